@@ -1,6 +1,7 @@
 # The commands of this repository. Each does its own set-up, in .venv/, and is fast when run again.
 #
 #   make demo                    the pick and place, in six ROS 2 nodes and a client   [CELL=config/.../cell.yaml] [SEED=n]
+#   make demo CELL=config/two_arms/cell.yaml   two arms hand over a bar
 #   make test                    ruff, mypy and all tests                              [TESTS="test/core -k name"]
 #   make test DISTRO=jazzy       the tests that use ROS 2, with that distribution, in .venv-jazzy/
 #   make check                   ruff and mypy alone
@@ -16,7 +17,7 @@
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check docs bench lock clean
+.PHONY: help setup demo test tests check docs bench lock clean
 
 # An environment of its own for a distribution, which the tools find by this variable.
 DISTRO ?= kilted
@@ -26,6 +27,9 @@ RUN := tools/with_environment
 
 CELL ?= config/demo/cell.yaml
 SEED ?= 1
+# A cell file belongs to a script, and may have parameters of the nodes beside it.
+DEMO := examples/$(if $(findstring two_arms,$(CELL)),hand_over,pick_and_place).py
+DEMO_OPTIONS := $(if $(wildcard $(dir $(CELL))parameters.yaml),--params $(dir $(CELL))parameters.yaml)
 TESTS ?=
 # What is tested with another distribution than the default one: all that depends on ROS 2.
 TESTS_OF_ROS := test/nodes test/demo test/core/test_interfaces.py test/core/test_ros2_control_files.py \
@@ -38,7 +42,8 @@ CACHE := -o cache_dir=.venv-$(DISTRO)/cache/pytest
 TESTED := $(CACHE) $(TESTS_OF_ROS)
 BEFORE_TESTS := setup
 endif
-# Tests share the processors; those in which robots move have them to themselves.
+# Tests share the processors; those in which robots move run one by one, also after a failure of others (2 is an
+# interruption). The first files are those that take longest for each test (test/conftest.py).
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -46,13 +51,19 @@ help:
 setup:
 	@$(PYTHON) tools/environment
 
-demo: setup
-	@$(RUN) robot_cell --cell "$(CELL)" -- python examples/pick_and_place.py --seed $(SEED)
+demo:
+	@$(PYTHON) tools/environment --for-demo
+	@$(RUN) robot_cell --cell "$(CELL)" $(DEMO_OPTIONS) -- python $(DEMO) --seed $(SEED)
 
-test: $(BEFORE_TESTS)
+test: $(BEFORE_TESTS) tests
+
+tests: setup
 ifeq ($(TESTS),)
-	@$(RUN) pytest $(TESTED) -m "not alone" -n logical --dist loadfile
-	@$(RUN) pytest $(CACHE) -m alone test/nodes test/demo
+	@status=0; \
+	$(RUN) pytest $(TESTED) -m "not alone" -n logical --dist loadfile --no-loadscope-reorder || status=$$?; \
+	test $$status -ne 2 || exit 2; \
+	$(RUN) pytest $(CACHE) -m alone test/nodes test/demo || status=$$?; \
+	exit $$status
 else
 	@$(RUN) pytest $(CACHE) $(TESTS)
 endif
@@ -67,7 +78,7 @@ docs: setup
 	@echo "open .venv/site/index.html"
 
 bench: setup
-	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|trajectory_limits"; exit 2; }
+	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|request_node|idle|batch|scale|trajectory_limits|moveit|both_arms|viewer|recording"; exit 2; }
 	@$(RUN) python -m benchmarks.$(AREA)
 
 lock: setup

@@ -14,7 +14,7 @@ def data_files() -> list[tuple[str, list[str]]]:
         str(Path("share", "ament_index", "resource_index", "packages")): [f"resource/{PACKAGE}"],
         str(SHARE): ["package.xml"],
     }
-    for folder in ("launch", "config", "urdf"):
+    for folder in ("launch", "config", "urdf", "examples"):
         for path in sorted(Path(folder).rglob("*")):
             if path.is_file() and "__pycache__" not in path.parts:
                 files.setdefault(str(SHARE / path.parent), []).append(str(path))

@@ -90,7 +90,7 @@ class BareCoal:
     checker: CollisionChecker
 
     def __post_init__(self) -> None:
-        table = self.checker._geometry_model
+        table = self.checker.geometry_model
         self.model = self.checker._engine._model
         self.data = self.model.createData()
         geometry = pin.GeometryModel()
@@ -131,7 +131,7 @@ class BareBullet:
     checker: CollisionChecker
 
     def __post_init__(self) -> None:
-        table = self.checker._geometry_model
+        table = self.checker.geometry_model
         self.client = pybullet.connect(pybullet.DIRECT)
         self.count = table.moving_count
         bodies = []

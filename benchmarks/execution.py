@@ -31,7 +31,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.client.client import CellClient, make_goal
-from robot_cell_planner.nodes.common.node import reliable
+from robot_cell_planner.nodes.common.node import interrupt_on_signals, reliable
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
@@ -84,6 +84,7 @@ class Listener:
 
     def __init__(self) -> None:
         self.stamps, self.arrivals = array("q"), array("d")
+        interrupt_on_signals()  # also as a job in the background of a shell
         rclpy.init()
         self.node = Node("listener")
         self.node.create_subscription(JointState, "joint_commands", self._take, reliable(1000))

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import argparse
 import threading
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import perf_counter
 
@@ -68,16 +69,24 @@ class Mover:
         self._thread.join()
 
 
+@contextmanager
+def suite() -> Iterator[dict[str, int]]:
+    """Run the nodes in a domain of their own; their process ids by name."""
+    with ExitStack() as stack:
+        stack.enter_context(own_domain())
+        pids = {"scene_node": stack.enter_context(running(node("scene_node", f"cell_file:={CELL_FILE}")))}
+        pids |= {name: stack.enter_context(running(node(name, *OWN.get(name, ())))) for name in NODES}
+        yield pids
+
+
 def measure(results: Results, calls: int, moving: bool) -> None:
     """Plans over ROS and in this process, in turn."""
     cell, state = load_cell(CELL_FILE)
     taken: list[tuple[float, float]] = []
     with ExitStack() as stack:
-        stack.enter_context(own_domain())
-        pids = {"scene_node": stack.enter_context(running(node("scene_node", f"cell_file:={CELL_FILE}")))}
-        pids |= {name: stack.enter_context(running(node(name, *OWN.get(name, ())))) for name in NODES}
+        pids = stack.enter_context(suite())
         client = stack.enter_context(CellClient())
-        client.scene()
+        client.wait_until_ready()
         if moving:
             stack.callback(Mover(cell, state).stop)
         else:

@@ -80,9 +80,9 @@ def random_trajectory(rng: np.random.Generator, kind: int) -> Trajectory:
 
 def seen_of(trajectory: Trajectory) -> Seen:
     """What a playback at 10 kHz shows, between points by polynomials through its commands."""
-    playback = TrajectorySampler(trajectory, 0.0)
+    sampler = TrajectorySampler(trajectory, 0.0)
     times = np.arange(0.0, trajectory.duration, 1.0 / RATE)
-    samples = [playback.sample(time) for time in times.tolist()]
+    samples = [sampler.sample(time) for time in times.tolist()]
     positions, accelerations = (
         np.array([getattr(s, name) for s in samples]) for name in ("positions", "accelerations")
     )

@@ -1,4 +1,4 @@
-"""Two arms hand over a bar, as a script without ROS: python examples/hand_over_library.py [cell file] [seed]"""
+"""Two arms hand over a bar, without ROS: python examples/hand_over_library.py [cell file] [seed] [folder]"""
 
 import math
 import sys
@@ -16,6 +16,7 @@ from robot_cell_planner import (
 
 cell_file = sys.argv[1] if len(sys.argv) > 1 else "config/two_arms/cell.yaml"
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+folder = sys.argv[3] if len(sys.argv) > 3 else "demo_record"
 opened, gripping = 0.042, 0.025  # m
 left, right = "left/manipulator", "right/manipulator"
 fingers = {side: (f"{side}_gripper/left_finger", f"{side}_gripper/right_finger") for side in ("left", "right")}
@@ -71,5 +72,5 @@ with OfflineCell.load(cell_file, seed=seed, report=print) as cell:
     result = f"{1e3 * distance:.2f} mm and {math.degrees(angle):.2f} degrees from its goal"
     result += f", {len(unwanted)} unwanted contacts"
     print("bar:", result)
-    print("replay:", cell.write_replay(f"demo_record/library_{cell.cell.name}.html", {"bar": result}))
+    print("replay:", cell.write_replay(f"{folder}/library_{cell.cell.name}.html", {"bar": result}))
 sys.exit(distance > 1e-3 or math.degrees(angle) > 0.5 or bool(unwanted))

@@ -17,8 +17,14 @@ from typing import Any
 from robot_cell_planner import IDENTITY, Pose, world_pose
 from robot_cell_planner.errors import ExecutionError, RobotCellError
 from robot_cell_planner.msg import PlanningOptions, SceneChange, StateRef, Target, TimingOptions
-from robot_cell_planner.nodes.client import CellClient, RunRecord, make_pose_target, state_with_joints
-from robot_cell_planner.nodes.conversions.basic import pose_from_message, pose_to_message
+from robot_cell_planner.nodes.client import (
+    CellClient,
+    RunRecord,
+    make_pose_target,
+    pose_from_message,
+    pose_to_message,
+    state_with_joints,
+)
 
 POSITION_TOLERANCE = 1e-3  # [m]
 START_TOLERANCE = 0.01  # [m]
@@ -103,7 +109,7 @@ class PickAndPlace:
         self.record.step("close the gripper", began)
 
     def touch(self, *bodies: str) -> None:
-        """Who the workpiece may touch from now on."""
+        """Set what the workpiece may touch from now on."""
         change = SceneChange(operation=SceneChange.SET_TOUCH, name=WORKPIECE, touch_bodies=list(bodies))
         self.revision = self.client.apply(change)
 
@@ -156,6 +162,7 @@ def main() -> int:
     arguments = parser.parse_args()
     with CellClient("pick_and_place") as client:
         try:
+            client.wait_until_ready()
             record = RunRecord(client, arguments.output, arguments.seed)
             job = PickAndPlace(client, record, arguments.seed)
             job.run()

@@ -1,4 +1,4 @@
-"""The pick and place as a script without ROS: python examples/pick_and_place_library.py [cell file] [seed]"""
+"""The pick and place as a script without ROS: python examples/pick_and_place_library.py [cell file] [seed] [folder]"""
 
 import math
 import sys
@@ -7,6 +7,7 @@ from robot_cell_planner import OfflineCell, SetJoints, SetTouch
 
 cell_file = sys.argv[1] if len(sys.argv) > 1 else "config/demo/cell.yaml"
 seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
+folder = sys.argv[3] if len(sys.argv) > 3 else "demo_record"
 finger, fingers = "gripper/finger_joint", ("gripper/left_finger", "gripper/right_finger")
 opened, gripping = 0.042, 0.025  # m
 
@@ -33,5 +34,5 @@ with OfflineCell.load(cell_file, seed=seed, report=print) as cell:
     result = f"{1e3 * distance:.2f} mm and {math.degrees(angle):.2f} degrees from its goal"
     result += f", {len(unwanted)} unwanted contacts"
     print("workpiece:", result)
-    print("replay:", cell.write_replay(f"demo_record/library_{cell.cell.name}.html", {"workpiece": result}))
+    print("replay:", cell.write_replay(f"{folder}/library_{cell.cell.name}.html", {"workpiece": result}))
 sys.exit(distance > 1e-3 or math.degrees(angle) > 0.5 or bool(unwanted))

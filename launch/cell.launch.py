@@ -16,12 +16,13 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.bringup.command_line import JOURNAL, NODES, PACKAGE
+from robot_cell_planner.nodes.bringup.command_line import JOURNAL, MOVEIT, NODES, PACKAGE
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
 
 RESPAWN_DELAY = 0.5  # [s]
+SWITCHES = {"simulated_robot": "simulated_robot", MOVEIT: "moveit"}  # arguments that decide whether a node is started
 
 
 def generate_launch_description():
@@ -58,6 +59,12 @@ def generate_launch_description():
             description="start the simulated robot; false where there is a real one",
         ),
         DeclareLaunchArgument(
+            "moveit",
+            default_value="false",
+            choices=["true", "false"],
+            description="also start moveit_adapter_node, which serves clients of MoveIt",
+        ),
+        DeclareLaunchArgument(
             "autostart",
             default_value="true",
             choices=["true", "false"],
@@ -81,7 +88,7 @@ def _nodes(context, journal):
     secured = enclaves or has_security(os.environ)
     return [
         _node(name, journal, respawn, prefix, enclave_path(f"{name}_node", enclaves, namespace) if secured else "")
-        for name in NODES
+        for name in (*NODES, MOVEIT)
     ]
 
 
@@ -91,7 +98,7 @@ def _node(name, journal, respawn, prefix, enclave):
     switches = {
         switch: ParameterValue(LaunchConfiguration(switch), value_type=bool) for switch in ("use_sim_time", "autostart")
     }
-    condition = {"condition": IfCondition(LaunchConfiguration("simulated_robot"))} if name == "simulated_robot" else {}
+    condition = {"condition": IfCondition(LaunchConfiguration(SWITCHES[name]))} if name in SWITCHES else {}
     return Node(
         package=PACKAGE,
         executable=f"{name}_node",
@@ -112,7 +119,7 @@ def _node(name, journal, respawn, prefix, enclave):
 
 
 class _Ends:
-    """Looks at each end of a node: nothing to do if it is started again, else the end of all."""
+    """Handler of the ends of a node: nothing to do if it is started again, else the end of all nodes."""
 
     def __init__(self, name, respawn):
         self._name = name
@@ -122,7 +129,7 @@ class _Ends:
         self._started = time.monotonic()
 
     def __call__(self, event, context):
-        """What launch is to do about an end of the node."""
+        """Return the actions of launch after an end of the node."""
         now = time.monotonic()
         lasted, self._started = now - self._started, now + RESPAWN_DELAY
         first, self._first = self._first, False

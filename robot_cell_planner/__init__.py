@@ -10,8 +10,8 @@ plan = plan_motion(cell, state, MotionRequest(Goals(named_states=("home",))))
 ```
 
 The packages, of which each imports only those before it: `system`, `model`, `io`, `kinematics`, `scene`, `collision`,
-`trajectory`, `planning`, `setup_assistant`, `simulation` and `viewer`, `cases`, `offline` for scripts, and `nodes`,
-which alone knows ROS 2. Errors are in `errors`.
+`trajectory`, `planning`, `setup_assistant`, `simulation` and `viewer`, `cases`, `exchange`, `offline` for scripts, and
+`nodes`, which alone knows ROS 2. Errors are in `errors`.
 """
 
 import pkgutil

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from file_times import FileTimes
 from hypothesis import settings
 
 # For what tests share with benchmarks. At the end, so that the package itself is found where its compiled kernels
@@ -16,6 +17,14 @@ settings.load_profile("project")
 
 
 def pytest_configure(config):
-    """Say how the tests are run if they are run without their environment."""
+    """Say how the tests are run if they are run without their environment, and how long files take."""
+    config.pluginmanager.register(FileTimes())
     if importlib.util.find_spec("robot_cell_planner") is None:
         raise pytest.UsageError("robot_cell_planner is not importable: `make test`, or `source .venv/setup.sh` first")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items):
+    """Begin with the files that take longest for each test: those that start nodes. Otherwise one of them is often the
+    last, and one processor waits for it."""
+    items.sort(key=lambda item: "core" in item.path.parts)

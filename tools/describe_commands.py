@@ -17,7 +17,7 @@ HEAD = """# Command line
 Made by `tools/describe_commands.py` from the declarations of the commands.
 
 `robot_cell` starts the nodes of a cell, and works on cell files without ROS. Positions are in metres, angles in
-radians. The exit status is 0 if a command did what was asked, 1 if it failed and 2 for a wrong command line. With
+radians. The exit status is 0 if a command succeeded, 1 if it failed and 2 for a wrong command line. With
 `--json`, the answer on the standard output is JSON, also where a command fails: `{"error": {"name": ..., "message":
 ..., "remedy": ...}}` with the codes of [errors.md](errors.md).
 
@@ -27,6 +27,17 @@ robot_cell ik config/demo/cell.yaml --in above_pick --pose 0,0,0.05
 robot_cell plan config/demo/cell.yaml --in above_pick --pose 0,0,0 --output plan.json --view plan.html
 robot_cell verify config/demo/cell.yaml plan.json
 ```
+
+In place of CELL_FILE, `fk`, `ik`, `reach`, `plan`, `verify`, `view`, `bench` and `execute` take `@running`, or
+`@running/NAMESPACE`: the present scene of the nodes in this shell's ROS_DOMAIN_ID.
+
+```bash
+robot_cell plan @running --to home --output home.json
+robot_cell execute @running home.json
+```
+
+Completion of commands and options: add `eval "$(_ROBOT_CELL_COMPLETE=bash_source robot_cell)"` to `~/.bashrc`, or
+with `zsh_source` to `~/.zshrc`; for fish, `_ROBOT_CELL_COMPLETE=fish_source robot_cell | source`.
 """
 
 

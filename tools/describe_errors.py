@@ -25,6 +25,7 @@ GROUPS = {
     5: "Planning",
     6: "Trajectories",
     7: "Execution and communication",
+    8: "Simulation",
     9: "Defects",
 }
 COLUMNS = """

@@ -67,8 +67,8 @@ def _meshes(mechanism: Mechanism) -> str:
             load_mesh(mesh)
         except GeometryError:
             broken.append(Path(path).name)
-    endings = sorted({Path(path).suffix.lower().lstrip(".") for path in files})
-    text = f"{len(files)} {', '.join(endings)}" if files else "none"
+    suffixes = sorted({Path(path).suffix.lower().lstrip(".") for path in files})
+    text = f"{len(files)} {', '.join(suffixes)}" if files else "none"
     return f"{text}; not readable: {', '.join(broken)}" if broken else text
 
 

@@ -11,6 +11,8 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "robot_cell_planner"
 MARK = "<!-- public names -->"
 LINK = re.compile(r"\]\(\.\./([^)#\s]+)")  # to a file outside docs/
+SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme loads where it is offline
+FILE_WORKER = "file_worker.js"
 LANGUAGES = {".py": "python", ".xacro": "xml", ".yaml": "yaml", ".json": "json"}
 
 
@@ -31,6 +33,16 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     if MARK in markdown:
         markdown = markdown.replace(MARK, reference())
     return LINK.sub(r"](files/\1.md", markdown)
+
+
+def on_post_page(output: str, page: Any, **_: Any) -> str:
+    """Load the worker of pages opened as files from the site, not from a server: it is read without a network."""
+    return output.replace(SHIM, "../" * page.url.count("/") + FILE_WORKER)
+
+
+def on_post_template(output: str, **_: Any) -> str:
+    """As `on_post_page`, for pages without a text of their own."""
+    return output.replace(SHIM, FILE_WORKER)
 
 
 def reference() -> str:

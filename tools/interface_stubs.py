@@ -122,7 +122,7 @@ class ModuleStub:
         return [*lines, f"    def __init__(self{keywords}) -> None: ..."]
 
     def _types(self, declared: Any) -> tuple[str, str]:
-        """What a field holds, and what may be assigned to it."""
+        """Return the type of a field, and the types that may be assigned to it."""
         if not isinstance(declared, AbstractNestedType):
             return self._scalar(declared), self._scalar(declared)
         element = declared.value_type

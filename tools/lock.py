@@ -24,7 +24,7 @@ def compiled(lists: list[Path], *options: str) -> list[str]:
     """The lines that pin what some lists name.
 
     Raises:
-        CalledProcessError: uv finds no versions that work together; it has said why.
+        CalledProcessError: uv finds no versions that work together; its output gives the reason.
     """
     command = ["uv", "pip", "compile", "--universal", "--python-version", "3.10", "--upgrade", "--quiet"]
     command += ["--no-header", "--no-annotate", *options, *map(str, lists)]
@@ -32,9 +32,34 @@ def compiled(lists: list[Path], *options: str) -> list[str]:
     return [line for line in result.stdout.splitlines(keepends=True) if "sys_platform == 'win32'" not in line]
 
 
+def versions(text: str) -> dict[str, str]:
+    """Return the pinned versions of constraints by package, with the condition of each pin."""
+    pins = (line for line in text.splitlines() if "==" in line and not line.startswith("#"))
+    return {" ;".join((name, *condition)): version for name, version, *condition in map(_parts, pins)}
+
+
+def _parts(pin: str) -> list[str]:
+    name, _, rest = pin.partition("==")
+    version, *condition = rest.split(" ;")
+    return [name, version, *condition]
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """Return a line for each pin that was added, changed or removed."""
+    names = sorted(before.keys() | after.keys())
+    old_and_new = ((name, before.get(name), after.get(name)) for name in names)
+    return [f"  {name}: {old or 'not there'} -> {new or 'removed'}" for name, old, new in old_and_new if old != new]
+
+
 def write(folder: Path, pins: list[str]) -> None:
-    """Write the pins of a folder of lists."""
-    (folder / CONSTRAINTS).write_text(HEADER + "".join(pins), encoding="utf-8")
+    """Write the pins of a folder of lists, and print what is different from before."""
+    path = folder / CONSTRAINTS
+    before = path.read_text(encoding="utf-8") if path.is_file() else ""
+    text = HEADER + "".join(pins)
+    path.write_text(text, encoding="utf-8")
+    changed = differences(versions(before), versions(text))
+    said = f"{len(changed)} changed" if changed else "nothing changed"
+    print(f"{path.relative_to(ROOT)}: {len(versions(text))} pinned versions, {said}", *changed, sep="\n")
 
 
 def main() -> int:
@@ -50,6 +75,7 @@ def main() -> int:
                 own = {path.name: path for path in folder.glob("*.txt") if path.name != CONSTRAINTS}
                 write(folder, compiled(list((lists | own).values()), "--constraints", common.name))
     except subprocess.CalledProcessError as error:
+        print("no versions work together; nothing more was written", file=sys.stderr)
         return error.returncode
     return 0
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import resource
 import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 
@@ -21,8 +24,10 @@ from robot_cell_planner import (
     NewCellOptions,
     OfflineCell,
     PlanningOptions,
+    check_cell,
     forward_kinematics,
     inverse_kinematics,
+    load_cell,
     new_cell,
     plan_cartesian,
     plan_motion,
@@ -37,6 +42,21 @@ STATES = 20
 MAX_DRAWN = 5_000
 LINE = 0.05  # [m]
 MAX_STATES = 100_000
+
+
+def processor_seconds():
+    """Processor time of this process and of those that it has waited for [s]."""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return sum(entry.ru_utime + entry.ru_stime for entry in used)
+
+
+@contextmanager
+def timed(found, what):
+    """Add the wall time and the processor time of a block."""
+    begin, used = time.perf_counter(), processor_seconds()
+    yield
+    found[f"{what} s"] = time.perf_counter() - begin
+    found[f"{what} cpu s"] = processor_seconds() - used
 
 
 def free_states(cell, state, group, count):
@@ -62,9 +82,8 @@ def measure(description, arguments, pair_states=0):
     """The figures of one description; `pair_states`: only the draft, and its disabled pairs at so many states."""
     found = {"description": description}
     with tempfile.TemporaryDirectory(prefix="description-") as folder:
-        begin = time.perf_counter()
-        made = new_cell(description, folder, NewCellOptions(xacro_arguments=arguments))
-        found["new s"] = time.perf_counter() - begin
+        with timed(found, "new"):
+            made = new_cell(description, folder, NewCellOptions(xacro_arguments=arguments))
         cell, state = made.cell, made.state
         found["robot"] = cell.robot.mechanism.name
         levels = Counter(finding.level for finding in made.findings)
@@ -77,6 +96,11 @@ def measure(description, arguments, pair_states=0):
             return found | needed_pairs(made.draft, pair_states)
         arms = [g.group.name for g in made.draft.groups if g.kind == "arm"]
         found["arm"] = bool(arms)
+        with timed(found, "check"):
+            loaded, start = load_cell(made.folder / "cell.yaml")
+            again = check_cell(loaded, start)
+        found["same when loaded"] = (loaded, start) == (cell, state)
+        found["check errors"] = sum(finding.level == "error" for finding in again)
         if arms:
             found |= motions(cell, state, cell.robot.main_group)
     return found
@@ -99,18 +123,20 @@ def motions(cell, state, group):
             found["ik error"] = str(error)[:200]
     found["ik"] = solved
     plans = []
-    begin = time.perf_counter()
     for seed, q in enumerate(goals):
         goal = Goals(joint_goals=(dict(zip(names, q.tolist(), strict=True)),))
-        started = time.perf_counter()
-        try:
-            options = PlanningOptions(seed=seed, state_limit=MAX_STATES)
-            plans.append(plan_motion(cell, state, MotionRequest(goal, group=group, options=options)))
-        except RobotCellError as error:
-            found["plan error"] = str(error)[:200]
-        if seed == 0:
-            found["first plan s"] = time.perf_counter() - started
-    found["plans"], found["plans s"] = len(plans), time.perf_counter() - begin
+        figures = {}
+        with timed(figures, "plan"):
+            try:
+                options = PlanningOptions(seed=seed, state_limit=MAX_STATES)
+                plans.append(plan_motion(cell, state, MotionRequest(goal, group=group, options=options)))
+            except RobotCellError as error:
+                found["plan error"] = str(error)[:200]
+        kind = "plans" if seed else "first plan"
+        for key, value in figures.items():
+            name = key.replace("plan", kind)
+            found[name] = found.get(name, 0.0) + value
+    found["plans"] = len(plans)
     found["line"] = chain and line(cell, state, group, found)
     found["executed"] = bool(plans) and executed(cell, state, plans[0], found)
     return found
@@ -131,17 +157,20 @@ def line(cell, state, group, found):
 
 
 def executed(cell, state, plan, found):
-    """Whether the simulated robot ends within 0.05 rad or m of the end of a plan."""
-    with OfflineCell(cell, state) as offline:
-        begin = time.perf_counter()
-        offline.follow("plan", plan)
+    """Whether the simulated robot ends within 0.05 rad or m of the end of a plan. Writes a replay of the motion."""
+    with OfflineCell(cell, state) as offline, tempfile.TemporaryDirectory(prefix="replay-") as folder:
+        try:
+            with timed(found, "execution"):
+                offline.follow("plan", plan)
+        except RobotCellError as error:
+            found["execution failure"] = str(error)[:300]
         end = plan.end_configuration()
         offline.command("settle", end, 0.5)
-        reached = offline.simulation.state()
-        found["execution s"] = time.perf_counter() - begin
-        configuration = reached.configuration
+        configuration = offline.simulation.state().configuration
         found["execution error"] = max(abs(configuration[name] - value) for name, value in end.items())
-    return found["execution error"] < 0.05
+        with timed(found, "replay"):
+            found["replay bytes"] = offline.write_replay(Path(folder) / "replay.html").stat().st_size
+    return found["execution error"] < 0.05 and "execution failure" not in found
 
 
 def main():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -77,13 +78,20 @@ def is_good(result):
         and result["arm"]
         and result["plans"] >= 0.9 * result["free states"] > 0
         and result["executed"]
+        and result["same when loaded"]
+        and not result["check errors"]
     )
 
 
 HEADER = (
-    "| description | groups | edits | errors | warnings | drafts | home free | IK | plans | line | executed | new s "
-    "| first plan s | 20 plans s |\n|---|---|---|---|---|---|---|---|---|---|---|---|---|---|"
+    "| description | groups | edits | warnings | home free | IK | plans | line | executed, error | new s (cpu) "
+    "| first plan s (cpu) | other plans s (cpu) |\n|---|---|---|---|---|---|---|---|---|---|---|---|"
 )
+
+
+def times(result, what):
+    """Wall time and processor time of a step [s]."""
+    return f"{result.get(f'{what} s', math.nan):.1f} ({result.get(f'{what} cpu s', math.nan):.1f})"
 
 
 def row(result):
@@ -97,10 +105,11 @@ def row(result):
         return f"| {name} | {groups} | no arm |"
     of = result["free states"]
     return (
-        f"| {name} | {groups} | {edits} | {result['errors']} | {result['warnings']} | {result['drafts']} "
+        f"| {name} | {groups} | {edits} | {result['warnings']} "
         f"| {'yes' if result['home free'] else 'NO'} | {result['ik']}/{of} | {result['plans']}/{of} "
-        f"| {'yes' if result['line'] else 'NO'} | {'yes' if result['executed'] else 'NO'} | {result['new s']:.1f} "
-        f"| {result['first plan s']:.1f} | {result['plans s']:.1f} |"
+        f"| {'yes' if result['line'] else 'NO'} "
+        f"| {'yes' if result['executed'] else 'NO'} {result.get('execution error', math.nan):.0e} "
+        f"| {times(result, 'new')} | {times(result, 'first plan')} | {times(result, 'plans')} |"
     )
 
 

@@ -36,6 +36,8 @@ SPARED = ("/_action/", "/parameter", "/rosout", "/scene/snapshot")
 CLOCK = {"/clock": "rosgraph_msgs/msg/Clock"}  # nodes listen to it once use_sim_time is set
 # Services that are not attacked: a change of state would end what is tested.
 LEFT_OUT = ("/get_type_description", "/change_state")
+OF_CELL = ("robot_description", "planning_pipelines", "default_planning_pipeline")  # parameters that follow the cell
+MOVING = ("execution_node", "moveit_adapter_node")  # nodes whose actions move the robot
 MEASUREMENTS = 8  # of memory and descriptors, evenly spread
 AT_ONCE = 8  # messages on their way
 ROUNDS = 8  # after which settings, speed and servo are as at the start
@@ -110,7 +112,8 @@ class Attack:
         """The parameters of the node with their values."""
         names = [parameter.name for parameter in self._settings]
         if not names:
-            names = self._ask(ListParameters, "list_parameters", ListParameters.Request()).result.names
+            listed = self._ask(ListParameters, "list_parameters", ListParameters.Request()).result.names
+            names = [name for name in listed if not name.startswith(OF_CELL)]
         values = self._ask(GetParameters, "get_parameters", GetParameters.Request(names=names)).values
         return [Parameter(name=name, value=value) for name, value in zip(names, values, strict=True)]
 
@@ -213,7 +216,7 @@ class Attack:
     def _action(self, fuzzer: Fuzzer, name: str, interface: Any, place: str) -> None:
         goal = fuzzer.message(interface.Goal, self._accepted(name))
         client = self._client("action", name, interface)
-        with self._one_motion if self._name == "execution_node" else nullcontext():
+        with self._one_motion if self._name in MOVING else nullcontext():
             handle = self._answer(self._cell.client._send_goal_async(client, goal), place, goal)
             if handle is None or not handle.accepted:
                 return
@@ -258,6 +261,7 @@ class Attack:
         return next((each.result() for each in futures if each.done()), None)
 
     def _judge(self, reply: Any, place: str, request: Any) -> None:
+        self._judge_code(moveit_code(reply), place, request)
         error = getattr(reply, "error", None)
         if error is None or not hasattr(error, "code"):
             return
@@ -268,6 +272,23 @@ class Attack:
                 to_wire(reply)
             except LimitExceededError as fault:
                 self.findings.not_finite.append(f"{place}: {fault} <- {_shown(request)}")
+
+    def _judge_code(self, code: Any, place: str, request: Any) -> None:
+        """Judge a reply of the MoveIt adapter: its code is never empty, and never an internal error."""
+        if code is None:
+            return
+        if not code.source or (code.val != code.SUCCESS and not code.message):
+            self.findings.unexpected.append(f"{place}: code {code.val} without text <- {_shown(request)}")
+        if f"({INTERNAL}," in code.source:
+            self.findings.unexpected.append(f"{place}: {code.message[:500]} <- {_shown(request)}")
+
+
+def moveit_code(reply: Any) -> Any:
+    """The MoveItErrorCodes of a reply or of a field of it; None without one."""
+    for part in (reply, getattr(reply, "motion_plan_response", None), getattr(reply, "response", None)):
+        if hasattr(part, "error_code") and hasattr(part.error_code, "val"):
+            return part.error_code
+    return None
 
 
 def _shown(request: Any) -> str:

@@ -25,7 +25,15 @@ from ..scene_node import own_domain
 
 PACKAGE = "robot_cell_planner"
 ROOT = Path(__file__).resolve().parents[2]
-NODES = ("scene_node", "kinematics_node", "collision_node", "planning_node", "execution_node", "simulated_robot_node")
+NODES = (
+    "scene_node",
+    "kinematics_node",
+    "collision_node",
+    "planning_node",
+    "execution_node",
+    "simulated_robot_node",
+    "moveit_adapter_node",
+)
 LIMITS = {"kinematics_node": ("ik_timeout:=0.3",), "planning_node": ("time_limit:=1.0",)}
 FOLDERS = ("config", "urdf")
 

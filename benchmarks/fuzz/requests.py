@@ -18,6 +18,7 @@ from robot_cell_planner.nodes.client.client import make_goal, make_pose_target
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
 
 from .cell import Cell
+from .moveit_requests import moveit_messages
 
 
 def valid_messages(cell: Cell) -> dict[str, list[Any]]:
@@ -96,6 +97,9 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
         "execution/execute_trajectory": [action.ExecuteTrajectory.Goal(trajectory=trajectory)],
         "execution/move": [action.Move.Goal(request=motion)],
         "execution/set_speed_scale": [srv.SetSpeedScale.Request(scale=1.0)],
+        "simulation/control": [srv.ControlSimulation.Request()],
+        "simulation/disturb": [srv.DisturbSimulation.Request(clear=True)],
+        "simulation/set_controller": [srv.SetJointController.Request(type="motor")],
         "execution/set_servo": [
             srv.SetServo.Request(enabled=enabled, options=msg.ServoOptions(source=source, check_collision=checked))
             for enabled, source, checked in ((True, 0, False), (True, 1, False), (True, 2, True), (False, 0, False))
@@ -107,6 +111,7 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
     }
     for tool in ("simplify", "tighten", "shortcut", "densify", "reverse"):
         found[f"planning/{tool}_path"] = [srv.ProcessPath.Request(paths=[path])]
+    found.update(moveit_messages(cell, trajectory))
     found["planning/concatenate_paths"] = [srv.ProcessPath.Request(paths=[path, path])]
     return found
 

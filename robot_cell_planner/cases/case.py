@@ -18,6 +18,7 @@ from ..model.json_values import to_json
 from ..model.state import RobotCellState
 from ..planning.cartesian.planner import CartesianRequest, plan_cartesian
 from ..planning.joint_space.planner import plan_motion
+from ..planning.path.look_ahead import LookAheadRequest, look_ahead
 from ..planning.problem.plan import Plan
 from ..planning.problem.plan_file import plan_to_json
 from ..planning.problem.request import MotionRequest
@@ -25,22 +26,52 @@ from ..planning.problem.steps import MultistepRequest
 from ..planning.sequence import plan_multistep
 from ..planning.workers.tasks import ValidationRequest, validated
 from ..scene.scene import Scene
+from ..trajectory.tracking import SupervisedMotion, TrackingReport, supervise
 from ..trajectory.validation import TrajectoryReport
 
-Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest | ValidationRequest
-Answer: TypeAlias = Plan | Sequence[Plan] | TrajectoryReport | RobotCellError
+Request: TypeAlias = (
+    MotionRequest | CartesianRequest | MultistepRequest | ValidationRequest | LookAheadRequest | SupervisedMotion
+)
+Answer: TypeAlias = Plan | Sequence[Plan] | TrajectoryReport | TrackingReport | RobotCellError
+Method: TypeAlias = Callable[..., Plan | tuple[Plan, ...] | TrajectoryReport | TrackingReport]
+EXECUTION = "execute_trajectory"
 
 
 def _validate(cell: RobotCell, state: RobotCellState, request: ValidationRequest) -> TrajectoryReport:
     return validated(Scene(cell, state), request)
 
 
-METHODS: Mapping[str, tuple[type[Request], Callable[..., Plan | tuple[Plan, ...] | TrajectoryReport]]] = {
-    "plan_motion": (MotionRequest, plan_motion),
-    "plan_cartesian": (CartesianRequest, plan_cartesian),
-    "plan_multistep": (MultistepRequest, plan_multistep),
-    "validate_trajectory": (ValidationRequest, _validate),
+def _look_ahead(cell: RobotCell, state: RobotCellState, request: LookAheadRequest) -> TrajectoryReport:
+    return look_ahead(Scene(cell, state), request)
+
+
+def _supervise(cell: RobotCell, state: RobotCellState, motion: SupervisedMotion) -> TrackingReport:
+    return supervise(motion)
+
+
+METHODS: Mapping[str, type[Request]] = {
+    "plan_motion": MotionRequest,
+    "plan_cartesian": CartesianRequest,
+    "plan_multistep": MultistepRequest,
+    "validate_trajectory": ValidationRequest,
+    "look_ahead": LookAheadRequest,
+    EXECUTION: SupervisedMotion,
 }
+
+
+def _function(method: str) -> Method:
+    """Return the function that answers requests of a method of METHODS."""
+    functions: dict[str, Method] = {
+        "plan_motion": plan_motion,
+        "plan_cartesian": plan_cartesian,
+        "plan_multistep": plan_multistep,
+        "validate_trajectory": _validate,
+        "look_ahead": _look_ahead,
+        EXECUTION: _supervise,
+    }
+    return functions[method]
+
+
 LIBRARIES = ("coal", "eaik", "numba", "numpy", "ompl", "pin", "ruckig", "scipy")  # that compute plans
 
 
@@ -49,8 +80,10 @@ class Case:
     """A request and its answer.
 
     Attributes:
-        method: What answers the request: plan_motion, plan_cartesian, plan_multistep or validate_trajectory.
-        answer: JSON form of the answer: {"plans": [...]} without times, {"report": {...}} or {"error": {...}}.
+        method: What answers the request: plan_motion, plan_cartesian, plan_multistep, validate_trajectory, look_ahead
+            or execute_trajectory. The last one checks the recorded measurements of a motion again; nothing moves.
+        answer: JSON form of the answer: {"plans": [...]} without times, {"report": {...}}, {"tracking": {...}} or
+            {"error": {...}}.
         versions: Versions of the software that gave the answer.
     """
 
@@ -93,7 +126,7 @@ class Reproduction:
 @public
 def reproduce(case: Case) -> Reproduction:
     """Answer the request of a case again, and compare."""
-    _, function = METHODS[case.method]
+    function = _function(case.method)
     result: Answer
     try:
         result = function(case.cell, case.state, case.request)
@@ -118,10 +151,10 @@ def method_of(request: Request) -> str:
     Raises:
         InvalidRequestError: It is none of a method.
     """
-    for name, (kind, _) in METHODS.items():
+    for name, kind in METHODS.items():
         if isinstance(request, kind):
             return name
-    expected = ", ".join(kind.__name__ for kind, _ in METHODS.values())
+    expected = ", ".join(kind.__name__ for kind in METHODS.values())
     raise InvalidRequestError(f"request is a {type(request).__name__}, expected one of {expected}", stage="case")
 
 
@@ -139,6 +172,8 @@ def answer_to_json(answer: Answer) -> dict[str, Any]:
         }
     if isinstance(answer, TrajectoryReport):
         return {"report": to_json(answer)}
+    if isinstance(answer, TrackingReport):
+        return {"tracking": to_json(answer)}
     plans = (answer,) if isinstance(answer, Plan) else tuple(answer)
     return {"plans": [json.loads(plan_to_json(plan, repeatable=True))["plan"] for plan in plans]}
 

@@ -48,7 +48,7 @@ def save_case(file: str | Path, cell: RobotCell, state: RobotCellState, request:
     The file contains the meshes of the cell, but no path of this machine. Equal cases give equal bytes.
 
     Args:
-        answer: The plan or plans, the report of a validation, or the error that was raised.
+        answer: The plan or plans, the report, or the error that was raised.
 
     Raises:
         FileError: A mesh cannot be read or has changed, or the file cannot be written.
@@ -98,7 +98,7 @@ def open_case(file: str | Path) -> Iterator[Case]:
         try:
             with zipfile.ZipFile(path) as archive:
                 case = _read(archive, Path(folder), str(path))
-        except RobotCellError:  # some are RuntimeErrors or OSErrors, too
+        except RobotCellError:  # some are also RuntimeErrors or OSErrors
             raise
         except DAMAGED as error:
             raise _malformed(path, str(error)) from error
@@ -120,7 +120,7 @@ def _read(archive: zipfile.ZipFile, folder: Path, source: str) -> Case:
     cell.check_state(state)
     if cell.digest() != content.get("cell_digest"):
         raise _malformed(source, f"the cell has digest {cell.digest()}, not {str(content.get('cell_digest'))[:60]}")
-    request = from_json(METHODS[method][0], content.get("request"), "request")
+    request = from_json(METHODS[method], content.get("request"), "request")
     answer, known = content.get("answer"), content.get("versions")
     if not isinstance(answer, dict) or not isinstance(known, dict):
         raise _malformed(source, f"{CASE} has no answer or no versions")
@@ -150,7 +150,7 @@ def _extract_meshes(archive: zipfile.ZipFile, folder: Path, source: str) -> None
 
 
 def _bytes(archive: zipfile.ZipFile, name: str, source: str, limit: int = MAX_TEXT) -> bytes:
-    """Return the content of an entry, which may not be longer than it says, or than a limit."""
+    """Return the content of an entry, which may be longer neither than its header declares nor than a limit."""
     try:
         with archive.open(name) as file:
             data = file.read(limit + 1)

@@ -1,12 +1,16 @@
 from .certification.certifier import MotionCertificate as MotionCertificate
 from .certification.certifier import MotionCertifier as MotionCertifier
 from .certification.certifier import Verdict as Verdict
+from .certification.curves import PolynomialMotion as PolynomialMotion
 from .certification.paths import certify_path as certify_path
 from .certification.paths import certify_trajectory as certify_trajectory
 from .checker import CollisionChecker as CollisionChecker
 from .pairs.allowed_pairs import CollisionOptions as CollisionOptions
 from .paths import check_path as check_path
 from .paths import smallest_clearance as smallest_clearance
+from .reachability import Reach as Reach
+from .reachability import Reachability as Reachability
+from .reachability import reachability as reachability
 from .report import CollisionPair as CollisionPair
 from .report import CollisionReport as CollisionReport
 from .targets import TargetChecker as TargetChecker

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import threading
+from collections import OrderedDict
 from typing import Any
 
+import msgspec
+
 from ..errors import UnknownNameError
-from ..kinematics.model import CellModel, cell_model
+from ..kinematics.model import CellModel, carries_frames, cell_model
 from ..model.cell import RobotCell
 from ..model.geometry import Mesh, MeshUse, Triangles
 from ..model.name_suggestions import unknown_name
-from ..model.state import RobotCellState
+from ..model.pose import Matrix
+from ..model.state import BodyState, RobotCellState
+from ..model.value import changed_items
 from ..system.cache import IdentityCache
+from ..system.physics import require_physics
 from .engines.base import CollisionEngine
 from .engines.coal_engine import CoalEngine
 from .geometry.geometry_model import GeometryModel
@@ -19,6 +26,8 @@ from .pairs.allowed_pairs import AllowedPairs, CollisionOptions
 
 ENGINES = ("bullet", "coal")
 MAX_CACHED = 8  # attachment topologies per thread
+MAX_LATEST = 4  # of these, kept for states that differ little
+MAX_MOVED = 64  # number of bodies from which on everything is built anew
 
 
 class AttachmentTopology:
@@ -38,6 +47,40 @@ class AttachmentTopology:
             obj.name for obj in self.allowed_pairs.objects if any(_is_decomposed(s.geometry) for s in obj.shapes)
         }
         self.decomposed = tuple(sorted(requested.union(self.engine.decomposed)))
+        self._bodies = state.bodies
+
+    def moved(self, cell: RobotCell, state: RobotCellState, model: CellModel) -> AttachmentTopology | None:
+        """Return the topology of a state of the same cell that differs in the poses of some stationary bodies only.
+
+        It shares everything that does not depend on them, so that a change of a large cell costs little. None: the
+        state differs in more than that, or the engine cannot share its data.
+        """
+        changed = changed_items(self._bodies, state.bodies, MAX_MOVED)
+        if changed is None or not isinstance(self.engine, CoalEngine):
+            return None
+        if carries_frames(cell, state, changed):
+            return None
+        pairs = self.allowed_pairs
+        placements: dict[int, Matrix] = {}
+        for name in changed:
+            obj = pairs.by_name.get(name)
+            if not _differ_in_pose(self._bodies[name], state.bodies[name]):
+                return None
+            if obj is not None and not obj.hidden:
+                if obj.index in pairs.moving:
+                    return None
+                if self.geometry_model.contains(obj.index):
+                    placements[obj.index] = model.frame(name).placement.homogeneous
+        found = copy.copy(self)
+        found.geometry_model = self.geometry_model.moved(placements)
+        found.engine = self.engine.moved(found.geometry_model)
+        found._bodies = state.bodies
+        return found
+
+
+def _differ_in_pose(before: BodyState, after: BodyState) -> bool:
+    """Return whether two states of a body differ in nothing but their poses."""
+    return before == msgspec.structs.replace(after, pose=before.pose)
 
 
 def _engine(name: str, model: CellModel, geometry_model: GeometryModel) -> CollisionEngine:
@@ -45,6 +88,7 @@ def _engine(name: str, model: CellModel, geometry_model: GeometryModel) -> Colli
     if name == "coal":
         return CoalEngine(pin_model, geometry_model)
     if name == "bullet":
+        require_physics("collision engine bullet")
         # Import lazily: PyBullet is slow to import, and most processes do not use it.
         from .engines.bullet_engine import BulletEngine
 
@@ -61,6 +105,7 @@ class _ThreadCache(threading.local):
 
     def __init__(self) -> None:
         self.cache: IdentityCache[AttachmentTopology] = IdentityCache(size=MAX_CACHED)
+        self.latest: OrderedDict[tuple[object, ...], tuple[RobotCell, AttachmentTopology]] = OrderedDict()
 
 
 _of_thread = _ThreadCache()
@@ -72,8 +117,8 @@ def topology_of(
     """Return the kinematic model of a state and the cached collision data of its attachment topology.
 
     Raises:
-        UnknownNameError: the engine does not exist.
-        GeometryError: a collision shape cannot be built.
+        UnknownNameError: The engine does not exist.
+        GeometryError: A collision shape cannot be built.
     """
     tools = tuple(
         (name, tool.pose, tool.attached_to, tool.touch_links, tool.touch_bodies, tool.hidden)
@@ -81,5 +126,17 @@ def topology_of(
     )
     model = cell_model(cell, state)
     objects = (cell, state.base_poses, state.bodies)
-    extras = (tools, engine, options)
-    return model, _of_thread.cache.get(objects, extras, lambda: AttachmentTopology(cell, state, model, engine, options))
+    key = (tools, engine, options)
+
+    def build() -> AttachmentTopology:
+        same = (id(cell), *key, state.base_poses)
+        _, latest = _of_thread.latest.get(same, (cell, None))
+        found = None if latest is None else latest.moved(cell, state, model)
+        found = found or AttachmentTopology(cell, state, model, engine, options)
+        _of_thread.latest[same] = cell, found
+        _of_thread.latest.move_to_end(same)
+        if len(_of_thread.latest) > MAX_LATEST:
+            _of_thread.latest.popitem(last=False)
+        return found
+
+    return model, _of_thread.cache.get(objects, key, build)

@@ -38,11 +38,11 @@ class CollisionChecker:
     takes microseconds to create. A checker may only be used in the thread that created it.
 
     Attributes:
-        variables: names of the joint variables of each q (dof,) [rad or m], in this order; all other joints keep the
+        variables: Names of the joint variables of each q (dof,) [rad or m], in this order; all other joints keep the
             values of the state.
-        engine: name of the collision engine.
-        allowed_pairs: allowed pairs (`AllowedPairs`): which pairs are checked, and at what margin.
-        decomposed: names of the objects that are checked as a convex decomposition.
+        engine: Name of the collision engine.
+        allowed_pairs: Allowed pairs (`AllowedPairs`): which pairs are checked, and at what margin.
+        decomposed: Names of the objects that are checked as a convex decomposition.
     """
 
     @public
@@ -59,18 +59,18 @@ class CollisionChecker:
         """Create a checker for the joint variables `variables`.
 
         Args:
-            cell: models of robots, tools and bodies.
-            state: state that defines attachments, poses and the values of all joints that are not in `variables`.
-            variables: joint variables of the configurations to check; None: those of `group`, or those of all robots if
+            cell: Models of robots, tools and bodies.
+            state: State that defines attachments, poses and the values of all joints that are not in `variables`.
+            variables: Joint variables of the configurations to check; None: those of `group`, or those of all robots if
                 `group` is None, too.
-            group: planning group that provides the variables; "": the main group.
-            engine: name of the collision engine.
-            options: extra margin and steps of the check.
+            group: Planning group that provides the variables; "": the main group.
+            engine: Name of the collision engine.
+            options: Extra margin and steps of the check.
 
         Raises:
-            UnknownNameError: a variable, the group or the engine does not exist.
-            InvalidRequestError: a variable is listed twice.
-            GeometryError: a collision shape cannot be built.
+            UnknownNameError: A variable, the group or the engine does not exist.
+            InvalidRequestError: A variable is listed twice.
+            GeometryError: A collision shape cannot be built.
         """
         if variables is None:
             variables = tuple(cell.variables) if group is None else cell.group(group).variables
@@ -84,7 +84,7 @@ class CollisionChecker:
         self.allowed_pairs = self._topology.allowed_pairs
         self.decomposed = self._topology.decomposed
         self._engine = self._topology.engine
-        self._geometry_model = self._topology.geometry_model
+        self.geometry_model = self._topology.geometry_model
         self._thread = threading.get_ident()
         indices = model.indices(self.variables)
         self._shape = (len(self.variables),)
@@ -116,7 +116,7 @@ class CollisionChecker:
         """Return for each of n configurations (n, dof) whether any checked pair collides, (n,).
 
         Raises:
-            InvalidRequestError: the array has the wrong shape or is not finite.
+            InvalidRequestError: The array has the wrong shape or is not finite.
         """
         full = self._expand_batch(configurations)
         collides = self._engine.collides
@@ -129,7 +129,7 @@ class CollisionChecker:
         from one sample to the next. For a proof about the continuous motion see `certification`.
 
         Raises:
-            InvalidRequestError: a shape is wrong, a value is not finite, or the step is not above zero or too small.
+            InvalidRequestError: A shape is wrong, a value is not finite, or the step is not above zero or too small.
         """
         return self.first_collision_on_motion(start, end, step) is not None
 
@@ -151,19 +151,19 @@ class CollisionChecker:
 
     def first_pair(self, q: Floats) -> CollisionPair | None:
         """Return the first colliding pair at q (dof,), ordered by step and then by names; None if nothing collides."""
-        found = colliding_pairs(self._geometry_model, self._engine, self._expand(q), 1)
+        found = colliding_pairs(self.geometry_model, self._engine, self._expand(q), 1)
         return found[0] if found else None
 
     def report(self, q: Floats | None = None, *, max_pairs: int = 0, verbose: bool = False) -> CollisionReport:
         """Report all colliding pairs at q (dof,), or at the state of the checker if q is None.
 
         Args:
-            q: configuration (dof,) [rad or m].
-            max_pairs: stop after this number of colliding pairs; 0: report all.
-            verbose: also list all checked pairs and all skipped pairs with the reason (the first 100,000 of each).
+            q: Configuration (dof,) [rad or m].
+            max_pairs: Stop after this number of colliding pairs; 0: report all.
+            verbose: Also list all checked pairs and all skipped pairs with the reason (the first 100,000 of each).
         """
         full = self._expand(self.default if q is None else q)
-        found = colliding_pairs(self._geometry_model, self._engine, full, max_pairs)
+        found = colliding_pairs(self.geometry_model, self._engine, full, max_pairs)
         checked = self.allowed_pairs.checked() if verbose else []
         skipped = tuple(islice(self.allowed_pairs.skipped(), MAX_SKIPPED)) if verbose else ()
         return CollisionReport(
@@ -180,7 +180,7 @@ class CollisionChecker:
         """Raise an error if a configuration is in collision.
 
         Raises:
-            CollisionCheckError: at least one pair collides; the full report is in `partial`.
+            CollisionCheckError: At least one pair collides; the full report is in `partial`.
         """
         self.report(q).raise_if_colliding()
 
@@ -199,12 +199,12 @@ class CollisionChecker:
         no pair is within `max_distance` [m] or no pair is checked.
 
         Raises:
-            InvalidRequestError: the array (n, dof) has the wrong shape or is not finite.
+            InvalidRequestError: The array (n, dof) has the wrong shape or is not finite.
         """
         found: tuple[int, Clearance] | None = None
         for first in range(0, len(configurations), STATES_AT_ONCE):
             part = self._expand_batch(configurations[first : first + STATES_AT_ONCE])
-            nearer = closest_of(self._geometry_model, self._engine, part, max_distance)
+            nearer = closest_of(self.geometry_model, self._engine, part, max_distance)
             if nearer is not None and (found is None or nearer[1].distance < found[1].distance):
                 found = first + nearer[0], nearer[1]
                 max_distance = nearer[1].distance
@@ -221,25 +221,25 @@ class CollisionChecker:
         """Return the closest checked pairs, closest first, at most `count`.
 
         Args:
-            q: configuration (dof,) [rad or m]; None: the state of the checker.
-            count: maximum number of pairs.
-            names: robots, links, tools, tool links or bodies; one object of each pair must be among them. Empty: any
+            q: Configuration (dof,) [rad or m]; None: the state of the checker.
+            count: Maximum number of pairs.
+            names: Robots, links, tools, tool links or bodies; one object of each pair must be among them. Empty: any
                 pair.
-            max_distance: pairs farther apart than this [m] are not searched.
+            max_distance: Pairs farther apart than this [m] are not searched.
 
         Raises:
             InvalidRequestError: q is malformed, or the count is below one.
-            UnknownNameError: a name does not exist.
+            UnknownNameError: A name does not exist.
         """
         if count < 1:
             raise InvalidRequestError(f"count is {count}, expected at least 1", stage="collision")
         full = self._expand(self.default if q is None else q)
-        return closest_pairs(self._geometry_model, self._engine, full, count, tuple(names), max_distance)
+        return closest_pairs(self.geometry_model, self._engine, full, count, tuple(names), max_distance)
 
     def _expand(self, q: Floats) -> Floats:
         """Validate q (dof,) and expand it to the configuration (nq,) of the kinematic model."""
         if threading.get_ident() != self._thread:
-            text = "a collision checker serves the thread that made it, and no other"
+            text = "a collision checker can be used only in the thread that created it"
             raise NotSupportedError(text, stage="collision")
         q = self.checked(q)
         if self._matrix is not None:
@@ -252,7 +252,7 @@ class CollisionChecker:
         """Return a configuration (dof,) as float64 after checking that its values are within `MAX_JOINT_VALUE`.
 
         Raises:
-            InvalidRequestError: the shape is wrong, or a value is not finite or too large.
+            InvalidRequestError: The shape is wrong, or a value is not finite or too large.
         """
         try:
             q = np.asarray(q, dtype=np.float64)
@@ -273,8 +273,8 @@ class CollisionChecker:
         The engine keeps the placements of q. Each entry has the indices of both collision objects in
         `AllowedPairs.objects`, the indices of both geometries, and the margin [m].
         """
-        near = self._geometry_model.candidates(self._engine.place(self._expand(q)), reach)
-        objects = self._geometry_model.object_indices
+        near = self.geometry_model.candidates(self._engine.place(self._expand(q)), reach)
+        objects = self.geometry_model.object_indices
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
         return [((int(objects[i]), int(objects[j])), i, j, margin) for i, j, margin in pairs]
 
@@ -289,7 +289,7 @@ class CollisionChecker:
         """Raise an error if configurations are malformed.
 
         Raises:
-            InvalidRequestError: the shape is not (n, dof), or a value is not finite.
+            InvalidRequestError: The shape is not (n, dof), or a value is not finite.
         """
         self._expand_batch(configurations)
 
@@ -325,7 +325,7 @@ def segments(start: Floats, end: Floats, step: float) -> int:
     """Return the number of equal intervals of a straight motion in which no variable changes by more than `step`.
 
     Raises:
-        InvalidRequestError: the step is not above zero, or so small that the number of intervals exceeds `MAX_SAMPLES`.
+        InvalidRequestError: The step is not above zero, or so small that the number of intervals exceeds `MAX_SAMPLES`.
     """
     if not step > 0.0:
         raise InvalidRequestError(f"step is {step}, expected above 0", stage="collision")

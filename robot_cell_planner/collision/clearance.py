@@ -14,9 +14,9 @@ from .geometry.geometry_model import GeometryModel
 from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
 
-FIRST_REACH = 0.25  # [m]
+FIRST_RADIUS = 0.25  # [m]
 GROWTH = 4.0
-LAST_REACH = 100.0  # [m], beyond which the search is unlimited
+LAST_RADIUS = 100.0  # [m], beyond which the search is unlimited
 SAME = 1e-9  # [m]
 
 
@@ -31,9 +31,9 @@ def closest_pairs(
     """Return the closest pairs at q (nq,), closest first: at most `count`, none beyond `max_distance` [m]."""
     chosen = _objects_named(geometry_model.allowed_pairs, names)
     poses = engine.place(q)
-    reach = FIRST_REACH
+    radius = FIRST_RADIUS
     while True:
-        limit = min(reach, max_distance)
+        limit = min(radius, max_distance)
         found = _within(
             geometry_model,
             engine,
@@ -43,7 +43,7 @@ def closest_pairs(
         )
         if len(found) == count or limit == max_distance:
             return found
-        reach = reach * GROWTH if reach < LAST_REACH else math.inf
+        radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
 
 def closest_of(
@@ -54,15 +54,15 @@ def closest_of(
     Distances within a nanometre count as equal; the first one is returned. The result is None if no pair is within
     `max_distance` [m].
     """
-    if max_distance > FIRST_REACH:
+    if max_distance > FIRST_RADIUS:
         # The distance of the first configuration bounds the search in the others.
         first = closest_pairs(geometry_model, engine, configurations[0], 1, (), max_distance)
         if first:
             max_distance = min(max_distance, first[0].distance + SAME)
     poses = engine.poses(configurations)
-    reach = FIRST_REACH
+    radius = FIRST_RADIUS
     while True:
-        limit = min(reach, max_distance)
+        limit = min(radius, max_distance)
         found = _closest_within(geometry_model, engine, poses, limit)
         if found is not None:
             index, i, j, margin = found
@@ -71,7 +71,7 @@ def closest_of(
             return index, _clearance(geometry_model, objects, margin, engine.distance(i, j))
         if limit == max_distance:
             return None
-        reach = reach * GROWTH if reach < LAST_REACH else math.inf
+        radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
 
 def _closest_within(

@@ -24,9 +24,9 @@ class PathCollision:
     """A pair that collides at a state of a path.
 
     Attributes:
-        point: index of the colliding waypoint, or of the waypoint after the collision.
-        place: path parameter counted in waypoints: 2.5 is halfway from waypoint 2 to 3.
-        time: time at the path parameter [s]; 0 for a path without times.
+        point: Index of the colliding waypoint, or of the waypoint after the collision.
+        place: Path parameter counted in waypoints: 2.5 is halfway from waypoint 2 to 3.
+        time: Time at the path parameter [s]; 0 for a path without times.
     """
 
     point: int
@@ -36,7 +36,7 @@ class PathCollision:
 
 
 @dataclass(frozen=True)
-class PathClearance:
+class SmallestClearance:
     """Smallest distance on a path, with its path parameter and time as in `PathCollision`."""
 
     clearance: Clearance
@@ -49,16 +49,16 @@ class PathReport:
     """Result of a collision check of a path.
 
     Attributes:
-        collisions: colliding pairs in path order; only the first one found, unless all were requested.
-        truncated: whether there were more collisions than the maximum.
-        states_checked: number of configurations checked.
-        smallest: smallest distance on the path; None if not requested.
+        collisions: Colliding pairs in path order; only the first one found, unless all were requested.
+        truncated: Whether there were more collisions than the maximum.
+        states_checked: Number of configurations checked.
+        smallest: Smallest distance on the path; None if not requested.
     """
 
     collisions: tuple[PathCollision, ...]
     states_checked: int
     truncated: bool = False
-    smallest: PathClearance | None = None
+    smallest: SmallestClearance | None = None
 
     @property
     def valid(self) -> bool:
@@ -80,19 +80,19 @@ def check_path(
     """Check a path at its waypoints (n, dof) and, if a resolution is given, between them.
 
     Args:
-        checker: collision checker whose variables the columns are.
-        waypoints: configurations (n, dof) [rad or m].
-        times: times of the waypoints (n,) [s].
-        find_all: report every colliding pair of every state, in path order. Otherwise states are checked in bisection
+        checker: Collision checker whose variables the columns are.
+        waypoints: Configurations (n, dof) [rad or m].
+        times: Times of the waypoints (n,) [s].
+        find_all: Report every colliding pair of every state, in path order. Otherwise states are checked in bisection
             order, so that a colliding path is rejected early, and the check stops at the first collision found.
-        resolution: maximum change of any variable [rad or m] from one state to the next; 0: waypoints only.
-        clearance: also compute the smallest distance at the same states, which takes longer.
-        max_collisions: maximum number of collisions to report.
-        max_states: maximum number of states to check.
+        resolution: Maximum change of any variable [rad or m] from one state to the next; 0: waypoints only.
+        clearance: Also compute the smallest distance at the same states, which takes longer.
+        max_collisions: Maximum number of collisions to report.
+        max_states: Maximum number of states to check.
 
     Raises:
-        InvalidRequestError: shapes do not fit, a value is not finite, or a limit is negative.
-        LimitExceededError: the resolution requires more than `max_states` states.
+        InvalidRequestError: Shapes do not fit, a value is not finite, or a limit is negative.
+        LimitExceededError: The resolution requires more than `max_states` states.
     """
     path = np.asarray(waypoints, dtype=np.float64)
     # Reject malformed waypoints before any check.
@@ -126,15 +126,15 @@ def smallest_clearance(
     times: Sequence[float] | None = None,
     *,
     resolution: float = 0.0,
-) -> PathClearance:
+) -> SmallestClearance:
     """Return the smallest distance of all checked pairs on a path; arguments and errors as in `check_path`."""
     path = np.asarray(waypoints, dtype=np.float64)
     checker.require_configurations(path)
     return _smallest(checker, path, _places(path, resolution), _times(times, len(path)))
 
 
-def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: Floats) -> PathClearance:
-    best = PathClearance(Clearance(math.inf), 0.0, 0.0)
+def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: Floats) -> SmallestClearance:
+    best = SmallestClearance(Clearance(math.inf), 0.0, 0.0)
     for first in range(0, len(places), STATES_AT_ONCE):
         part = places[first : first + STATES_AT_ONCE].tolist()
         configurations = np.array([path_at(path, place) for place in part])
@@ -142,7 +142,7 @@ def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: F
         found = checker.closest_of(configurations, best.clearance.distance)
         if found is not None and found[1].distance < best.clearance.distance:
             place = part[found[0]]
-            best = PathClearance(found[1], place, _time(stamps, place))
+            best = SmallestClearance(found[1], place, _time(stamps, place))
     return best
 
 

@@ -16,11 +16,11 @@ class Contact(msgspec.Struct, frozen=True):
     """Contact points, or closest points, of two objects.
 
     Attributes:
-        point_first: closest point on the first object, in the world frame [m].
-        point_second: closest point on the second object, in the world frame [m].
-        normal: unit vector in the world frame from the second object to the first; moving the first object along it
+        point_first: Closest point on the first object, in the world frame [m].
+        point_second: Closest point on the second object, in the world frame [m].
+        normal: Unit vector in the world frame from the second object to the first; moving the first object along it
             separates the two.
-        depth: penetration depth [m], or the negative distance.
+        depth: Penetration depth [m], or the negative distance.
     """
 
     point_first: Vector3
@@ -33,12 +33,12 @@ class CollisionPair(msgspec.Struct, frozen=True):
     """Two objects that collide.
 
     Attributes:
-        pair_type: type of the pair.
-        first, second: names of the objects.
-        first_kind, second_kind: link, tool or body.
-        distance: smallest distance of the surfaces [m]; negative: penetration depth.
-        margin: requested minimum distance [m].
-        contacts: one for each pair of collision geometries that collides, deepest first.
+        pair_type: Type of the pair.
+        first, second: Names of the objects.
+        first_kind, second_kind: Link, tool or body.
+        distance: Smallest distance of the surfaces [m]; negative: penetration depth.
+        margin: Requested minimum distance [m].
+        contacts: One for each pair of collision geometries that collides, deepest first.
     """
 
     pair_type: PairType
@@ -73,21 +73,21 @@ class CollisionPair(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         state = f"overlap by {self.depth:.3g} m" if self.distance <= 0.0 else f"are {self.distance:.3g} m apart"
         margin = f", margin {self.margin:.3g} m" if self.margin else ""
-        things = f"{self.first_kind.value} {self.first} and {self.second_kind.value} {self.second}"
-        return f"{self.pair_type}: {things} {state}{margin}"
+        objects = f"{self.first_kind.value} {self.first} and {self.second_kind.value} {self.second}"
+        return f"{self.pair_type}: {objects} {state}{margin}"
 
 
 class CollisionReport(msgspec.Struct, frozen=True):
     """Result of a collision check of one state.
 
     Attributes:
-        pairs: colliding pairs, by step and then by names; all of them, or the first ones if a maximum was requested.
-        pairs_checked: number of pairs that were checked.
-        engine: name of the collision engine.
-        decomposed: names of objects that were checked as a convex decomposition, because the mesh requests one or the
+        pairs: Colliding pairs, by step and then by names; all of them, or the first ones if a maximum was requested.
+        pairs_checked: Number of pairs that were checked.
+        engine: Name of the collision engine.
+        decomposed: Names of objects that were checked as a convex decomposition, because the mesh requests one or the
             engine does not support its triangles.
-        checked, skipped: all checked pairs and skipped pairs, if a verbose report was requested.
-        pairs_skipped: number of pairs that the rules exclude.
+        checked, skipped: All checked pairs and skipped pairs, if a verbose report was requested.
+        pairs_skipped: Number of pairs that the rules exclude.
     """
 
     pairs: tuple[CollisionPair, ...]
@@ -114,7 +114,7 @@ class CollisionReport(msgspec.Struct, frozen=True):
         """Raise an error if the report has a colliding pair.
 
         Raises:
-            CollisionCheckError: at least one pair collides; the report is in `partial`.
+            CollisionCheckError: At least one pair collides; the report is in `partial`.
         """
         if not self.pairs:
             return

@@ -15,7 +15,7 @@ MAX_PAIRS = 10
 def collision_warnings(cell: RobotCell, state: RobotCellState, what: str = "the state") -> tuple[str, ...]:
     """Return a line for each pair that collides at a state, with what to do about it.
 
-    Each pair is checked at 64 random configurations of all joints, too: a pair that collides at all of them has to be
+    Each pair is also checked at 64 random configurations of all joints: a pair that collides at all of them has to be
     allowed or moved apart, one that collides at none of them needs other joint values.
 
     Args:

@@ -50,8 +50,8 @@ class TargetChecker:
         """Create a checker for the objects fixed to the tip link of a planning group.
 
         Raises:
-            UnknownNameError: the group or the engine does not exist.
-            ModelError: the group has no tip link.
+            UnknownNameError: The group or the engine does not exist.
+            ModelError: The group has no tip link.
         """
         pair_types = tuple(kind for kind in PAIR_TYPES if kind in options.pair_types)
         options = CollisionOptions(options.extra_margin, pair_types)
@@ -79,9 +79,9 @@ class TargetChecker:
         """Report collisions with the tip link of the group at a pose in the world frame.
 
         Args:
-            world_T_tip: pose of the tip link in the world frame.
-            max_pairs: stop after this number of colliding pairs; 0: report all.
-            verbose: also list all checked pairs, and all skipped pairs of an attached and a stationary object with the
+            world_T_tip: Pose of the tip link in the world frame.
+            max_pairs: Stop after this number of colliding pairs; 0: report all.
+            verbose: Also list all checked pairs, and all skipped pairs of an attached and a stationary object with the
                 reason (the first 100,000 of each).
         """
         return self._report(world_T_tip.matrix, max_pairs, verbose)
@@ -93,9 +93,9 @@ class TargetChecker:
         report is that of the first rotation without collision, or of the first rotation if all collide.
 
         Raises:
-            TargetModeMismatchError: the state does not support the mode of the target, or the target frame is not fixed
+            TargetModeMismatchError: The state does not support the mode of the target, or the target frame is not fixed
                 to the tip link of the group.
-            UnknownNameError: a frame of the target does not exist.
+            UnknownNameError: A frame of the target does not exist.
         """
         reports: list[CollisionReport] = []
         for world_T_tip in self._tip_poses(target):

@@ -11,9 +11,12 @@ import click
 
 from ..errors import RobotCellError
 from ..io.cell_file.cell_file import load_cell
-from ..setup_assistant.check import ERROR, Finding, check_cell
+from ..setup_assistant.check import check_cell
+from ..setup_assistant.finding import ERROR, Finding
 from .findings import echo_findings, summary
-from .options import json_option, roots_of
+from .options import roots_of
+from .progress import Elapsed
+from .reporting import json_option
 
 
 @click.command()
@@ -29,7 +32,8 @@ def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
     level = library.level
     library.setLevel(logging.ERROR)  # the findings have the warnings
     try:
-        findings = check_cell(*load_cell(cell_file, roots_of(folders)))
+        with Elapsed("checking the cell"):
+            findings = check_cell(*load_cell(cell_file, roots_of(folders)))
     except RobotCellError as error:
         remedy = "Mend what the message names; relative paths start at the folder of the file that has them."
         findings = (Finding(ERROR, error.stage, error.message, remedy),)

@@ -9,7 +9,7 @@ from dataclasses import asdict
 import click
 
 from ..security.environment import CLIENT, OVERRIDE, enclave_path, has_security
-from ..setup_assistant.check import ERROR, Finding
+from ..setup_assistant.finding import ERROR, Finding
 from ..setup_assistant.installation import DOMAIN, RANGE, check_installation
 from .findings import echo_findings, summary
 
@@ -24,7 +24,7 @@ ENVIRONMENT = (DOMAIN, RANGE, "RMW_IMPLEMENTATION", "ROS_DISTRO")
 @click.option("--wait", "seconds", default=3.0, show_default=True, help="Time to listen to the graph [s]; 0: do not.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def doctor(seconds: float, as_json: bool) -> int:
-    """Examine the installation and the running nodes, and say what to do about each finding.
+    """Examine the installation and the running nodes, and print what to do about each finding.
 
     Installation: real-time priority, locked memory, descriptors, socket buffers, caches, domain, discovery range,
     and security if ROS_SECURITY_ENABLE is set.
@@ -59,7 +59,7 @@ def _graph(seconds: float) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
         from ..nodes.doctor.observer import observe
     except ImportError as error:
         remedy = "Source ROS 2, or `make setup`; without it, the library plans and simulates, but no node runs."
-        return (), (Finding(ERROR, "ros", f"ROS 2 is not there: {error}", remedy),)
+        return (), (Finding(ERROR, "ros", f"ROS 2 cannot be imported: {error}", remedy),)
     text = shortage()
     limits = (Finding(ERROR, "limits", f"no node can start: {text.partition(':')[0]}", f"{text.partition(': ')[2]}."),)
     try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -13,9 +14,7 @@ import click
 import yaml
 
 from ..errors import UnknownNameError
-from ..io.common.yaml_reader import parse_yaml
-from ..model.name_suggestions import unknown_name
-from .options import echo_json, reporting
+from .reporting import echo_json, reporting
 
 if TYPE_CHECKING:
     from ..nodes.client.connection import CellConnection
@@ -24,7 +23,7 @@ NODE = "robot_cell_command"
 
 
 def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where the nodes are."""
+    """Add the options for the domain and namespace of the nodes."""
     for option in (
         click.option("--timeout", default=10.0, show_default=True, help="Time to wait for what is named [s]."),
         click.option("--domain-id", type=click.IntRange(0, 232), help="ROS_DOMAIN_ID (default: the variable's value)."),
@@ -43,7 +42,7 @@ def ros() -> ModuleType:
     try:
         from ..nodes.client import inspection
     except ImportError as error:
-        raise click.ClickException(f"the running nodes are reached with ROS 2, which is not there: {error}") from error
+        raise click.ClickException(f"the running nodes need ROS 2, which cannot be imported: {error}") from error
     return inspection
 
 
@@ -65,8 +64,10 @@ def call(service: str, request: str, namespace: str, domain_id: int | None, time
 
     An error report in the reply is printed as an error, with the exit status 1.
 
-    robot_cell call scene/apply_changes '{changes: [{operation: 5, name: post}]}'
+    robot_cell call scene/apply_changes '{changes: [{operation: 7, name: post}]}'
     """
+    from ..io.common.yaml_reader import parse_yaml
+
     with connected(namespace, domain_id, timeout) as connection:
         kind = ros().wait_for_type(connection, "service", service, timeout)
         fields = parse_yaml(request, "REQUEST", "command line") or {}
@@ -98,7 +99,10 @@ def echo(topic: str, count: int | None, namespace: str, domain_id: int | None, t
 def describe(name: str, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
     """Print what the running nodes offer, or the definition of NAME with its comments.
 
-    NAME is a service, an action, a topic, or an interface such as robot_cell_planner/srv/GetCell.
+    NAME is a service, an action, a topic, an interface such as robot_cell_planner/srv/GetCell, or a node: its
+    parameters are printed with their values, ranges and descriptions. They are set by the service of the node:
+
+    robot_cell call planning_node/set_parameters '{parameters: [{name: time_limit, value: {type: 3, double_value: 5}}]}'
     """
     if name.count("/") == 2 and not name.startswith("/") and name.split("/")[1] in ("msg", "srv", "action"):
         found: Any = {"type": name, "definition": ros().definition(name)}
@@ -106,19 +110,25 @@ def describe(name: str, namespace: str, domain_id: int | None, timeout: float, a
         with connected(namespace, domain_id, timeout) as connection:
             found = _described(connection, name, timeout) if name else ros().settled(connection, timeout)
     if as_json:
-        echo_json(found)
+        echo_json({key: [asdict(each) for each in found[key]] if key == "parameters" else found[key] for key in found})
     elif "definition" in found:
         click.echo(f"{found['type']}\n\n{found['definition']}", nl=False)
+    elif "parameters" in found:
+        click.echo("\n".join(ros().parameter_lines(found["parameters"])))
     else:
         click.echo("\n".join(ros().lines(found)))
     return 0
 
 
-def _described(connection: CellConnection, name: str, timeout: float) -> dict[str, str]:
+def _described(connection: CellConnection, name: str, timeout: float) -> dict[str, Any]:
     full = ros().full_name(connection, name)
-    names = ros().settled(connection, timeout)
+    names = ros().offered_with(connection, full, timeout)
+    if f"{full}/{ros().LIST}" in names["service"]:
+        return {"node": full, "parameters": ros().node_parameters(connection, full, timeout)}
     types = {entry: type_name for entries in names.values() for entry, type_name in entries.items()}
     if full not in types:
+        from ..model.name_suggestions import unknown_name
+
         raise UnknownNameError(unknown_name(f"{full!r}", full, types), stage="describe", subjects=(full,))
     return {"type": types[full], "definition": ros().definition(types[full])}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Mapping
 from importlib import import_module
 
@@ -11,22 +12,29 @@ from .. import __version__
 
 # Module of each command, which is imported when the command is used, and its line in the help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "demo": ("demo", "Run a demonstration in simulation."),
     "new": ("new", "Draft a cell from a robot description."),
+    "import": ("exchange", "Make a cell of files of another program."),
+    "export": ("exchange", "Write a cell for another program."),
     "check": ("check", "Check a cell file."),
     "warm": ("warm", "Compile kernels and make sphere models ahead."),
     "doctor": ("doctor", "Examine the installation and the running nodes."),
     "keystore": ("keystore", "Make keys and permissions for ROS 2 with security."),
     "fk": ("kinematics", "Print poses of frames."),
     "ik": ("kinematics", "Print configurations that reach a pose."),
+    "reach": ("reach", "Print which poses of a grid a robot reaches."),
     "plan": ("plan", "Plan a motion."),
     "verify": ("plan", "Verify a plan."),
+    "execute": ("execute", "Execute plans, in simulation or on the running nodes."),
     "reproduce": ("reproduce", "Answer the request of a case file again."),
     "view": ("plan", "Write a page that shows a cell or a plan."),
+    "bench": ("bench", "Measure the speed of the library for a cell."),
     "rpc": ("rpc", "Answer JSON-RPC requests, or replay a log of them."),
     "call": ("graph", "Call a service of the running nodes."),
     "echo": ("graph", "Print the messages of a topic."),
     "describe": ("graph", "Print what the running nodes offer, or an interface."),
     "record": ("record", "Record the topics of the running nodes in a bag."),
+    "replay": ("replay", "Give the requests of a bag to another system, and compare."),
 }
 
 
@@ -42,7 +50,8 @@ class LazyGroup(click.Group):
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
         try:
-            command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), cmd_name)
+            name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+            command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), name)
         except ImportError as error:
             raise click.ClickException(f"{cmd_name} needs a library that is not installed: {error}") from error
         assert isinstance(command, click.Command)

@@ -10,11 +10,13 @@ import click
 from ..errors import InvalidRequestError
 from ..security.keystore import make_keystore
 from ..security.policy import read_policy
+from .reporting import echo_json, reporting
 
 PATTERN = "*.policy.xml"
 
 
 @click.command()
+@reporting
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--policy",
@@ -27,7 +29,9 @@ PATTERN = "*.policy.xml"
 @click.option("--namespace", default="", metavar="NAME", help="Namespace that the nodes are started in.")
 @click.option("--domain-id", type=int, metavar="N", help="ROS_DOMAIN_ID (default: the variable's value, else 0).")
 @click.option("--days", default=3650, show_default=True, help="How long new certificates are valid.")
-def keystore(folder: Path, policies: tuple[Path, ...], namespace: str, domain_id: int | None, days: int) -> int:
+def keystore(
+    folder: Path, policies: tuple[Path, ...], namespace: str, domain_id: int | None, days: int, as_json: bool
+) -> int:
     """Make a keystore of SROS 2 in FOLDER, or renew the permissions in one that is there.
 
     It has a certificate authority, and for the enclave of each policy a key, a certificate and signed permissions.
@@ -37,6 +41,9 @@ def keystore(folder: Path, policies: tuple[Path, ...], namespace: str, domain_id
     enclaves = [enclave.in_namespace(namespace) for file in found for enclave in read_policy(file)]
     domain = _domain_of_environment() if domain_id is None else domain_id
     make_keystore(folder, enclaves, domain, days)
+    if as_json:
+        echo_json({"keystore": str(folder), "domain": domain, "enclaves": [enclave.path for enclave in enclaves]})
+        return 0
     for enclave in enclaves:
         click.echo(f"{enclave.path}: publishes {len(enclave.publishes)} topics, hears {len(enclave.subscribes)}")
     click.echo(f"keystore {folder} for ROS_DOMAIN_ID={domain}; keep {folder / 'private'} where no node runs")
@@ -47,7 +54,7 @@ def shipped() -> Path:
     """The folder of the package's own policies.
 
     Raises:
-        click.ClickException: it is not installed.
+        click.ClickException: It is not installed.
     """
     package = Path(__file__).resolve().parents[1]
     installed = [parent / "share" / package.name for parent in package.parents]

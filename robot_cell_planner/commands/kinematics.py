@@ -14,21 +14,12 @@ from ..model.frames import FrameTree
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD
-from .options import (
-    POSE_HELP,
-    cell_options,
-    echo_json,
-    frame_option,
-    group_option,
-    mode_of,
-    pose_entry,
-    pose_text,
-    pose_value,
-    reporting,
-)
+from .options import POSE_HELP, cell_options, frame_option, group_option, mode_of, pose_entry, pose_text, pose_value
+from .reporting import echo_json, reporting
+from .running import HELP
 
 
-@click.command()
+@click.command(epilog=HELP)
 @reporting
 @cell_options
 @click.argument("frames", nargs=-1, metavar="[FRAME]...")
@@ -59,7 +50,7 @@ def fk(
     return 0
 
 
-@click.command()
+@click.command(epilog=HELP)
 @reporting
 @cell_options
 @click.option("--pose", type=pose_value, metavar="POSE", required=True, help=f"Target: {POSE_HELP}")

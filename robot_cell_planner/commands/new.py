@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -10,13 +11,15 @@ from ..model.geometry import MeshUse
 from ..setup_assistant.cell_setup import NewCell, NewCellOptions, new_cell
 from ..setup_assistant.options import DraftOptions
 from .findings import echo_findings, summary
-from .options import roots_of
+from .options import roots_of, xacro_arguments
+from .progress import Elapsed
+from .reporting import echo_json, reporting
 
-ARGUMENT = ":="
 AUTO = "auto"
 
 
 @click.command()
+@reporting
 @click.argument("description")
 @click.argument("arguments", nargs=-1, metavar="[NAME:=VALUE]...")
 @click.option(
@@ -29,7 +32,9 @@ AUTO = "auto"
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
 @click.option("--meshes", type=click.Choice([AUTO, *(use.value for use in MeshUse)]), default=AUTO,
               show_default=True, help="Shapes that collision meshes are checked as (auto: by mesh).")  # fmt: skip
-@click.option("--samples", default=DraftOptions.samples, show_default=True, help="Random configurations to look at.")
+@click.option(
+    "--samples", default=DraftOptions.samples, show_default=True, help="Number of random configurations to check."
+)
 @click.option("--seed", default=DraftOptions.seed, show_default=True, help="Seed of the random configurations.")
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 def new(
@@ -43,16 +48,17 @@ def new(
     samples: int,
     seed: int,
     overwrite: bool,
+    as_json: bool,
 ) -> int:
     """Draft a cell from DESCRIPTION, a URDF, xacro or SDF file or its package:// URI.
 
     Arguments of xacro are written as ROS does: robot_cell new ur.urdf.xacro ur_type:=ur5e name:=ur5e
 
     The folder gets cell.yaml, an SRDF with planning groups, named states and disabled pairs, a limits file and
-    report.md, which says how each part was found and how sure it is.
+    report.md, which describes how each part was found and how sure it is.
     """
     options = NewCellOptions(
-        xacro_arguments=_xacro_arguments(arguments),
+        xacro_arguments=xacro_arguments(arguments),
         added=added,
         at=at,
         roots=roots_of(folders),
@@ -61,19 +67,27 @@ def new(
         draft=DraftOptions(samples, seed),
     )
     name = Path(description.partition("://")[2] or description).name.partition(".")[0]
-    made = new_cell(description, folder or Path(f"{name}_cell"), options)
-    _echo(made)
+    with Elapsed("drafting the cell"):
+        made = new_cell(description, folder or Path(f"{name}_cell"), options)
+    if as_json:
+        echo_json(_entry(made))
+    else:
+        _echo(made)
     return 0
 
 
-def _xacro_arguments(words: tuple[str, ...]) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for word in words:
-        name, separator, value = word.partition(ARGUMENT)
-        if not (name and separator):
-            raise click.BadParameter(f"{word!r} is no xacro argument, expected name:=value", param_hint="arguments")
-        found[name] = value
-    return found
+def _entry(made: NewCell) -> dict[str, object]:
+    home = made.draft.home
+    groups = [found.group for found in made.draft.groups]
+    return {
+        "folder": str(made.folder),
+        "files": list(made.files),
+        "groups": [{"name": g.name, "joints": g.variables, "from": g.base_link, "to": g.tip_link} for g in groups],
+        "pairs_without_check": len(made.draft.pairs),
+        "home": {"joints": dict(home.values), "colliding": home.colliding, "limit_margin": home.limit_margin},
+        "meshes": [{"uri": mesh.uri, "use": mesh.use.value} for mesh in made.meshes],
+        "findings": [asdict(finding) for finding in made.findings],
+    }
 
 
 def _echo(made: NewCell) -> None:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import functools
-import json
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -22,10 +21,10 @@ from ..model.state import RobotCellState
 from ..scene.changes import apply_changes
 from ..scene.scene import Scene
 from ..scene.state_changes import SetJoints
+from .running import is_running, running_scene
 
-Command: TypeAlias = Callable[..., int]
 JointValue: TypeAlias = tuple[str, float]  # joint, and its value [rad or m]
-FAILED = 1
+ARGUMENT = ":="
 POSE_HELP = "x,y,z [m], then roll,pitch,yaw [rad] or a quaternion qx,qy,qz,qw."
 
 
@@ -70,72 +69,70 @@ frame_option = click.option(
     help="Frame of the group that goes to the pose (default: tool, or flange without a tool).",
 )
 group_option = click.option("--group", default="", help="Planning group (default: the chain with the most joints).")
-json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer, or the error, as JSON.")
+
+
+def start_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add CELL_FILE and the options that change its state, which `opened` takes."""
+    for add in (
+        click.option(
+            "--from-joint",
+            "start_values",
+            type=joint_value,
+            multiple=True,
+            metavar="JOINT=VALUE",
+            help="Joint value of the start state; repeatable.",
+        ),
+        click.option("--from", "start", default="", metavar="STATE", help="Named state of the main group to begin at."),
+        click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes."),
+        click.argument("cell_file", type=click.Path(path_type=Path)),
+    ):
+        command = add(command)
+    return command
 
 
 def cell_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add CELL_FILE and the options that change its state; the command gets `cell` and `state`."""
 
-    @click.argument("cell_file", type=click.Path(path_type=Path))
-    @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes.")
-    @click.option("--from", "start", default="", metavar="STATE", help="Named state of the main group to start from.")
-    @click.option(
-        "--from-joint",
-        "start_values",
-        type=joint_value,
-        multiple=True,
-        metavar="JOINT=VALUE",
-        help="Joint value of the start state; repeatable.",
-    )
+    @start_options
     @functools.wraps(command)
     def with_cell(
-        cell_file: Path,
-        folders: tuple[str, ...],
-        start: str,
-        start_values: tuple[tuple[str, float], ...],
-        **others: Any,
+        cell_file: Path, folders: tuple[str, ...], start: str, start_values: tuple[JointValue, ...], **others: Any
     ) -> Any:
-        logging.basicConfig(format="%(levelname)s: %(message)s")
-        cell, state = load_cell(cell_file, roots_of(folders))
-        values = dict(cell.robot_of_group().named_state(cell.group().name, start)) if start else {}
-        return command(cell=cell, state=with_joints(cell, state, values | dict(start_values)), **others)
+        cell, state = opened(cell_file, folders, start, start_values)
+        return command(cell=cell, state=state, **others)
 
     return with_cell
 
 
-def reporting(command: Callable[..., int]) -> Command:
-    """Add `--json`; an error is printed as JSON then, and the exit status is 1."""
+def opened(
+    cell_file: Path, folders: tuple[str, ...], start: str, start_values: Sequence[JointValue]
+) -> tuple[RobotCell, RobotCellState]:
+    """Return the cell and the start state that `start_options` describe.
 
-    @json_option
-    @functools.wraps(command)
-    def reported(as_json: bool, **others: Any) -> int:
-        try:
-            return command(as_json=as_json, **others)
-        except RobotCellError as error:
-            if not as_json:
-                raise
-            echo_json({"error": error_entry(error)})
-            return FAILED
+    cell_file: or `@running` for the scene of the running nodes.
 
-    return reported
-
-
-def error_entry(error: RobotCellError) -> dict[str, object]:
-    """Return an error as JSON."""
-    return {
-        "name": error.name,
-        "code": error.code,
-        "stage": error.stage,
-        "message": error.message,
-        "subjects": list(error.subjects),
-        "values": [{"name": v.name, "value": v.value, "limit": v.limit, "unit": v.unit} for v in error.values],
-        "remedy": error.remedy,
-    }
+    Raises:
+        RobotCellError: The cell cannot be loaded, or has no such state or joint.
+    """
+    logging.basicConfig(format="%(levelname)s: %(message)s")
+    cell, state = running_scene(cell_file) if is_running(cell_file) else load_cell(cell_file, roots_of(folders))
+    values = dict(cell.robot_of_group().named_state(cell.group().name, start)) if start else {}
+    return cell, with_joints(cell, state, values | dict(start_values))
 
 
-def echo_json(value: object) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, indent=1))
+def xacro_arguments(words: tuple[str, ...]) -> dict[str, str]:
+    """Convert words NAME:=VALUE.
+
+    Raises:
+        click.BadParameter: A word has another form.
+    """
+    found: dict[str, str] = {}
+    for word in words:
+        name, separator, value = word.partition(ARGUMENT)
+        if not (name and separator):
+            raise click.BadParameter(f"{word!r} is no xacro argument, expected name:=value", param_hint="arguments")
+        found[name] = value
+    return found
 
 
 def roots_of(folders: tuple[str, ...]) -> ResourceRoots:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+from zipfile import is_zipfile
 
 import click
 
-from ..cases import save_case
+from ..cases import open_case, reproduce, save_case
 from ..errors import FileError, RobotCellError
 from ..io.common.resources import NO_ROOTS, read_text
 from ..kinematics.targets import FrameTarget
@@ -25,25 +29,16 @@ from ..planning.problem.plan_file import plan_from_json, plan_to_json
 from ..planning.problem.request import Goals, MotionRequest, PlanningOptions
 from ..system.private_files import write_private_text
 from ..viewer.page import write_html
-from ..viewer.plans import plan_recording
+from ..viewer.plans import plan_details, plan_recording
 from ..viewer.recording import Moment, Recording
-from .options import (
-    FAILED,
-    POSE_HELP,
-    JointValue,
-    cell_options,
-    echo_json,
-    error_entry,
-    frame_option,
-    group_option,
-    joint_value,
-    mode_of,
-    pose_value,
-    reporting,
-)
+from .case_pages import write_case_page
+from .options import POSE_HELP, JointValue, cell_options, frame_option, group_option, joint_value, mode_of, pose_value
+from .progress import Elapsed, Stages
+from .reporting import FAILED, echo_json, error_entry, reporting
+from .running import HELP
 
 
-@click.command()
+@click.command(epilog=HELP)
 @reporting
 @cell_options
 @click.option("--to", "named_states", multiple=True, metavar="STATE", help="Named state of the group as goal.")
@@ -108,7 +103,8 @@ def plan(
     if output is not None:
         _write(output, plan_to_json(found).decode())
     if view is not None:
-        write_html(view, cell, plan_recording(state, found), f"{cell.name}: plan")
+        title = f"{cell.name}: plan"
+        write_html(view, cell, plan_recording(state, found), title, **plan_details(cell, state, found))
     if as_json:
         echo_json(_entry(found))
     else:
@@ -121,10 +117,11 @@ def _planned(
 ) -> Plan:
     """Plan a motion. case: file for request and answer."""
     try:
-        if isinstance(request, MotionRequest):
-            found = plan_motion(cell, state, request)
-        else:
-            found = plan_cartesian(cell, state, request)
+        with Stages() as stages:
+            if isinstance(request, MotionRequest):
+                found = plan_motion(cell, state, request, on_progress=stages)
+            else:
+                found = plan_cartesian(cell, state, request, on_progress=stages)
     except RobotCellError as error:
         if case is not None:
             save_case(case, cell, state, request, error)
@@ -134,7 +131,7 @@ def _planned(
     return found
 
 
-@click.command()
+@click.command(epilog=HELP)
 @reporting
 @cell_options
 @click.argument("plan_file", type=click.Path(path_type=Path))
@@ -144,7 +141,8 @@ def verify(cell: RobotCell, state: RobotCellState, plan_file: Path, as_json: boo
     The digests of cell and start state, limits, collisions and the figures of the plan are checked. The exit status is
     1 if one of them does not hold.
     """
-    verdict = verify_plan(cell, state, _read(plan_file))
+    with Elapsed("verifying"):
+        verdict = verify_plan(cell, state, read_plan(plan_file))
     if as_json:
         echo_json({"valid": verdict.valid, "violations": [error_entry(error) for error in verdict.violations]})
     else:
@@ -155,23 +153,63 @@ def verify(cell: RobotCell, state: RobotCellState, plan_file: Path, as_json: boo
     return 0 if verdict.valid else FAILED
 
 
-@click.command()
+def _showing_cases(command: Callable[..., int]) -> Callable[..., int]:
+    """Show a case file that is given in place of a cell file."""
+
+    @functools.wraps(command)
+    def shown(cell_file: Path, **others: Any) -> int:
+        if not is_zipfile(cell_file):
+            return command(cell_file=cell_file, **others)
+        if others["plan_files"]:
+            raise click.UsageError("a case file is shown alone, without plan files")
+        with open_case(cell_file) as case:
+            path = write_case_page(others["output"], case, reproduce(case).result)
+        _echo_page(path, others["as_json"])
+        return 0
+
+    return shown
+
+
+@click.command(epilog=HELP)
 @reporting
+@_showing_cases
 @cell_options
-@click.argument("plan_file", type=click.Path(path_type=Path), required=False)
+@click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1)
 @click.option("--output", type=click.Path(path_type=Path), default=Path("view.html"), show_default=True)
-def view(cell: RobotCell, state: RobotCellState, plan_file: Path | None, output: Path, as_json: bool) -> int:
-    """Write a page that shows the cell, or the motion of PLAN_FILE, in any browser and without a network."""
-    recording = Recording((Moment(0.0, state),)) if plan_file is None else plan_recording(state, _read(plan_file))
-    path = write_html(output, cell, recording, cell.name)
+def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], output: Path, as_json: bool) -> int:
+    """Write a page that shows the cell, or the motion of a plan file, in any browser and without a network.
+
+    Of several plan files, the first is played, and the curves and tool paths of all are drawn over each other. A case
+    file can be given in place of CELL_FILE: its request is answered again and shown.
+    """
+    with Elapsed("writing the page"):
+        if not plan_files:
+            path = write_html(output, cell, Recording((Moment(0.0, state),)), cell.name)
+        else:
+            plans = {str(file): read_plan(file) for file in plan_files}
+            first = plans[str(plan_files[0])]
+            details = plan_details(cell, state, first)
+            details["trajectories"] = {
+                name: plan.trajectory for name, plan in plans.items() if plan.trajectory is not None
+            }
+            path = write_html(output, cell, plan_recording(state, first), cell.name, **details)
+    _echo_page(path, as_json)
+    return 0
+
+
+def _echo_page(path: Path, as_json: bool) -> None:
     if as_json:
         echo_json({"page": str(path)})
     else:
         click.echo(f"wrote {path}")
-    return 0
 
 
-def _read(path: Path) -> Plan:
+def read_plan(path: Path) -> Plan:
+    """Return the plan of a file.
+
+    Raises:
+        FileError, InvalidRequestError: It cannot be read, or is no plan.
+    """
     return plan_from_json(read_text(path, "read plan", NO_ROOTS.text_bytes), str(path))
 
 

@@ -38,7 +38,7 @@ def record(
         from ..nodes.recording.recorder import RecordOptions
         from ..nodes.recording.recorder import record as run
     except ImportError as error:
-        raise click.ClickException(f"recording needs ROS 2 and rosbags, which are not there: {error}") from error
+        raise click.ClickException(f"recording needs ROS 2 and rosbags, which cannot be imported: {error}") from error
     if domain_id is not None:
         os.environ["ROS_DOMAIN_ID"] = str(domain_id)
     os.umask(PRIVATE_UMASK)

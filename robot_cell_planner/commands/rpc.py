@@ -13,7 +13,8 @@ import click
 from ..rpc.replay import replay
 from ..rpc.servers import RpcHttpServer, serve_lines
 from ..rpc.session import RpcSession, discover
-from .options import FAILED, roots_of
+from .options import roots_of
+from .reporting import FAILED
 
 OWNER_ONLY = 0o600
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,9 +9,9 @@ import click
 
 from ..io.cell_file.cell_file import load_cell
 from ..planning.workers.warm_up import warm_up
-from .options import echo_json, reporting, roots_of
-
-WIDTH = 70  # characters of a line of progress
+from .options import roots_of
+from .progress import Progress
+from .reporting import echo_json, reporting
 
 
 @click.command()
@@ -25,7 +24,7 @@ def warm(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
     Both are cached for this user; a second call takes a few seconds. Progress goes to the standard error stream.
     """
     cell, state = load_cell(cell_file, roots_of(folders))
-    found = warm_up(cell, state, _show)
+    found = warm_up(cell, state, Progress())
     if as_json:
         echo_json(asdict(found))
         return 0
@@ -34,10 +33,3 @@ def warm(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
     total = sum(found.seconds.values())
     click.echo(f"{cell_file} is ready: {found.spheres} spheres, {total:.1f} s in all")
     return 0
-
-
-def _show(text: str, fraction: float) -> None:
-    """Show the progress: on one line of a terminal, else one line each."""
-    line = f"{fraction:4.0%}  {text}"
-    terminal = sys.stderr.isatty()
-    click.echo(f"\r{line[:WIDTH]:{WIDTH}}" if terminal else line, err=True, nl=not terminal or fraction >= 1.0)

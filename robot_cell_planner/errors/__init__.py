@@ -40,6 +40,7 @@ from .execution import TrajectoryLimitError as TrajectoryLimitError
 from .execution import TrajectoryStartError as TrajectoryStartError
 from .planning import AllSolutionsInCollisionError as AllSolutionsInCollisionError
 from .planning import BeyondJointLimitsError as BeyondJointLimitsError
+from .planning import BlockedByMovingRobotsError as BlockedByMovingRobotsError
 from .planning import CollisionCheckError as CollisionCheckError
 from .planning import ConstraintMismatchError as ConstraintMismatchError
 from .planning import GoalInCollisionError as GoalInCollisionError
@@ -66,6 +67,9 @@ from .requests import NotSupportedError as NotSupportedError
 from .requests import TimedOutError as TimedOutError
 from .requests import UnknownNameError as UnknownNameError
 from .requests import WorkerCrashedError as WorkerCrashedError
+from .simulation import ControllerError as ControllerError
+from .simulation import DisturbanceError as DisturbanceError
+from .simulation import SimulationError as SimulationError
 
 
 def _table() -> dict[int, type[RobotCellError]]:

@@ -10,7 +10,10 @@ class FileError(RobotCellError):
     """A file is missing, unreadable, malformed, or of an unknown version; the message gives the position."""
 
     code = 200
-    remedy = "Open the file at the position that the message gives."
+    remedy = (
+        "Open the file at the position that the message gives; if it cannot be written, check its folder, permissions "
+        "and the space of the disk."
+    )
     default_stage = "read file"
 
 
@@ -18,7 +21,10 @@ class ResourceError(RobotCellError):
     """A URI cannot be resolved, or resolves to a path outside the allowed folders."""
 
     code = 201
-    remedy = "Add the folder to `resource_folders`, or the package to `resource_packages` or AMENT_PREFIX_PATH."
+    remedy = (
+        "Add the folder to `resource_folders`, or the package to `resource_packages` or AMENT_PREFIX_PATH (source its "
+        "workspace); for a port that is in use, choose another one."
+    )
     default_stage = "resolve"
 
 

@@ -43,7 +43,7 @@ class ExecutionError(RobotCellError):
 
 
 class MotionBusyError(ExecutionError):
-    """Another client holds the motion lock; `subjects` names it."""
+    """Another client moves the robot; `subjects` names it, and robots that are moved independently."""
 
     code = 701
     remedy = "Wait until the motion has ended, or cancel it; `execution/status` names the client."
@@ -67,7 +67,7 @@ class StoppedError(ExecutionError):
     """The motion was stopped: emergency stop, mode change or new obstacle."""
 
     code = 704
-    remedy = "Release the emergency stop or remove the obstacle, then plan again from where the robot stands."
+    remedy = "Release the emergency stop or remove the obstacle, then plan again from the robot's present state."
 
 
 class ServiceUnavailableError(ExecutionError):

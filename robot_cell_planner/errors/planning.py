@@ -145,3 +145,13 @@ class MPTargetInCollisionError(PlanningError):
         "Move the waypoint or the obstacle, or allow the contact. With `skip_preplanning_collision_check` the path "
         "up to the obstacle is returned as `partial`."
     )
+
+
+class BlockedByMovingRobotsError(PlanningError):
+    """No motion among robots on known trajectories was found; `subjects` names a pair that is in the way."""
+
+    code = 515
+    remedy = (
+        "Choose a start and a goal that are free at all times, raise `state_limit`, or plan all robots together as a "
+        "composite group."
+    )

@@ -2,9 +2,10 @@ from .cell_file.cell_file import load_cell as load_cell
 from .cell_file.cell_file import load_state as load_state
 from .cell_file.cell_file import save_cell as save_cell
 from .cell_file.cell_file import save_state as save_state
+from .cell_file.simulation_section import load_simulated_robot as load_simulated_robot
 from .common.resources import ResourceRoots as ResourceRoots
+from .import_files import import_file as import_file
 from .mesh.loading import load_mesh as load_mesh
 from .mesh.loading import mesh_reference as mesh_reference
 from .robot_description.loading import load_robot as load_robot
 from .robot_description.loading import load_tool as load_tool
-from .scene_import.import_files import import_file as import_file

@@ -110,8 +110,8 @@ def jacobians(
         rotations = poses[:, :3, :3].transpose(0, 2, 1)
         # d(R^T J)/dt = R^T (dJ/dt - w x J)
         spin = np.einsum("kij,kj->ki", jacobian[:, 3:], rates)[:, None, :]
-        drift = [np.cross(spin, half.transpose(0, 2, 1)) for half in (jacobian[:, :3], jacobian[:, 3:])]
-        derivative = derivative - np.concatenate([half.transpose(0, 2, 1) for half in drift], axis=1)
+        crossed = [np.cross(spin, half.transpose(0, 2, 1)) for half in (jacobian[:, :3], jacobian[:, 3:])]
+        derivative = derivative - np.concatenate([half.transpose(0, 2, 1) for half in crossed], axis=1)
         jacobian, derivative = _wrapped(jacobian, rotations), _wrapped(derivative, rotations)
     return Jacobians(names, jacobian, derivative, rates)
 

@@ -55,6 +55,7 @@ class Dynamics:
         self._model = pin.Model(self._cell_model.model)
         self._model.gravity.linear = pull
         self._data = self._model.createData()
+        self._depth_first = _is_depth_first(self._model)
         expansion = self._cell_model.expansion
         self._matrix = np.eye(len(self.variables)) if expansion is None else expansion[0]
 
@@ -126,8 +127,14 @@ class Dynamics:
         return np.asarray(np.linalg.solve(mass, efforts))
 
     def _mass(self, full: Array) -> Array:
-        upper = np.triu(pin.crba(self._model, self._data, full))
-        mass = upper + np.triu(upper, 1).T
+        if self._depth_first:
+            upper = np.triu(pin.crba(self._model, self._data, full))
+            mass = upper + np.triu(upper, 1).T
+        else:
+            # Pinocchio's algorithm for composite rigid bodies needs the joints in depth-first order.
+            rest = pin.computeGeneralizedGravity(self._model, self._data, full).copy()
+            units, still = np.eye(self._model.nv), np.zeros(self._model.nv)
+            mass = np.array([pin.rnea(self._model, self._data, full, still, unit) - rest for unit in units])
         return np.asarray(self._matrix.T @ mass @ self._matrix)
 
     def _rows(self, *arrays: Array | None) -> tuple[list[Array], bool]:
@@ -158,6 +165,11 @@ class Dynamics:
         result = pin.StdVec_Force()
         result.extend(forces)
         return (result,)
+
+
+def _is_depth_first(model: pin.Model) -> bool:
+    """Return whether the joints below each joint follow it without a gap."""
+    return all(list(tree) == list(range(tree[0], tree[0] + len(tree))) for tree in list(model.subtrees)[1:])
 
 
 def _formed(result: Array, single: bool) -> Array:

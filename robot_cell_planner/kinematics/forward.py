@@ -25,7 +25,7 @@ from .transforms import WorldTransforms, pose_of
 Array = NDArray[np.float64]
 
 
-class _Route(NamedTuple):
+class _FrameChain(NamedTuple):
     """Chain from the world to a frame, with all joints of the chain as its variables."""
 
     model: CellModel
@@ -41,7 +41,7 @@ class _Route(NamedTuple):
         return Pose((x, y, z), (qx, qy, qz, qw))
 
 
-_routes: IdentityCache[_Route] = IdentityCache(size=512)
+_frame_chains: IdentityCache[_FrameChain] = IdentityCache(size=512)
 
 
 @public
@@ -73,14 +73,14 @@ def forward_kinematics(
         UnknownNameError: The group or a frame does not exist.
         InvalidRequestError: The scale is not a finite number above zero.
     """
-    route = _routes.get(
+    frame_chain = _frame_chains.get(
         (cell, state.base_poses, state.tools, state.bodies),
         (group, mode, workpiece),
-        lambda: _free_route(cell_model(cell, state), target_frame(cell, state, group, mode, workpiece)),
+        lambda: _frame_chain(cell_model(cell, state), target_frame(cell, state, group, mode, workpiece)),
     )
     if check_limits:
-        _require_limits(cell, state, route.chain.variables)
-    return _pose(cell, state, route, relative_to, native_scale)
+        _require_limits(cell, state, frame_chain.chain.variables)
+    return _pose(cell, state, frame_chain, relative_to, native_scale)
 
 
 @public
@@ -102,10 +102,10 @@ def forward_kinematics_to_frame(
         UnknownNameError: A frame does not exist.
         InvalidRequestError: The scale is not a finite number above zero.
     """
-    route = _route_to(cell, state, frame)
+    frame_chain = _frame_chain_to(cell, state, frame)
     if check_limits:
-        _require_limits(cell, state, route.chain.variables)
-    return _pose(cell, state, route, relative_to, native_scale)
+        _require_limits(cell, state, frame_chain.chain.variables)
+    return _pose(cell, state, frame_chain, relative_to, native_scale)
 
 
 def _require_limits(cell: RobotCell, state: RobotCellState, names: tuple[str, ...]) -> None:
@@ -113,11 +113,13 @@ def _require_limits(cell: RobotCell, state: RobotCellState, names: tuple[str, ..
     require_limits([cell.variables[name] for name in names], values)
 
 
-def _pose(cell: RobotCell, state: RobotCellState, route: _Route, relative_to: str, native_scale: float | None) -> Pose:
+def _pose(
+    cell: RobotCell, state: RobotCellState, frame_chain: _FrameChain, relative_to: str, native_scale: float | None
+) -> Pose:
     if relative_to == WORLD:
-        pose = route.pose(state)
+        pose = frame_chain.pose(state)
     else:
-        pose = pose_of(inverted(_route_to(cell, state, relative_to).matrix(state)) @ route.matrix(state))
+        pose = pose_of(inverted(_frame_chain_to(cell, state, relative_to).matrix(state)) @ frame_chain.matrix(state))
     return pose if native_scale is None else scaled(pose, native_scale)
 
 
@@ -128,19 +130,19 @@ def frame_matrix(cell: RobotCell, state: RobotCellState, frame: str, relative_to
     Raises:
         UnknownNameError: A frame does not exist.
     """
-    world_T_frame = _route_to(cell, state, frame).matrix(state)
+    world_T_frame = _frame_chain_to(cell, state, frame).matrix(state)
     if relative_to == WORLD:
         return world_T_frame
-    return inverted(_route_to(cell, state, relative_to).matrix(state)) @ world_T_frame
+    return inverted(_frame_chain_to(cell, state, relative_to).matrix(state)) @ world_T_frame
 
 
-def _route_to(cell: RobotCell, state: RobotCellState, frame: str) -> _Route:
+def _frame_chain_to(cell: RobotCell, state: RobotCellState, frame: str) -> _FrameChain:
     objects = (cell, state.base_poses, state.tools, state.bodies)
-    return _routes.get(objects, (frame,), lambda: _free_route(cell_model(cell, state), frame))
+    return _frame_chains.get(objects, (frame,), lambda: _frame_chain(cell_model(cell, state), frame))
 
 
-def _free_route(model: CellModel, frame: str) -> _Route:
-    return _Route(model, chain_of(model, frame, joints_to(model, frame).variables, ()))
+def _frame_chain(model: CellModel, frame: str) -> _FrameChain:
+    return _FrameChain(model, chain_of(model, frame, joints_to(model, frame).variables, ()))
 
 
 def inverted(transform: Array) -> Array:

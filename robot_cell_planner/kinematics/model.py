@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import cached_property
 
 import numpy as np
@@ -15,11 +15,17 @@ from ..model.cell import RobotCell
 from ..model.frames import path_to_known
 from ..model.mechanism import Variable
 from ..model.name_suggestions import unknown_name
-from ..model.pose import Pose
 from ..model.state import RobotCellState
-from ..model.value import WORLD
+from ..model.value import changed_items
 from ..system.cache import IdentityCache
-from .pinocchio_model import FramePlacement, MechanismModel, append_inertial, attachments, mechanism_model
+from .pinocchio_model import (
+    FramePlacement,
+    MechanismModel,
+    append_inertial,
+    attachments,
+    mechanism_model,
+    parent_and_pose,
+)
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -29,8 +35,9 @@ class CellModel:
     """Kinematic and dynamic model of a cell for given base poses and attachments. Joint values are not part of it.
 
     Joints: Pinocchio joints with one degree of freedom, first those of the robots, then those of the tools, each in
-    tree order. A continuous joint is a revolute joint with infinite limits; planar and floating joints are sequences of
-    elementary joints. A mimic joint is an ordinary Pinocchio joint that follows its variable.
+    tree order; a robot follows the one that it is attached to. A continuous joint is a revolute joint with infinite
+    limits; planar and floating joints are sequences of elementary joints. A mimic joint is an ordinary Pinocchio joint
+    that follows its variable.
 
     Configurations: q (n,) contains the independent variables in the order of `variables` [rad, m]; `expand` computes
     the values of all Pinocchio joints. Without mimic joints the two are the same.
@@ -41,12 +48,14 @@ class CellModel:
     A model may be shared between threads; each thread uses its own `data`.
     """
 
-    def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
+    def __init__(self, cell: RobotCell, state: RobotCellState, similar: CellModel | None = None) -> None:
+        """Create a model. similar: model whose frames are used as far as they are placed as in this one."""
         self.cell = cell
         self._state = state
         self.mechanisms: MechanismModel = mechanism_model(cell, state)
         self.variables: tuple[str, ...] = tuple(self.mechanisms.variables)
-        self._frames: dict[str, FramePlacement] = dict(self.mechanisms.frames)
+        known = None if similar is None else similar._frames_shared_with(self)
+        self._frames: dict[str, FramePlacement] = dict(self.mechanisms.frames) if known is None else known
         self._local = threading.local()
 
     @cached_property
@@ -191,22 +200,28 @@ class CellModel:
         found = self._frames.get(name)
         return self._resolve(name) if found is None else found
 
+    def _frames_shared_with(self, other: CellModel) -> dict[str, FramePlacement] | None:
+        """Return the known frames that are placed alike in another model of the same cell; None if too few are."""
+        if other.cell is not self.cell or other.mechanisms is not self.mechanisms:
+            return None
+        changed = changed_items(self._state.bodies, other._state.bodies, MAX_CHANGED)
+        if changed is None or carries_frames(self.cell, other._state, changed):
+            return None
+        if carries_frames(self.cell, self._state, changed):
+            return None
+        shared = self._frames.copy()
+        for name in changed:
+            shared.pop(name, None)
+        return shared
+
     def _resolve(self, name: str) -> FramePlacement:
-        path, frame = path_to_known(name, self._frames, lambda frame: self._attachment(frame)[0])
+        cell, state = self.cell, self._state
+        path, frame = path_to_known(name, self._frames, lambda frame: parent_and_pose(cell, state, frame)[0])
         at = self._frames[frame]
         for attached in reversed(path):
-            pose = self._attachment(attached)[1]
+            pose = parent_and_pose(cell, state, attached)[1]
             at = self._frames[attached] = FramePlacement(at.joint, at.placement * pin.SE3(pose.matrix))
         return at
-
-    def _attachment(self, name: str) -> tuple[str, Pose]:
-        body = self._state.bodies.get(name)
-        if body is not None:
-            return body.attached_to or WORLD, body.pose
-        named = self.cell.frames.get(name)
-        if named is None:
-            raise UnknownNameError(unknown_name(f"frame {name!r}", name, self.frame_names), subjects=(name,))
-        return named.attached_to or WORLD, named.pose
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -219,8 +234,20 @@ class CellModel:
         return {name: self.frame(name) for name in self.frame_names}
 
 
+def carries_frames(cell: RobotCell, state: RobotCellState, names: Collection[str]) -> bool:
+    """Return whether a body, named frame or robot is attached to one of the given bodies."""
+    if not names:
+        return False
+    parents = {body.attached_to for body in state.bodies.values()}
+    parents |= {frame.attached_to for frame in cell.frames.values()}
+    parents |= {robot.attached_to for robot in cell.robots.values()}
+    return not parents.isdisjoint(names)
+
+
 _models: IdentityCache[CellModel] = IdentityCache(size=64)
 _by_attachments: IdentityCache[CellModel] = IdentityCache(size=64)
+_latest: list[CellModel | None] = [None]  # the next one usually differs in few bodies
+MAX_CHANGED = 64  # number of changed bodies from which on no frames are shared
 
 
 def cell_model(cell: RobotCell, state: RobotCellState) -> CellModel:
@@ -233,7 +260,12 @@ def cell_model(cell: RobotCell, state: RobotCellState) -> CellModel:
 def _model_of_attachments(cell: RobotCell, state: RobotCellState) -> CellModel:
     """As `cell_model`, for a state with different tool objects, which may differ only in joint values."""
     objects = (cell, state.base_poses, state.bodies)
-    return _by_attachments.get(objects, attachments(state), lambda: CellModel(cell, state))
+    return _by_attachments.get(objects, attachments(state), lambda: _new_model(cell, state))
+
+
+def _new_model(cell: RobotCell, state: RobotCellState) -> CellModel:
+    found = _latest[0] = CellModel(cell, state, _latest[0])
+    return found
 
 
 def _read_only(values: list[float]) -> Array:

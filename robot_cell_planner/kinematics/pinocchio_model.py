@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,10 +13,12 @@ import pinocchio as pin
 from frozendict import frozendict
 from numpy.typing import NDArray
 
-from ..errors import ModelError
+from ..errors import FrameCycleError, ModelError, UnknownNameError
 from ..model.bodies import Tool
 from ..model.cell import RobotCell
+from ..model.frames import path_to_known
 from ..model.mechanism import Inertial, Joint, JointKind, Mechanism, Variable
+from ..model.name_suggestions import unknown_name
 from ..model.placement import plane_axes
 from ..model.pose import Pose
 from ..model.robot import Robot
@@ -53,12 +55,14 @@ class MimicCoupling(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MechanismModel:
-    """Joints of a cell's robots and tools for given base poses and tool attachments.
+    """Joints of a cell's robots and tools for given bases and tool attachments.
 
-    Bodies and named frames are not part of the model, so states that differ only in those share it.
+    Bodies and named frames are not part of the model, so states that differ only in those share it, unless a robot is
+    attached to them.
 
     Attributes:
-        pin_model: Pinocchio model with one joint for each elementary joint, robots first, each in tree order.
+        pin_model: Pinocchio model with one joint for each elementary joint, robots first, each in tree order and after
+            the robot that it is attached to.
         variables: Variables by name in the cell; tool variables are named "tool/joint". Their order is that of every
             configuration vector (n,).
         couplings: Mimic coupling of each Pinocchio joint.
@@ -80,11 +84,12 @@ class MechanismModel:
 
 
 Attachments = tuple[tuple[str, str, Pose], ...]
+Bases = tuple[tuple[str, str, Pose], ...]
 
 
 def mechanism_model(cell: RobotCell, state: RobotCellState) -> MechanismModel:
     """Return the model of a cell's mechanisms, cached by attachment topology."""
-    return _built(cell.robots, cell.tools, state.base_poses, attachments(state))
+    return _built(cell.robots, cell.tools, bases(cell, state), attachments(state))
 
 
 def attachments(state: RobotCellState) -> Attachments:
@@ -92,16 +97,63 @@ def attachments(state: RobotCellState) -> Attachments:
     return tuple((name, tool.attached_to, tool.pose) for name, tool in state.tools.items())
 
 
+def bases(cell: RobotCell, state: RobotCellState) -> Bases:
+    """Return the robots, each after the one that moves its base, with the link of that robot (or the world) and the
+    pose of the base in it.
+
+    Raises:
+        FrameCycleError: Robots, bodies and frames are attached in a cycle.
+    """
+    links = {link: name for name, robot in cell.robots.items() for link in robot.mechanism.links}
+    found = {name: _base(cell, state, name, (WORLD, *links)) for name in cell.robots}
+    ordered: list[tuple[str, str, Pose]] = []
+    placed = {""}  # the world
+    while len(ordered) < len(found):
+        ready = [(name, *at) for name, at in found.items() if name not in placed and links.get(at[0], "") in placed]
+        if not ready:
+            left = tuple(name for name in found if name not in placed)
+            raise FrameCycleError(f"robots {', '.join(left)} are attached to each other in a cycle", subjects=left)
+        ordered += ready
+        placed.update(name for name, _, _ in ready)
+    return tuple(ordered)
+
+
+def _base(cell: RobotCell, state: RobotCellState, robot: str, known: Container[str]) -> tuple[str, Pose]:
+    """Return the first of the known frames that a robot's base is fixed to, and the pose of the base in it."""
+    path, frame = path_to_known(
+        cell.robots[robot].attached_to or WORLD, known, lambda name: parent_and_pose(cell, state, name)[0]
+    )
+    pose = state.base_poses[robot]
+    for name in path:
+        pose = parent_and_pose(cell, state, name)[1] @ pose
+    return frame, pose
+
+
+def parent_and_pose(cell: RobotCell, state: RobotCellState, name: str) -> tuple[str, Pose]:
+    """Return the parent frame of a body or named frame, and its pose in it.
+
+    Raises:
+        UnknownNameError: There is no such body or named frame.
+    """
+    placed = state.bodies.get(name) or cell.frames.get(name)
+    if placed is None:
+        names = (WORLD, *cell.mechanism_frames, *cell.tools, *state.bodies, *cell.frames)
+        raise UnknownNameError(unknown_name(f"frame {name!r}", name, names), subjects=(name,))
+    return placed.attached_to or WORLD, placed.pose
+
+
 @lru_cache(maxsize=32)
 def _built(
     robots: frozendict[str, Robot],
     tools: frozendict[str, Tool],
-    base_poses: frozendict[str, Pose],
+    mounted: Bases,
     attached: Attachments,
 ) -> MechanismModel:
     builder = _Builder()
-    for name, robot in robots.items():
-        builder.add(robot.mechanism, FramePlacement(0, pin.SE3(base_poses[name].matrix)), "")
+    for name, parent_frame, pose in mounted:
+        at = builder.frames[parent_frame]
+        root = FramePlacement(at.joint, at.placement * pin.SE3(pose.matrix))
+        builder.add(robots[name].mechanism, root, "")
     tips = {group.name: group.tip_link for robot in robots.values() for group in robot.groups.values()}
     placed = {name: (group, pose) for name, group, pose in attached}
     for name, tool in tools.items():

@@ -185,7 +185,7 @@ def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode,
         )
     if mode is TargetMode.TOOL:
         return cell.tools[tool].tcp_frame
-    fixed = [body for body in state.bodies if _parent_frame(cell, state, body) in _frames_of_tool(cell, tool)]
+    fixed = [body for body in state.bodies if _parent_frame(cell, state, body) in cell.tools[tool].frames]
     if len(fixed) != 1:
         listed = f"{len(fixed)}: {', '.join(fixed[:6])}; name one" if fixed else "none"
         raise TargetModeMismatchError(
@@ -193,11 +193,6 @@ def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode,
             subjects=(name, tool, *fixed),
         )
     return fixed[0]
-
-
-def _frames_of_tool(cell: RobotCell, tool: str) -> set[str]:
-    model = cell.tools[tool]
-    return {tool, model.tcp_frame, *map(model.frame_of, model.mechanism.links)}
 
 
 def _parent_frame(cell: RobotCell, state: RobotCellState, body: str) -> str:
@@ -215,7 +210,7 @@ def _attached_body(cell: RobotCell, state: RobotCellState, group: str, body: str
     while parent_frame in state.bodies:
         parent_frame = _parent_frame(cell, state, parent_frame)
     tip, tool = cell.tip_link(group), cell.tool_of_group(state, group)
-    if parent_frame != tip and not (tool and parent_frame in _frames_of_tool(cell, tool)):
+    if parent_frame != tip and not (tool and parent_frame in cell.tools[tool].frames):
         name = cell.group(group).name
         raise TargetModeMismatchError(f"group {name} does not carry body {body}", subjects=(name, body))
     return body

@@ -173,17 +173,17 @@ class TransformBuffer:
         return StampedPose(self._pose_at(target, source, stamp), stamp)
 
     def _pose_at(self, target: str, source: str, stamp: int) -> Pose:
-        top, top_T_source, missing = self._climb(source, (target,), stamp)
+        top, top_T_source, missing = self._to_ancestor(source, (target,), stamp)
         if top == target:
             return top_T_source
-        end, end_T_target, error = self._climb(target, (top, source), stamp)
+        end, end_T_target, error = self._to_ancestor(target, (top, source), stamp)
         if end == top:
             return end_T_target.inverse() @ top_T_source
         if end == source:
             return end_T_target.inverse()
         raise error or missing or _disconnected(target, source)
 
-    def _climb(self, frame: str, stops: Sequence[str], stamp: int) -> tuple[str, Pose, TransformError | None]:
+    def _to_ancestor(self, frame: str, stops: Sequence[str], stamp: int) -> tuple[str, Pose, TransformError | None]:
         """Follow parents from a frame up to one of some frames, the root, or a frame without data at the stamp.
 
         Returns:

@@ -52,6 +52,11 @@ class Tool(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Frame name of the tool centre point in the cell."""
         return f"{self.name}/{TCP}"
 
+    @property
+    def frames(self) -> frozenset[str]:
+        """Frame names of the tool, its links and its tool centre point in the cell."""
+        return frozenset((self.name, self.tcp_frame, *map(self.frame_of, self.mechanism.links)))
+
 
 @public
 def rigid_tool(

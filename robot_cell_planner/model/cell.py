@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import NoReturn
 
 import msgspec
@@ -70,11 +71,11 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             self._refuse_double_names()
 
     def _refuse_double_names(self) -> None:
-        owners: dict[str, str] = {WORLD: "the world frame"}
+        kinds: dict[str, str] = {WORLD: "the world frame"}
         for name, kind in self._names():
-            if name in owners:
-                raise DuplicateNameError(f"{name!r} names {owners[name]} and {kind}", subjects=(name,))
-            owners[name] = kind
+            if name in kinds:
+                raise DuplicateNameError(f"{name!r} names {kinds[name]} and {kind}", subjects=(name,))
+            kinds[name] = kind
 
     def _names(self) -> list[tuple[str, str]]:
         names = [(link, f"a link of {r.name}") for r in self.robots.values() for link in r.mechanism.links]
@@ -121,7 +122,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         """Parent frame of each robot link, each tool link and each tool centre point, by frame name."""
         parents: dict[str, str] = {}
         for robot in self.robots.values():
-            parents[robot.mechanism.root] = WORLD
+            parents[robot.mechanism.root] = robot.attached_to or WORLD
             parents.update((joint.child, joint.parent) for joint in robot.mechanism.tree_order)
         for tool in self.tools.values():
             mechanism = tool.mechanism
@@ -161,7 +162,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         """Return a planning group by name.
 
         An empty name selects the main group of the only robot. A composite group, or several groups joined with "+",
-        gives a group with the variables of all, which is not a chain.
+        gives a group with the variables of all. It is a chain if each robot is attached behind the tip of the group
+        before, such as an arm on a rail.
 
         Raises:
             UnknownNameError: The group does not exist.
@@ -198,7 +200,37 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         if len(set(variables)) < len(variables):
             double = next(variable for variable in variables if variables.count(variable) > 1)
             raise InvalidRequestError(f"two of the groups of {name} have joint {double}", subjects=(name, double))
-        return PlanningGroup(name, variables, tuple(link for group in groups for link in group.links))
+        links = tuple(link for group in groups for link in group.links)
+        return PlanningGroup(name, variables, links, *self._ends(groups))
+
+    def _ends(self, groups: Sequence[PlanningGroup]) -> tuple[str, str]:
+        """Return the first and the last link of groups whose robots are attached to each other, "" if they are not."""
+        before = {group.name: (group.base_link, *self._fixed_ancestors(group.base_link)) for group in groups}
+        ordered = sorted(groups, key=lambda group: len(before[group.name]))
+        if all(one.tip_link and one.tip_link in before[other.name] for one, other in pairwise(ordered)):
+            return ordered[0].base_link, ordered[-1].tip_link
+        return "", ""
+
+    def _fixed_ancestors(self, link: str) -> tuple[str, ...]:
+        """Return the ancestors of a link as far as they do not depend on a state."""
+        found: dict[str, None] = {}
+        while link in self.mechanism_frames or link in self.frames:
+            named = self.frames.get(link)
+            link = self.mechanism_frames[link] if named is None else named.attached_to
+            if link in found:
+                break
+            found[link] = None
+        return tuple(found)
+
+    def target_groups(self, name: str = "") -> tuple[str, ...]:
+        """Return the names of the groups that targets of a group are given for, one each: the group itself if it is a
+        chain, or those of a composite group.
+
+        Raises:
+            UnknownNameError, NotSupportedError: As `group`.
+        """
+        found = self.group(name)
+        return (found.name,) if found.tip_link else self.group_parts(name)
 
     @cached_property
     def _robot_of_group(self) -> frozendict[str, Robot]:
@@ -260,6 +292,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             StateError: An entry is missing, or two tools are attached to the same tip link.
             UnknownNameError: The state contains a name that is not in the cell.
             FrameCycleError: The attachments form a cycle.
+            NotSupportedError: A robot is attached to a tool.
             ModelError, DuplicateNameError: A composite group has an unknown group, or joints twice, or its name is used
                 twice.
         """
@@ -333,14 +366,11 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def workpieces_of_tool(self, state: RobotCellState, tool: str) -> tuple[str, ...]:
         """Return the names of the bodies attached to a tool or to one of its links."""
-        return tuple(
-            name
-            for name, body in state.bodies.items()
-            if body.attached_to == tool or body.attached_to.startswith(f"{tool}/")
-        )
+        frames = self.tools[tool].frames
+        return tuple(name for name, body in state.bodies.items() if body.attached_to in frames)
 
     def base_pose(self, state: RobotCellState, robot: str) -> Pose:
-        """Return the pose of a robot's root link in the world."""
+        """Return the pose of a robot's root link in the frame that the robot is attached to, or in the world."""
         return state.base_poses[robot]
 
 

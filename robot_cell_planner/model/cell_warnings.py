@@ -19,8 +19,8 @@ def cell_warnings(cell: RobotCell) -> tuple[str, ...]:
     They are the defects of their descriptions, links that are shown but have no collision shapes, moving links without
     mass, and limits that no file specifies.
     """
-    owners: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
-    return tuple(text for owner in owners for text in model_warnings(owner))
+    models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
+    return tuple(text for model in models for text in model_warnings(model))
 
 
 def model_warnings(model: Robot | Tool) -> tuple[str, ...]:
@@ -80,8 +80,8 @@ def _has_mass(link: Link) -> bool:
 
 def assumed_limits(mechanism: Mechanism, variables: Iterable[str]) -> str:
     """Return a sentence about the limits of some variables that no file specifies; "" if there are none."""
-    wanted = set(variables)
-    limits = {variable.name: variable.limits for variable in mechanism.variables if variable.name in wanted}
+    requested = set(variables)
+    limits = {variable.name: variable.limits for variable in mechanism.variables if variable.name in requested}
     parts = [
         f"{kind} limits of {'all joints' if len(names) == len(limits) else listed(names)}"
         for kind in CHECKED_LIMITS
@@ -105,14 +105,14 @@ def unchecked_warnings(cell: RobotCell, variables: Iterable[str]) -> tuple[str, 
 
 def limit_warnings(cell: RobotCell, variables: Iterable[str]) -> tuple[str, ...]:
     """Return a warning for each robot with limits of some of the variables that no file specifies."""
-    wanted = tuple(variables)
+    requested = tuple(variables)
     return tuple(
         f"robot {robot.name}: {assumed}"
-        for robot in _robots_of(cell, wanted)
-        if (assumed := assumed_limits(robot.mechanism, wanted))
+        for robot in _robots_of(cell, requested)
+        if (assumed := assumed_limits(robot.mechanism, requested))
     )
 
 
 def _robots_of(cell: RobotCell, variables: Iterable[str]) -> Iterator[Robot]:
-    wanted = set(variables)
-    return (robot for robot in cell.robots.values() if not wanted.isdisjoint(robot.variables))
+    requested = set(variables)
+    return (robot for robot in cell.robots.values() if not requested.isdisjoint(robot.variables))

@@ -7,9 +7,10 @@ from enum import Enum
 from functools import cached_property
 from typing import Protocol
 
-from ..errors import FrameCycleError, UnknownNameError
+from ..errors import FrameCycleError, NotSupportedError, UnknownNameError
 from .bodies import NamedFrame, Tool
 from .name_suggestions import unknown_name
+from .robot import Robot
 from .state import RobotCellState
 from .value import WORLD
 
@@ -28,6 +29,9 @@ class FrameKind(str, Enum):
 
 class Framed(Protocol):
     """Interface of a cell that the frame tree needs; see `cell.RobotCell`."""
+
+    @property
+    def robots(self) -> Mapping[str, Robot]: ...
 
     @property
     def tools(self) -> Mapping[str, Tool]: ...
@@ -73,15 +77,29 @@ class FrameTree:
     Raises:
         UnknownNameError: A parent frame does not exist.
         FrameCycleError: The attachments form a cycle.
+        NotSupportedError: A robot is attached to a tool, directly or by bodies and frames.
     """
 
     def __init__(self, cell: Framed, state: RobotCellState) -> None:
         self._cell = cell
         self._state = state
-        # Unattached objects and frames of mechanisms always have the world as an ancestor.
+        # Unattached objects always have the world as an ancestor, and frames of mechanisms unless a robot is attached.
         known = {WORLD, *cell.mechanism_frames}
         for name in (*(name for name, body in state.bodies.items() if body.attached_to), *cell.frames):
             known.update(path_to_known(name, known, self._existing_parent)[0])
+        for robot in cell.robots.values():
+            if robot.attached_to:
+                self._check_base(robot)
+
+    def _check_base(self, robot: Robot) -> None:
+        path, _ = path_to_known(robot.mechanism.root, {WORLD}, self._existing_parent)
+        for frame in path[1:]:
+            if frame in self._cell.tools:
+                text = f"robot {robot.name} is attached to {robot.attached_to}, which tool {frame} moves: expected a "
+                text += "link of a robot, a body or a named frame that no tool moves"
+                raise NotSupportedError(text, stage="frames", subjects=(robot.name, robot.attached_to, frame))
+            if self.kind(frame) is FrameKind.LINK:
+                return  # of another robot, whose own base is checked
 
     def _existing_parent(self, name: str) -> str:
         parent = self.parent(name)

@@ -163,7 +163,7 @@ class Shape(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_fields(self)
         for text in (self.name, self.material, self.texture):
             if "\0" in text:
-                raise InvalidValueError(f"{text!r} has a zero byte, which messages cannot hold")
+                raise InvalidValueError(f"{text!r} has a zero byte, which messages cannot contain")
         if self.rgba is None:
             return
         if not all(0.0 <= value <= 1.0 for value in self.rgba):

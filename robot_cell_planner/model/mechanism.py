@@ -66,9 +66,7 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
     def __post_init__(self) -> None:
         check_fields(self)
         if not (self.lower <= self.upper and self.lower < math.inf and self.upper > -math.inf):
-            raise InvalidValueError(
-                f"limits are {self.lower} to {self.upper}, expected a lower one and then an upper one"
-            )
+            raise InvalidValueError(f"limits are {self.lower} to {self.upper}, expected the lower one first")
         # JSON has no infinite numbers. Infinite limits are the defaults and are omitted; msgspec compares by identity.
         if self.lower == NO_LOWER:
             msgspec.structs.force_setattr(self, "lower", NO_LOWER)
@@ -168,7 +166,7 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     Attributes:
         mass: Mass [kg].
         pose: Centre of mass and inertia axes in the link frame.
-        inertia: ixx, ixy, ixz, iyy, iyz, izz about the centre of mass [kg m2].
+        inertia: Ixx, ixy, ixz, iyy, iyz, izz about the centre of mass [kg m2].
     """
 
     mass: float

@@ -55,7 +55,7 @@ def placements(cell: RobotCell, state: RobotCellState) -> dict[str, Placement]:
     """Return the parent frame and the pose in it of every frame of a cell in a state."""
     result: dict[str, Placement] = {}
     for name, robot in cell.robots.items():
-        result[robot.mechanism.root] = (WORLD, state.base_poses[name])
+        result[robot.mechanism.root] = (robot.attached_to or WORLD, state.base_poses[name])
         result.update(_links(robot.mechanism, state.configuration))
     for name, tool in cell.tools.items():
         tool_state = state.tools[name]

@@ -103,6 +103,20 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         result[3] = (0.0, 0.0, 0.0, 1.0)
         return result
 
+    @property
+    def rpy(self) -> Vector3:
+        """Roll, pitch and yaw [rad] about the fixed x, y, z axes (URDF): the inverse of `from_rpy`. The pitch is within
+        a quarter turn; at a quarter turn, one of several equal triples is returned.
+
+        Method: half the sum and half the difference of roll and yaw (Bernardes and Viollet, Quaternion to Euler angles
+        conversion, 2022), which is accurate at any pitch.
+        """
+        x, y, z, w = self.quaternion
+        half_sum, half_difference = math.atan2(x + z, w - y), math.atan2(z - x, w + y)
+        pitch = 2.0 * math.atan2(math.hypot(w + y, z - x), math.hypot(w - y, x + z)) - 0.5 * math.pi
+        roll, yaw = half_sum - half_difference, half_sum + half_difference
+        return math.remainder(roll, math.tau), pitch, math.remainder(yaw, math.tau)
+
     def __matmul__(self, other: Pose) -> Pose:
         """Compose two poses: a_T_c = a_T_b @ b_T_c."""
         x, y, z = rotate(self.quaternion, other.position)

@@ -87,6 +87,8 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
         disabled_pairs: Link pairs that are not checked for collision.
         prefix: Prefix of all names.
         sources: Texts that the model was read from.
+        attached_to: Frame that the base is fixed to: a link of another robot, a body or a named frame; "" for the
+            world. The base pose in a state is relative to it.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
     disabled_pairs: tuple[DisabledPair, ...] = ()
     prefix: str = ""
     sources: ModelSources = ModelSources()
+    attached_to: str = ""
 
     def __post_init__(self) -> None:
         check_fields(self)

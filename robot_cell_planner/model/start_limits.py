@@ -60,8 +60,8 @@ def limits_around_start(
             found, allowed = distinct_texts(value, lower if value < lower else upper)
             unit = "rad" if variable.angular else "m"
             warnings.append(
-                f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; it may be there, "
-                "and no further"
+                f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; it may "
+                "stay there, but not move further"
             )
             lower, upper = min(lower, value), max(upper, value)
         bounds.append((lower, upper))

@@ -89,7 +89,7 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
     """State of a robot cell.
 
     Attributes:
-        base_poses: Pose of each robot's root link in the world, by robot.
+        base_poses: Pose of each robot's root link in the frame that the robot is attached to, or in the world.
         configuration: Values of all robot variables [rad, m], by variable.
         tools: Tool states by tool.
         bodies: Body states by body.

@@ -136,6 +136,22 @@ def with_item(mapping: Mapping[K, V], key: K, value: V) -> frozendict[K, V]:
     return frozendict({**mapping, key: value})
 
 
+def changed_items(before: Mapping[K, V], after: Mapping[K, V], limit: int) -> tuple[K, ...] | None:
+    """Return the keys whose values are different objects in two mappings of equal keys in the same order.
+
+    None: the keys differ, or more than `limit` values do. Values are compared by identity.
+    """
+    if len(before) != len(after):
+        return None
+    changed: list[K] = []
+    for (key, value), (other_key, other) in zip(before.items(), after.items(), strict=True):
+        if value is not other or key != other_key:
+            if key != other_key or len(changed) == limit:
+                return None
+            changed.append(key)
+    return tuple(changed)
+
+
 def without_item(mapping: Mapping[K, V], key: K) -> frozendict[K, V]:
     """Return a copy without one item."""
     return frozendict((k, v) for k, v in mapping.items() if k != key)

@@ -9,5 +9,6 @@ with OfflineCell.load("config/demo/cell.yaml", seed=1, report=print) as cell:
 
 from .cell import OfflineCell
 from .outcome import ExecutedMotion
+from .speed import Speed, measure_speed
 
-__all__ = ["ExecutedMotion", "OfflineCell"]
+__all__ = ["ExecutedMotion", "OfflineCell", "Speed", "measure_speed"]

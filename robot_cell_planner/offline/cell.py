@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,6 +14,7 @@ from frozendict import frozendict
 from ..collision.state_warnings import collision_warnings
 from ..errors import InvalidRequestError, NotSupportedError
 from ..io.cell_file.cell_file import load_cell
+from ..io.cell_file.simulation_section import load_simulated_robot
 from ..io.common.resources import NO_ROOTS, ResourceRoots
 from ..io.mesh.loading import mesh_reference
 from ..kinematics.targets import TargetMode
@@ -36,7 +37,8 @@ from ..scene.changes import Change, apply_changes
 from ..scene.model_changes import Add
 from ..scene.scene import Scene
 from ..scene.state_changes import Attach, Detach, SetJoints
-from ..simulation.simulated_cell import SimulatedCell
+from ..simulation.options import SimulationOptions
+from ..system.physics import require_physics
 from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show, write_html
 from ..viewer.plans import plan_facts
@@ -46,10 +48,13 @@ from .outcome import GOAL_TOLERANCE, ExecutedMotion, executed_motion
 if TYPE_CHECKING:
     from typing import Unpack
 
+    from ..simulation.simulated_cell import SimulatedCell
+
 PERIOD = 0.01  # [s] period of commands to the simulated robot
 SETTLE_TIME = 1.0  # [s] for joints to arrive at the end of a motion
 NO_OPTIONS = PlanningOptions()
 DEFAULT_TIMING = TimingOptions()
+DEFAULT_SIMULATION = SimulationOptions()
 STAGE = "request"
 Command: TypeAlias = tuple[dict[str, float], dict[str, float] | None]  # positions and velocities by joint
 logger = logging.getLogger(__name__)
@@ -57,6 +62,10 @@ logger = logging.getLogger(__name__)
 
 def _silent(_: str) -> None:
     """Discard a message."""
+
+
+def _unwatched(_: str, __: float) -> None:
+    """Discard the progress."""
 
 
 class OfflineCell:
@@ -70,6 +79,9 @@ class OfflineCell:
 
     Args:
         report: Called with a line of text for each executed segment.
+        on_progress: Called with the name of the segment that is executed, and the fraction of it that is done [0 to 1].
+        simulation_options: Options of the simulation, such as the controllers of joints. `load` reads those of the cell
+            file; `simulation.set_controller` changes them later.
 
     A start state in collision is logged as a warning.
     """
@@ -82,6 +94,8 @@ class OfflineCell:
         *,
         options: PlanningOptions = NO_OPTIONS,
         report: Callable[[str], None] = _silent,
+        on_progress: Callable[[str, float], None] = _unwatched,
+        simulation_options: SimulationOptions = DEFAULT_SIMULATION,
     ) -> None:
         self.cell = cell
         self.state = state
@@ -90,6 +104,8 @@ class OfflineCell:
         self._simulation: SimulatedCell | None = None
         self._recorder = Recorder()
         self._report = report
+        self._on_progress = on_progress
+        self._simulation_options = simulation_options
         for text in collision_warnings(cell, state, "the start state"):
             logger.warning(text)
 
@@ -102,6 +118,7 @@ class OfflineCell:
         seed: int = 0,
         roots: ResourceRoots = NO_ROOTS,
         report: Callable[[str], None] = _silent,
+        on_progress: Callable[[str, float], None] = _unwatched,
     ) -> OfflineCell:
         """Load the cell and state of a cell file.
 
@@ -109,7 +126,9 @@ class OfflineCell:
             FileError, ResourceError: As `load_cell`.
         """
         cell, state = load_cell(cell_file, roots)
-        return cls(cell, state, options=PlanningOptions(seed=seed), report=report)
+        simulation = SimulationOptions(robot=load_simulated_robot(cell_file, roots))
+        options = PlanningOptions(seed=seed)
+        return cls(cell, state, options=options, report=report, on_progress=on_progress, simulation_options=simulation)
 
     def __enter__(self) -> OfflineCell:
         return self
@@ -130,9 +149,16 @@ class OfflineCell:
 
     @property
     def simulation(self) -> SimulatedCell:
-        """Physics simulation, whose bodies move when pushed or grasped. It starts in the state of its first use."""
+        """Physics simulation, whose bodies move when pushed or grasped. It starts in the state of its first use.
+
+        Raises:
+            NotSupportedError: PyBullet is not installed.
+        """
         if self._simulation is None:
-            self._simulation = SimulatedCell(self.cell, self.state)
+            require_physics("the simulation of a cell")
+            from ..simulation.simulated_cell import SimulatedCell
+
+            self._simulation = SimulatedCell(self.cell, self.state, self._simulation_options)
         return self._simulation
 
     # The scene.
@@ -252,8 +278,8 @@ class OfflineCell:
             RobotCellError: As `plan_motion`.
         """
         frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
-        wanted = goals_of(self.cell, group, pose, named_state, joints, frames, goals)
-        request = MotionRequest(wanted, group, (), options or self.options, timing, tuple(constraints))
+        requested = goals_of(self.cell, group, pose, named_state, joints, frames, goals)
+        request = MotionRequest(requested, group, (), options or self.options, timing, tuple(constraints))
         return plan_motion(self.cell, self.state, request)
 
     def move(self, name: str, **goal: Unpack[MotionArguments]) -> Plan:
@@ -313,7 +339,7 @@ class OfflineCell:
         times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
         positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))
         named = ([dict(zip(plan.variables, row, strict=True)) for row in rows] for rows in (positions, velocities))
-        lag = self._carry_out(name, zip(*named, strict=True), plan_facts(plan))
+        lag = self._carry_out(name, list(zip(*named, strict=True)), plan_facts(plan))
         self._settle(plan)
         self.apply(SetJoints(plan.end_configuration()))
         executed = executed_motion(self.cell, self.state, plan, self.simulation, lag, start)
@@ -341,18 +367,20 @@ class OfflineCell:
         """
         self._carry_out(name, round(duration / PERIOD) * [(dict(positions), None)], {})
 
-    def _carry_out(self, name: str, commands: Iterable[Command], facts: dict[str, str]) -> dict[str, float]:
+    def _carry_out(self, name: str, commands: Sequence[Command], facts: dict[str, str]) -> dict[str, float]:
         """Send commands to the simulation; return the max lag of each joint of the robots [rad or m]."""
         simulation = self.simulation
         start = simulation.time
         lag: dict[str, float] = {}
-        for positions, velocities in commands:
+        for index, (positions, velocities) in enumerate(commands):
+            self._on_progress(name, index / len(commands))
             simulation.set_targets(positions, velocities)
             simulation.step(PERIOD)
             state = simulation.state()
             self._recorder.add(simulation.time, state)
             for joint in positions.keys() & state.configuration.keys():
                 lag[joint] = max(lag.get(joint, 0.0), abs(positions[joint] - state.configuration[joint]))
+        self._on_progress(name, 1.0)
         self._recorder.segment(name, start, simulation.time, facts)
         self._report(f"{name:24}{simulation.time - start:5.2f} s" + "".join(f"{v:>8} {k}" for k, v in facts.items()))
         return lag

@@ -70,9 +70,9 @@ def goals_of(
     Raises:
         InvalidRequestError: No goal or more than one kind of goal is given, or the number of values is wrong.
     """
-    wanted = {mode: frame for mode, frame in frames.items() if frame}
+    requested = {mode: frame for mode, frame in frames.items() if frame}
     states = (named_state,) if isinstance(named_state, str) and named_state else tuple(named_state)
-    kinds = len(wanted) + bool(states) + (joints is not None) + (goals is not None)
+    kinds = len(requested) + bool(states) + (joints is not None) + (goals is not None)
     if kinds != 1:
         raise InvalidRequestError(f"{kinds} kinds of goals are given, expected one of {OPTIONS}", stage=STAGE)
     if goals is not None:
@@ -81,7 +81,7 @@ def goals_of(
         return Goals(joint_goals=(_joint_goal(cell, group, joints),))
     if states:
         return Goals(named_states=states)
-    mode, frame = wanted.popitem()
+    mode, frame = requested.popitem()
     return Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
 
 

@@ -1,9 +1,10 @@
-"""What a simulated motion did: how far joints lagged behind, what touched, and what was lost."""
+"""Outcome of a simulated motion: lag of the joints, contacts, and lost objects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from frozendict import frozendict
 
@@ -14,10 +15,13 @@ from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..planning.problem.plan import Plan
 from ..simulation.contacts import ContactRecord
-from ..simulation.simulated_cell import SimulatedCell
+
+if TYPE_CHECKING:
+    from ..simulation.simulated_cell import SimulatedCell
 
 STAGE = "simulation"
 GOAL_TOLERANCE = 0.02  # [rad or m] of each joint at the end of a motion
+TOUCH_DEPTH = 1e-4  # [m] up to which surfaces that touch without force are not in contact
 PART_TOLERANCE = 0.01  # [m] of an attached body at the end of a motion
 
 
@@ -29,7 +33,8 @@ class ExecutedMotion:
         plan: Plan that was executed.
         lag: Max distance of a joint behind its command, by joint [rad or m].
         end_errors: Distance of each joint from the plan's last waypoint at the end [rad or m].
-        contacts: Contacts during the motion of pairs that the collision rules do not allow to touch.
+        contacts: Contacts during the motion of pairs that the collision rules do not allow to touch, except for those
+            without force up to a depth of 0.1 mm.
         part_errors: Distance of each body that the robot carries from its planned place at the end [m].
     """
 
@@ -87,18 +92,20 @@ def executed_motion(
     forbidden = tuple(c for c in simulation.contact_log if c.end > start and _is_checked(rules, c))
     parts = {
         name: world_pose(cell, planned, name).distance_to(simulation.body_pose(name))[0]
-        for name in _carried(cell, planned)
+        for name in _attached(cell, planned)
         if name in reached.bodies
     }
     return ExecutedMotion(plan, frozendict(lag), frozendict(errors), forbidden, frozendict(parts))
 
 
 def _is_checked(rules: AllowedPairs, contact: ContactRecord) -> bool:
+    if contact.max_force <= 0.0 and contact.max_depth <= TOUCH_DEPTH:
+        return False
     pair = (contact.first, contact.second)
     return all(name in rules.by_name for name in pair) and isinstance(rules.pair(*pair), CheckedPair)
 
 
-def _carried(cell: RobotCell, state: RobotCellState) -> list[str]:
+def _attached(cell: RobotCell, state: RobotCellState) -> list[str]:
     """Return the bodies that are attached to tools of the robot."""
     tools = [name for name, tool in state.tools.items() if tool.attached_to]
     return [body for tool in tools for body in cell.workpieces_of_tool(state, tool)]

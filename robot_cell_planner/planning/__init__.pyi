@@ -17,6 +17,7 @@ from .problem.constraints import upright as upright
 from .problem.plan import Plan as Plan
 from .problem.plan_file import plan_from_json as plan_from_json
 from .problem.plan_file import plan_to_json as plan_to_json
+from .problem.request import Coordination as Coordination
 from .problem.request import Goals as Goals
 from .problem.request import MotionRequest as MotionRequest
 from .problem.request import PlanningOptions as PlanningOptions
@@ -24,5 +25,9 @@ from .problem.request import SimultaneousGoal as SimultaneousGoal
 from .problem.steps import MotionStep as MotionStep
 from .problem.steps import MultistepRequest as MultistepRequest
 from .sequence import plan_multistep as plan_multistep
+from .workers.batch import PlanningJob as PlanningJob
+from .workers.batch import PlanningOutcome as PlanningOutcome
+from .workers.batch import local_executor as local_executor
+from .workers.batch import plan_many as plan_many
 from .workers.warm_up import WarmUp as WarmUp
 from .workers.warm_up import warm_up as warm_up

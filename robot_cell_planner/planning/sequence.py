@@ -166,7 +166,6 @@ class _SequencePlanner:
             self.monitor,
             constraints=step.constraints,
             slack=options.max_start_correction if index == 0 else 0.0,
-            certify=options.certify,
         )
         if not (index == 0 and options.max_start_correction):
             check_start(context)
@@ -274,14 +273,14 @@ def _best_of_each(candidates: Sequence[T], key: Callable[[T], object], count: in
     keys: dict[object, int] = {}
     for candidate in candidates:
         keys.setdefault(key(candidate), 0)
-    share = max(1, count // max(1, len(keys)))
-    kept: list[T] = []
+    quota = max(1, count // max(1, len(keys)))
+    retained: list[T] = []
     for candidate in candidates:
         name = key(candidate)
-        if keys[name] < share and len(kept) < MAX_PAIRED:
+        if keys[name] < quota and len(retained) < MAX_PAIRED:
             keys[name] += 1
-            kept.append(candidate)
-    return kept
+            retained.append(candidate)
+    return retained
 
 
 def _no_line(failures: Sequence[GoalFailure]) -> RobotCellError:

@@ -39,6 +39,7 @@ def plan_straight(
             resolution=options.resolution,
             engine=options.engine,
             start_limit_tolerance=options.start_limit_tolerance,
+            certify=options.certify,
         ),
         timing,
     )

@@ -81,7 +81,7 @@ NOT_IN_JSON = ("is_valid", "explain", "on_progress", "cancelled")  # functions t
 
 
 class Context(typing.NamedTuple):
-    """What calls refer to: a cell with its state, and the roots of files."""
+    """Context of calls: a cell with its state, and the roots of files."""
 
     cell: OfflineCell
     roots: ResourceRoots

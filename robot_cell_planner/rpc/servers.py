@@ -18,7 +18,7 @@ SOCKET_TIMEOUT = 60.0  # [s] for a client to send its request
 
 
 def serve_lines(session: RpcSession, requests: IO[bytes], responses: IO[bytes]) -> None:
-    """Answer requests, one on each line of a stream, until it ends. Each response is a line, too."""
+    """Answer requests, one on each line of a stream, until it ends. Each response is one line."""
     while line := requests.readline(MAX_REQUEST + 2):
         if len(line) > MAX_REQUEST:
             _skip_line(line, requests)

@@ -45,7 +45,7 @@ class SceneHistory:
     def __init__(self, world_pose: WorldPose, log: ChangeLog | None = None, retained: int = 200) -> None:
         self._world_pose = world_pose
         self._log = log
-        self._kept = retained
+        self._retained = retained
         self._scenes: OrderedDict[int, Scene] = OrderedDict()
         self._undoable: list[int] = []
         self.revision = 0
@@ -153,7 +153,7 @@ class SceneHistory:
         self.revision = change.revision
         if change.difference.changes_models:
             self.cell_revision = change.revision
-        while len(self._scenes) > self._kept:
+        while len(self._scenes) > self._retained:
             removed, _ = self._scenes.popitem(last=False)
             self._undoable = [revision for revision in self._undoable if revision != removed]
         return change

@@ -65,7 +65,7 @@ class Journal:
             retained = self._file.with_name(f"{self._file.name}.{PREVIOUS}")
             if retained.exists():
                 raise JournalError(
-                    f"{self.path} is missing, but there is {retained}, the copy that compaction leaves. "
+                    f"{self.path} is missing, but {retained}, the copy made by compaction, exists. "
                     "Rename the copy to continue from it, or remove it to begin a new journal",
                     subjects=(str(self.path), str(retained)),
                 )
@@ -94,8 +94,8 @@ class Journal:
             raise JournalError(text, subjects=(str(self.path),))
         if not allowed:
             text = (
-                f"{found.damage}. The file is left as it is; repair (parameter journal_repair) goes on from revision "
-                f"{self._revision}, the last one that is whole"
+                f"{found.damage}. The file is left as it is; repair (parameter journal_repair) continues from revision "
+                f"{self._revision}, the last complete one"
             )
             raise JournalError(text, subjects=(str(self.path),))
         try:
@@ -103,7 +103,7 @@ class Journal:
         except OSError as error:
             raise self._error(error) from error
         self.warning = (
-            f"{found.damage}. The journal goes on from revision {self._revision}; the damaged file is {retained}"
+            f"{found.damage}. The journal continues from revision {self._revision}; the damaged file is {retained}"
         )
 
     def append(self, scene: Scene, change: AcceptedChange) -> None:
@@ -169,7 +169,8 @@ class Journal:
             if self._fsync:
                 os.fsync(self._handle)
         except OSError as error:
-            reason = f"a change could not be written ({cause.strerror}), nor its part be removed ({error.strerror})"
+            text = f"a change could not be written ({cause.strerror})"
+            reason = f"{text}, and its part could not be removed ({error.strerror})"
             self._break(reason)
 
     def _rewrite_cut(self) -> None:
@@ -186,7 +187,7 @@ class Journal:
         try:
             self._rewrite(scene, PREVIOUS)
         except OSError as error:
-            log.warning("%s is not compacted, which is tried again later: %s", self.path, error)
+            log.warning("%s could not be compacted; this is tried again later: %s", self.path, error)
 
     def _rewrite(self, scene: Scene, retained_as: str) -> Path:
         """Rewrite the file with the whole scene only. Readers find either the old or the new file, never a part."""

@@ -132,7 +132,9 @@ def _record(line: bytes) -> WholeScene | ChangeRecord:
 def _next(before: Restored | None, record: WholeScene | ChangeRecord) -> Restored:
     if isinstance(record, WholeScene):
         if before is not None:
-            raise JournalError(f"a whole scene at revision {record.revision}, which only the first record may be")
+            raise JournalError(
+                f"the record of revision {record.revision} is a complete scene; only the first record may be one"
+            )
         if record.format != FORMAT:
             raise JournalError(f"format is {record.format!r}, expected {FORMAT!r}")
         return Restored(record.scene, record.revision, record.cell_revision)
@@ -141,15 +143,15 @@ def _next(before: Restored | None, record: WholeScene | ChangeRecord) -> Restore
         raise JournalError(f"revision {record.revision} follows {record.previous}, but the file has {have}")
     scene = apply_difference(before.scene, record.difference)
     if scene.state.digest() != record.digest:
-        raise JournalError(f"revision {record.revision} has another digest than was recorded")
+        raise JournalError(f"the digest of revision {record.revision} differs from the recorded one")
     models = record.revision if record.difference.changes_models else before.cell_revision
     return Restored(scene, record.revision, models)
 
 
 def _what_it_is(name: str, first: bytes) -> str:
     if not first:
-        return f"{name} is empty, which a journal never is. Remove it to begin a new journal"
+        return f"{name} is empty, so it is not a journal. Remove it to begin a new journal"
     other = OTHER_FORMAT.search(first)
     if other is not None and other[0] != FORMAT.encode():
         return f"{name}, line 1: format is {other[0].decode()!r}, expected {FORMAT!r}; the file is left as it is"
-    return f"{name}, line 1: no journal begins like this, expected '{FORMAT} ...'; the file is left as it is"
+    return f"{name}, line 1: the file does not begin like a journal, expected '{FORMAT} ...'; the file is left as it is"

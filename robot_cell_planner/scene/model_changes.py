@@ -71,15 +71,24 @@ class AddFrame(msgspec.Struct, frozen=True):
 
 
 class Replace(msgspec.Struct, frozen=True):
-    """Replace models of the same name. Poses, attachments and the values of joints that still exist are retained."""
+    """Replace models of the same name. Poses, attachments and the values of joints that still exist are retained.
+
+    A robot whose new model has `attached_to` is attached to that frame.
+    """
 
     models: RobotCell
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         cell, new = scene.cell, self.models
+        robots = {
+            name: robot
+            if robot.attached_to
+            else replace(robot, attached_to=known(cell.robots, name, "robot").attached_to)
+            for name, robot in new.robots.items()
+        }
         cell = replace(
             cell,
-            robots=_replaced(cell.robots, new.robots, "robot"),
+            robots=_replaced(cell.robots, robots, "robot"),
             tools=_replaced(cell.tools, new.tools, "tool"),
             bodies=_replaced(cell.bodies, new.bodies, "body"),
             frames=_replaced(cell.frames, new.frames, "frame"),
@@ -157,5 +166,6 @@ def _refuse_parent(scene: Scene, name: str) -> None:
         dependents += [tool for tool, s in scene.state.tools.items() if s.attached_to in cell.robots[name].groups]
     dependents += [body for body, state in scene.state.bodies.items() if state.attached_to in own]
     dependents += [other for other, frame in cell.frames.items() if frame.attached_to in own]
+    dependents += [other for other, robot in cell.robots.items() if robot.attached_to in own]
     if dependents:
         raise InvalidRequestError(f"{name} is the parent of {', '.join(dependents[:5])}", subjects=(name, *dependents))

@@ -22,7 +22,7 @@ replace = msgspec.structs.replace
 
 
 class Move(msgspec.Struct, frozen=True):
-    """Move a tool, body or named frame to a pose relative to `relative_to`; its parent frame is unchanged.
+    """Move a robot, tool, body or named frame to a pose relative to `relative_to`; its parent frame is unchanged.
 
     A position component that is NaN, or an orientation that is None, is unchanged.
     """
@@ -35,20 +35,22 @@ class Move(msgspec.Struct, frozen=True):
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         reference = self.relative_to or WORLD
         parent_frame = _parent_frame(scene, self.name)
-        tree = FrameTree(scene.cell, scene.state)
-        if self.name == tree.check(reference) or self.name in tree.ancestors(reference):
+        tree, frame = FrameTree(scene.cell, scene.state), _frame_of(scene, self.name)
+        if frame == tree.check(reference) or frame in tree.ancestors(reference):
             raise InvalidRequestError(f"{self.name} cannot be placed relative to {reference}, which is attached to it")
-        pose = _patched(between(scene, world_pose, reference, self.name), self.position, self.quaternion)
+        pose = _patched(between(scene, world_pose, reference, frame), self.position, self.quaternion)
         return _placed(scene, self.name, rewritten(scene, world_pose, parent_frame, reference, pose))
 
 
 class Attach(msgspec.Struct, frozen=True):
-    """Attach a tool to a planning group, or a body or named frame to any frame.
+    """Attach a tool to a planning group, a body or named frame to any frame, or the base of a robot to a link of
+    another robot, a body or a named frame.
 
     Attributes:
         pose: Pose of the object relative to `relative_to` ("": the new parent frame); None retains the world pose, as
             in a grasp.
         touch_links, touch_bodies: Links and bodies that the object is allowed to touch; None retains the current lists.
+            Robots and named frames have none.
     """
 
     name: str
@@ -60,13 +62,13 @@ class Attach(msgspec.Struct, frozen=True):
 
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         if not self.to:
-            raise InvalidRequestError(f"{self.name} is attached to nothing; Detach sets it free")
+            raise InvalidRequestError(f"the frame to attach {self.name} to is empty; use Detach to detach it")
         tree = FrameTree(scene.cell, scene.state)
-        tree.check(self.name)
+        frame = tree.check(_frame_of(scene, self.name))
         parent_frame = tree.check(scene.cell.tip_link(self.to) if self.name in scene.cell.tools else self.to)
         pose, reference = self.pose, self.relative_to or parent_frame
         if pose is None:
-            pose, reference = world_pose(scene.cell, scene.state, self.name), WORLD
+            pose, reference = world_pose(scene.cell, scene.state, frame), WORLD
         pose = rewritten(scene, world_pose, parent_frame, reference, pose)
         scene = _touching(_placed(scene, self.name, pose, attached_to=self.to), self)
         FrameTree(scene.cell, scene.state)
@@ -74,7 +76,7 @@ class Attach(msgspec.Struct, frozen=True):
 
 
 class Detach(msgspec.Struct, frozen=True):
-    """Detach a tool, body or named frame. Its world pose is unchanged."""
+    """Detach a robot, tool, body or named frame. Its world pose is unchanged."""
 
     name: str
     touch_links: tuple[str, ...] | None = None
@@ -83,7 +85,7 @@ class Detach(msgspec.Struct, frozen=True):
     def apply(self, scene: Scene, world_pose: WorldPose) -> Scene:
         if _parent_frame(scene, self.name) == WORLD:
             raise InvalidRequestError(f"{self.name} is not attached to anything", subjects=(self.name,))
-        pose = world_pose(scene.cell, scene.state, self.name)
+        pose = world_pose(scene.cell, scene.state, _frame_of(scene, self.name))
         return _touching(_placed(scene, self.name, pose, attached_to=""), self)
 
 
@@ -135,7 +137,10 @@ class SetJoints(msgspec.Struct, frozen=True):
 
 
 class SetBasePose(msgspec.Struct, frozen=True):
-    """Move a robot's root link to a pose relative to `relative_to`; NaN and None as in Move. "" is the only robot."""
+    """Move a robot's root link to a pose relative to `relative_to`; NaN and None as in Move. "" is the only robot.
+
+    A robot stays attached to its parent frame.
+    """
 
     robot: str = ""
     position: Vector3 = KEEP
@@ -146,13 +151,13 @@ class SetBasePose(msgspec.Struct, frozen=True):
         name, reference = self.robot or scene.cell.robot.name, self.relative_to or WORLD
         if name not in scene.cell.robots:
             raise UnknownNameError(unknown_name(f"robot {name!r}", name, scene.cell.robots), subjects=(name,))
-        root = scene.cell.robots[name].mechanism.root
+        robot = scene.cell.robots[name]
+        root, parent_frame = robot.mechanism.root, robot.attached_to or WORLD
         tree = FrameTree(scene.cell, scene.state)
         if root == tree.check(reference) or root in tree.ancestors(reference):
             raise InvalidRequestError(f"robot {name} cannot be placed relative to {reference}, which is attached to it")
         pose = _patched(between(scene, world_pose, reference, root), self.position, self.quaternion)
-        pose = rewritten(scene, world_pose, WORLD, reference, pose)
-        return replace(scene, state=replace(scene.state, base_poses=with_item(scene.state.base_poses, name, pose)))
+        return _with_base(scene, name, rewritten(scene, world_pose, parent_frame, reference, pose))
 
 
 class SetState(msgspec.Struct, frozen=True):
@@ -192,10 +197,23 @@ def _with_state(scene: Scene, name: str, state: ToolState | BodyState) -> Scene:
     return replace(scene, state=scene.state.with_body(name, state))
 
 
+def _is_robot(scene: Scene, name: str) -> bool:
+    """Return whether a name is that of a robot, and not of an object of the same name."""
+    others: tuple[Mapping[str, object], ...] = (scene.state.tools, scene.state.bodies, scene.cell.frames)
+    return name in scene.cell.robots and not any(name in names for names in others)
+
+
+def _frame_of(scene: Scene, name: str) -> str:
+    """Return the frame of an object: the root link of a robot, the name of any other object."""
+    return scene.cell.robots[name].mechanism.root if _is_robot(scene, name) else name
+
+
 def _parent_frame(scene: Scene, name: str) -> str:
-    """Return the parent frame of a tool, body or named frame."""
+    """Return the parent frame of a robot, tool, body or named frame."""
     if name in scene.cell.frames:
         return scene.cell.frames[name].attached_to or WORLD
+    if _is_robot(scene, name):
+        return scene.cell.robots[name].attached_to or WORLD
     state = _state_of(scene, name)
     if isinstance(state, ToolState) and state.attached_to:
         return scene.cell.tip_link(state.attached_to)
@@ -209,15 +227,30 @@ def _placed(scene: Scene, name: str, pose: Pose, attached_to: str | None = None)
         parent_frame = frame.attached_to if attached_to is None else attached_to or WORLD
         frames = with_item(scene.cell.frames, name, NamedFrame(name, parent_frame, pose))
         return replace(scene, cell=replace(scene.cell, frames=frames))
+    if _is_robot(scene, name):
+        if attached_to is not None:
+            robot = replace(scene.cell.robots[name], attached_to=attached_to)
+            scene = replace(scene, cell=replace(scene.cell, robots=with_item(scene.cell.robots, name, robot)))
+        return _with_base(scene, name, pose)
     state = replace(_state_of(scene, name), pose=pose)
     if attached_to is not None:
         state = replace(state, attached_to=attached_to)
     return _with_state(scene, name, state)
 
 
+def _with_base(scene: Scene, robot: str, pose: Pose) -> Scene:
+    """Place a robot at a pose in its parent frame."""
+    return replace(scene, state=replace(scene.state, base_poses=with_item(scene.state.base_poses, robot, pose)))
+
+
 def _touching(scene: Scene, change: Attach | Detach | SetTouch) -> Scene:
-    if change.touch_links is None and change.touch_bodies is None:
+    without_lists = change.name in scene.cell.frames or _is_robot(scene, change.name)
+    if (change.touch_links is None and change.touch_bodies is None) or (
+        without_lists and not (change.touch_links or change.touch_bodies)
+    ):
         return scene
+    if change.name in scene.cell.frames and not (change.touch_links or change.touch_bodies):
+        return scene  # messages have empty lists for a frame
     state = _state_of(scene, change.name)
     links = state.touch_links if change.touch_links is None else change.touch_links
     bodies = state.touch_bodies if change.touch_bodies is None else change.touch_bodies

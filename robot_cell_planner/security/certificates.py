@@ -47,8 +47,8 @@ def new_identity(name: str, days: int, issuer: Identity | None = None) -> Identi
     """A key, with a certificate that an authority has signed; without an issuer, an authority.
 
     Args:
-        name: the common name of the subject: of an enclave, its path.
-        days: how long the certificate is valid.
+        name: The common name of the subject: of an enclave, its path.
+        days: How long the certificate is valid.
     """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, name)])
@@ -79,7 +79,7 @@ def read_identity(key: Path, certificate: Path) -> Identity:
     """Read what `write_identity` or SROS 2 has written.
 
     Raises:
-        FileError: a file cannot be read, or the two do not belong together.
+        FileError: A file cannot be read, or the two do not belong together.
     """
     try:
         private = serialization.load_pem_private_key(key.read_bytes(), None)

@@ -1,4 +1,4 @@
-"""Variables with which ROS 2 is told of security, and the enclaves that the nodes of a cell are started in."""
+"""Environment variables for the security of ROS 2, and the enclaves in which the nodes of a cell are started."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ def make_keystore(folder: Path, enclaves: Sequence[Enclave], domain: int = 0, da
     of policies and of the domain take effect. Files are their owner's alone.
 
     Args:
-        domain: the ROS_DOMAIN_ID that it is for.
-        days: how long new certificates are valid.
+        domain: The ROS_DOMAIN_ID that it is for.
+        days: How long new certificates are valid.
 
     Raises:
-        InvalidRequestError: the domain or the days are out of range, or two enclaves have one path.
-        FileError: a file cannot be read or written.
+        InvalidRequestError: The domain or the days are out of range, or two enclaves have one path.
+        FileError: A file cannot be read or written.
     """
     _check(enclaves, domain, days)
     try:

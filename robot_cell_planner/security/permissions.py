@@ -14,9 +14,9 @@ from .policy import Enclave
 
 SCHEMAS = "http://www.omg.org/spec/DDS-SECURITY/20170901"
 INSTANCE = "http://www.w3.org/2001/XMLSchema-instance"
-# All implementations of ROS 2 over DDS tell each other here which nodes have which topics.
+# All implementations of ROS 2 over DDS report here which nodes have which topics.
 GRAPH = ("ros_discovery_info",)
-# What SROS 2 chooses: nobody without a certificate, everything encrypted, every topic under access control.
+# As in SROS 2: no participant without a certificate, everything encrypted, every topic under access control.
 DOMAIN_RULES = {
     "allow_unauthenticated_participants": "false",
     "enable_join_access_control": "true",
@@ -49,7 +49,7 @@ def permissions(enclave: Enclave, domain: int, not_before: datetime, not_after: 
     """The permissions document of an enclave: all that its policy does not allow is denied.
 
     Args:
-        not_before: the times between which it is valid, in UTC.
+        not_before: The times between which it is valid, in UTC.
     """
     root = _document("omg_shared_ca_permissions.xsd")
     grant = _inside(root, "permissions", "grant")

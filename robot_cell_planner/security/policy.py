@@ -1,7 +1,7 @@
 """Policies in the format of SROS 2: what the nodes of an enclave may publish, subscribe to, offer and use.
 
 A policy grants access by the names of ROS. `Enclave.publishes` and `Enclave.subscribes` are the topics of DDS that
-these stand for: https://design.ros2.org/articles/topic_and_service_names.html
+these represent: https://design.ros2.org/articles/topic_and_service_names.html
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Access:
     """One kind of access to some interfaces.
 
     kind: "topics", "services" or "actions". use: "publish", "subscribe", "request", "reply", "call" or "execute".
-    names: as in a node's source, with `~/` for the node's own; `*` and `?` stand for any characters.
+    names: as in a node's source, with `~/` for the node's own; `*` and `?` match any characters.
     """
 
     kind: str
@@ -57,7 +57,7 @@ class Access:
 
 @dataclass(frozen=True)
 class Profile:
-    """What one node is allowed."""
+    """Permissions of one node."""
 
     namespace: str
     node: str
@@ -73,7 +73,7 @@ class Profile:
 
 @dataclass(frozen=True)
 class Enclave:
-    """What a process that is started in an enclave is allowed: all of its profiles. path: such as
+    """Permissions of a process that is started in an enclave: all of its profiles. path: such as
     "/robot_cell_planner/scene_node"."""
 
     path: str
@@ -106,7 +106,7 @@ class Enclave:
         """The same for nodes that are started in a namespace such as "cell1"; absolute names stay what they are.
 
         Raises:
-            InvalidRequestError: it is no namespace.
+            InvalidRequestError: It is no namespace.
         """
         if not namespace.strip("/"):
             return self
@@ -120,7 +120,7 @@ def require_path(path: str) -> None:
     """Refuse what is no absolute name of ROS, such as "/robot_cell_planner/scene_node".
 
     Raises:
-        InvalidRequestError: with the path.
+        InvalidRequestError: With the path.
     """
     if not _PATH.fullmatch(path):
         raise InvalidRequestError(
@@ -134,8 +134,8 @@ def read_policy(path: Path) -> tuple[Enclave, ...]:
     """Read a policy file, with the files that it includes (XInclude).
 
     Raises:
-        FileError: the file cannot be read, or is too large or no XML.
-        InvalidRequestError: it is no policy of SROS 2, or denies something (what a policy does not allow is denied).
+        FileError: The file cannot be read, or is too large or no XML.
+        InvalidRequestError: It is no policy of SROS 2, or denies something (what a policy does not allow is denied).
     """
     try:
         size = path.stat().st_size

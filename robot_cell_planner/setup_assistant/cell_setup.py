@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ from frozendict import frozendict
 from ..errors import FileError, InvalidRequestError
 from ..io.cell_file.cell_file import load_cell
 from ..io.cell_file.writer import FORMAT
+from ..io.common.file_names import file_name
 from ..io.common.packages import enclosing_folder
 from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
 from ..io.common.serialisation import dump_yaml
@@ -23,15 +23,16 @@ from ..model.arguments import public
 from ..model.bodies import Tool
 from ..model.cell import RobotCell
 from ..model.geometry import MeshUse
-from ..model.mechanism import Mechanism
+from ..model.mechanism import JointKind, Mechanism
 from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.sources import ModelSources
 from ..model.state import RobotCellState
-from .check import Finding, check_cell
+from .check import check_cell
 from .description_copy import copy_description
 from .draft import HOME, Draft, draft_robot
 from .files import limits_text
+from .finding import Finding
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
 from .mesh_uses import MeshDraft, draft_mesh_uses
@@ -211,7 +212,7 @@ class _Writer:
             entry["limits"] = limits
         entry["attached_to"] = group
         tip = draft.robot.groups[group].tip_link
-        entry["touch_links"] = [tip, *_carriers(draft.robot, tip)]
+        entry["touch_links"] = [tip, *_touchable_links(draft.robot, tip)]
         if hand is not None:
             entry["tcp_link"], entry["tcp"] = hand.base, _pose(hand.tcp)
             entry["configuration"] = dict(hand.opened)
@@ -238,28 +239,32 @@ class _Writer:
         self.files.append(name)
 
 
-def _carriers(robot: Robot, tip: str) -> list[str]:
-    """Return the links around a tip that a tool mounted there can touch: up to two above it with shapes."""
+def _touchable_links(robot: Robot, tip: str) -> list[str]:
+    """Return the links with shapes around a tip that a tool mounted there can touch: up to two above it, and those that
+    are fixed to it, which the tool never moves against."""
+    mechanism = robot.mechanism
     found: list[str] = []
     link = tip
-    while link in robot.mechanism.parent_joints and len(found) < 2:
-        link = robot.mechanism.parent_joints[link].parent
-        if robot.mechanism.links[link].collisions:
+    while link in mechanism.parent_joints and len(found) < 2:
+        link = mechanism.parent_joints[link].parent
+        if mechanism.links[link].collisions:
             found.append(link)
-    return found
+    part = tip
+    while (joint := mechanism.parent_joints.get(part)) is not None and joint.kind is JointKind.FIXED:
+        part = joint.parent
+    fixed = [part]
+    for joint in mechanism.tree_order:
+        if joint.kind is JointKind.FIXED and joint.parent in fixed:
+            fixed.append(joint.child)
+    return found + [name for name in fixed if mechanism.links[name].collisions and name not in (tip, *found)]
 
 
 def _cell_note(description: str) -> str:
     return (
-        f"# Drafted from {Path(description).name}; {REPORT_FILE} says how sure each part is. Lengths in m, angles in\n"
+        f"# Drafted from {Path(description).name}; {REPORT_FILE} rates each part. Lengths in m, angles in\n"
         f"# rad, masses in kg. The state is `{HOME}`. After a change run `robot_cell check {CELL_FILE}`.\n"
     )
 
 
 def _pose(pose: Pose) -> dict[str, list[float]]:
     return {"position": list(pose.position), "quaternion": list(pose.quaternion)}
-
-
-def file_name(name: str) -> str:
-    """Return a name for files and for the robot in the cell, from the name of a description."""
-    return re.sub(r"[^A-Za-z0-9_\-]+", "_", name).strip("_-") or "robot"

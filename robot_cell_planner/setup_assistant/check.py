@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
+from ..kinematics.dynamics import Dynamics
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
 from ..kinematics.targets import FrameTarget, TargetMode
@@ -20,31 +20,17 @@ from ..model.cell_warnings import assumed_limits, links_without_collision_shapes
 from ..model.frames import FrameTree
 from ..model.name_suggestions import listed
 from ..model.pose import IDENTITY
+from ..model.random_configurations import random_configurations
 from ..model.robot import Robot
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
+from .finding import DRAFT, ERROR, WARNING, Finding
 
-ERROR, WARNING, DRAFT = "error", "warning", "draft"
 MAX_FRAMES = 100  # whose reachability is checked
 MAX_MASS = 1e4  # [kg] of a link; more indicates wrong units
+EFFORT_STATES = 300  # in which efforts are compared with limits
+MAX_WEAK_FRACTION = 0.02  # of these states, in which a limit may be exceeded
 MIN_MASS = 1e-5  # [kg] of a link with shapes
-
-
-@dataclass(frozen=True)
-class Finding:
-    """Something about a cell or an installation that its user should know.
-
-    Attributes:
-        level: "error" prevents planning, "warning" makes answers wrong or incomplete, "draft" needs confirmation.
-        topic: Of a cell "state", "limits", "meshes", "masses", "srdf", "groups" or "frames"; else what it is about.
-        text: What was found, as a clause without a full stop.
-        remedy: What to do, as a sentence.
-    """
-
-    level: str
-    topic: str
-    text: str
-    remedy: str
 
 
 @public
@@ -58,6 +44,7 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *_state(cell, state),
         *(finding for robot in cell.robots.values() for finding in _robot(cell, state, robot)),
         *(finding for model in models for finding in _model(model)),
+        *_efforts(cell, state),
         *_frames(cell, state),
     ]
     order = (ERROR, WARNING, DRAFT)
@@ -132,6 +119,29 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     if assumed := assumed_limits(mechanism, [variable.name for variable in mechanism.variables]):
         remedy = "Enter the maker's values in the limits file and delete their names from `assumed`."
         yield Finding(DRAFT, "limits", f"{name}: {assumed}", remedy)
+
+
+def _efforts(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
+    """Find joints whose effort limits do not hold the masses that they move, in random configurations."""
+    dynamics = Dynamics(cell, state)
+    limited = [variable for variable in cell.variables.values() if variable.limits.effort]
+    columns = [dynamics.variables.index(variable.name) for variable in limited]
+    values = {**dict.fromkeys(dynamics.variables, 0.0), **state.configuration}
+    configurations = np.tile([values[name] for name in dynamics.variables], (EFFORT_STATES, 1))
+    configurations[:, columns] = random_configurations(limited, EFFORT_STATES, 1)
+    needed = np.abs(dynamics.gravity(configurations))[:, columns]
+    weak = []
+    for variable, efforts in zip(limited, needed.T, strict=True):
+        limit = variable.limits.effort or np.inf
+        fraction = float(np.mean(efforts > limit))
+        if fraction > MAX_WEAK_FRACTION:
+            unit = "Nm" if variable.angular else "N"
+            weak.append(
+                f"{variable.name} ({limit:.3g} {unit}, {efforts.max():.3g} needed; {fraction:.0%} of the states)"
+            )
+    if weak:
+        text = f"effort limits do not hold the masses against gravity: {listed(weak)}"
+        yield Finding(WARNING, "limits", text, "Check masses and effort limits; the simulated robot sags there.")
 
 
 def _frames(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:

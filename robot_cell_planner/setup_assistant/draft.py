@@ -54,7 +54,7 @@ def draft_robot(robot: Robot, options: DraftOptions = DEFAULT_OPTIONS) -> Draft:
     Groups, states and pairs that the robot has are not used. Pairs of links are disabled if they are fixed to each
     other or connected by a joint ("Adjacent"), if they collide in nearly all random configurations ("Always"), or if
     neither these nor a search found a collision ("Never"). The home configuration is free of collisions; if there is
-    none, the pairs that overlap least are disabled, too ("Default").
+    none, the pairs that overlap least are also disabled ("Default").
 
     Raises:
         NotSupportedError: The names of the robot have a prefix, which files do not.

@@ -137,18 +137,18 @@ class _Drafter:
         last = joints[-1].child
         fixed = self._fixed_below(last)
         plain = {link: link.lower().rpartition("/")[2] for link in fixed}
-        for wanted in TIP_NAMES[:3]:
+        for known in TIP_NAMES[:3]:
             for link, name in plain.items():
-                if name == wanted or name.endswith(f"_{wanted}"):
+                if name == known or name.endswith(f"_{known}"):
                     return link, "by its name"
         for hand, _ in self.structure.hands:
             if hand.base == last:
                 mounts = [joint.parent for joint in hand.joints if joint.parent in fixed]
                 if mounts:
                     return mounts[0], "which carries the fingers"
-        for wanted in TIP_NAMES[3:]:
+        for known in TIP_NAMES[3:]:
             for link, name in plain.items():
-                if name == wanted or name.endswith(f"_{wanted}"):
+                if name == known or name.endswith(f"_{known}"):
                     return link, "by its name"
         end = last
         while len(following := [j.child for j in self.mechanism.joints.values() if j.parent == end]) == 1:

@@ -83,11 +83,11 @@ def closed_without_overlap(robot: Robot, home: Mapping[str, float], hand: HandDr
     cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
     checker = CollisionChecker(cell, cell.default_state())
 
-    def values(share: float) -> dict[str, float]:
-        return {name: closed + share * (hand.opened[name] - closed) for name, closed in hand.closed.items()}
+    def values(fraction: float) -> dict[str, float]:
+        return {name: closed + fraction * (hand.opened[name] - closed) for name, closed in hand.closed.items()}
 
-    def overlaps(share: float) -> bool:
-        found = {**home, **values(share)}
+    def overlaps(fraction: float) -> bool:
+        found = {**home, **values(fraction)}
         return checker.in_collision(np.array([found[name] for name in checker.variables]))
 
     low, high = 0.0, MAX_OPENED

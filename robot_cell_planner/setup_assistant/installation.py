@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..io.mesh.cache import cache_folder
 from ..security.environment import STRATEGY, environment_problems, has_security
-from .check import ERROR, WARNING, Finding
+from .finding import ERROR, WARNING, Finding
 
 RTPRIO = 50  # default of the parameter `realtime_priority` of the execution node
 MIN_LOCKED = 64 * 1024 * 1024  # [bytes]

@@ -15,7 +15,7 @@ WHEEL_NAME = re.compile(r"wheel|caster|castor|roller|steer")
 MIN_ARM = 3  # variables in a row of an arm beside which there are others
 MIN_BEFORE_HAND = 3  # variables in a row before branches are taken for fingers
 LONGEST_FINGER = 4  # variables in a row of a finger
-LONGEST_NAMED_FINGER = 8  # of one that its name tells, which may have couplings that the description leaves free
+LONGEST_NAMED_FINGER = 8  # of a finger recognised by its name, whose couplings the description may leave out
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class _Finder:
             self.found.wheels += [j for j in self._all(joint) if j.variables]
         joints = [joint for joint in joints if joint not in wheels]
         for joint in [joint for joint in joints if joint.kind in COMPOUND_SUFFIXES]:
-            self.found.wheels.append(joint)  # a base that moves freely: what it carries is looked at as fixed
+            self.found.wheels.append(joint)  # a base that moves freely: what is attached to it counts as fixed
             joints[joints.index(joint) : joints.index(joint) + 1] = self.below[joint.child]
         fingers = self._fingers(joints, path)
         if fingers:

@@ -95,8 +95,8 @@ class _Sampler:
         result = [self._adjacent(pair) for pair in self.adjacent]
         samples = self.options.samples
         for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
-            share = f"{self.counts[pair]} of {samples} random states"
-            result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {share}"))
+            fraction = f"{self.counts[pair]} of {samples} random states"
+            result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {fraction}"))
         never = [pair for pair, count in self.counts.items() if not count]
         for pair in never[:MAX_SEARCHED]:
             if (found := self._never(pair)) is not None:

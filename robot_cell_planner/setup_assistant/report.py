@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..model.bodies import Tool
-from .check import Finding
 from .draft import Draft
+from .finding import Finding
 from .hands import HandDraft
 from .mesh_uses import MeshDraft
 

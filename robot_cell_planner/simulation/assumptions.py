@@ -19,7 +19,7 @@ from .multibody import JointModel, Multibody, Part
 
 GRAIN = Inertial(mass=1e-3, inertia=(1e-9, 0.0, 0.0, 1e-9, 0.0, 1e-9))
 GRAVITY = 9.81  # [m/s2]
-LOAD_SHARE = 0.5  # of the effort of a motor that the masses need at most, if either is assumed
+LOAD_FRACTION = 0.5  # of the effort of a motor that the masses need at most, if either is assumed
 MIN_FACTOR = 1e-4  # of the assumed density
 
 Floats = NDArray[np.float64]
@@ -39,8 +39,9 @@ def assume_masses_and_efforts(multibody: Multibody, density: float) -> list[str]
         loads = tree.loads({index: MassProperties(i.mass, i.pose) for index, i in added.items()})
         factor = _factor([tree.joint(index) for index in loads], list(loads.values()))
         for index, inertial in added.items():
-            parts[index].pieces.append((IDENTITY, _scaled(inertial, factor)))
-        names = listed([parts[index].owner for index in added])
+            parts[index].assumed = assumed = _scaled(inertial, factor)
+            parts[index].pieces.append((IDENTITY, assumed))
+        names = listed([parts[index].object_name for index in added])
         why = ", which the effort limits hold" if factor < 1.0 else ""
         texts.append(f"no mass is given for {names}; a density of {factor * density:.4g} kg/m3 is assumed{why}")
     for index in tree.joints:
@@ -52,7 +53,7 @@ def assume_masses_and_efforts(multibody: Multibody, density: float) -> list[str]
     for index, load in tree.loads({i: part.mass_properties for i, part in enumerate(parts)}).items():
         joint = tree.joint(index)
         if not joint.limits.effort:
-            parts[index].joint = replace(joint, assumed_effort=load / LOAD_SHARE)
+            parts[index].joint = replace(joint, assumed_effort=load / LOAD_FRACTION)
     return texts
 
 
@@ -64,9 +65,9 @@ def _inertial(part: Part, density: float) -> Inertial:
 
 
 def _factor(joints: Sequence[JointModel], loads: Sequence[float]) -> float:
-    """Return the factor of assumed masses with which joints hold the loads with a share of their effort limits."""
+    """Return the factor of assumed masses with which joints hold the loads with a fraction of their effort limits."""
     factors = [
-        LOAD_SHARE * joint.limits.effort / load
+        LOAD_FRACTION * joint.limits.effort / load
         for joint, load in zip(joints, loads, strict=True)
         if joint.limits.effort and not joint.source and load > 0.0
     ]
@@ -119,7 +120,9 @@ class _Tree:
         """Return upper bounds of the efforts [Nm or N] with which the joint of each part holds the given masses."""
         result = {}
         for index in self.joints:
-            levers = self._levers(index, masses) if self.joint(index).turns else dict.fromkeys(self.below[index], 1.0)
+            levers = (
+                self._levers(index, masses) if self.joint(index).revolute else dict.fromkeys(self.below[index], 1.0)
+            )
             result[index] = GRAVITY * sum(masses[i].mass * lever for i, lever in levers.items() if i in masses)
         return result
 
@@ -156,4 +159,4 @@ class _Tree:
 def _travel(joint: JointModel) -> float:
     """Return how far a prismatic joint moves its part from its origin [m]; 0 for a revolute one or without limits."""
     ends = [abs(end) for end in (joint.limits.lower, joint.limits.upper) if math.isfinite(end)]
-    return max(ends, default=0.0) if not joint.turns else 0.0
+    return max(ends, default=0.0) if not joint.revolute else 0.0

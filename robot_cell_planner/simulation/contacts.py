@@ -9,7 +9,7 @@ from ..model.value import Vector3
 
 
 @dataclass(frozen=True, order=True)
-class Contact:
+class ObjectContact:
     """Two objects in contact, in alphabetical order.
 
     depth: Max penetration [m]. force: Sum of the magnitudes of the normal forces [N]. push: Total normal force on the
@@ -55,12 +55,12 @@ class ContactLog:
         self._records: dict[tuple[str, str], ContactRecord] = {}
         self.resting: frozenset[tuple[str, str]] = frozenset()
 
-    def restart(self, resting: Iterable[Contact]) -> None:
+    def restart(self, resting: Iterable[ObjectContact]) -> None:
         """Delete all records. The given contacts are of resting objects and are not logged."""
         self._records.clear()
         self.resting = frozenset(contact.pair for contact in resting)
 
-    def add(self, contacts: Iterable[Contact], time: float) -> None:
+    def add(self, contacts: Iterable[ObjectContact], time: float) -> None:
         """Add the contacts of a step that ends at `time` [s]."""
         for contact in contacts:
             if contact.pair in self.resting:

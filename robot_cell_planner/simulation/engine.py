@@ -6,11 +6,15 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pybullet
+from numpy.typing import NDArray
 
 from ..errors import LimitExceededError, NotSupportedError, Value
 from ..model.pose import Pose, normalised
-from .contacts import Contact
+from ..model.value import Vector3
+from .contacts import ObjectContact
+from .measurements import Placement
 from .multibody import JointModel, Multibodies, Multibody, Part, PartFrame
 from .options import SimulationOptions
 from .shapes import collision_shape, is_surface
@@ -19,6 +23,10 @@ BASE = -1
 MAX_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
 SOLVER_ITERATIONS = 50
 END_STOP_SLACK = 1e-3  # [rad or m]
+# Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
+POSITION_GAIN = 0.2
+GEAR_ERP = 0.5
+GEAR_FORCE = 1e4  # [N or Nm]
 
 
 class Address(NamedTuple):
@@ -39,9 +47,11 @@ class Engine:
     """Multibodies of a cell in one PyBullet engine. Close it when it is no longer needed.
 
     Attributes:
-        owners: Name of the object that the shapes of a link belong to.
+        object_names: Name of the object that the shapes of a link belong to.
         anchored: Links that can never move.
         joints: Joints by multibody and part.
+        idle: Links of joints whose motors in the engine are off; it keeps reporting their last effort.
+        colours: Colours that links have in images, where they are not painted yet.
 
     Raises:
         NotSupportedError: Too many engines are open in this process.
@@ -49,21 +59,25 @@ class Engine:
         GeometryError: A mesh cannot be read or used.
     """
 
-    def __init__(self, assemblies: Multibodies, options: SimulationOptions) -> None:
+    def __init__(self, multibodies: Multibodies, options: SimulationOptions) -> None:
         self.client = int(pybullet.connect(pybullet.DIRECT))
         if self.client < 0:
             raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
         self._options = options
         self._bodies: list[int] = []
-        self.owners: dict[tuple[int, int], str] = {}
+        self._free: list[int] = []
+        self.object_names: dict[tuple[int, int], str] = {}
         self.anchored: list[Address] = []
         self._links_of: dict[str, list[Address]] = {}
         self._mass_frames: dict[Address, Pose] = {}
         self.joints: list[JointHandle] = []
+        self.idle: set[Address] = set()
+        self._own_masses: dict[Address, float] = {}
+        self.colours: dict[Address, tuple[float, float, float, float]] = {}
         try:
             self._set_up()
-            for assembly in assemblies.items:
-                self._add(assembly)
+            for multibody in multibodies.items:
+                self._add(multibody)
         except BaseException:
             self.close()
             raise
@@ -85,19 +99,19 @@ class Engine:
         )
         pybullet.setGravity(*self._options.gravity, physicsClientId=self.client)
 
-    def _add(self, assembly: Multibody) -> None:
-        if len(assembly.parts) > MAX_LINKS:
+    def _add(self, multibody: Multibody) -> None:
+        if len(multibody.parts) > MAX_LINKS:
             raise LimitExceededError(
-                f"{assembly.name} has too many links for the physics engine",
+                f"{multibody.name} has too many links for the physics engine",
                 stage="simulation",
-                subjects=(assembly.name,),
-                values=(Value("links", len(assembly.parts), MAX_LINKS),),
+                subjects=(multibody.name,),
+                values=(Value("links", len(multibody.parts), MAX_LINKS),),
             )
-        first = assembly.parts[0]
+        first = multibody.parts[0]
         inertia = first.mass_properties
         body = int(
             pybullet.createMultiBody(
-                baseMass=0.0 if assembly.fixed else inertia.mass,
+                baseMass=0.0 if multibody.fixed else inertia.mass,
                 baseCollisionShapeIndex=collision_shape(self.client, first.geometries),
                 basePosition=first.pose.position,
                 baseOrientation=normalised(first.pose.quaternion),
@@ -105,14 +119,16 @@ class Engine:
                 baseInertialFrameOrientation=inertia.frame.quaternion,
                 flags=pybullet.URDF_USE_SELF_COLLISION,
                 physicsClientId=self.client,
-                **self._link_arguments(assembly.parts[1:]),
+                **self._link_arguments(multibody.parts[1:]),
             )
         )
         self._bodies.append(body)
-        for index, part in enumerate(assembly.parts):
+        if not multibody.fixed:
+            self._free.append(body)
+        for index, part in enumerate(multibody.parts):
             address = Address(body, index - 1)
             self._finish(address, part)
-            if assembly.is_anchored(index):
+            if multibody.is_anchored(index):
                 self.anchored.append(address)
 
     def _link_arguments(self, parts: Sequence[Part]) -> dict[str, Any]:
@@ -135,10 +151,13 @@ class Engine:
 
     def _finish(self, address: Address, part: Part) -> None:
         """Set the properties that are not arguments of createMultiBody."""
-        self.owners[address] = part.owner
-        self._links_of.setdefault(part.owner, []).append(address)
+        self.object_names[address] = part.object_name
+        self._links_of.setdefault(part.object_name, []).append(address)
         inertia = part.mass_properties
         self._mass_frames[address] = inertia.frame
+        colours = [shape.rgba for shape in part.shapes if shape.rgba is not None]
+        if colours and part.geometries:
+            self.colours[address] = colours[0]
         changes: dict[str, Any] = {
             # For a contact, the engine multiplies the values of both objects.
             "lateralFriction": math.sqrt(self._options.friction),
@@ -162,7 +181,7 @@ class Engine:
 
     def address(self, frame: PartFrame) -> Address:
         """Return the engine link of a part."""
-        return Address(self._bodies[frame.assembly], frame.part - 1)
+        return Address(self._bodies[frame.multibody], frame.part - 1)
 
     def pose(self, frame: PartFrame) -> Pose:
         """Return world_T_frame of a frame."""
@@ -185,11 +204,71 @@ class Engine:
             for other in self._links_of[second]:
                 self.ignore(one, other, passes)
 
+    def free(self, joint: JointHandle) -> None:
+        """Leave a joint to friction, without the engine's default motor, which would hold it against torques."""
+        if joint.model.friction == 0.0:
+            self.idle.add(joint.address)
+        pybullet.setJointMotorControl2(
+            *joint.address, pybullet.VELOCITY_CONTROL, force=joint.model.friction, physicsClientId=self.client
+        )
+
+    def gear(self, follower: JointHandle, leader: JointHandle) -> None:
+        """Couple a mimic joint to its source."""
+        constraint = pybullet.createConstraint(
+            *follower.address,
+            *leader.address,
+            pybullet.JOINT_GEAR,
+            follower.model.axis,
+            (0.0, 0.0, 0.0),
+            (0.0, 0.0, 0.0),
+            physicsClientId=self.client,
+        )
+        pybullet.changeConstraint(
+            constraint,
+            gearRatio=-follower.model.multiplier,
+            relativePositionTarget=follower.model.offset,
+            erp=GEAR_ERP,
+            maxForce=GEAR_FORCE,
+            physicsClientId=self.client,
+        )
+
+    def joint_values(self, body: int, links: list[int]) -> list[tuple[float, float, float]]:
+        """Return position, velocity and effort of the engine's motor for joints of one multibody."""
+        states = pybullet.getJointStates(body, links, physicsClientId=self.client)
+        return [(state[0], state[1], state[3]) for state in states]
+
+    def drive_positions(self, body: int, links: list[int], rows: Sequence[tuple[float, float, float]]) -> None:
+        """Let the engine's motors move joints of one multibody in the next step; a row: position, velocity and max
+        effort."""
+        if self.idle:
+            self.idle.difference_update(Address(body, link) for link in links)
+        pybullet.setJointMotorControlArray(
+            body,
+            links,
+            pybullet.POSITION_CONTROL,
+            targetPositions=[row[0] for row in rows],
+            targetVelocities=[row[1] for row in rows],
+            forces=[row[2] for row in rows],
+            positionGains=[POSITION_GAIN] * len(links),
+            velocityGains=[1.0] * len(links),
+            physicsClientId=self.client,
+        )
+
+    def drive_efforts(self, body: int, links: list[int], efforts: list[float]) -> None:
+        """Apply efforts to joints of one multibody in the next step; they have to be free, see `free`."""
+        pybullet.setJointMotorControlArray(
+            body, links, pybullet.TORQUE_CONTROL, forces=efforts, physicsClientId=self.client
+        )
+
+    def step(self) -> None:
+        """Advance by one time step."""
+        pybullet.stepSimulation(physicsClientId=self.client)
+
     def fix(self, hand: PartFrame, body: PartFrame, strength: float) -> int:
         """Attach a body to a part at its current pose, by forces [N] and torques [Nm] up to `strength`; return the
         constraint number."""
         parent, child = self.address(hand), self.address(body)
-        hand_T_body = self._mass_frame(hand).inverse() @ self._mass_frame(body)
+        hand_T_body = self.mass_frame(hand).inverse() @ self.mass_frame(body)
         constraint = pybullet.createConstraint(
             *parent,
             *child,
@@ -204,22 +283,76 @@ class Engine:
         pybullet.changeConstraint(constraint, maxForce=strength, physicsClientId=self.client)
         return int(constraint)
 
-    def _mass_frame(self, frame: PartFrame) -> Pose:
-        """Return world_T_frame of the centre of mass of a part, which constraints of the engine refer to."""
-        return self.pose(PartFrame(frame.assembly, frame.part)) @ self._mass_frames[self.address(frame)]
-
     def unfix(self, constraint: int) -> None:
         """Remove a constraint."""
         pybullet.removeConstraint(constraint, physicsClientId=self.client)
 
-    def contacts(self) -> tuple[Contact, ...]:
+    def push(self, frame: PartFrame, force: Vector3, torque: Vector3) -> None:
+        """Apply a force [N] and a torque [Nm] at the origin of a frame, in world axes, in the next step.
+
+        The torque is applied as a couple of forces, because the engine's own torques of bases and links have different
+        axes.
+        """
+        address = self.address(frame)
+        origin, moment = np.array(self.pose(frame).position), np.array(torque)
+        if any(force):
+            self._apply(address, np.array(force), origin)
+        if any(torque):
+            arm = np.cross(moment, np.eye(3)[int(np.argmin(np.abs(moment)))])
+            arm /= np.linalg.norm(arm)
+            couple = np.cross(moment, arm)
+            self._apply(address, couple, origin + 0.5 * arm)
+            self._apply(address, -couple, origin - 0.5 * arm)
+
+    def _apply(self, address: Address, force: NDArray[np.float64], position: NDArray[np.float64]) -> None:
+        pybullet.applyExternalForce(
+            *address, force.tolist(), position.tolist(), pybullet.WORLD_FRAME, physicsClientId=self.client
+        )
+
+    def load(self, frame: PartFrame, mass: float) -> None:
+        """Add a mass [kg] at the centre of mass of the part of a frame; 0 for its own mass."""
+        address = self.address(frame)
+        found = pybullet.getDynamicsInfo(*address, physicsClientId=self.client)
+        own = self._own_masses.setdefault(address, found[0])
+        pybullet.changeDynamics(*address, mass=own + mass, localInertiaDiagonal=found[2], physicsClientId=self.client)
+
+    def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the corners of the box around everything that moves [m]; around all if nothing does."""
+        moving = sorted({joint.address.body for joint in self.joints})
+        boxes = [
+            pybullet.getAABB(body, link, physicsClientId=self.client)
+            for body in moving or self._bodies
+            for link in range(-1, pybullet.getNumJoints(body, physicsClientId=self.client))
+        ]
+        lower, upper = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])
+        return lower.min(axis=0), upper.max(axis=0)
+
+    @property
+    def placement(self) -> Placement:
+        """Values of all joints, and poses of the centres of mass of all multibodies that move freely."""
+        joints = [pybullet.getJointState(*joint.address, physicsClientId=self.client)[0] for joint in self.joints]
+        poses = [pybullet.getBasePositionAndOrientation(body, physicsClientId=self.client) for body in self._free]
+        return Placement(tuple(joints), tuple((*position, *quaternion) for position, quaternion in poses))
+
+    def place(self, placement: Placement) -> None:
+        """Place everything at rest as in another engine of the same multibodies."""
+        for body, values in zip(self._free, placement.bodies, strict=True):
+            pybullet.resetBasePositionAndOrientation(body, values[:3], values[3:], physicsClientId=self.client)
+        for joint, value in zip(self.joints, placement.joints, strict=True):
+            pybullet.resetJointState(*joint.address, value, physicsClientId=self.client)
+
+    def mass_frame(self, frame: PartFrame) -> Pose:
+        """Return world_T_frame of the centre of mass of a part, which constraints of the engine refer to."""
+        return self.pose(PartFrame(frame.multibody, frame.part)) @ self._mass_frames[self.address(frame)]
+
+    def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name, without contacts between parts of one object."""
         found: dict[tuple[str, str], list[float]] = {}
         for point in pybullet.getContactPoints(physicsClientId=self.client):
             distance, force = point[8], point[9]
             if distance > 0.0 and force <= 0.0:
                 continue
-            one, other = self.owners[point[1], point[3]], self.owners[point[2], point[4]]
+            one, other = self.object_names[point[1], point[3]], self.object_names[point[2], point[4]]
             if one == other:
                 continue
             # The normal points from the second object to the first.
@@ -230,7 +363,8 @@ class Engine:
             for axis, part in enumerate(point[7]):
                 entry[2 + axis] += sign * part
         return tuple(
-            Contact(*pair, entry[0], entry[1], (entry[2], entry[3], entry[4])) for pair, entry in sorted(found.items())
+            ObjectContact(*pair, entry[0], entry[1], (entry[2], entry[3], entry[4]))
+            for pair, entry in sorted(found.items())
         )
 
 
@@ -246,4 +380,4 @@ def _end_stops(joint: JointModel) -> dict[str, float]:
 def _joint_type(joint: JointModel | None) -> int:
     if joint is None:
         return int(pybullet.JOINT_FIXED)
-    return int(pybullet.JOINT_REVOLUTE if joint.turns else pybullet.JOINT_PRISMATIC)
+    return int(pybullet.JOINT_REVOLUTE if joint.revolute else pybullet.JOINT_PRISMATIC)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..model.value import Vector3
-from .contacts import Contact
+from .contacts import ObjectContact
 from .engine import Engine
 from .motors import Motors
 from .multibody import Multibodies, Multibody, PartFrame
@@ -75,70 +75,73 @@ class Grasp:
         for setpoint, _ in self.grip.stops:
             setpoint.end_stop()
 
-    def contacts(self) -> Iterator[Contact]:
+    def contacts(self) -> Iterator[ObjectContact]:
         """Return the grasp as contacts, with its initial forces."""
         for link, force in self.grip.links:
             first, second = sorted((link, self.grip.body))
-            yield Contact(first, second, 0.0, force, (0.0, 0.0, 0.0))
+            yield ObjectContact(first, second, 0.0, force, (0.0, 0.0, 0.0))
 
 
 class Grasps:
     """All current grasps, and candidates for grasps."""
 
     def __init__(
-        self, engine: Engine, assemblies: Multibodies, motors: Motors, friction: float, time_step: float
+        self, engine: Engine, multibodies: Multibodies, motors: Motors, friction: float, time_step: float
     ) -> None:
         self._engine = engine
-        self._assemblies = assemblies
+        self._multibodies = multibodies
         self._motors = motors
         self._friction = friction
         self._steady = max(1, round(STEADY / time_step))
-        self._bodies = {item.name for item in assemblies.items if not item.fixed}
+        self._bodies = {item.name for item in multibodies.items if not item.fixed}
         self._lasting: dict[tuple[str, int], int] = {}  # number of steps that a body has been gripped by a multibody
-        self._grasps: dict[str, Grasp] = {}
+        self._grasps: dict[tuple[str, int], Grasp] = {}  # by body and multibody of the hand
 
     @property
     def bodies(self) -> tuple[str, ...]:
         """Return the names of the grasped bodies."""
-        return tuple(sorted(self._grasps))
+        return tuple(sorted({body for body, _ in self._grasps}))
 
-    def contacts(self) -> list[Contact]:
+    def contacts(self) -> list[ObjectContact]:
         """Return the contacts of the grasped bodies."""
-        return [contact for body in self.bodies for contact in self._grasps[body].contacts()]
+        return [contact for key in sorted(self._grasps) for contact in self._grasps[key].contacts()]
 
-    def update(self, contacts: Iterable[Contact]) -> None:
+    def update(self, contacts: Iterable[ObjectContact]) -> None:
         """Release grasps that have ended and create new ones; `contacts`: of the current step."""
-        for body in self.bodies:
-            if self._grasps[body].has_ended():
-                self._grasps.pop(body).release()
-        grips = {(grip.body, grip.hand.assembly): grip for grip in self._grips(contacts)}
+        for key in sorted(self._grasps):
+            if self._grasps[key].has_ended():
+                self._grasps.pop(key).release()
+        grips = {(grip.body, grip.hand.multibody): grip for grip in self._grips(contacts)}
         self._lasting = {key: self._lasting.get(key, 0) + 1 for key in grips}
         for key, steps in self._lasting.items():
             if steps >= self._steady:
                 grip = grips[key]
-                self._grasps[grip.body] = Grasp(self._engine, grip, self._assemblies.frames[grip.body], self._friction)
+                self._grasps[key] = Grasp(self._engine, grip, self._multibodies.frames[grip.body], self._friction)
 
-    def _grips(self, contacts: Iterable[Contact]) -> Iterator[Grip]:
+    def _grips(self, contacts: Iterable[ObjectContact]) -> Iterator[Grip]:
         pressing: dict[tuple[str, int], list[tuple[str, float, Vector3]]] = {}
         for contact in contacts:
             for body, other, sign in ((contact.first, contact.second, 1.0), (contact.second, contact.first, -1.0)):
-                if body in self._bodies - set(self._grasps) and contact.force >= MIN_FORCE:
+                if body not in self._bodies or contact.force < MIN_FORCE:
+                    continue
+                key = body, self._multibodies.frames[other].multibody
+                if key not in self._grasps:
                     x, y, z = contact.push
                     entry = (other, contact.force, (sign * x, sign * y, sign * z))
-                    pressing.setdefault((body, self._assemblies.frames[other].assembly), []).append(entry)
-        for (body, assembly), entries in pressing.items():
+                    pressing.setdefault(key, []).append(entry)
+        for (body, multibody), entries in pressing.items():
             force = sum(entry[1] for entry in entries)
             rest = math.hypot(*(sum(axis) for axis in zip(*(entry[2] for entry in entries), strict=True)))
             if len(entries) > 1 and rest <= OPPOSED * force:
-                hand, joints = self._hand(assembly, [entry[0] for entry in entries])
+                hand, joints = self._hand(multibody, [entry[0] for entry in entries])
                 stops = tuple(self._stops(joints))
                 if stops:
                     yield Grip(body, hand, tuple(entry[:2] for entry in entries), stops, force)
 
-    def _hand(self, assembly: int, links: list[str]) -> tuple[PartFrame, list[str]]:
+    def _hand(self, multibody: int, links: list[str]) -> tuple[PartFrame, list[str]]:
         """Return the common ancestor part of the links, and the joints between it and them."""
-        item = self._assemblies.items[assembly]
-        chains = [list(_chain(item, self._assemblies.frames[link].part)) for link in links]
+        item = self._multibodies.items[multibody]
+        chains = [list(_chain(item, self._multibodies.frames[link].part)) for link in links]
         hand = next(part for part in chains[0] if all(part in chain for chain in chains))
         joints: dict[str, None] = {}
         for chain in chains:
@@ -146,7 +149,7 @@ class Grasps:
                 joint = item.parts[part].joint
                 if joint is not None:
                     joints[joint.source or joint.name] = None
-        return PartFrame(assembly, hand), list(joints)
+        return PartFrame(multibody, hand), list(joints)
 
     def _stops(self, joints: list[str]) -> Iterator[tuple[Setpoint, float]]:
         """Return the joints that press against an object, with their directions."""
@@ -156,8 +159,8 @@ class Grasps:
                 yield setpoint, setpoint.pressing
 
 
-def _chain(assembly: Multibody, part: int) -> Iterator[int]:
+def _chain(multibody: Multibody, part: int) -> Iterator[int]:
     """Return a part and its ancestors, starting at the part."""
     while part >= 0:
         yield part
-        part = assembly.parts[part].parent
+        part = multibody.parts[part].parent

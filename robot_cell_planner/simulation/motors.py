@@ -5,28 +5,27 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
-import pybullet
 from numpy.typing import NDArray
 
 from ..errors import InternalError, InvalidRequestError, UnknownNameError
 from ..model.name_suggestions import unknown_name
 from .engine import Engine, JointHandle
+from .joint_control import JointControl, MeasuredJoint
 from .options import SimulationOptions
 from .setpoints import DEFAULT_EFFORT, Mode, Setpoint, assumed_effort
 
 STAGE = "simulation"
-# Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
-POSITION_GAIN = 0.2
-GEAR_ERP = 0.5
-GEAR_FORCE = 1e4  # [N or Nm]
+STUCK_EFFORT = 1e5  # [Nm or N]
 
 Array = NDArray[np.float64]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
-class JointStates:
+class SimulatedJointStates:
     """Measured joint states.
 
     Attributes:
@@ -56,18 +55,23 @@ class _Chain:
             for index, (link, setpoint) in enumerate(zip(self.links, self.setpoints, strict=True))
             if setpoint is not None
         ]
+        self.free: set[int] = set()  # joints without the engine's motor
 
 
 class Motors:
     """All joints of an engine. Mimic joints are coupled by gears; every other joint has a motor.
 
     Attributes:
-        names: Names of all joints, see `JointStates`.
+        names: Names of all joints, see `SimulatedJointStates`.
         driven: Names of the joints with a motor.
+        setpoints: Setpoints by name in the cell.
+        control: Control of joints by efforts; None while the engine's motors drive all.
+        stuck: Positions of joints that do not move, by name in the cell [rad or m].
+        errors: Measured minus true positions, by name in the cell [rad or m].
     """
 
     def __init__(self, engine: Engine, options: SimulationOptions) -> None:
-        self._client = engine.client
+        self._engine = engine
         self._step = options.time_step
         joints = engine.joints
         own = [joint.model.own_name for joint in joints]
@@ -79,15 +83,20 @@ class Motors:
             for body in sorted({joint.address.body for joint in joints})
         ]
         self._by_name: dict[str, Setpoint] = {}
+        self.setpoints: dict[str, Setpoint] = {}
+        self.control: JointControl | None = None
+        self.stuck: dict[str, float] = {}
+        self.errors: dict[str, float] = {}
         self._of_tools: set[str] = set()
         self.driven: tuple[str, ...] = ()
         for chain in self._chains:
             for index, joint, setpoint in zip(chain.indices, chain.joints, chain.setpoints, strict=True):
-                self._free(joint)
+                engine.free(joint)
                 if setpoint is None:
-                    self._gear(joint, next(other for other in joints if other.model.name == joint.model.source))
+                    engine.gear(joint, next(other for other in joints if other.model.name == joint.model.source))
                 else:
                     self._by_name[self.names[index]] = self._by_name[joint.model.name] = setpoint
+                    self.setpoints[joint.model.name] = setpoint
                     self.driven += (self.names[index],)
                     if joint.model.tool:
                         self._of_tools |= {self.names[index], joint.model.name}
@@ -105,36 +114,11 @@ class Motors:
             return []
         effort = f"{DEFAULT_EFFORT[True]:g} Nm or {DEFAULT_EFFORT[False]:g} N"
         text = f"no effort limit is given for {', '.join(joint.name for joint in weak)}; {effort} is assumed"
-        loaded = [joint for joint in weak if assumed_effort(joint) > DEFAULT_EFFORT[joint.turns]]
+        loaded = [joint for joint in weak if assumed_effort(joint) > DEFAULT_EFFORT[joint.revolute]]
         if loaded:
             names = ", ".join(f"{joint.name} {assumed_effort(joint):.0f}" for joint in loaded)
             text += f", more where the load needs it: {names}"
         return [text]
-
-    def _free(self, joint: JointHandle) -> None:
-        """Disable the default motor of the engine, which holds the joint against torques."""
-        pybullet.setJointMotorControl2(
-            *joint.address, pybullet.VELOCITY_CONTROL, force=joint.model.friction, physicsClientId=self._client
-        )
-
-    def _gear(self, follower: JointHandle, leader: JointHandle) -> None:
-        constraint = pybullet.createConstraint(
-            *follower.address,
-            *leader.address,
-            pybullet.JOINT_GEAR,
-            follower.model.axis,
-            (0.0, 0.0, 0.0),
-            (0.0, 0.0, 0.0),
-            physicsClientId=self._client,
-        )
-        pybullet.changeConstraint(
-            constraint,
-            gearRatio=-follower.model.multiplier,
-            relativePositionTarget=follower.model.offset,
-            erp=GEAR_ERP,
-            maxForce=GEAR_FORCE,
-            physicsClientId=self._client,
-        )
 
     def set_targets(self, positions: Mapping[str, float], velocities: Mapping[str, float] | None, time: float) -> None:
         """Set position commands, see `SimulatedCell.set_targets`."""
@@ -193,48 +177,67 @@ class Motors:
 
     def advance(self, time: float) -> None:
         """Update the motors for the engine step that ends at `time` [s]."""
+        control = self.control if self.control is not None and self.control.is_active else None
         for chain in self._chains:
-            states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
-            links: list[int] = []
-            setpoints: list[Setpoint] = []
-            for index, link, setpoint in chain.driven:
-                measured = states[index][0]
+            values = self._engine.joint_values(chain.body, chain.links)
+            for index, _, setpoint in chain.driven:
+                measured, name = values[index][0], chain.joints[index].model.name
                 if not math.isfinite(measured):
-                    name = chain.joints[index].model.name
                     text = f"the physics diverged: joint {name} is {measured}"
                     raise InternalError(text, stage=STAGE, subjects=(name,))
-                setpoint.advance(time, self._step, measured)
-                if setpoint.mode is Mode.EFFORT:
-                    self._push(chain.joints[index], setpoint.effort)
+                measured += self.errors.get(name, 0.0)
+                if control is None:
+                    setpoint.advance(time, self._step, measured)
                 else:
-                    links.append(link)
-                    setpoints.append(setpoint)
-            pybullet.setJointMotorControlArray(
-                chain.body,
-                links,
-                pybullet.POSITION_CONTROL,
-                targetPositions=[setpoint.before for setpoint in setpoints],
-                targetVelocities=[setpoint.velocity for setpoint in setpoints],
-                forces=[setpoint.effort_limit for setpoint in setpoints],
-                positionGains=[POSITION_GAIN] * len(links),
-                velocityGains=[1.0] * len(links),
-                physicsClientId=self._client,
-            )
+                    joint = MeasuredJoint(measured, *values[index][1:])
+                    control.advance_setpoint(name, time, control.measure(name, joint))
+        if control is not None:
+            control.compute()
+        for chain in self._chains:
+            self._drive(chain, control)
 
-    def _push(self, joint: JointHandle, effort: float) -> None:
-        self._free(joint)
-        pybullet.setJointMotorControl2(
-            *joint.address, pybullet.TORQUE_CONTROL, force=effort, physicsClientId=self._client
-        )
+    def _drive(self, chain: _Chain, control: JointControl | None) -> None:
+        """Drive the joints of a chain in the next engine step."""
+        by_position: list[tuple[int, tuple[float, float, float]]] = []
+        by_effort: list[tuple[int, float]] = []
+        for index, link, setpoint in chain.driven:
+            name = chain.joints[index].model.name
+            effort = setpoint.effort if setpoint.mode is Mode.EFFORT else None
+            if control is not None:
+                effort = control.effort_at_link(name)
+            if name in self.stuck:
+                chain.free.discard(index)
+                by_position.append((link, (self.stuck[name], 0.0, STUCK_EFFORT)))
+                continue
+            if effort is None:
+                chain.free.discard(index)
+                position = setpoint.before - self.errors.get(name, 0.0)
+                by_position.append((link, (position, setpoint.velocity, setpoint.effort_limit)))
+                continue
+            if index not in chain.free:
+                self._engine.free(chain.joints[index])
+                chain.free.add(index)
+            by_effort.append((link, effort))
+        if by_position:
+            self._engine.drive_positions(chain.body, *_columns(by_position))
+        if by_effort:
+            self._engine.drive_efforts(chain.body, *_columns(by_effort))
 
-    def states(self) -> JointStates:
-        """Return the current states of all joints."""
+    def states(self) -> SimulatedJointStates:
+        """Return the current states of all joints, as measured at the motors."""
+        control = self.control if self.control is not None and self.control.is_active else None
         rows = np.empty((3, len(self.names)))
         for chain in self._chains:
-            states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
-            for index, state, setpoint in zip(chain.indices, states, chain.setpoints, strict=True):
-                rows[:, index] = state[0], state[1], _effort(setpoint, state[3])
-        return JointStates(self.names, *rows)
+            values = self._engine.joint_values(chain.body, chain.links)
+            for index, joint, value, setpoint in zip(chain.indices, chain.joints, values, chain.setpoints, strict=True):
+                position, effort = value[0], _effort(setpoint, value[2])
+                if control is not None and setpoint is not None:
+                    driven = control.effort(joint.model.name)
+                    position += control.offset(joint.model.name)
+                    effort = effort if driven is None else driven
+                position += self.errors.get(joint.model.name, 0.0)
+                rows[:, index] = position, value[1], effort
+        return SimulatedJointStates(self.names, *rows)
 
     def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
         """Return the values of the joints that are not mimic joints: of robots by name, of tools by tool and joint
@@ -242,7 +245,7 @@ class Motors:
         robots: dict[str, float] = {}
         tools: dict[str, dict[str, float]] = {}
         for chain in self._chains:
-            states = pybullet.getJointStates(chain.body, chain.links, physicsClientId=self._client)
+            states = self._engine.joint_values(chain.body, chain.links)
             for index, _, _ in chain.driven:
                 model = chain.joints[index].model
                 values = tools.setdefault(model.tool, {}) if model.tool else robots
@@ -255,3 +258,7 @@ def _effort(setpoint: Setpoint | None, measured: float) -> float:
     if setpoint is not None and setpoint.held_effort is not None:
         return setpoint.held_effort
     return setpoint.effort if setpoint is not None and setpoint.mode is Mode.EFFORT else measured
+
+
+def _columns(rows: list[tuple[int, T]]) -> tuple[list[int], list[T]]:
+    return [row[0] for row in rows], [row[1] for row in rows]

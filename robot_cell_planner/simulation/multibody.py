@@ -11,6 +11,7 @@ from ..model.geometry import Shape
 from ..model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism
 from ..model.placement import Placements, placements, plane_axes
 from ..model.pose import IDENTITY, Pose
+from ..model.robot import Robot
 from ..model.state import RobotCellState
 from ..model.value import WORLD, Vector3
 from .inertia import MassProperties, combined
@@ -28,7 +29,7 @@ class JointModel:
         name: Name in the cell ("tool/joint" for a tool joint).
         own_name: Name in its description.
         tool: Tool that it belongs to, or "".
-        turns: Whether it is revolute; otherwise it is prismatic.
+        revolute: Whether it is revolute; otherwise it is prismatic.
         axis: Axis in the part that it moves.
         start: Initial value [rad or m].
         source, multiplier, offset: Mimic coupling; `source` is "" without one.
@@ -39,7 +40,7 @@ class JointModel:
     name: str
     own_name: str
     tool: str
-    turns: bool
+    revolute: bool
     axis: Vector3
     limits: JointLimits
     start: float
@@ -56,22 +57,24 @@ class Part:
     """Rigid part.
 
     Attributes:
-        owner: Link, tool link or body that its shapes belong to; "" for an intermediate part of a compound joint.
+        object_name: Link, tool link or body that its shapes belong to; "" for an intermediate part of a compound joint.
         parent: Index of the parent part, -1 for the first part of a multibody.
         pose: Pose in the parent part with the joint at zero; of the first part, in the world.
         joint: Joint between parent and part, None if it is fixed.
         geometries: Collision geometries.
         pieces: Inertials, each at a pose in the part.
-        shapes: Shapes of the owner, stored in the owner's first part.
+        shapes: Shapes of the object, stored in its first part.
+        assumed: Inertial that was assumed for the object, which has none.
     """
 
-    owner: str
+    object_name: str
     parent: int
     pose: Pose
     joint: JointModel | None = None
     geometries: SolidGroup = ()
     pieces: list[tuple[Pose, Inertial]] = field(default_factory=list)
     shapes: tuple[Shape, ...] = ()
+    assumed: Inertial | None = None
 
     @property
     def mass_properties(self) -> MassProperties:
@@ -103,7 +106,7 @@ class Multibody:
 class PartFrame:
     """Location of a cell frame: pose in a part of a multibody, both given by index."""
 
-    assembly: int
+    multibody: int
     part: int
     pose: Pose = IDENTITY
 
@@ -111,8 +114,8 @@ class PartFrame:
 class Multibodies:
     """All multibodies of a cell in a state.
 
-    - A robot is one multibody with the tools and bodies attached to it, directly or indirectly. So is a tool that is
-    not attached.
+    - A robot is one multibody with the robots, tools and bodies attached to it, directly or indirectly. So is a tool
+    that is not attached. A robot on a body that moves freely is part of that body's multibody.
     - A body with a mass that is not attached to a robot or tool is a multibody that moves freely. Bodies without a mass
     are static multibodies. A body with a mass forms one multibody with the bodies attached to it.
     - A link or body without shapes that is fixed to another is merged with it.
@@ -126,36 +129,33 @@ class Multibodies:
         self._world = Placements(self._placements)
         self.items: list[Multibody] = []
         self.frames: dict[str, PartFrame] = {}
-        for robot in cell.robots.values():
-            link = robot.mechanism.links[robot.mechanism.root]
-            self._add_first(Multibody(robot.name, True), link.name, link)
-            self._add_joints(robot.mechanism, state.configuration, "")
-        for name in self._placements:
+        self._robots = {robot.mechanism.root: robot for robot in cell.robots.values()}
+        for name in (*self._robots, *self._placements):
             self._add_frame(name)
 
     @property
     def joints(self) -> Iterator[JointModel]:
         """Return all joints, by multibody and part."""
-        return (part.joint for assembly in self.items for part in assembly.parts if part.joint is not None)
+        return (part.joint for multibody in self.items for part in multibody.parts if part.joint is not None)
 
-    def _add_first(self, assembly: Multibody, name: str, link: Link | RigidBody) -> None:
+    def _add_first(self, multibody: Multibody, name: str, link: Link | RigidBody) -> None:
         """Start a multibody with a link or body."""
-        first, *others = groups_of_solids(link.collisions, assembly.still)
+        first, *others = groups_of_solids(link.collisions, multibody.still)
         pose = self._world.world(name)
-        self.items.append(assembly)
+        self.items.append(multibody)
         self.frames[name] = PartFrame(len(self.items) - 1, 0)
-        assembly.parts.append(Part(name, -1, pose, None, first, _pieces(link.inertial), link.collisions))
+        multibody.parts.append(Part(name, -1, pose, None, first, _pieces(link.inertial), link.collisions))
         for group in others:
-            if assembly.still:
+            if multibody.still:
                 self.items.append(Multibody(name, True, True, [Part(name, -1, pose, geometries=group)]))
             else:
-                assembly.parts.append(Part(name, 0, IDENTITY, geometries=group))
+                multibody.parts.append(Part(name, 0, IDENTITY, geometries=group))
 
     def _add_part(
         self, parent_frame: PartFrame, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
     ) -> None:
         """Add a link or body with its joint, if any, to a multibody."""
-        parts = self.items[parent_frame.assembly].parts
+        parts = self.items[parent_frame.multibody].parts
         parent, pose = parent_frame.part, parent_frame.pose @ pose
         for joint in joints[:-1]:
             parts.append(Part("", parent, pose, joint))
@@ -164,7 +164,7 @@ class Multibodies:
         last = joints[-1] if joints else None
         parts.append(Part(name, parent, pose, last, first, _pieces(link.inertial), link.collisions))
         index = len(parts) - 1
-        self.frames[name] = PartFrame(parent_frame.assembly, index)
+        self.frames[name] = PartFrame(parent_frame.multibody, index)
         parts.extend(Part(name, index, IDENTITY, geometries=group) for group in others)
 
     def _add_fixed(self, parent_frame: PartFrame, pose: Pose, name: str, link: Link | RigidBody) -> None:
@@ -173,8 +173,8 @@ class Multibodies:
             self._add_part(parent_frame, pose, (), name, link)
             return
         pose = parent_frame.pose @ pose
-        self.items[parent_frame.assembly].parts[parent_frame.part].pieces.extend(_pieces(link.inertial, pose))
-        self.frames[name] = PartFrame(parent_frame.assembly, parent_frame.part, pose)
+        self.items[parent_frame.multibody].parts[parent_frame.part].pieces.extend(_pieces(link.inertial, pose))
+        self.frames[name] = PartFrame(parent_frame.multibody, parent_frame.part, pose)
 
     def _add_joints(self, mechanism: Mechanism, configuration: Mapping[str, float], tool: str) -> None:
         """Add all links except the root, which must exist."""
@@ -194,13 +194,26 @@ class Multibodies:
             return
         parent, pose = self._placements[name]
         self._add_frame(parent)
-        if name in self._cell.tools and not self._state.tools[name].hidden:
+        if name in self.frames:  # added with the robot or tool of its parent
+            return
+        if name in self._robots:
+            self._add_robot(self._robots[name], parent, pose)
+        elif name in self._cell.tools and not self._state.tools[name].hidden:
             self._add_tool(name, parent, pose)
         elif name in self._cell.bodies and not self._state.bodies[name].hidden:
             self._add_body(name, parent, pose)
         elif parent in self.frames:
             parent_frame = self.frames[parent]
-            self.frames[name] = PartFrame(parent_frame.assembly, parent_frame.part, parent_frame.pose @ pose)
+            self.frames[name] = PartFrame(parent_frame.multibody, parent_frame.part, parent_frame.pose @ pose)
+
+    def _add_robot(self, robot: Robot, parent: str, pose: Pose) -> None:
+        root = robot.mechanism.links[robot.mechanism.root]
+        parent_frame = self.frames.get(parent)
+        if parent_frame is not None and not self.items[parent_frame.multibody].still:
+            self._add_fixed(parent_frame, pose, root.name, root)
+        else:
+            self._add_first(Multibody(robot.name, True), root.name, root)
+        self._add_joints(robot.mechanism, self._state.configuration, "")
 
     def _add_tool(self, name: str, parent: str, pose: Pose) -> None:
         mechanism = self._cell.tools[name].mechanism
@@ -215,7 +228,7 @@ class Multibodies:
     def _add_body(self, name: str, parent: str, pose: Pose) -> None:
         body = self._cell.bodies[name]
         parent_frame = self.frames.get(parent)
-        if parent_frame is not None and not self.items[parent_frame.assembly].still:
+        if parent_frame is not None and not self.items[parent_frame.multibody].still:
             self._add_fixed(parent_frame, pose, name, body)
             return
         still = body.inertial is None or body.inertial.mass == 0.0
@@ -234,17 +247,19 @@ def _joint_models(
     damping, friction = joint.extras.damping, joint.extras.friction
     if joint.kind in (JointKind.PLANAR, JointKind.FLOATING):
         for name in joint.variables:
-            turns, axis = _elementary(joint, name.rpartition("/")[2])
+            revolute, axis = _elementary(joint, name.rpartition("/")[2])
             start = configuration[name]
             limits = JointLimits()
-            yield JointModel(prefix + name, name, tool, turns, axis, limits, start, damping=damping, friction=friction)
+            yield JointModel(
+                prefix + name, name, tool, revolute, axis, limits, start, damping=damping, friction=friction
+            )
         return
     source, multiplier, offset = mechanism.mimic_source(joint.name)
     yield JointModel(
         name=prefix + joint.name,
         own_name=joint.name,
         tool=tool,
-        turns=joint.kind is not JointKind.PRISMATIC,
+        revolute=joint.kind is not JointKind.PRISMATIC,
         axis=joint.axis,
         limits=joint.limits,
         start=multiplier * configuration[source] + offset,

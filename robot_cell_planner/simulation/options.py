@@ -7,7 +7,10 @@ from dataclasses import dataclass, fields
 
 from ..errors import InvalidRequestError, Value
 from ..model.arguments import checked_fields
+from ..model.simulated_robot import SimulatedRobot
 from ..model.value import Vector3, vector3
+
+NO_SETTINGS = SimulatedRobot()
 
 
 @checked_fields
@@ -29,6 +32,7 @@ class SimulationOptions:
         acceleration_factor: Max acceleration of a joint when tracking its command, as a multiple of the cell's
             acceleration limit.
         following_window: Max lag of a blocked joint behind its command, as time at its max velocity [s].
+        robot: Controllers and drives of joints.
         assumed_density: Density of moving links without a mass in their description [kg/m3]; it is lowered where the
             effort limits of the joints would not hold them.
 
@@ -47,6 +51,7 @@ class SimulationOptions:
     following_window: float = 0.05
     grasp_assist: bool = True
     assumed_density: float = 1000.0
+    robot: SimulatedRobot = NO_SETTINGS
 
     def __post_init__(self) -> None:
         try:

@@ -5,8 +5,8 @@ The physics engine holds the interpreter lock while it computes, so it cannot sh
 
 from __future__ import annotations
 
+import itertools
 import os
-import select
 import subprocess
 import sys
 import threading
@@ -22,12 +22,17 @@ from ..model.pose import Pose
 from ..model.state import RobotCellState
 from .commands import JointCommand
 from .contacts import ContactRecord
+from .disturbances import Disturbance
+from .measurements import ImagesDue, Measurement
+from .operations import Operation, Request
 from .options import SimulationOptions
+from .outbox import Outbox
 
 STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
 START_TIMEOUT = 120.0  # [s] for reading meshes and settling
 END_TIMEOUT = 3.0  # [s]
+MAX_UNSENT = 2000  # commands and requests that a process that is behind has not taken
 SCHEDULE_BOUNDS = {
     "rate": (1.0, 1000.0),
     "report_rate": (0.1, 100.0),
@@ -81,11 +86,15 @@ class JointSample:
 
 @dataclass(frozen=True)
 class Report:
-    """Bodies and contacts at a time [s]. `bodies`: world_T_body; begin and end of `contacts` are timestamps too."""
+    """Bodies, contacts and disturbances at a time [s].
+
+    `bodies`: world_T_body; begin and end of `contacts` are timestamps too.
+    """
 
     moment: float
     bodies: dict[str, Pose]
     contacts: tuple[ContactRecord, ...]
+    disturbances: tuple[Disturbance, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -115,21 +124,46 @@ class TimedCommand:
     moment: float | None
 
 
-Upwards = Ready | RobotCellError | JointSample | Report
-Downwards = Start | bool | TimedCommand | None
+@dataclass(frozen=True)
+class Answer:
+    """Outcome of a request.
+
+    Attributes:
+        number: Number of the request.
+        names: Names of the joints that it is about.
+        error: Error, or None.
+        time: Simulated time [s].
+        paused: Whether time is paused.
+        disturbances: Disturbances in force.
+    """
+
+    number: int
+    names: tuple[str, ...] = ()
+    error: RobotCellError | None = None
+    time: float = 0.0
+    paused: bool = False
+    disturbances: tuple[Disturbance, ...] = ()
+
+
+Upwards = Ready | RobotCellError | JointSample | Report | Measurement | ImagesDue | Answer
+Downwards = Start | bool | TimedCommand | Request | None
 if TYPE_CHECKING:  # connections are not generic at run time
     ToWorker = Connection[Downwards, Upwards]
     ToParent = Connection[Upwards, Downwards]
 
 
+def _ignore(_: Measurement | ImagesDue) -> None:
+    """Ignore a measurement."""
+
+
 class SimulationProcess:
-    """`SimulatedCell` in its own process. Callbacks run in a thread that receives its messages.
+    """`SimulatedCell` in its own process. Callbacks run in a thread that receives its messages;
+    `on_measurement` receives what sensors measure.
 
     The physics time step is shortened if necessary, so that the sample period is a multiple of it.
 
     Attributes:
-        joint_names, driven_joints, remarks: See `SimulatedCell`.
-        dropped: Number of commands that were discarded because the process was too far behind.
+        joint_names, driven_joints, warnings: See `SimulatedCell`.
 
     Raises:
         RobotCellError: Any error of `SimulatedCell`.
@@ -143,11 +177,14 @@ class SimulationProcess:
         on_sample: Callable[[JointSample], None],
         on_report: Callable[[Report], None],
         on_end: Callable[[RobotCellError], None],
+        on_measurement: Callable[[Measurement | ImagesDue], None] = _ignore,
     ) -> None:
         self._on_sample, self._on_report, self._on_end = on_sample, on_report, on_end
+        self._on_measurement = on_measurement
         self._closing = False
-        self.dropped = 0
-        self._connection, self._lifeline, self._process = _launch()
+        self._answers: dict[int, Callable[[Answer], None]] = {}
+        self._requests = itertools.count()
+        self._connection, self._lifeline, self._process = launch(WORKER)
         try:
             ready = self._begin(start)
         except BaseException:
@@ -159,12 +196,20 @@ class SimulationProcess:
         self.joint_names = ready.joint_names
         self.driven_joints = ready.driven_joints
         self.warnings = ready.warnings
+        self._outbox: Outbox[Downwards] = Outbox(
+            self._connection, MAX_UNSENT, lambda message: isinstance(message, TimedCommand)
+        )
         self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
 
     def run(self) -> None:
         """Start delivering samples and reports."""
-        self._send(True)
+        self._outbox.put(True)
         self._thread.start()
+
+    @property
+    def dropped(self) -> int:
+        """Number of commands that were discarded because the process was too far behind."""
+        return self._outbox.discarded
 
     def _begin(self, start: Start) -> Ready:
         try:
@@ -177,7 +222,7 @@ class SimulationProcess:
         if isinstance(answer, RobotCellError):
             raise answer
         if not isinstance(answer, Ready):
-            raise TypeError(f"the worker says {type(answer).__name__} first")
+            raise TypeError(f"the worker sent {type(answer).__name__} first")
         return answer
 
     def _crash(self) -> WorkerCrashedError:
@@ -192,6 +237,10 @@ class SimulationProcess:
                     self._on_sample(message)
                 elif isinstance(message, Report):
                     self._on_report(message)
+                elif isinstance(message, Measurement | ImagesDue):
+                    self._on_measurement(message)
+                elif isinstance(message, Answer):
+                    self._answers.pop(message.number)(message)
                 elif isinstance(message, RobotCellError):
                     self._on_end(message)
                     return
@@ -201,26 +250,36 @@ class SimulationProcess:
         except Exception as error:
             # A callback failed; without a report the thread would end unnoticed.
             self._on_end(InternalError(f"{type(error).__name__}: {error}", stage=STAGE))
+        finally:
+            self._end_requests()
+
+    def _end_requests(self) -> None:
+        """Answer the requests that the process will not answer any more."""
+        error = WorkerCrashedError("the process of the physics has ended", stage=STAGE)
+        for number in list(self._answers):
+            on_answer = self._answers.pop(number, None)
+            if on_answer is not None:  # `request` has not taken it back meanwhile
+                on_answer(Answer(number, error=error))
 
     def command(self, command: JointCommand, moment: float | None = None) -> None:
         """Command existing joints with finite values for a time [s]; None for the time of arrival."""
-        if not self._send(TimedCommand(command, moment)):
-            self.dropped += 1
+        self._outbox.put(TimedCommand(command, moment))
 
-    def _send(self, message: Downwards) -> bool:
-        """Send a message unless that would block; return whether it was sent."""
-        if self._connection.closed or not select.select((), (self._connection,), (), 0.0)[1]:
-            return False
-        try:
-            self._connection.send(message)
-        except (BrokenPipeError, ConnectionResetError):
-            return False  # the process ended; the listening thread reports it
-        return True
+    def request(self, operation: Operation, on_answer: Callable[[Answer], None]) -> None:
+        """Ask for an operation. `on_answer` is called in the thread that receives messages.
+
+        Raises:
+            WorkerCrashedError: The process has ended, or is too far behind to take a request.
+        """
+        number = next(self._requests)
+        self._answers[number] = on_answer
+        if not self._outbox.put(Request(number, operation)) and self._answers.pop(number, None) is not None:
+            raise WorkerCrashedError("the process of the physics does not take requests", stage=STAGE)
 
     def close(self) -> None:
         """End the process. Has no effect if it already ended."""
         self._closing = True
-        self._send(None)
+        self._outbox.put(None)
         try:
             self._process.wait(END_TIMEOUT)
         except subprocess.TimeoutExpired:
@@ -228,17 +287,23 @@ class SimulationProcess:
             self._process.wait()
         if self._thread.is_alive():
             self._thread.join()
+        self._outbox.close()
         if not self._connection.closed:
             self._connection.close()
             os.close(self._lifeline)
 
 
-def _launch() -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
-    """Return the connection, the end of the pipe whose closing ends the process, and the process."""
+def launch(worker: str) -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
+    """Start a module that serves a connection; return the connection, the end of the pipe whose closing ends the
+    process, and the process.
+
+    Raises:
+        WorkerCrashedError: The process cannot be started.
+    """
     ours, theirs = Pipe()
     watched, lifeline = os.pipe()
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    command = [sys.executable, "-m", WORKER, str(theirs.fileno()), str(watched)]
+    command = [sys.executable, "-m", worker, str(theirs.fileno()), str(watched)]
     try:
         # A separate session does not receive a terminal's Ctrl-C: the process ends with this process or at its request.
         process = subprocess.Popen(
@@ -247,7 +312,7 @@ def _launch() -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
     except OSError as error:
         ours.close()
         os.close(lifeline)
-        raise WorkerCrashedError(f"the process of the physics cannot be started: {error}", stage=STAGE) from error
+        raise WorkerCrashedError(f"process {worker} cannot be started: {error}", stage=STAGE) from error
     finally:
         theirs.close()
         os.close(watched)

@@ -27,7 +27,7 @@ VELOCITY_HEADROOM = 1.05  # prevents a command at the limit from running ahead o
 
 def assumed_effort(joint: JointModel) -> float:
     """Return the max effort of a joint without an effort limit [Nm or N]."""
-    return max(DEFAULT_EFFORT[joint.turns], joint.assumed_effort)
+    return max(DEFAULT_EFFORT[joint.revolute], joint.assumed_effort)
 
 
 class Mode(Enum):
@@ -47,6 +47,7 @@ class Setpoint:
         effort_limit: Max effort of the motor [Nm or N].
         effort: Commanded effort in effort mode [Nm or N].
         mode: Control mode.
+        window: Max deviation of a blocked joint from its setpoint [rad or m].
         pressing: Direction in which the joint is blocked, 1 or -1; 0 if it is not blocked.
     """
 
@@ -54,12 +55,12 @@ class Setpoint:
         limits = joint.limits
         # A joint that starts beyond its limits is not pulled back.
         self.lower, self.upper = min(limits.lower, joint.start), max(limits.upper, joint.start)
-        self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.turns])
-        acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.turns]
+        self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.revolute])
+        acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.revolute]
         self.largest_acceleration = options.acceleration_factor * acceleration
         self.largest_effort = limits.effort or assumed_effort(joint)
         self.effort_limit = self.largest_effort
-        self._window = options.following_window * self.largest_velocity
+        self.window = self._narrow = options.following_window * self.largest_velocity
         self._extrapolate_for = options.extrapolate_for
         self._timeout = options.command_timeout
         self.mode = Mode.POSITION
@@ -105,6 +106,16 @@ class Setpoint:
         """Bound the motor effort in the other modes; 0 removes the bound."""
         self.effort_limit = min(limit, self.largest_effort) if limit > 0.0 else self.largest_effort
 
+    def allow_deviation(self, allowed: bool) -> None:
+        """Allow a joint to be pushed away from its command without bound, or within the window of the options."""
+        self.window = math.inf if allowed else self._narrow
+
+    def rest_at(self, measured: float) -> None:
+        """Replace the command by rest at a measured position [rad or m]."""
+        self.before = self.position = self._value = self._measured = measured
+        self.velocity = self._slope = self._bend = self._back = 0.0
+        self.mode = Mode.POSITION
+
     def stop(self, direction: float) -> None:
         """Block motion of the joint in a direction, 1 or -1, from its current position."""
         self._stop = self.position = self._measured
@@ -131,7 +142,7 @@ class Setpoint:
         if self.mode is Mode.EFFORT and self._stop is None:
             self._let_go(time, measured)
             return
-        self.before = min(max(self.position, measured - self._window), measured + self._window)
+        self.before = min(max(self.position, measured - self.window), measured + self.window)
         if self.before != self.position:
             self.velocity = 0.0  # of a blocked joint, so that it does not jump when released
         velocity = self._requested_velocity(time, step)

@@ -7,24 +7,30 @@ from collections.abc import Mapping
 from types import TracebackType
 
 import msgspec
-import pybullet
 
-from ..collision.pairs.allowed_pairs import AllowedPairs, SkippedPair
+from ..collision.pairs.allowed_pairs import AllowedPairs
 from ..errors import InvalidRequestError, UnknownNameError
 from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.placement import Placements, placements
 from ..model.pose import Pose
+from ..model.simulated_robot import ControllerSettings, JointDrive
 from ..model.state import RobotCellState
 from .assumptions import assume_masses_and_efforts
+from .collision_filter import disable_allowed_collisions
 from .commands import JointCommand
-from .contacts import Contact, ContactLog, ContactRecord
-from .engine import BASE, Address, Engine
+from .contacts import ContactLog, ContactRecord, ObjectContact
+from .control.selection import ALL
+from .disturbances import OF_FRAMES, Disturbance
+from .engine import Engine
 from .grasps import Grasps
-from .motors import JointStates, Motors
+from .injection import Injection
+from .joint_control import JointControl, apply_drives
+from .motors import Motors, SimulatedJointStates
 from .multibody import Multibodies
 from .options import SimulationOptions
+from .sensors import FramePoses, Sensors
 
 STAGE = "simulation"
 # Larger motions during settling are reported.
@@ -47,7 +53,7 @@ class SimulatedCell:
     Attributes:
         joint_names: Names of all joints: as in the description if unambiguous, else "tool/joint"; commands accept both.
         driven_joints: Joints that can be commanded; the others are mimic joints.
-        remarks: Warnings about assumptions and about motions before the start, as sentences.
+        warnings: Warnings about assumptions and about motions before the start, as sentences.
 
     Raises:
         StateError, UnknownNameError, FrameCycleError: The state does not match the cell.
@@ -59,28 +65,65 @@ class SimulatedCell:
         cell.check_state(state)
         self.options = options
         self._cell = cell
+        self._build(state)
+
+    def _build(self, state: RobotCellState) -> None:
+        """Build the simulation of a state, let objects come to rest, and start the time at 0."""
+        cell, options = self._cell, self.options
         self._start = state
         self._still = Placements(placements(cell, state))
-        self._assemblies = Multibodies(cell, state)
+        self._multibodies = Multibodies(cell, state)
         assumptions = [
-            text for item in self._assemblies.items for text in assume_masses_and_efforts(item, options.assumed_density)
+            text
+            for item in self._multibodies.items
+            for text in assume_masses_and_efforts(item, options.assumed_density)
         ]
-        self._engine = Engine(self._assemblies, options)
+        drives = apply_drives(cell, self._multibodies, options.robot.drives)
+        self._engine = Engine(self._multibodies, options)
         self._log = ContactLog()
         self._steps = 0
         self._end = 0.0
         try:
-            self._let_pass(AllowedPairs(cell, state))
+            disable_allowed_collisions(self._engine, AllowedPairs(cell, state))
             self._motors = Motors(self._engine, options)
+            self._injection = Injection(self._engine, self._multibodies, self._motors)
             self.joint_names = self._motors.names
             self.driven_joints = self._motors.driven
             self._grasps: Grasps | None = None
             if options.grasp_assist:
-                self._grasps = Grasps(self._engine, self._assemblies, self._motors, options.friction, options.time_step)
+                self._grasps = Grasps(
+                    self._engine, self._multibodies, self._motors, options.friction, options.time_step
+                )
+            if drives or options.robot.controllers:
+                self._control(drives)
+            self._frames = FramePoses(self._engine, self._multibodies, self._still)
+            self._sensors = Sensors(cell, options.robot, self._engine, self._multibodies, self._frames)
             self.warnings = (*assumptions, *self._motors.assumptions, *self._settle())
+            if self._motors.control is not None:
+                self._motors.control.assign(options.robot.controllers)
+                self._motors.control.check_drives()
         except BaseException:
             self.close()
             raise
+
+    @public
+    def reset(self, state: RobotCellState | None = None) -> None:
+        """Return to the start state, or begin in another one of the same cell; time continues.
+
+        Controllers are kept; commands, grasps, contacts and disturbances end.
+
+        Raises:
+            RobotCellError: As the constructor; the simulation is closed then.
+        """
+        if state is not None:
+            self._cell.check_state(state)
+        steps, end = self._steps, self._end
+        controllers = None if self._motors.control is None else self._motors.control.controllers
+        self._engine.close()
+        self._build(state or self._start)
+        self._steps, self._end = steps, end
+        if controllers is not None:
+            self._control({}).assign(controllers)
 
     def __enter__(self) -> SimulatedCell:
         return self
@@ -94,24 +137,45 @@ class SimulatedCell:
         """Release the physics engine. No other method may be called afterwards."""
         self._engine.close()
 
-    def _let_pass(self, rules: AllowedPairs) -> None:
-        """Disable collision in a multibody between links that the cell allows to touch, and between static objects."""
-        by_body: dict[int, list[Address]] = {}
-        for address, owner in self._engine.owners.items():
-            if owner in rules.by_name:
-                by_body.setdefault(address[0], []).append(Address(*address))
-        for links in by_body.values():
-            for index, first in enumerate(links):
-                for second in links[index + 1 :]:
-                    one, other = self._engine.owners[first], self._engine.owners[second]
-                    if one == other or isinstance(rules.pair(one, other), SkippedPair):
-                        self._engine.ignore(first, second)
-        anchored = self._engine.anchored
-        for first in anchored:
-            if first.link != BASE:
-                for second in anchored:
-                    if second.body != first.body:
-                        self._engine.ignore(first, second)
+    @property
+    def engine(self) -> Engine:
+        """The physics engine, for images."""
+        return self._engine
+
+    @property
+    def sensors(self) -> Sensors:
+        """Sensors in `SimulationOptions.robot`."""
+        return self._sensors
+
+    @public
+    def disturb(self, *disturbances: Disturbance, clear: bool = False) -> None:
+        """Begin disturbances; each replaces the one of its kind and name. Those of command messages are stored only.
+
+        Args:
+            *disturbances: Disturbances, of which all begin or none.
+            clear: End all others first.
+
+        Raises:
+            UnknownNameError: A frame or joint does not exist.
+            DisturbanceError: A frame does not belong to anything that is simulated.
+        """
+        for each in disturbances:
+            if each.kind in OF_FRAMES and each.name not in self._multibodies.frames:
+                self._still.world(each.name)  # raises if there is no such frame
+        self._injection.begin(disturbances, self.time, clear)
+
+    @property
+    def disturbances(self) -> tuple[Disturbance, ...]:
+        """Disturbances in force."""
+        return self._injection.active.all
+
+    def _control(self, drives: Mapping[str, JointDrive]) -> JointControl:
+        """Return the control of joints by efforts, which is made at its first use."""
+        if self._motors.control is None:
+            self._motors.control = JointControl(
+                self._cell, self._start, self._multibodies, self._motors.setpoints, drives, self.options
+            )
+        return self._motors.control
 
     def _settle(self) -> list[str]:
         """Let objects come to rest and start the time; return warnings about large motions, as sentences."""
@@ -130,7 +194,7 @@ class SimulatedCell:
 
     def _free_bodies(self) -> list[str]:
         """Return the bodies that move freely, without the bodies attached to them."""
-        return [assembly.name for assembly in self._assemblies.items if not assembly.fixed]
+        return [multibody.name for multibody in self._multibodies.items if not multibody.fixed]
 
     @property
     def time(self) -> float:
@@ -186,6 +250,30 @@ class SimulatedCell:
         """
         self._motors.limit_efforts(limits)
 
+    @public
+    def set_controller(self, controller: ControllerSettings, *names: str) -> tuple[str, ...]:
+        """Choose the controller of joints, which takes over in the next engine step without a jump.
+
+        Args:
+            controller: Settings of the controller, such as `ComputedTorque()`.
+            *names: Joints, planning groups, robots or tools; none for the joints of all robots.
+
+        Returns:
+            The names of the joints.
+
+        Raises:
+            UnknownNameError: A name selects no joint with a motor.
+            ControllerError: The controller cannot serve these joints.
+        """
+        control = self._control({})
+        control.assign(dict.fromkeys(names or (ALL,), controller))
+        return tuple(joint for name in names or (ALL,) for joint in control.joints_named(name))
+
+    @property
+    def controllers(self) -> dict[str, ControllerSettings]:
+        """Controller of each joint with a motor, by its name in the cell."""
+        return self._control({}).controllers
+
     def command(self, command: JointCommand, time: float | None = None) -> None:
         """Command joints as ros2_control hardware interfaces do, see `JointCommand`.
 
@@ -236,11 +324,12 @@ class SimulatedCell:
                 self._grasps.update(contacts)
 
     def _advance(self) -> None:
+        self._injection.step(self.time)
         self._steps += 1
         self._motors.advance(self.time)
-        pybullet.stepSimulation(physicsClientId=self._engine.client)
+        self._engine.step()
 
-    def joint_states(self) -> JointStates:
+    def joint_states(self) -> SimulatedJointStates:
         """Return the current states of all joints."""
         return self._motors.states()
 
@@ -251,8 +340,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError: The frame does not exist.
         """
-        frames = self._assemblies.frames
-        return self._engine.pose(frames[frame]) if frame in frames else self._still.world(frame)
+        return self._frames.pose(frame)
 
     @public
     def body_pose(self, name: str) -> Pose:
@@ -285,7 +373,7 @@ class SimulatedCell:
             state = state.with_body(name, msgspec.structs.replace(body, pose=pose))
         return state
 
-    def contacts(self) -> tuple[Contact, ...]:
+    def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name. A grasped body is in contact with the links that grip it."""
         contacts = self._engine.contacts()
         return contacts if self._grasps is None else tuple(sorted((*contacts, *self._grasps.contacts())))

@@ -10,19 +10,38 @@ import time
 from collections import deque
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from random import Random
 from typing import TYPE_CHECKING
 
-from ..errors import RobotCellError
+from ..errors import RobotCellError, SimulationError
 from ..system.lifeline import end_when_closed
+from .disturbances import DisturbanceKind
+from .operations import (
+    Continue,
+    Disturb,
+    Operation,
+    Pause,
+    Request,
+    Reset,
+    SetController,
+    SetTimeFactor,
+    Step,
+)
 from .options import BOUNDS, SimulationOptions
-from .process import JointSample, Ready, Report, Schedule, Start, TimedCommand
+from .process import Answer, JointSample, Ready, Report, Schedule, Start, TimedCommand
 
 if TYPE_CHECKING:
+    from .measuring import Measuring
     from .process import ToParent
     from .simulated_cell import SimulatedCell
 
+SEED = 0  # of lost commands
+PAUSE_POLL = 0.05  # [s] between checks for messages while paused
 MAX_WAITING = 2000  # commands; the oldest are discarded
-MAX_LAG = 1.0  # [s] max delay of the simulation behind the clock before it skips the difference
+MAX_LAG = 1.0  # [s] max delay of the simulation behind the clock before it skips the difference, at rest
+# The same while commands to move wait, which would be skipped, too; well below the delay from which on stamps count as
+# those of another clock.
+MAX_MOVING_LAG = 3.0
 
 
 class Pace:
@@ -41,12 +60,40 @@ class Pace:
 
     def wait(self, end: float) -> None:
         """Wait until the simulated time `end` [s] is due."""
-        left = self._origin + end / self._factor + self._delay - time.monotonic()
+        left = -self.lag(end)
         if left > 0.0:
             time.sleep(left)
-        elif left < -MAX_LAG:
-            self._origin -= left
-            self.lost -= left
+
+    def lag(self, end: float) -> float:
+        """Return for how long the simulated time `end` has been due [s]; negative before."""
+        return time.monotonic() - (self._origin + end / self._factor + self._delay)
+
+    def catch_up(self, end: float) -> None:
+        """Skip the time by which the simulation is behind the clock; the simulated time `end` is due now."""
+        lag = self.lag(end)
+        self._origin += lag
+        self.lost += lag
+
+    def falls_behind(self, end: float, moving: bool) -> bool:
+        """Return whether the simulation is too far behind the clock. moving: whether commands to move wait."""
+        return self.lag(end) > (MAX_MOVING_LAG if moving and not self._simulated_clock else MAX_LAG)
+
+    def restart(self, simulated: float) -> None:
+        """Let a simulated time [s] be now, after a pause."""
+        self._origin = time.monotonic() - simulated / self._factor - self._delay
+
+    def set_factor(self, factor: float, simulated: float) -> None:
+        """Change the simulated seconds per second of the clock from a simulated time [s] on, which is now.
+
+        Raises:
+            SimulationError: Stamps are not in simulated time.
+            InvalidRequestError: The factor is out of range.
+        """
+        if not self._simulated_clock:
+            raise SimulationError("the time factor needs stamps in simulated time (publish_clock)")
+        Schedule(real_time_factor=factor)  # checks the range
+        self._factor = factor
+        self.restart(simulated)
 
     def moment(self, simulated: float) -> float:
         """Return the timestamp of a simulated time."""
@@ -74,14 +121,16 @@ def _serve(connection: ToParent) -> None:
     start = connection.recv()
     if not isinstance(start, Start):
         return
-    _import_quietly("pybullet")
+    import_quietly("pybullet")
+    from .measuring import Measuring
     from .simulated_cell import SimulatedCell
 
     try:
         with SimulatedCell(start.cell, start.state, _options(start)) as simulated:
             connection.send(Ready(simulated.joint_names, simulated.driven_joints, simulated.warnings))
             if connection.recv() is not None:
-                _run(simulated, start.schedule, connection)
+                measuring = Measuring(simulated, start.options.robot.sensors, start.schedule.rate)
+                _Run(simulated, start.schedule, connection, measuring).go()
     except RobotCellError as error:
         connection.send(error)
 
@@ -93,39 +142,144 @@ def _options(start: Start) -> SimulationOptions:
     return replace(start.options, time_step=max(period / steps, shortest))
 
 
-def _run(simulated: SimulatedCell, schedule: Schedule, connection: ToParent) -> None:
-    pace = Pace(schedule)
-    waiting: deque[TimedCommand] = deque(maxlen=MAX_WAITING)
-    periods = 0
-    periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
-    while True:
-        end = (periods + 1) * pace.period
-        pace.wait(end)
-        while connection.poll():
-            message = connection.recv()
-            if not isinstance(message, TimedCommand):
-                return
-            waiting.append(message)
-        _carry_out(waiting, simulated, pace, end)
-        simulated.step_to(end)
-        connection.send(_sample(simulated, pace))
-        if periods % periods_a_report == 0:
-            connection.send(_report(simulated, pace))
-        periods += 1
+class _Run:
+    """A simulation in real time, and the requests to it.
 
-
-def _carry_out(waiting: deque[TimedCommand], simulated: SimulatedCell, pace: Pace, end: float) -> None:
-    """Simulate from one command's time to the next, until the end of a period; later commands remain queued.
-
-    A simulation that has fallen behind therefore processes commands as if it had not.
+    Attributes:
+        periods: Sample periods that have been simulated.
+        paused: Whether time is paused.
+        steps: Sample periods that are to be simulated while time is paused.
     """
-    while waiting:
-        moment = waiting[0].moment
-        time = simulated.time if moment is None else pace.simulated(moment)
-        if time > end:
+
+    def __init__(
+        self, simulated: SimulatedCell, schedule: Schedule, connection: ToParent, measuring: Measuring
+    ) -> None:
+        self._simulated, self._connection, self._measuring = simulated, connection, measuring
+        self._pace = Pace(schedule)
+        self._waiting: deque[TimedCommand] = deque(maxlen=MAX_WAITING)
+        self._commanded: dict[str, float] = {}  # latest positions that were carried out
+        self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
+        self._random = Random(SEED)
+        self.periods = 0
+        self.paused = False
+        self.steps = 0
+
+    def go(self) -> None:
+        """Simulate until the other end requests the end."""
+        while True:
+            end = (self.periods + 1) * self._pace.period
+            halted = self.paused and self.steps == 0
+            if not halted:
+                if self._pace.falls_behind(end, moving=False):
+                    if not self._receive_all():  # also the latest commands
+                        return
+                    if self._pace.falls_behind(end, self._is_moving()):
+                        self._pace.catch_up(end)
+                self._pace.wait(end)
+            if not self._receive_all(PAUSE_POLL if halted else 0.0):
+                return
+            if self.paused and self.steps == 0:
+                continue
+            self.steps = max(self.steps - 1, 0)
+            self._carry_out(end)
+            self._simulated.step_to(end)
+            self._connection.send(_sample(self._simulated, self._pace))
+            if self.periods % self._periods_a_report == 0:
+                self._connection.send(_report(self._simulated, self._pace))
+            for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
+                self._connection.send(message)
+            self.periods += 1
+
+    def _receive_all(self, timeout: float = 0.0) -> bool:
+        """Process all messages, and wait for the first [s]; return whether to continue."""
+        while self._connection.poll(timeout):
+            if not self._receive(self._connection.recv()):
+                return False
+            timeout = 0.0
+        return True
+
+    def _is_moving(self) -> bool:
+        """Return whether a command waits that differs from the latest one that was carried out."""
+        return any(
+            any(self._commanded.get(name) != position for name, position in each.command.positions.items())
+            or any(each.command.velocities.values())
+            for each in self._waiting
+        )
+
+    def _receive(self, message: object) -> bool:
+        """Process a message; return whether to continue."""
+        if isinstance(message, TimedCommand):
+            self._take(message)
+        elif isinstance(message, Request):
+            self._connection.send(self._answer(message))
+        else:
+            return False
+        return True
+
+    def _take(self, command: TimedCommand) -> None:
+        """Queue a command, unless a disturbance loses it."""
+        lost, late = (
+            max((each.value for each in self._simulated.disturbances if each.kind is kind), default=0.0)
+            for kind in (DisturbanceKind.COMMAND_LOSS, DisturbanceKind.COMMAND_LATENCY)
+        )
+        if lost > 0.0 and self._random.random() < lost:
             return
-        simulated.step_to(time)
-        simulated.command(waiting.popleft().command, time)
+        if late > 0.0:
+            moment = self._pace.moment(self._simulated.time) if command.moment is None else command.moment
+            command = replace(command, moment=moment + late)
+        self._waiting.append(command)
+
+    def _answer(self, request: Request) -> Answer:
+        try:
+            names = self._carry_out_operation(request.operation)
+        except RobotCellError as error:
+            return Answer(request.number, error=error)
+        time, active = self._simulated.time, self._simulated.disturbances
+        return Answer(request.number, names, time=time, paused=self.paused, disturbances=active)
+
+    def _carry_out_operation(self, operation: Operation) -> tuple[str, ...]:
+        match operation:
+            case SetController(names, controller):
+                return self._simulated.set_controller(controller, *names)
+            case Disturb(disturbances, clear):
+                self._simulated.disturb(*disturbances, clear=clear)
+            case Pause():
+                self.paused = True
+            case Continue():
+                self._continue()
+            case Step(periods):
+                if not self.paused:
+                    raise SimulationError("steps need a simulation that is paused", subjects=("steps",))
+                if self.steps == 0:
+                    self._pace.restart(self.periods * self._pace.period)
+                self.steps += periods
+            case Reset():
+                self._waiting.clear()
+                self._simulated.reset()
+            case SetTimeFactor(factor):
+                self._pace.set_factor(factor, self.periods * self._pace.period)
+        return ()
+
+    def _continue(self) -> None:
+        if self.paused:
+            self.paused, self.steps = False, 0
+            self._pace.restart(self.periods * self._pace.period)
+
+    def _carry_out(self, end: float) -> None:
+        """Simulate from one command's time to the next, until the end of a period; later commands remain queued.
+
+        A simulation that has fallen behind therefore processes commands as if it had not.
+        """
+        waiting, simulated = self._waiting, self._simulated
+        while waiting:
+            moment = waiting[0].moment
+            time = simulated.time if moment is None else self._pace.simulated(moment)
+            if time > end:
+                return
+            simulated.step_to(time)
+            command = waiting.popleft().command
+            self._commanded.update(command.positions)
+            simulated.command(command, time)
 
 
 def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:
@@ -141,10 +295,10 @@ def _report(simulated: SimulatedCell, pace: Pace) -> Report:
         replace(record, begin=pace.moment(record.begin), end=pace.moment(record.end))
         for record in simulated.contact_log
     )
-    return Report(pace.moment(simulated.time), simulated.body_poses(), contacts)
+    return Report(pace.moment(simulated.time), simulated.body_poses(), contacts, simulated.disturbances)
 
 
-def _import_quietly(name: str) -> None:
+def import_quietly(name: str) -> None:
     """Import a module that writes to the standard streams while it is loaded, as PyBullet does with its build time."""
     sys.stdout.flush()
     sys.stderr.flush()

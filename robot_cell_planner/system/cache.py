@@ -36,7 +36,7 @@ class IdentityCache(Generic[V]):
 
     def __init__(self, size: int, owners: int = MAX_OWNERS) -> None:
         self._size = size
-        self._most_owners = owners
+        self._max_owners = owners
         self._entries: OrderedDict[tuple[object, ...], _Entry[V]] = OrderedDict()
         self._keys_of: OrderedDict[object, dict[tuple[object, ...], None]] = OrderedDict()
         self._lock = Lock()
@@ -72,7 +72,7 @@ class IdentityCache(Generic[V]):
                     del self._keys_of[oldest[0]]
 
     def _drop_owners(self) -> None:
-        while len(self._keys_of) > self._most_owners:
+        while len(self._keys_of) > self._max_owners:
             oldest, keys = self._keys_of.popitem(last=False)
             entries = [entry for key in keys if (entry := self._entries[key]).used]
             if entries:

@@ -17,7 +17,7 @@ def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
     """
     stub = ast.parse(Path(file).with_suffix(".pyi").read_text(encoding="utf-8"))
     imports = [node for node in stub.body if isinstance(node, ast.ImportFrom)]
-    module_of = {alias.name: f"{package}.{node.module}" for node in imports for alias in node.names}
+    module_of = {alias.name: _module(package, node) for node in imports for alias in node.names}
 
     def load(name: str) -> Any:
         if name not in module_of:
@@ -28,3 +28,9 @@ def lazy_exports(package: str, file: str) -> tuple[Callable[[str], Any], Callabl
 
     exported = sorted(module_of)
     return load, lambda: sorted({*vars(sys.modules[package]), *exported}), exported
+
+
+def _module(package: str, statement: ast.ImportFrom) -> str:
+    """Return the module of a relative import; each dot after the first leads to the package above."""
+    parts = package.split(".")
+    return ".".join((*parts[: len(parts) - statement.level + 1], statement.module or ""))

@@ -1,4 +1,5 @@
 from .limits import MotionLimits as MotionLimits
+from .merging import merge_trajectories as merge_trajectories
 from .parameterization import time_path as time_path
 from .sampler import SamplerOptions as SamplerOptions
 from .sampler import TrajectorySample as TrajectorySample

@@ -56,14 +56,14 @@ class SmoothOptions:
     """Options of corner blending.
 
     Attributes:
-        tolerance: maximum distance between path and motion at a blend [rad or m of each joint].
-        in_collision: collision check of the blends, from configurations (n, dof) to (n,) of bool; None: not checked.
-        collides_between: whether a motion collides between its states (n, dof), all of which are free; None: not
+        tolerance: Maximum distance between path and motion at a blend [rad or m of each joint].
+        in_collision: Collision check of the blends, from configurations (n, dof) to (n,) of bool; None: not checked.
+        collides_between: Whether a motion collides between its states (n, dof), all of which are free; None: not
             checked.
-        step: maximum change of a joint between checked states [rad or m].
+        step: Maximum change of a joint between checked states [rad or m].
 
     Raises:
-        InvalidRequestError: the tolerance or the step is not above 0.
+        InvalidRequestError: The tolerance or the step is not above 0.
     """
 
     tolerance: float = 0.1
@@ -94,19 +94,19 @@ def smooth(
     The motion is never slower than with a stop at each waypoint.
 
     Args:
-        path: waypoints (n, dof) [rad or m].
-        limits: limits of the joints.
-        options: options of the timing.
-        blends: options of corner blending.
-        start_velocity, end_velocity: velocities (dof,) at both ends; zero by default. A velocity that deviates from the
+        path: Waypoints (n, dof) [rad or m].
+        limits: Limits of the joints.
+        options: Options of the timing.
+        blends: Options of corner blending.
+        start_velocity, end_velocity: Velocities (dof,) at both ends; zero by default. A velocity that deviates from the
             path adds a short segment along the velocity before or after the path, which is checked for collisions like
             the blends.
-        speeds: maximum joint-space speed (Euclidean) on each segment (n - 1,); None: limited by the joints only.
+        speeds: Maximum joint-space speed (Euclidean) on each segment (n - 1,); None: limited by the joints only.
 
     Raises:
-        InvalidRequestError: the path or a velocity has the wrong shape or is not finite.
-        JointLimitError: a waypoint is beyond position limits.
-        TrajectoryError: a start or end velocity exceeds its limits, or there is no collision-free distance to brake.
+        InvalidRequestError: The path or a velocity has the wrong shape or is not finite.
+        JointLimitError: A waypoint is beyond position limits.
+        TrajectoryError: A start or end velocity exceeds its limits, or there is no collision-free distance to brake.
     """
     options, blends = options or TimingOptions(), blends or SmoothOptions()
     path = checked_path(path, limits.narrowed(options.limits))
@@ -193,7 +193,7 @@ def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float
     """Compute the maximum speeds at the corners that the path intervals between them allow.
 
     Raises:
-        TrajectoryError: the interval is too short to brake from a start or end velocity.
+        TrajectoryError: The interval is too short to brake from a start or end velocity.
     """
     around = np.concatenate(([0.0], blends.radii, [0.0]))
     caps = [min(before.speed, after.speed) for before, after in pairwise(rates)]

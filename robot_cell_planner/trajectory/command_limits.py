@@ -30,8 +30,8 @@ class CommandLimitCheck:
     """Check commands of joints (dof,) against their limits and against the previous command.
 
     Args:
-        limits: limits of the joints; None: unknown, and commands only have to be finite.
-        start: positions at the first command (dof,). A joint that is beyond a limit there may stay or move back.
+        limits: Limits of the joints; None: unknown, and commands only have to be finite.
+        start: Positions at the first command (dof,). A joint that is beyond a limit there may stay or move back.
     """
 
     def __init__(self, joints: tuple[str, ...], limits: MotionLimits | None, start: Array) -> None:

@@ -116,9 +116,9 @@ class TraversedPath:
     """A path q(s) with a time law s(t); derivatives follow from the chain rule (Faa di Bruno).
 
     Attributes:
-        path: path over the path parameter s, from 0.
-        law: path parameter over time, one column, with values in the range of the path.
-        of_samples: the path interpolates dense samples of a smooth curve, so that steps of its third derivative need no
+        path: Path over the path parameter s, from 0.
+        law: Path parameter over time, one column, with values in the range of the path.
+        of_samples: The path interpolates dense samples of a smooth curve, so that steps of its third derivative need no
             sample of the motion.
     """
 

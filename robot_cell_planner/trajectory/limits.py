@@ -31,13 +31,13 @@ class MotionLimits:
     """Limits of joint variables, each (dof,).
 
     Attributes:
-        variables: names of the joint variables.
-        lower, upper: position limits [rad or m]; infinite if there is none.
-        velocity, acceleration, jerk: limits [per s, s2, s3], positive and equal in both directions.
-        assumed: limits that no file provides, as "joint: velocity, jerk".
+        variables: Names of the joint variables.
+        lower, upper: Position limits [rad or m]; infinite if there is none.
+        velocity, acceleration, jerk: Limits [per s, s2, s3], positive and equal in both directions.
+        assumed: Limits that no file provides, as "joint: velocity, jerk".
 
     Raises:
-        InvalidRequestError: shapes differ, a rate limit is not positive and finite, or a lower limit exceeds the upper
+        InvalidRequestError: Shapes differ, a rate limit is not positive and finite, or a lower limit exceeds the upper
             one.
     """
 
@@ -75,7 +75,7 @@ class MotionLimits:
         """Return the limits of the model.
 
         Raises:
-            TrajectoryError: a limit is unknown. The readers of robot descriptions fill such gaps with documented
+            TrajectoryError: A limit is unknown. The readers of robot descriptions fill such gaps with documented
                 defaults.
         """
         rates: dict[str, list[float]] = {name: [] for name in RATES}
@@ -105,7 +105,7 @@ class MotionLimits:
         """Return the limits with velocities, accelerations and jerks multiplied by fractions, above 0 and at most 1.
 
         Raises:
-            InvalidRequestError: a fraction is outside that range.
+            InvalidRequestError: A fraction is outside that range.
         """
         for name, fraction in zip(RATES, (velocity, acceleration, jerk), strict=True):
             if not 0.0 < fraction <= 1.0:
@@ -125,8 +125,8 @@ class MotionLimits:
         """Return the limits, narrowed to the limits of a request where those are tighter.
 
         Raises:
-            UnknownNameError: a joint is not among the variables.
-            InvalidRequestError: no value is left between lower and upper limit.
+            UnknownNameError: A joint is not among the variables.
+            InvalidRequestError: No value is left between lower and upper limit.
         """
         arrays = {name: np.array(getattr(self, name)) for name in ("lower", "upper", *RATES)}
         for joint, requested in limits.items():

@@ -33,12 +33,12 @@ class PathModel:
     """Properties of a cell that limit motions; None: not considered.
 
     Attributes:
-        in_collision: collision check of configurations.
-        collides_between: collision check between the states of a motion.
-        step: maximum change of a joint between checked states [rad or m].
-        tool_speeds: tool speeds.
-        efforts: joint torques and forces.
-        effort_limits: their limits (dof,); infinite if there is none.
+        in_collision: Collision check of configurations.
+        collides_between: Collision check between the states of a motion.
+        step: Maximum change of a joint between checked states [rad or m].
+        tool_speeds: Tool speeds.
+        efforts: Joint torques and forces.
+        effort_limits: Their limits (dof,); infinite if there is none.
     """
 
     in_collision: CollisionCheck | None = None
@@ -64,19 +64,19 @@ def time_path(
     Where the tool speed or a torque exceeds its limit, the part between the adjacent stops is slowed down.
 
     Args:
-        path: waypoints or samples (n, dof) [rad or m].
-        limits: limits of the joints.
-        options: method and options of the timing.
-        model: properties of the cell that limit the motion.
-        parameters: path parameter (n,) of the FOLLOW_SAMPLES method, see `timing.follow_samples`.
-        stops: indices of samples at which the FOLLOW_SAMPLES method stops.
+        path: Waypoints or samples (n, dof) [rad or m].
+        limits: Limits of the joints.
+        options: Method and options of the timing.
+        model: Properties of the cell that limit the motion.
+        parameters: Path parameter (n,) of the FOLLOW_SAMPLES method, see `timing.follow_samples`.
+        stops: Indices of samples at which the FOLLOW_SAMPLES method stops.
 
     Raises:
-        InvalidRequestError, JointLimitError: the path is malformed or beyond limits.
-        UnknownNameError: a velocity is given for a joint that does not move.
-        NotSupportedError: start or end velocities with another method than SMOOTH, or together with a limit that
+        InvalidRequestError, JointLimitError: The path is malformed or beyond limits.
+        UnknownNameError: A velocity is given for a joint that does not move.
+        NotSupportedError: Start or end velocities with another method than SMOOTH, or together with a limit that
             requires to slow down the motion.
-        TrajectoryError: the torques at rest exceed their limits, so that no motion is slow enough; in addition, errors
+        TrajectoryError: The torques at rest exceed their limits, so that no motion is slow enough; in addition, errors
             of `blended.smooth`.
     """
     model = model or PathModel()

@@ -45,7 +45,7 @@ class PathInterval:
         """Return the fastest profile of one value from 0 to the length: cubic pieces, one column.
 
         Raises:
-            TrajectoryError: no profile exists, or the interval is too short for the change of speed.
+            TrajectoryError: No profile exists, or the interval is too short for the change of speed.
         """
         spans, rows = pieces_of(self, solved([self]).profiles[0][0])
         return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans))), np.array(rows)[:, :, None])
@@ -90,7 +90,7 @@ def pieces_of(
     """Return the durations [s] of the cubic pieces of a profile, and their coefficients.
 
     Raises:
-        TrajectoryError: the interval is too short for the change of speed, or for any timing.
+        TrajectoryError: The interval is too short for the change of speed, or for any timing.
     """
     if min(profile.v) < -1e-9 * interval.rates.speed:
         ends = (Value("speed at its start", interval.start), Value("speed at its end", interval.end))
@@ -109,6 +109,52 @@ def to_whole_periods(curve: PolynomialCurve, period: float) -> PolynomialCurve:
     duration = curve.duration
     whole = math.ceil(duration / period - 1e-9) * period
     return curve.stretched(whole / duration) if whole > duration else curve
+
+
+def profile_on_grid(length: float, rates: Rates, period: float) -> PolynomialCurve:
+    """Return a profile from 0 to a length, at rest at both ends, whose jerk changes at multiples of a period only.
+
+    Its three durations, of constant jerk, of constant acceleration and of constant speed, are those of the fastest
+    profile, rounded up. All rates are then at most their limits: the speed is length / (2 t_jerk + t_acceleration +
+    t_speed), the acceleration speed / (t_jerk + t_acceleration), and the jerk acceleration / t_jerk.
+    """
+    jerk_time, acceleration_time, speed_time = (
+        math.ceil(duration / period - 1e-6) * period for duration in _durations(length, rates)
+    )
+    jerk_time = max(jerk_time, period)
+    speed = length / (2.0 * jerk_time + acceleration_time + speed_time)
+    jerk = speed / ((jerk_time + acceleration_time) * jerk_time)
+    ramp = [(jerk_time, jerk), (acceleration_time, 0.0), (jerk_time, -jerk)]
+    phases = [*ramp, (speed_time, 0.0), *((span, -each) for span, each in ramp)]
+    breaks, rows = [0.0], []
+    place = velocity = acceleration = 0.0
+    for span, each in phases:
+        if span <= 0.0:
+            continue
+        rows.append((place, velocity, 0.5 * acceleration, each / 6.0))
+        place += span * (velocity + span * (0.5 * acceleration + span * each / 6.0))
+        velocity += span * (acceleration + 0.5 * span * each)
+        acceleration += span * each
+        breaks.append(breaks[-1] + span)
+    return PolynomialCurve(np.array(breaks), np.array(rows)[:, :, None])
+
+
+def _durations(length: float, rates: Rates) -> tuple[float, float, float]:
+    """Return the times of constant jerk, acceleration and speed of the fastest profile from rest to rest [s]."""
+    speed, acceleration, jerk = rates.speed, rates.acceleration, rates.jerk
+    reaches_acceleration = speed * jerk >= acceleration**2
+    ramp = speed / acceleration + acceleration / jerk if reaches_acceleration else 2.0 * math.sqrt(speed / jerk)
+    if length < speed * ramp:
+        # The maximum speed is not reached: speed**2 / acceleration + speed * acceleration / jerk = length.
+        ratio = acceleration / jerk
+        speed = 0.5 * acceleration * (math.sqrt(ratio**2 + 4.0 * length / acceleration) - ratio)
+        reaches_acceleration = speed * jerk >= acceleration**2
+        if not reaches_acceleration:
+            return (0.5 * length / jerk) ** (1.0 / 3.0), 0.0, 0.0
+        ramp = speed / acceleration + ratio
+    jerk_time = acceleration / jerk if reaches_acceleration else math.sqrt(speed / jerk)
+    acceleration_time = max(0.0, speed / acceleration - jerk_time) if reaches_acceleration else 0.0
+    return jerk_time, acceleration_time, max(0.0, length / speed - ramp)
 
 
 def speed_change_distance(first: float, second: float, rates: Rates) -> float:

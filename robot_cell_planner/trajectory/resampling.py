@@ -39,12 +39,12 @@ def resampled(trajectory: Trajectory, time_scaling: TimeScaling, begin: float) -
     """Return a trajectory as it is executed under a time scaling, from a time on.
 
     Where the speed scale is constant, the samples are those of the trajectory, so that the curve between them is the
-    same; where it changes, they are `PERIOD` apart. Before the time scaling begins, the joints stand.
+    same; where it changes, they are `PERIOD` apart. Before the time scaling begins, the joints are at rest.
 
     Args:
-        trajectory: executed trajectory; the path parameter is the time since its first sample.
-        time_scaling: path parameter over time.
-        begin: time of the first sample of the result, which has the time 0 there [s].
+        trajectory: Executed trajectory; the path parameter is the time since its first sample.
+        time_scaling: Path parameter over time.
+        begin: Time of the first sample of the result, which has the time 0 there [s].
     """
     curve = trajectory.curve
     end = max(end_time(trajectory, time_scaling), begin)
@@ -89,10 +89,10 @@ def _apart(times: Array) -> Array:
     """Return sorted times without those that follow another, or precede the last one, by less than `SHORTEST`."""
     if len(times) == 1:
         return times
-    kept = [float(times[0])]
+    retained = [float(times[0])]
     for time in times[1:-1].tolist():
-        if time - kept[-1] >= SHORTEST and times[-1] - time >= SHORTEST:
-            kept.append(time)
-    if times[-1] - kept[-1] >= SHORTEST:
-        kept.append(float(times[-1]))
-    return np.array(kept)
+        if time - retained[-1] >= SHORTEST and times[-1] - time >= SHORTEST:
+            retained.append(time)
+    if times[-1] - retained[-1] >= SHORTEST:
+        retained.append(float(times[-1]))
+    return np.array(retained)

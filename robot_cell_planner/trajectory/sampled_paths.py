@@ -30,7 +30,7 @@ def path_parameters(samples: Array, parameters: Array | None) -> Array:
     """Return the path parameter (n,) of samples (n, dof): the given one, or the distance in joint space.
 
     Raises:
-        InvalidRequestError: two samples are equal, or parameters do not increase or are not finite.
+        InvalidRequestError: Two samples are equal, or parameters do not increase or are not finite.
     """
     if parameters is None:
         steps = np.linalg.norm(np.diff(samples, axis=0), axis=1)

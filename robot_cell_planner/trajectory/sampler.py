@@ -28,7 +28,7 @@ class SamplerOptions:
 
     def __post_init__(self) -> None:
         if not (self.scale_acceleration > 0.0 and self.scale_jerk > 0.0):
-            raise InvalidRequestError("the limits of the speed scale are not above 0", stage="playback")
+            raise InvalidRequestError("the limits of the speed scale are not above 0", stage="sampling")
 
 
 @dataclass(frozen=True)
@@ -45,11 +45,11 @@ class TrajectorySampler:
     """Sample a trajectory for execution. Times are seconds of a monotonic clock.
 
     Args:
-        trajectory: trajectory to execute.
-        start: time at which the execution starts [s].
-        scale: initial speed scale, 0 to 1. A trajectory that begins with zero velocity starts at this scale.
-        options: limits of the change of the speed scale.
-        limits: limits of the trajectory's variables, obeyed by changes of the speed scale; None: unknown.
+        trajectory: Trajectory to execute.
+        start: Time at which the execution starts [s].
+        scale: Initial speed scale, 0 to 1. A trajectory that begins with zero velocity starts at this scale.
+        options: Limits of the change of the speed scale.
+        limits: Limits of the trajectory's variables, obeyed by changes of the speed scale; None: unknown.
     """
 
     def __init__(
@@ -79,7 +79,7 @@ class TrajectorySampler:
         """Change the speed scale to a value from 0 (pause) to 1.
 
         Raises:
-            InvalidRequestError: the scale is not within 0 to 1.
+            InvalidRequestError: The scale is not within 0 to 1.
         """
         self.follow(self.changed(scale, now), scale)
 
@@ -87,7 +87,7 @@ class TrajectorySampler:
         """Return the time scaling that changes to another speed scale from `start` on, without applying it.
 
         Raises:
-            InvalidRequestError: the scale is not within 0 to 1.
+            InvalidRequestError: The scale is not within 0 to 1.
         """
         scale, options = _checked_scale(scale), self._options
         acceleration, jerk = options.scale_acceleration, options.scale_jerk
@@ -97,7 +97,7 @@ class TrajectorySampler:
         """Apply a time scaling that `changed` returned for a scale."""
         self.time_scaling, self._scale = time_scaling, scale
 
-    def stand_at(self, parameter: float, now: float) -> None:
+    def set_rest(self, parameter: float, now: float) -> None:
         """Set zero velocity at a path parameter [s] from `now` on, after a stop of the robot; `set_scale` resumes from
         there."""
         self.time_scaling = TimeScaling.steady(parameter, 0.0, now)
@@ -154,7 +154,7 @@ def _last_sample(trajectory: Trajectory, parameter: float) -> TrajectorySample:
 def _checked_scale(scale: float) -> float:
     if not 0.0 <= scale <= 1.0:
         raise InvalidRequestError(
-            "the speed scale is not within 0 to 1", stage="playback", values=(Value("scale", scale, 1.0),)
+            "the speed scale is not within 0 to 1", stage="sampling", values=(Value("scale", scale, 1.0),)
         )
     return float(scale)
 

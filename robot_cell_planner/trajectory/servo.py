@@ -67,7 +67,7 @@ class VelocityFollower:
     A joint beyond a position limit at the start may move back or stay.
 
     Raises:
-        InvalidRequestError: the positions have the wrong shape or are not finite.
+        InvalidRequestError: The positions have the wrong shape or are not finite.
     """
 
     def __init__(self, limits: MotionLimits, positions: Array) -> None:

@@ -30,12 +30,12 @@ class FrameServoOptions:
     """Options of the Cartesian servo.
 
     Attributes:
-        linear_speed, angular_speed: maximum speeds of the frame [m/s, rad/s].
-        slow_below, stop_below: thresholds of the smallest singular value of the Jacobian at which motion towards a
+        linear_speed, angular_speed: Maximum speeds of the frame [m/s, rad/s].
+        slow_below, stop_below: Thresholds of the smallest singular value of the Jacobian at which motion towards a
             singularity is slowed down and stopped.
-        damping: damping of the inverse.
-        gain: speed per distance to a target [1/s].
-        longest_step: maximum time between two target poses from which the target velocity is computed [s].
+        damping: Damping of the inverse.
+        gain: Speed per distance to a target [1/s].
+        longest_step: Maximum time between two target poses from which the target velocity is computed [s].
     """
 
     linear_speed: float = 0.25
@@ -62,10 +62,10 @@ class FrameCommand:
     """Result of a Cartesian servo step.
 
     Attributes:
-        velocities: joint velocities (dof,) [rad/s or m/s].
-        limit_share: fraction of the commanded speed that position and velocity limits allow.
-        singularity_share: fraction of the commanded speed that singularities allow.
-        smallest_singular_value: of the Jacobian.
+        velocities: Joint velocities (dof,) [rad/s or m/s].
+        limit_fraction: Fraction of the commanded speed that position and velocity limits allow.
+        singularity_fraction: Fraction of the commanded speed that singularities allow.
+        smallest_singular_value: Of the Jacobian.
     """
 
     velocities: Array
@@ -78,7 +78,7 @@ class FrameServo:
     """Joint velocities for twists of a frame, moved by the variables of given limits; other joints keep their values.
 
     Raises:
-        UnknownNameError: the frame or a variable does not exist.
+        UnknownNameError: The frame or a variable does not exist.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class FrameServo:
         away from a singularity is not slowed down.
 
         Raises:
-            InvalidRequestError: the twist is not six finite numbers.
+            InvalidRequestError: The twist is not six finite numbers.
         """
         options = self._options
         jacobian = self._jacobians(positions[None])[0][0]
@@ -196,11 +196,11 @@ def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0
     small fractions count as 0.
 
     Args:
-        now: distances beyond safety margins of nearby pairs at the current state [m]; pairs that are not listed are
+        now: Distances beyond safety margins of nearby pairs at the current state [m]; pairs that are not listed are
             farther away.
-        ahead: minimum distances of these pairs on the predicted motion and stop [m].
-        slow_down: distance at which the speed starts to decrease [m].
-        stop: distance at which the speed is zero [m].
+        ahead: Minimum distances of these pairs on the predicted motion and stop [m].
+        slow_down: Distance at which the speed starts to decrease [m].
+        stop: Distance at which the speed is zero [m].
     """
     fraction = 1.0
     for pair, gap in ahead.items():

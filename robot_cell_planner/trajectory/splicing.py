@@ -45,7 +45,7 @@ def slowed_within(trajectory: Trajectory, limits: MotionLimits) -> Trajectory:
     """Scale a trajectory in time such that it obeys velocity, acceleration and jerk limits; the path is unchanged.
 
     Raises:
-        InvalidRequestError: the trajectory does not begin and end at rest, so that it cannot be slowed down.
+        InvalidRequestError: The trajectory does not begin and end at rest, so that it cannot be slowed down.
     """
     reduced = limits.scaled(*LIMIT_FRACTIONS)
     slower = trajectory.completed()
@@ -77,13 +77,13 @@ def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale
     offset between robot and trajectory decays over half a second, with continuous acceleration.
 
     Args:
-        trajectory: trajectory to continue with.
-        present: current positions, velocities and accelerations, each (dof,).
-        after: time of the robot's state in the trajectory [s].
-        scale: speed scale at which the result will be executed.
+        trajectory: Trajectory to continue with.
+        present: Current positions, velocities and accelerations, each (dof,).
+        after: Time of the robot's state in the trajectory [s].
+        scale: Speed scale at which the result will be executed.
 
     Raises:
-        InvalidRequestError: all samples are in the past.
+        InvalidRequestError: All samples are in the past.
     """
     # A shorter first piece loses its jerk to rounding.
     first = int(np.searchsorted(trajectory.times, min(after + SHORTEST, trajectory.duration), side="left"))
@@ -103,7 +103,7 @@ def without_passed(trajectory: Trajectory, seconds: float) -> Trajectory:
     """Return the trajectory as seen `seconds` after its time 0, without the samples that are in the past.
 
     Raises:
-        InvalidRequestError: all samples are in the past.
+        InvalidRequestError: All samples are in the past.
     """
     if seconds <= 0.0:
         return trajectory

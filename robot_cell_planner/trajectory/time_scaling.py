@@ -38,9 +38,9 @@ class TimeScaling:
     """Path parameter over time, piecewise cubic.
 
     Attributes:
-        starts: start times of the pieces [s].
+        starts: Start times of the pieces [s].
         states: (path parameter, rate, slope of the rate) at these times.
-        jerks: constant second derivatives of the rate on the pieces, the last one 0.
+        jerks: Constant second derivatives of the rate on the pieces, the last one 0.
 
     Before the first piece the path parameter is constant.
     """
@@ -120,13 +120,13 @@ def change_within_limits(
     trajectory leaves more room at a lower rate. If this fails, the change with the smallest violation is returned.
 
     Args:
-        law: current time scaling.
-        trajectory: trajectory that is executed.
-        rate: requested rate.
-        start: earliest time of the change [s].
-        acceleration: maximum acceleration of the rate [1/s].
-        jerk: maximum jerk of the rate [1/s2].
-        limits: limits of the trajectory's variables; None: unknown and not checked.
+        law: Current time scaling.
+        trajectory: Trajectory that is executed.
+        rate: Requested rate.
+        start: Earliest time of the change [s].
+        acceleration: Maximum acceleration of the rate [1/s].
+        jerk: Maximum jerk of the rate [1/s2].
+        limits: Limits of the trajectory's variables; None: unknown and not checked.
     """
     quickest = time_scaling.changed(rate, start, acceleration, jerk)
     if limits is None:

@@ -22,7 +22,7 @@ from ..model.mechanism import JointLimits
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
-from .profiles import PathInterval, Rates, solved, to_whole_periods
+from .profiles import PathInterval, Rates, profile_on_grid, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
 from .trajectory import Rest, Trajectory, sample_curve
 
@@ -50,20 +50,20 @@ class TimingOptions:
     The options from `method` on are only used by `parameterization.time_path`.
 
     Attributes:
-        period: sample period [s].
-        velocity_scale, acceleration_scale, jerk_scale: fractions of the limits to use, above 0 and at most 1.
-        path_speed: maximum rate of the path parameter (for Cartesian samples, whose parameter is metres of tool motion,
+        period: Sample period [s].
+        velocity_scale, acceleration_scale, jerk_scale: Fractions of the limits to use, above 0 and at most 1.
+        path_speed: Maximum rate of the path parameter (for Cartesian samples, whose parameter is metres of tool motion,
             m/s); 0: limited by the joints only.
-        method: how waypoints are passed.
-        limits: limits of this request by joint; they can only narrow those of the model.
-        tool_speed: maximum speed of the tool centre point [m/s]; 0: not limited.
-        limit_effort: whether joint torques limit the accelerations.
-        blend_tolerance: tolerance of the SMOOTH method, see `blended.SmoothOptions`.
-        start_velocity, end_velocity: velocities by joint [rad/s or m/s], zero for joints that are not named; only the
+        method: How waypoints are passed.
+        limits: Limits of this request by joint; they can only narrow those of the model.
+        tool_speed: Maximum speed of the tool centre point [m/s]; 0: not limited.
+        limit_effort: Whether joint torques limit the accelerations.
+        blend_tolerance: Tolerance of the SMOOTH method, see `blended.SmoothOptions`.
+        start_velocity, end_velocity: Velocities by joint [rad/s or m/s], zero for joints that are not named; only the
             SMOOTH method supports nonzero values.
 
     Raises:
-        InvalidRequestError: a value is outside its range.
+        InvalidRequestError: A value is outside its range.
     """
 
     period: float = DEFAULT_PERIOD
@@ -104,10 +104,10 @@ class TimedMotion:
     """A timed motion.
 
     Attributes:
-        curve: exact curve, one part for each motion between two stops.
-        trajectory: samples of the curve.
-        passing_times: time at which each point of the path is passed (k,) [s].
-        rests: times and positions with zero velocity.
+        curve: Exact curve, one part for each motion between two stops.
+        trajectory: Samples of the curve.
+        passing_times: Time at which each point of the path is passed (k,) [s].
+        rests: Times and positions with zero velocity.
     """
 
     curve: CurveSequence
@@ -124,8 +124,8 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     number of sample periods, so that every stop is a sample.
 
     Raises:
-        InvalidRequestError: the path has the wrong shape or is not finite.
-        JointLimitError: a waypoint is beyond position limits.
+        InvalidRequestError: The path has the wrong shape or is not finite.
+        JointLimitError: A waypoint is beyond position limits.
     """
     options = options or TimingOptions()
     path = checked_path(path, limits)
@@ -167,17 +167,17 @@ def follow_samples(
     velocity at both ends and at the stops.
 
     Args:
-        samples: configurations (n, dof) [rad or m].
-        limits: limits of the joints.
-        options: options of the timing.
-        parameters: increasing path parameter of the samples (n,), for example metres travelled; None: the distance in
+        samples: Configurations (n, dof) [rad or m].
+        limits: Limits of the joints.
+        options: Options of the timing.
+        parameters: Increasing path parameter of the samples (n,), for example metres travelled; None: the distance in
             joint space. In the latter case the motion also stops where the samples reverse or turn by more than 45
             degrees (`sampled_paths.sharp_corners`), since the curve has a corner there over the joint-space distance.
-        stops: indices of samples at which to stop; the curve may have corners there.
+        stops: Indices of samples at which to stop; the curve may have corners there.
 
     Raises:
-        InvalidRequestError: shapes do not fit, numbers are not finite, or parameters do not increase.
-        JointLimitError: a sample is beyond position limits.
+        InvalidRequestError: Shapes do not fit, numbers are not finite, or parameters do not increase.
+        JointLimitError: A sample is beyond position limits.
     """
     options = options or TimingOptions()
     samples = checked_path(samples, limits)
@@ -312,13 +312,26 @@ def _intervals(corners: Array, limits: MotionLimits) -> list[PathInterval]:
 
 def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
     """Return the fastest straight motion between two points, with zero velocity at both ends."""
-    time_scaling = to_whole_periods(_intervals(np.stack([first, last]), limits)[0].profile(), options.period)
+    profile = _intervals(np.stack([first, last]), limits)[0].profile()
+    return _along(to_whole_periods(profile, options.period), first, last)
+
+
+def straight_motion_on_grid(first: Array, last: Array, limits: MotionLimits, period: float) -> PolynomialCurve:
+    """Return a straight motion between two different points (dof,) whose jerk changes at multiples of a period only.
+
+    It begins and ends at rest. Samples of several such motions at one time base lose no change of jerk. limits: limits
+    after applying the options of the timing.
+    """
+    interval = _intervals(np.stack([first, last]), limits)[0]
+    return _along(profile_on_grid(interval.length, interval.rates, period), first, last)
+
+
+def _along(profile: PolynomialCurve, first: Array, last: Array) -> PolynomialCurve:
+    """Return the straight motion between two points with a profile, from 0 to any length."""
     # Normalize the profile to 0 to 1, so that the last point is reached within rounding.
-    coefficients = (
-        time_scaling.coefficients / time_scaling.evaluate(np.array([time_scaling.duration]))[0, 0] * (last - first)
-    )
+    coefficients = profile.coefficients / profile.evaluate(np.array([profile.duration]))[0, 0] * (last - first)
     coefficients[:, 0] += first
-    return PolynomialCurve(time_scaling.breaks, coefficients)
+    return PolynomialCurve(profile.breaks, coefficients)
 
 
 def _curved(

@@ -29,15 +29,15 @@ class Trajectory:
     interpolates points with accelerations. Missing derivatives are computed as in `completion`.
 
     Attributes:
-        variables: names of the joint variables, in column order.
-        times: increasing times (n,) [s], 0 or later.
+        variables: Names of the joint variables, in column order.
+        times: Increasing times (n,) [s], 0 or later.
         positions: (n, dof) [rad or m].
         velocities: (n, dof) [rad/s or m/s], or None if unknown.
         accelerations: (n, dof) [rad/s2 or m/s2], or None if unknown; they require velocities.
 
     Raises:
-        InvalidRequestError: shapes do not fit, numbers are not finite, or times do not increase.
-        LimitExceededError: more than a million samples.
+        InvalidRequestError: Shapes do not fit, numbers are not finite, or times do not increase.
+        LimitExceededError: More than a million samples.
     """
 
     variables: tuple[str, ...]
@@ -164,7 +164,7 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
     position of the rest and zero velocities and accelerations.
 
     Raises:
-        LimitExceededError: more than a million samples.
+        LimitExceededError: More than a million samples.
     """
     count = curve.duration / period
     if count > MAX_SAMPLES - 1:

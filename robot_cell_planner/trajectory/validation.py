@@ -66,10 +66,10 @@ class TrajectoryCollision:
     """A colliding state of a trajectory.
 
     Attributes:
-        sample: index of the sample at or before the state.
-        time: time of the state [s].
-        configuration: configuration (dof,) [rad or m].
-        first, second: names of the colliding pair; "" if the collision check does not report it.
+        sample: Index of the sample at or before the state.
+        time: Time of the state [s].
+        configuration: Configuration (dof,) [rad or m].
+        first, second: Names of the colliding pair; "" if the collision check does not report it.
     """
 
     sample: int
@@ -84,12 +84,12 @@ class TrajectoryReport:
     """Result of a trajectory validation, ordered by time.
 
     Attributes:
-        duration: time of the last sample [s].
-        violations: violated limits.
-        collisions: colliding states.
-        truncated: whether there are more violations or collisions than listed.
-        states_checked: number of states checked for collisions.
-        warnings: limits that were assumed.
+        duration: Time of the last sample [s].
+        violations: Violated limits.
+        collisions: Colliding states.
+        truncated: Whether there are more violations or collisions than listed.
+        states_checked: Number of states checked for collisions.
+        warnings: Limits that were assumed.
     """
 
     duration: float
@@ -108,7 +108,7 @@ class TrajectoryReport:
         """Return the report if the trajectory is valid.
 
         Raises:
-            TrajectoryStartError, TrajectoryLimitError, TrajectoryInCollisionError: the first violation or collision;
+            TrajectoryStartError, TrajectoryLimitError, TrajectoryInCollisionError: The first violation or collision;
                 the report is in `partial`.
         """
         if self.violations:
@@ -143,9 +143,9 @@ class CollisionSearch:
     """Collision check of a trajectory.
 
     Attributes:
-        in_collision: function from configurations (n, dof) to (n,) of bool.
-        pair_of: function from a configuration (dof,) to the names of the colliding pair; None: names are not reported.
-        step: states between two samples are checked if a joint moves further than this [rad or m] between them.
+        in_collision: Function from configurations (n, dof) to (n,) of bool.
+        pair_of: Function from a configuration (dof,) to the names of the colliding pair; None: names are not reported.
+        step: States between two samples are checked if a joint moves further than this [rad or m] between them.
     """
 
     in_collision: CollisionCheck
@@ -169,32 +169,32 @@ def validate(
     Limits are checked on the whole curve (`Trajectory.curve`) by the extrema of its pieces, not only at the samples.
 
     Args:
-        trajectory: trajectory to validate.
-        limits: limits of its variables.
-        start: joint values that the first sample must match; None: not checked.
-        start_tolerance: tolerance of the start [rad or m].
-        at_rest: require exactly zero velocities at the last sample, and accelerations of at most a millionth of their
+        trajectory: Trajectory to validate.
+        limits: Limits of its variables.
+        start: Joint values that the first sample must match; None: not checked.
+        start_tolerance: Tolerance of the start [rad or m].
+        at_rest: Require exactly zero velocities at the last sample, and accelerations of at most a millionth of their
             limits.
-        collisions: collision check; None: not checked.
-        find_all: report all violations and collisions, up to 100 of a kind, instead of the first of each.
+        collisions: Collision check; None: not checked.
+        find_all: Report all violations and collisions, up to 100 of a kind, instead of the first of each.
 
     Raises:
-        InvalidRequestError: the joints of the trajectory and the limits differ, or `start` lacks a joint.
+        InvalidRequestError: The joints of the trajectory and the limits differ, or `start` lacks a joint.
     """
     if trajectory.variables != limits.variables:
         text = f"the trajectory moves {list(trajectory.variables)}, the limits are for {list(limits.variables)}"
         raise InvalidRequestError(text, stage="validate trajectory")
     violations: list[LimitViolation] = []
     truncated = False
-    most = MAX_FINDINGS if find_all else 1
+    max_count = MAX_FINDINGS if find_all else 1
     for found in _all_violations(trajectory, limits, start, start_tolerance, at_rest):
-        truncated = truncated or len(found) > most
-        violations.extend(found[:most])
+        truncated = truncated or len(found) > max_count
+        violations.extend(found[:max_count])
     violations.sort(key=lambda violation: violation.time)
     hits: list[TrajectoryCollision] = []
     checked = 0
     if collisions is not None:
-        hits, checked, more = _search_collisions(trajectory, collisions, most)
+        hits, checked, more = _search_collisions(trajectory, collisions, max_count)
         truncated = truncated or more
     warnings = tuple(f"limits were assumed for {text}" for text in limits.assumed)
     return TrajectoryReport(trajectory.duration, tuple(violations), tuple(hits), truncated, checked, warnings)
@@ -315,14 +315,14 @@ def dense_times(trajectory: Trajectory, step: float) -> Array:
 
 
 def _search_collisions(
-    trajectory: Trajectory, search: CollisionSearch, most: int
+    trajectory: Trajectory, search: CollisionSearch, max_count: int
 ) -> tuple[list[TrajectoryCollision], int, bool]:
     times = dense_times(trajectory, search.step)
     states = trajectory.at(times)
     hits = np.flatnonzero(search.in_collision(states))
     found = []
-    for index in hits[:most]:
+    for index in hits[:max_count]:
         sample = int(np.searchsorted(trajectory.times, times[index] + 1e-12, side="right")) - 1
         first, second = search.pair_of(states[index]) if search.pair_of is not None else ("", "")
         found.append(TrajectoryCollision(sample, float(times[index]), states[index], first, second))
-    return found, len(states), len(hits) > most
+    return found, len(states), len(hits) > max_count

@@ -2,7 +2,17 @@
 
 from .notebook import NotebookView, show
 from .page import write_html
-from .plans import plan_recording
-from .recording import Moment, Recorder, Recording, Segment
+from .plans import plan_details, plan_recording
+from .recording import Moment, RecordedSegment, Recorder, Recording
 
-__all__ = ["Moment", "NotebookView", "Recorder", "Recording", "Segment", "plan_recording", "show", "write_html"]
+__all__ = [
+    "Moment",
+    "NotebookView",
+    "RecordedSegment",
+    "Recorder",
+    "Recording",
+    "plan_details",
+    "plan_recording",
+    "show",
+    "write_html",
+]

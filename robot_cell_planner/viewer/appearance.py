@@ -48,13 +48,15 @@ class VisibleObject:
         frame: Its frame in the cell.
         object_name: Robot, tool or body that it belongs to.
         kind: "link", "tool link" or "body".
-        shapes: Visual shapes, each in the frame and with a colour.
+        shapes: Visual shapes, each in the frame and with a colour; the collision shapes if there are none.
+        collisions: Collision shapes, in the frame.
     """
 
     frame: str
     object_name: str
     kind: str
     shapes: tuple[tuple[Shape, Rgba | None], ...]
+    collisions: tuple[Shape, ...] = ()
 
 
 def visible_objects(cell: RobotCell) -> Iterator[VisibleObject]:
@@ -62,14 +64,14 @@ def visible_objects(cell: RobotCell) -> Iterator[VisibleObject]:
     for robot in cell.robots.values():
         for link in robot.mechanism.links.values():
             if shapes := _link_shapes(link):
-                yield VisibleObject(link.name, robot.name, "link", shapes)
+                yield VisibleObject(link.name, robot.name, "link", shapes, link.collisions)
     for tool in cell.tools.values():
         for link in tool.mechanism.links.values():
             if shapes := _link_shapes(link):
-                yield VisibleObject(tool.frame_of(link.name), tool.name, "tool link", shapes)
+                yield VisibleObject(tool.frame_of(link.name), tool.name, "tool link", shapes, link.collisions)
     for body in cell.bodies.values():
         shapes = _coloured(body.visuals or body.collisions, BODY_COLOUR)
-        yield VisibleObject(body.name, body.name, "body", shapes)
+        yield VisibleObject(body.name, body.name, "body", shapes, body.collisions)
 
 
 def _link_shapes(link: Link) -> tuple[tuple[Shape, Rgba | None], ...]:

@@ -10,7 +10,7 @@ from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..planning.problem.plan import Plan
 from .page import page
-from .plans import plan_recording
+from .plans import plan_details, plan_recording
 from .recording import Moment, Recording
 
 HEIGHT = 600  # [pixels]
@@ -54,4 +54,6 @@ def show(
         InvalidRequestError, StateError, UnknownNameError: The state does not match the cell or the plan.
     """
     recording = Recording((Moment(0.0, state),)) if plan is None else plan_recording(state, plan)
-    return NotebookView(page(cell, recording, title), height)
+    if plan is None:
+        return NotebookView(page(cell, recording, title), height)
+    return NotebookView(page(cell, recording, title, **plan_details(cell, state, plan)), height)

@@ -6,27 +6,46 @@ import html
 import json
 import os
 import re
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
 
 import numpy as np
+from frozendict import frozendict
 
 from ..errors import FileError
 from ..model.cell import RobotCell
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
-from ..model.pose import Pose
+from ..model.pose import IDENTITY, Pose
 from ..system.private_files import write_private_text
+from ..trajectory.trajectory import Trajectory
 from .appearance import LINK_COLOUR, Surface, VisibleObject, surfaces, visible_objects
+from .details import certificate, checks, curves, limits
 from .motion import Track, events, joint_series, tracks, visibility
+from .overlays import margin_of
 from .packing import Block
 from .recording import Recording
+from .tool_paths import CertifiedPath
+from .triangles import collision_surfaces, margin_surfaces, sphere_rows
 
-FORMAT = "robot_cell_replay/1"
+FORMAT = "robot_cell_replay/2"
 STAGE = "write replay"
 MAX_MOMENTS = 20_000  # longer recordings are thinned
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
-SCRIPTS = ("three.min.js", "data.js", "shapes.js", "stage.js", "trail.js", "panel.js", "player.js")
+SCRIPTS = (
+    "three.min.js",
+    "data.js",
+    "shapes.js",
+    "stage.js",
+    "trail.js",
+    "labels.js",
+    "layers.js",
+    "marks.js",
+    "curves.js",
+    "panel.js",
+    "player.js",
+)
 
 
 def write_html(
@@ -35,6 +54,8 @@ def write_html(
     recording: Recording,
     title: str = "",
     rate: float = 50.0,
+    trajectories: Mapping[str, Trajectory] = frozendict(),
+    certified: CertifiedPath | None = None,
 ) -> Path:
     """Write the replay of a recording as one HTML file, which needs no other files and no network.
 
@@ -45,13 +66,16 @@ def write_html(
         title: Title of the page; the name of the cell if empty.
         rate: Approximate max number of moments per second [Hz], limited to 20 000 in total; the page interpolates
             between them.
+        trajectories: Trajectories by name, whose curves are plotted over each other against the limits of the joints,
+            and whose tool paths are drawn; their times are those since the begin of the recording.
+        certified: Path to draw in the colours of its verdicts (`certified_path`).
 
     Raises:
         FileError: The file cannot be written.
-        GeometryError: A mesh cannot be read.
-        StateError, UnknownNameError: A state of the recording does not match the cell.
+        GeometryError: A mesh cannot be read, or a collision shape cannot be built.
+        StateError, UnknownNameError: A state of the recording, or a trajectory, does not match the cell.
     """
-    text = page(cell, recording, title, rate)
+    text = page(cell, recording, title, rate, trajectories, certified)
     target = Path(path)
     try:
         write_private_text(target, text)
@@ -61,13 +85,26 @@ def write_html(
     return target
 
 
-def page(cell: RobotCell, recording: Recording, title: str = "", rate: float = 50.0) -> str:
+def page(
+    cell: RobotCell,
+    recording: Recording,
+    title: str = "",
+    rate: float = 50.0,
+    trajectories: Mapping[str, Trajectory] = frozendict(),
+    certified: CertifiedPath | None = None,
+) -> str:
     """Return the text of the page; see `write_html`."""
     block = Block()
     shown = recording.thinned(min(rate, MAX_MOMENTS / max(recording.duration, 1.0)))
     for moment in shown.moments:
         cell.check_state(moment.state)
-    contents = replay(cell, shown, title or cell.name, block)
+    contents = {
+        **replay(cell, shown, title or cell.name, block),
+        "checks": checks(cell, shown.moments),
+        "curves": curves(cell, shown.moments[0].state, trajectories, block),
+        "limits": limits(cell),
+        "certificate": certificate(certified, block),
+    }
     values = {
         "title": html.escape(title or cell.name),
         "style": _asset("style.css"),
@@ -102,9 +139,10 @@ def replay(cell: RobotCell, recording: Recording, title: str, block: Block) -> d
         "title": title,
         "cell": cell.name,
         "times": block.add(np.array([moment.time - start for moment in moments]), "float32"),
-        "things": [
+        "objects": [
             {
                 **_object_entry(scene_object, meshes),
+                **_layers(cell, scene_object, meshes, block),
                 "track": _track(paths[scene_object.frame], block),
                 "shown": shown.get(scene_object.object_name, []),
             }
@@ -141,7 +179,25 @@ def _track(track: Track, block: Block) -> dict[str, object]:
 
 def _object_entry(scene_object: VisibleObject, meshes: _Meshes) -> dict[str, object]:
     parts = [part for shape, rgba in scene_object.shapes for part in _parts(shape, rgba, meshes)]
-    return {"frame": scene_object.frame, "thing": scene_object.object_name, "kind": scene_object.kind, "parts": parts}
+    return {"frame": scene_object.frame, "object": scene_object.object_name, "kind": scene_object.kind, "parts": parts}
+
+
+def _layers(cell: RobotCell, scene_object: VisibleObject, meshes: _Meshes, block: Block) -> dict[str, object]:
+    """Return the collision geometry, the safety margin and the sphere approximation of an object."""
+    margin = margin_of(cell, scene_object.frame, scene_object.object_name)
+    shapes = scene_object.collisions
+    spheres = sphere_rows(shapes) if shapes else np.empty((0, 4))
+    return {
+        "collisions": [part for shape in shapes for part in _collision_parts(shape, meshes)],
+        "margins": [part for shape in shapes if margin for part in meshes.parts(margin_surfaces(shape, margin))],
+        "spheres": block.add(spheres, "float32"),
+    }
+
+
+def _collision_parts(shape: Shape, meshes: _Meshes) -> list[dict[str, object]]:
+    if isinstance(shape.geometry, (Mesh, Triangles)):
+        return meshes.parts(collision_surfaces(shape))
+    return _parts(shape, None, meshes)
 
 
 def _parts(shape: Shape, rgba: Rgba | None, meshes: _Meshes) -> list[dict[str, object]]:
@@ -181,6 +237,11 @@ class _Meshes:
         if mesh not in self._known:
             self._known[mesh] = [(self._write(surface), surface.rgba) for surface in surfaces(mesh)]
         return self._known[mesh]
+
+    def parts(self, found: Iterable[Surface]) -> list[dict[str, object]]:
+        """Write surfaces that are in the frame of their object, and return them as parts without a colour."""
+        pose = _numbers(IDENTITY)
+        return [{"type": "mesh", "mesh": self._write(surface), "pose": pose, "rgba": None} for surface in found]
 
     def _write(self, surface: Surface) -> int:
         low = surface.vertices.min(axis=0)

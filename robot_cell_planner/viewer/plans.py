@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TypedDict
+
 import numpy as np
 
 from ..errors import InvalidRequestError
+from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..planning.problem.plan import Plan, percent
+from ..trajectory.trajectory import Trajectory
 from .recording import Recorder, Recording
+from .tool_paths import CertifiedPath, certified_path, group_of
 
 PERIOD = 0.02  # [s] between the moments of a trajectory
 WAYPOINT_TIME = 0.5  # [s] for each waypoint of a path without times
@@ -24,6 +31,30 @@ def plan_facts(plan: Plan) -> dict[str, str]:
     if plan.clearance is not None:
         facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"
     return facts
+
+
+class PlanDetails(TypedDict):
+    """Arguments of `write_html` besides the recording."""
+
+    trajectories: Mapping[str, Trajectory]
+    certified: CertifiedPath | None
+
+
+def plan_details(cell: RobotCell, state: RobotCellState, plan: Plan, name: str = "plan") -> PlanDetails:
+    """Return what a page shows of a plan besides its motion: its curves, and which lines of its path are certified.
+
+    ```python
+    write_html("plan.html", cell, plan_recording(state, plan), **plan_details(cell, state, plan))
+    ```
+
+    Raises:
+        InvalidRequestError, UnknownNameError: The plan does not fit the cell.
+        GeometryError: A collision shape cannot be built.
+    """
+    group = plan.group or group_of(cell, plan.variables)
+    certified = certified_path(cell, state, replace(plan, group=group)) if group else None
+    trajectories = {} if plan.trajectory is None else {name: plan.trajectory}
+    return {"trajectories": trajectories, "certified": certified}
 
 
 def plan_recording(state: RobotCellState, plan: Plan, name: str = "plan") -> Recording:

@@ -19,7 +19,7 @@ class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     state: RobotCellState
 
 
-class Segment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RecordedSegment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Segment of a recording from `start` to `end` [s]. `facts`: table entries of the segment, text by column."""
 
     name: str
@@ -45,7 +45,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     moments: tuple[Moment, ...]
-    segments: tuple[Segment, ...] = ()
+    segments: tuple[RecordedSegment, ...] = ()
     summary: frozendict[str, str] = frozendict()
 
     def __post_init__(self) -> None:
@@ -84,7 +84,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         last = len(self.moments) - 1
         for index, moment in enumerate(self.moments):
             due = not selected or moment.time - selected[-1].time >= (1.0 - 1e-6) / rate
-            changes = index > 0 and _arrangement(moment.state) != _arrangement(self.moments[index - 1].state)
+            changes = index > 0 and _attachments(moment.state) != _attachments(self.moments[index - 1].state)
             if changes and selected[-1] is not self.moments[index - 1]:
                 selected.append(self.moments[index - 1])
             if due or changes or index == last:
@@ -92,7 +92,7 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return msgspec.structs.replace(self, moments=tuple(selected))
 
 
-def _arrangement(state: RobotCellState) -> tuple[tuple[str, str, bool], ...]:
+def _attachments(state: RobotCellState) -> tuple[tuple[str, str, bool], ...]:
     scene_objects: dict[str, ToolState | BodyState] = {**state.tools, **state.bodies}
     return tuple((name, scene_object.attached_to, scene_object.hidden) for name, scene_object in scene_objects.items())
 
@@ -102,7 +102,7 @@ class Recorder:
 
     def __init__(self) -> None:
         self._moments: list[Moment] = []
-        self._segments: list[Segment] = []
+        self._segments: list[RecordedSegment] = []
 
     def add(self, time: float, state: RobotCellState) -> None:
         """Add the state at a time [s]."""
@@ -110,7 +110,7 @@ class Recorder:
 
     def segment(self, name: str, start: float, end: float, facts: Mapping[str, str] = frozendict()) -> None:
         """Add a named segment from `start` to `end` [s]."""
-        self._segments.append(Segment(name, start, end, frozendict(facts)))
+        self._segments.append(RecordedSegment(name, start, end, frozendict(facts)))
 
     def recording(self, summary: Mapping[str, str] = frozendict()) -> Recording:
         """Return the recording.

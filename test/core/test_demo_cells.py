@@ -10,10 +10,10 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from loaded_cells import loaded
 from lxml import etree
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 from robot_cell_planner.kinematics.forward import forward_batch
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
@@ -44,7 +44,7 @@ UR10E_MASSES = {
 
 @lru_cache(maxsize=len(CELLS))
 def cell_of(name: str) -> tuple[RobotCell, RobotCellState]:
-    return load_cell(ROOT / "config" / name / "cell.yaml")
+    return loaded(name)
 
 
 def samples(cell: RobotCell, count: int, seed: int) -> np.ndarray:
@@ -92,7 +92,7 @@ def test_arm_has_the_masses_of_the_maker():
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_inertias_are_those_of_solid_things(name):
+def test_inertias_are_those_of_solid_objects(name):
     cell, _ = cell_of(name)
     mechanisms = [cell.robot.mechanism, cell.tools["gripper"].mechanism]
     inertials = [link.inertial for mechanism in mechanisms for link in mechanism.links.values()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -16,17 +17,35 @@ RUN = (
 )
 
 
-def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    script = "hand_over_library.py" if "two_arms" in arguments[0] else "pick_and_place_library.py"
+def run(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     code = RUN.format(script=str(ROOT / "examples" / script))
     command = [sys.executable, "-c", code, *arguments]
     return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("name", ["demo", "ur10", "two_arms"])
-def test_the_workpiece_gets_where_it_belongs(tmp_path, name):
-    done = run(tmp_path, str(ROOT / "config" / name / "cell.yaml"), "3")
+@pytest.mark.parametrize(
+    ("script", "name", "page"),
+    [
+        ("pick_and_place_library.py", "ur10", "library_ur10"),
+        ("hand_over_library.py", "two_arms", "library_two_arms"),
+        ("carry_together.py", "two_arms", "carry_two_arms"),
+    ],
+)
+def test_the_workpiece_gets_where_it_belongs(tmp_path, script, name, page):
+    done = run(tmp_path, script, str(ROOT / "config" / name / "cell.yaml"), "3")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 unwanted contacts" in done.stdout
     assert "rclpy imported: False" in done.stdout
-    assert (tmp_path / "demo_record" / f"library_{name}.html").stat().st_size < 5_000_000
+    assert (tmp_path / "demo_record" / f"{page}.html").stat().st_size < 5_000_000
+
+
+def test_the_demonstration_is_a_command(tmp_path):
+    """From any folder; with --json, the standard output has the verdict alone."""
+    words = ["robot_cell", "demo", "--simulation", "--seed", "3", "--output", "here", "--json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout) == {
+        "cell": "demo", "seed": 3, "nodes": False, "success": True, "folder": "here", "verdict": None,
+    }  # fmt: skip
+    assert "0 unwanted contacts" in done.stderr
+    assert (tmp_path / "here" / "library_demo.html").stat().st_size < 5_000_000

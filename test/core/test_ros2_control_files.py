@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from loaded_cells import loaded
 from lxml import etree
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 from robot_cell_planner.simulation.commands import read_command
@@ -50,7 +50,7 @@ def hardware():
 
 @pytest.fixture(scope="module")
 def cell():
-    return load_cell(ROOT / "config" / "demo" / "cell.yaml")[0]
+    return loaded()[0]
 
 
 def test_every_controller_has_a_type_and_is_started(controllers):

@@ -31,7 +31,7 @@ def run_demo(folder, cell="config/demo/cell.yaml", seed=3, twice=False):
     command += [sys.executable, str(ROOT / "examples" / "pick_and_place.py")]
     command += ["--seed", str(seed), "--output", str(folder)]
     environment = {name: value for name, value in os.environ.items() if name != "ROS_DOMAIN_ID"}
-    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=280)
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=580)
     assert done.returncode == 0, done.stdout[-4000:] + done.stderr[-4000:]
     return done, json.loads((folder / "record.json").read_text())
 
@@ -52,7 +52,7 @@ def test_the_workpiece_lies_where_it_should_and_nothing_else_touched(first):
     assert any("left_finger" in pair for pair in verdict["contacts"])
 
 
-def test_the_table_tells_of_every_motion(first):
+def test_the_table_has_every_motion(first):
     done, record, _ = first
     motions = [segment for segment in record["segments"] if segment["plan_digest"]]
     assert len(motions) == 7

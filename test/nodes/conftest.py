@@ -1,5 +1,6 @@
 """Fixtures of the nodes' tests: a free domain for each module, and nodes that end with the test."""
 
+import contextlib
 import os
 
 import pytest
@@ -39,18 +40,21 @@ def domain():
 
 @pytest.fixture(scope="module")
 def start_node(domain):
-    """Start a node; all that were started are stopped at the end of the module."""
+    """Start a node; all that were started are stopped at the end of the module, also if one does not end."""
     from running import RunningNode
 
-    nodes = []
+    started = []
+    with contextlib.ExitStack() as nodes:
 
-    def start(name, **parameters):
-        nodes.append(RunningNode(name, domain, **parameters))
-        return nodes[-1]
+        def start(name, **parameters):
+            node = RunningNode(name, domain, **parameters)
+            nodes.callback(node.stop)
+            started.append(node)
+            return node
 
-    yield start
-    for node in reversed(nodes):
-        node.stop()
+        yield start
+        for node in reversed(started):  # they end at the same time
+            node.interrupt()
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """The documentation site: all pages are in its navigation, linked files exist, and all public names are listed."""
 
 import importlib.util
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -30,6 +31,15 @@ def test_files_that_pages_link_to_exist(hooks):
     for page in (ROOT / "docs").glob("*.md"):
         for link in hooks.LINK.findall(page.read_text(encoding="utf-8")):
             assert (ROOT / link).is_file(), f"{page.name}: {link}"
+
+
+def test_pages_load_no_script_from_a_server(hooks):
+    output = f'<script src="{hooks.SHIM}"></script>'
+    assert (ROOT / "docs" / hooks.FILE_WORKER).is_file()
+    assert hooks.on_post_page(output, SimpleNamespace(url="index.html")) == '<script src="file_worker.js"></script>'
+    page = SimpleNamespace(url="files/examples/plan.html")
+    assert hooks.on_post_page(output, page) == '<script src="../../file_worker.js"></script>'
+    assert "https://" not in hooks.on_post_template(output)
 
 
 def test_every_public_name_is_listed_where_it_is_defined(hooks):

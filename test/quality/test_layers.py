@@ -22,6 +22,8 @@ RANKS = {
     "simulation": 9,
     "viewer": 9,
     "cases": 9,
+    "exchange": 10,
+    "environments": 10,
     "offline": 10,
     "rpc": 11,
     "nodes": 11,

@@ -152,7 +152,7 @@ def test_ros_dependencies_of_the_code_are_declared():
 def test_libraries_of_the_code_are_required():
     modules = {module for module in third_party(sources()) if not is_ros(module)}
     distributions = {normalised(DISTRIBUTIONS.get(module, module)) for module in modules}
-    assert distributions <= listed("library") | listed("demo")
+    assert distributions <= listed("library") | listed("demo") | listed("viewer") | listed("learning")
 
 
 def test_names_of_distributions_are_true():
@@ -174,7 +174,7 @@ def test_every_pin_is_exact():
 
 def test_requirements_are_installed_with_the_package():
     share = Path(get_package_share_directory(PACKAGE))
-    for name in ("library.txt", "constraints.txt"):
+    for name in ("library.txt", "viewer.txt", "constraints.txt"):
         assert (share / "requirements" / name).read_bytes() == (REQUIREMENTS / name).read_bytes()
 
 
@@ -199,6 +199,7 @@ def test_a_missing_library_is_one_line_with_its_remedy(capsys, monkeypatch):
         ("rclpy", "the ROS 2 package rclpy is missing"),
         ("control_msgs", "the ROS 2 package control_msgs is missing"),
         ("robot_cell_planner", "the interfaces of robot_cell_planner are missing"),
+        ("viser", "the Python library viser (module viser) is missing"),
     ],
 )
 def test_other_missing_modules_have_their_own_remedies(module, expected):

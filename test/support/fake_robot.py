@@ -8,6 +8,7 @@ from rclpy.action import ActionServer, CancelResponse
 from rclpy.duration import Duration as RosDuration
 from rclpy.task import Future
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner.action import PlanMotion
@@ -26,18 +27,20 @@ PERIOD = 0.005
 class FakeRobot:
     """Follows joint_commands and publishes joint_states, in the thread of another node's executor.
 
-    stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing. frozen:
-    publish the same message again and again. measured: replaces what is measured of a joint. clock_error: of its
-    stamps [s]. commands: all that came, each with its message.
+    stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing. hidden:
+    joints that are not published. frozen: publish the same message again and again. measured: replaces what is measured
+    of a joint. clock_error: of its stamps [s]. commands: all that came, each with its message. prefix: of its topics.
+    period: of its messages [s].
     """
 
-    def __init__(self, node, joints=JOINTS):
+    def __init__(self, node, joints=JOINTS, prefix="", period=PERIOD):
         self.node = node
         self.joints = joints
         self.positions = dict.fromkeys(joints, 0.0)
         self.stuck = set()
         self.lowest = {}
         self.measured = {}
+        self.hidden = set()
         self.silent = False
         self.frozen = False
         self.clock_error = 0.0
@@ -45,9 +48,10 @@ class FakeRobot:
         self._cycles = threading.Semaphore(0)
         self._conditions = []
         self._lock = threading.Lock()
-        self._publisher = node.create_publisher(JointState, "joint_states", reliable(10))
-        self._subscription = node.create_subscription(JointState, "joint_commands", self._on_command, reliable(5000))
-        self._timer = node.create_timer(PERIOD, self._publish)
+        self._publisher = node.create_publisher(JointState, f"{prefix}joint_states", reliable(10))
+        commands = f"{prefix}joint_commands"
+        self._subscription = node.create_subscription(JointState, commands, self._on_command, reliable(5000))
+        self._timer = node.create_timer(period, self._publish)
 
     def _on_command(self, message):
         command = dict(zip(message.name, message.position, strict=True))
@@ -68,9 +72,9 @@ class FakeRobot:
         if self.frozen:
             self._publisher.publish(self._last)
             return
-        self._last = message = JointState(name=list(self.joints))
+        self._last = message = JointState(name=[name for name in self.joints if name not in self.hidden])
         message.header.stamp = (self.node.get_clock().now() + RosDuration(seconds=self.clock_error)).to_msg()
-        message.position = [self.measured.get(name, self.positions[name]) for name in self.joints]
+        message.position = [self.measured.get(name, self.positions[name]) for name in message.name]
         self._publisher.publish(message)
 
     def put(self, **positions):
@@ -78,10 +82,12 @@ class FakeRobot:
         self.positions.update(positions)
         self._publish()
 
-    def wait_for(self, condition, timeout=30.0):
-        """Wait until a command {joint: position} fulfils a condition."""
+    def wait_for(self, condition, timeout=120.0):
+        """Wait until a command {joint: position}, the latest or a later one, fulfils a condition."""
         event = threading.Event()
         with self._lock:
+            if any(condition(command) for command, _ in self.commands[-1:]):
+                return
             self._conditions.append((condition, event))
         assert event.wait(timeout), "no command fulfilled the condition"
 
@@ -93,14 +99,16 @@ class FakeRobot:
             assert self._cycles.acquire(timeout=30.0)
 
     def wait_for_rest(self, joints):
-        """Wait until the last command that came is at rest: some may still be on their way when a goal has ended."""
+        """Wait until the last command that came is at rest, and none that moves comes after it: some may still be on
+        their way when a goal has ended."""
         for _ in range(2000):
             with self._lock:
-                message = self.commands[-1][1]
-            moving = dict(zip(message.name, message.velocity, strict=True))
-            if not any(moving[joint] for joint in joints):
+                count = len(self.commands)
+            self.run_for(8)
+            with self._lock:
+                latest = self.commands[count - 1 :]
+            if not any(_moves(message, joints) for _, message in latest):
                 return
-            self.run_for(1)
         raise AssertionError("the commands do not end at rest")
 
     def taken(self):
@@ -111,7 +119,7 @@ class FakeRobot:
 
     def forget_commands(self):
         """Let the commands that are on their way arrive, and forget them."""
-        for _ in range(100):
+        for _ in range(1000):
             self.run_for(8)
             if not self.taken():
                 return
@@ -119,8 +127,13 @@ class FakeRobot:
 
     def heal(self):
         """As it was made, but where it is."""
-        self.stuck, self.lowest, self.measured = set(), {}, {}
+        self.stuck, self.lowest, self.measured, self.hidden = set(), {}, {}, set()
         self.silent, self.frozen, self.clock_error = False, False, 0.0
+
+
+def _moves(message, joints):
+    velocity = dict(zip(message.name, message.velocity, strict=True))
+    return any(velocity[joint] for joint in joints)
 
 
 def swing(joints, start, end, duration=0.5, samples=26):
@@ -140,6 +153,32 @@ def swing(joints, start, end, duration=0.5, samples=26):
         point.accelerations = (bend * (end - start)).tolist()
         trajectory.points.append(point)
     return trajectory
+
+
+class EmergencyStop:
+    """The button, whose state is told again and again, as it can change before its listeners have found it."""
+
+    def __init__(self, node):
+        self._pressed = False
+        self._node = node
+        self._publisher = node.create_publisher(Bool, "emergency_stop", 1)
+        self._timer = node.create_timer(0.02, self._publish)
+
+    def _publish(self):
+        self._publisher.publish(Bool(data=self._pressed))
+
+    def press(self):
+        self._pressed = True
+        self._publish()
+
+    def release(self):
+        self._pressed = False
+        self._publish()
+
+    def end(self):
+        self.release()
+        self._node.destroy_timer(self._timer)
+        self._node.destroy_publisher(self._publisher)
 
 
 class FakePlanner:

@@ -7,9 +7,9 @@ from functools import lru_cache
 import msgspec
 import numpy as np
 from frozendict import frozendict
+from loaded_cells import loaded
 
-from benchmarks.arms import GROUP, ROOT, arm
-from robot_cell_planner.io.cell_file.cell_file import load_cell
+from benchmarks.arms import GROUP, arm
 from robot_cell_planner.model.bodies import NamedFrame, RigidBody, rigid_tool
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box, Shape
@@ -24,7 +24,7 @@ CUBE = Shape(Box((0.05, 0.05, 0.05)))
 @lru_cache(maxsize=1)
 def demo():
     """The demonstration's cell and state."""
-    return load_cell(ROOT / "config" / "demo" / "cell.yaml")
+    return loaded()
 
 
 def random_pose(rng, reach=1.0):
@@ -93,6 +93,34 @@ def odd_cell(seed=0):
     state = state.with_body("held", BodyState(random_pose(rng, 0.1), "grip"))
     state = state.with_body("on_held", BodyState(random_pose(rng, 0.1), "held"))
     state = state.with_body("free", BodyState(random_pose(rng), ""))
+    return cell, state.with_configuration({name: float(rng.uniform(-1.5, 1.5)) for name in cell.variables})
+
+
+def stacked_cell(seed=0):
+    """A cell of three odd robots: "one" on a body on a link of "two", which is on a link of "three", which has a tool
+    with a held body at its tip; and a state of it. The robots that carry others are listed after those."""
+    rng = np.random.default_rng(seed)
+    parents = {"one": "desk", "two": "three_d", "three": ""}
+    robots = {}
+    for name, parent in parents.items():
+        mechanism = prefixed(odd_mechanism(seed), f"{name}_")
+        names = tuple(variable.name for variable in mechanism.variables)
+        group = PlanningGroup(f"{name}_all", names, base_link=mechanism.root, tip_link=f"{name}_i")
+        robots[name] = Robot(name, mechanism, frozendict({group.name: group}), prefix=f"{name}_", attached_to=parent)
+    heavy = Inertial(0.7, Pose((0.01, 0.02, 0.03)), (0.001, 0.0, 0.0, 0.002, 0.0, 0.0015))
+    tool = rigid_tool("tool", (CUBE,), inertial=heavy, tcp=random_pose(rng, 0.2))
+    bodies = {name: RigidBody(name, (CUBE,), inertial=heavy) for name in ("desk", "held")}
+    frames = {"spot": NamedFrame("spot", "two_g", random_pose(rng, 0.2))}
+    cell = RobotCell(
+        "stack", frozendict(robots), frozendict({"tool": tool}), frozendict(bodies), frames=frozendict(frames)
+    )
+    state = cell.default_state()
+    state = msgspec.structs.replace(state, base_poses=frozendict({name: random_pose(rng) for name in robots}))
+    state = state.with_tool(
+        "tool", msgspec.structs.replace(state.tools["tool"], attached_to="three_all", pose=random_pose(rng, 0.1))
+    )
+    state = state.with_body("desk", BodyState(random_pose(rng, 0.1), "spot"))
+    state = state.with_body("held", BodyState(random_pose(rng, 0.1), "tool"))
     return cell, state.with_configuration({name: float(rng.uniform(-1.5, 1.5)) for name in cell.variables})
 
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 from pathlib import Path
 
 import msgspec
+from loaded_cells import loaded
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import RobotCellState
@@ -22,7 +22,7 @@ STEP = 0.02  # [s]
 
 @lru_cache(maxsize=1)
 def demo_cell() -> tuple[RobotCell, RobotCellState]:
-    return load_cell(CONFIG / "demo" / "cell.yaml")
+    return loaded()
 
 
 def state_at(state: RobotCellState, index: int) -> RobotCellState:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -15,8 +16,33 @@ from robot_cell_planner.nodes.common.start import MODULES
 ROOT = Path(__file__).parents[2]
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
 # Tests do not depend on how fast the computer is: requests that name no time limit have almost that of a test.
-DEFAULTS = {"planning_node": {"time_limit": 240.0}}
+# The viewer takes any free port.
+DEFAULTS = {"planning_node": {"time_limit": 240.0}, "viewer_node": {"port": 0}}
+# As in the executables, an interrupt ends a node during its imports, some of which lose KeyboardInterrupt. Until then
+# it is blocked: the start of Python loses it, too, and in a background job it is ignored. A node ends with the process
+# of the tests (prctl of Linux), also when that one is killed.
+PRELUDE = (
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_DFL); "
+    "signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT}); "
+)
+if sys.platform == "linux":
+    PRELUDE += f"import ctypes; ctypes.CDLL(None).prctl(1, {int(signal.SIGTERM)}); "
 RUN = "import sys; from robot_cell_planner.nodes.{module} import main; sys.argv[0] = '{name}'; main()"
+
+
+def wait_for_message(client, kind, topic, qos, wanted):
+    """The first message for which `wanted(message)`."""
+    found, arrived = [], threading.Event()
+
+    def take(message):
+        if not found and wanted(message):
+            found.append(message)
+            arrived.set()
+
+    subscription = client.node.create_subscription(kind, topic, take, qos)
+    assert arrived.wait(120), topic
+    client.node.destroy_subscription(subscription)
+    return found[0]
 
 
 def wait_until_answered(client, request, attempts=12, patience=5.0):
@@ -44,29 +70,44 @@ class RunningNode:
         for key, value in {**DEFAULTS.get(name, {}), **parameters}.items():
             arguments += ["-p", f"{key}:={value}"]
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-        code = before + RUN.format(module=MODULES[name], name=name)
+        code = PRELUDE + before + RUN.format(module=MODULES[name], name=name)
         self.name = name
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", code, *arguments],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
+        self._interrupted = False
+        before_start = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the process inherits it
+        try:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code, *arguments],
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+            )
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before_start)
         self.lines = []
+        self._printed = threading.Condition()
         self.started.append(self)
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
 
     def _read(self):
         for line in self.process.stdout:
-            self.lines.append(line)
+            with self._printed:
+                self.lines.append(line)
+                self._printed.notify_all()
 
     @property
     def output(self):
         return "".join(self.lines)
 
-    def wait(self, timeout=60):
+    def wait_for(self, pattern, timeout=280.0):
+        """Wait until it has printed what matches a pattern; returns the match."""
+        with self._printed:
+            found = self._printed.wait_for(lambda: re.search(pattern, self.output), timeout)
+        assert found, f"{self.name} does not print {pattern}:\n{self.output}"
+        return found
+
+    def wait(self, timeout=200):
         status = self.process.wait(timeout)
         self._reader.join(timeout)
         return status
@@ -75,13 +116,19 @@ class RunningNode:
         self.process.send_signal(signal.SIGKILL)
         self.wait()
 
+    def interrupt(self):
+        """Tell it to end, once, and do not wait for that."""
+        if not self._interrupted and self.process.poll() is None:
+            self._interrupted = True
+            self.process.send_signal(signal.SIGINT)
+
     def stop(self):
         if self in self.started:
             self.started.remove(self)
         if self.process.poll() is None:
-            self.process.send_signal(signal.SIGINT)
+            self.interrupt()
             try:
-                self.process.wait(15)
+                self.process.wait(60)
             except subprocess.TimeoutExpired:
                 self.process.kill()
                 self.process.wait()

@@ -1,5 +1,7 @@
 """Make the environment of this repository in `.venv/`: `python3 tools/environment`, or `make setup`.
 
+With `--for-demo`, the interfaces of MoveIt are not built, which takes half of a first set-up: `make demo` needs none.
+
 The variable DISTRO names the distribution of ROS 2, if it is not the default one: its environment is `.venv-<DISTRO>/`.
 
 Each stage is skipped where its inputs have not changed since it was last finished. Uses the standard library alone,
@@ -8,6 +10,7 @@ as it runs before anything is installed.
 
 from __future__ import annotations
 
+import argparse
 import fcntl
 import os
 import subprocess
@@ -24,8 +27,11 @@ from type_stubs import write_stubs
 from workspace import build
 
 
-def set_up(layout: Layout) -> None:
-    """Do all stages. Two set-ups of one repository wait for each other."""
+def set_up(layout: Layout, *, with_optional: bool = True) -> None:
+    """Do all stages. Two set-ups of one repository wait for each other.
+
+    with_optional: Build also the interface packages that only single nodes need.
+    """
     require_supported_python()
     folder = os.open(layout.root, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
@@ -36,7 +42,7 @@ def set_up(layout: Layout) -> None:
     write_setup_file(layout, ros)
     kernels = KernelCompilation(layout)
     try:
-        build(layout, ros)
+        build(layout, ros, with_optional=with_optional)
         write_stubs(layout, ros)
         kernels.finish()
     except BaseException:
@@ -53,8 +59,12 @@ def requested_distribution() -> str:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description="Make the environment of this repository.")
+    parser.add_argument("--for-demo", action="store_true", help="only what `make demo` needs")
+    arguments = parser.parse_args()
     try:
-        set_up(Layout(Path(__file__).resolve().parents[2], requested_distribution()))
+        layout = Layout(Path(__file__).resolve().parents[2], requested_distribution())
+        set_up(layout, with_optional=not arguments.for_demo)
     except (SetupError, subprocess.CalledProcessError) as error:
         print(f"set-up: {error}", file=sys.stderr)
         return 1

@@ -1,4 +1,4 @@
-"""Where everything that set-up makes is kept: in one folder at the root of the repository, and nowhere else.
+"""Locations of everything that set-up creates: one folder at the root of the repository, and nothing elsewhere.
 
 The folder is `.venv/` for the default distribution of ROS 2 and, for example, `.venv-jazzy/` for another one.
 """

@@ -1,4 +1,4 @@
-"""What the operating system must bring: a C++ compiler, CMake, make, and Python's venv and headers."""
+"""Requirements on the operating system: a C++ compiler, CMake, make, and Python's venv and headers."""
 
 from __future__ import annotations
 

@@ -20,6 +20,8 @@ CONTENT = (
     "requirements/constraints.txt",
 )
 INTERFACES = ("msg", "srv", "action")
+# Packages of `underlay/` that only moveit_adapter_node and tests need.
+OPTIONAL = ("moveit_msgs", "object_recognition_msgs", "octomap_msgs")
 
 
 def missing_underlay(layout: Layout, ros: RosInstallation | None) -> list[Path]:
@@ -39,8 +41,8 @@ def interface_files(package: Path, variant: Path) -> list[Path]:
     ]
 
 
-def build(layout: Layout, ros: RosInstallation | None) -> None:
-    """Build what is out of date.
+def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = True) -> None:
+    """Build what is out of date, without the packages of `OPTIONAL` unless `with_optional`.
 
     Nothing that is edited is copied: the Python package is found through the link `source/`, and launch files,
     cells and robots through links to their folders (`IN_PLACE`; colcon's own links, one for each generated file, take
@@ -52,7 +54,8 @@ def build(layout: Layout, ros: RosInstallation | None) -> None:
     if not everything.is_current(installed):
         # CMake's cache holds the paths of packages that may since have come or gone.
         shutil.rmtree(layout.workspace, ignore_errors=True)
-    packages = {package.name: package for package in missing_underlay(layout, ros)} | {PACKAGE: layout.root}
+    underlay = [path for path in missing_underlay(layout, ros) if with_optional or path.name not in OPTIONAL]
+    packages = {package.name: package for package in underlay} | {PACKAGE: layout.root}
     variants = layout.root / "underlay" / distribution(layout, ros)
     interfaces = {name: interface_files(package, variants / name) for name, package in packages.items()}
     digests = {name: _digest(package, interfaces[name]) for name, package in packages.items()}

@@ -21,7 +21,7 @@ def check_pieces(curve: JointCurve) -> None:
     """Check that a curve has ascending parameters and continuous, finite pieces.
 
     Raises:
-        InvalidRequestError: the curve is malformed; the message names the parameter.
+        InvalidRequestError: The curve is malformed; the message names the parameter.
     """
     pieces = np.asarray(curve.pieces, dtype=np.float64)
     require_ascending(pieces)
@@ -37,7 +37,7 @@ def require_ascending(breaks: Floats) -> None:
     """Check that the parameters between pieces of a curve are at least two finite, ascending numbers.
 
     Raises:
-        InvalidRequestError: they are not.
+        InvalidRequestError: They are not.
     """
     if breaks.ndim != 1 or len(breaks) < 2 or not np.isfinite(breaks).all() or (np.diff(breaks) < 0.0).any():
         text = "the parameters between the pieces of a curve are not at least two finite numbers that ascend"
@@ -48,7 +48,7 @@ def require_no_jump(before: Floats, after: Floats, place: float) -> None:
     """Check that a piece of a curve begins where the previous one ends, within `MAX_JUMP`.
 
     Raises:
-        InvalidRequestError: the curve jumps; the error has the parameter and the size of the jump.
+        InvalidRequestError: The curve jumps; the error has the parameter and the size of the jump.
     """
     jump = float(np.abs(np.subtract(after, before)).max(initial=0.0))
     if not jump <= MAX_JUMP:

@@ -13,7 +13,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import JointLimitError
 from ...kinematics.model import cell_model
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -24,7 +23,7 @@ from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
 from ._kernels.arrays import HITS, Packed, work_space
 from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_boxes, undecided_intervals
-from .arguments import STAGE, check_margin, check_numbers, check_pieces
+from .arguments import check_margin, check_numbers, check_pieces
 from .curves import JointCurve, StraightMotion, intervals
 from .exact import ENOUGH, ExactCertifier
 from .joint_tree import LIMIT_SLACK
@@ -51,18 +50,18 @@ class MotionCertificate:
     """Certificate of a motion.
 
     Attributes:
-        verdict: free, colliding or undecided.
-        clearance: proven minimum clearance along the motion, in addition to the margins of the cell [m]; NaN unless
+        verdict: Free, colliding or undecided.
+        clearance: Proven minimum clearance along the motion, in addition to the margins of the cell [m]; NaN unless
             free. It equals the requested margin; the actual clearance may be larger.
-        place: path parameter of the collision, or of the first undecided interval; 0 if free.
-        configuration: configuration (dof,) at `place`; empty if free.
-        pair: pair that collides or may collide there.
-        distance: distance of the pair there minus its margin [m].
-        resolution: resolution of the test [rad or m].
-        states: number of configurations evaluated with spheres.
-        exact_states: number of configurations evaluated with exact distances.
-        exact_share: fraction of the motion's parameter range that exact distances had to decide.
-        warnings: about objects whose sphere model is coarser than requested, so that exact distances decide more.
+        place: Path parameter of the collision, or of the first undecided interval; 0 if free.
+        configuration: Configuration (dof,) at `place`; empty if free.
+        pair: Pair that collides or may collide there.
+        distance: Distance of the pair there minus its margin [m].
+        resolution: Resolution of the test [rad or m].
+        states: Number of configurations evaluated with spheres.
+        exact_states: Number of configurations evaluated with exact distances.
+        exact_fraction: Fraction of the motion's parameter range that exact distances had to decide.
+        warnings: About objects whose sphere model is coarser than requested, so that exact distances decide more.
     """
 
     verdict: Verdict
@@ -74,7 +73,7 @@ class MotionCertificate:
     resolution: float = FINE
     states: int = 0
     exact_states: int = 0
-    exact_share: float = 0.0
+    exact_fraction: float = 0.0
     warnings: tuple[str, ...] = ()
 
     @property
@@ -91,7 +90,7 @@ class MotionCertifier:
     its checker.
 
     Raises:
-        GeometryError: a collision shape cannot be read.
+        GeometryError: A collision shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, *, protrusion: float = PROTRUSION) -> None:
@@ -151,7 +150,7 @@ class MotionCertifier:
         False means inconclusive, for example because a prismatic joint is beyond its limits.
 
         Raises:
-            InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
+            InvalidRequestError: A shape is wrong, or a number is not finite or out of range.
         """
         start, end = self.checker.checked(start), self.checker.checked(end)
         check_margin(margin)
@@ -175,20 +174,20 @@ class MotionCertifier:
         """Certify the straight motion between two configurations (dof,) [rad or m].
 
         Args:
-            start: first configuration (dof,).
-            end: last configuration (dof,).
-            margin: clearance in addition to the margins of the cell [m].
-            resolution: intervals in which no joint moves by more than this [rad or m] are not bisected further.
-            enough: maximum number of configurations evaluated with exact distances for each interval that the sphere
+            start: First configuration (dof,).
+            end: Last configuration (dof,).
+            margin: Clearance in addition to the margins of the cell [m].
+            resolution: Intervals in which no joint moves by more than this [rad or m] are not bisected further.
+            enough: Maximum number of configurations evaluated with exact distances for each interval that the sphere
                 test leaves open.
 
         Raises:
-            InvalidRequestError: a shape is wrong, or a number is not finite or out of range.
-            JointLimitError: a prismatic joint exceeds its limits, beyond which no motion bound holds.
+            InvalidRequestError: A shape is wrong, or a number is not finite or out of range.
+            JointLimitError: A prismatic joint exceeds its limits, beyond which no motion bound holds.
         """
         check_numbers(margin, resolution)
         motion = StraightMotion(self.checker.checked(start).copy(), self.checker.checked(end).copy())
-        self._check_prismatic_limits(motion.start, motion.end)
+        self.scene.model.check_prismatic_limits(motion.start, motion.end)
         counters = np.zeros(3)
         left = np.array(((0.5, 0.5),))
         if self.sphere_test_applies(margin):
@@ -201,15 +200,31 @@ class MotionCertifier:
         """Certify a curve. Arguments and errors are as in `certify`; path parameters are those of the curve.
 
         Raises:
-            InvalidRequestError: in addition, the breaks descend, or a piece does not begin where the previous one ends.
+            InvalidRequestError: In addition, the breaks descend, or a piece does not begin where the previous one ends.
         """
         check_numbers(margin, resolution)
         check_pieces(curve)
+        # First the breaks alone: a curve that leaves the range of joint values would be divided into 100,000 intervals.
+        self.checker.require_configurations(np.array([curve.at(place) for place in curve.pieces.tolist()]))
         middles, halves = intervals(curve, 0.5 * SPACING)
         self.checker.require_configurations(np.array([curve.at(place) for place in middles.tolist()]))
         self._check_prismatic_limits_along(curve, middles, halves)
         left, states = self._undecided_by_spheres(curve, np.column_stack((middles, halves)), margin)
         return self._decided(curve, left, margin, resolution, states, np.full(len(left), ENOUGH))
+
+    def check_boxes(self, middles: Floats, deviations: Floats, margin: float = 0.0) -> NDArray[np.int8]:
+        """Return verdicts (n,) of the sphere test about boxes in joint space: 0 free, 1 undecided, 2 spheres overlap.
+
+        middles: middles of the boxes (n, dof). deviations: half sizes of the boxes (n, dof), at least 0 [rad or m].
+        Prismatic joints must be within their limits, and the sphere test must apply at the margin.
+        """
+        scene, work = self.packed(margin)
+        counters = np.zeros(3)
+        found = check_boxes(
+            scene.address, work.address, np.ascontiguousarray(middles), np.ascontiguousarray(deviations), counters
+        )
+        self.states += int(counters[0])
+        return np.asarray(found, dtype=np.int8)
 
     def undecided_intervals(self, curve: JointCurve) -> Floats:
         """Return the intervals (n, 2) of a curve that the sphere test does not prove free.
@@ -262,7 +277,7 @@ class MotionCertifier:
         before = self.exact.states
         self.states += states
         span = float(curve.pieces[-1] - curve.pieces[0])
-        share = float(2.0 * left[:, 1].sum()) / span if span > 0.0 else float(len(left) > 0)
+        fraction = float(2.0 * left[:, 1].sum()) / span if span > 0.0 else float(len(left) > 0)
         undecided: MotionCertificate | None = None
         for (middle, half), max_configurations in zip(left.tolist(), enough.tolist(), strict=True):
             found = self.exact.certify(curve, middle, half, margin, resolution, max_configurations)
@@ -277,7 +292,7 @@ class MotionCertifier:
                 resolution=resolution,
                 states=states,
                 exact_states=self.exact.states - before,
-                exact_share=share,
+                exact_fraction=fraction,
                 warnings=self.warnings,
             )
             if found.collides:
@@ -291,7 +306,7 @@ class MotionCertifier:
             resolution=resolution,
             states=states,
             exact_states=self.exact.states - before,
-            exact_share=share,
+            exact_fraction=fraction,
             warnings=self.warnings,
         )
 
@@ -302,35 +317,26 @@ class MotionCertifier:
         return found
 
     def within_prismatic_limits(self, start: Floats, end: Floats) -> bool:
-        """Return whether both configurations (dof,) keep all prismatic joints within their limits; nothing is proven
-        beyond."""
-        beyond = self.scene.model.prismatic_excess
-        return beyond(start) is None and beyond(end) is None
+        """As `MotionModel.within_prismatic_limits`, of the ends of a motion."""
+        return self.scene.model.within_prismatic_limits(start, end)
 
     def _check_prismatic_limits_along(self, curve: JointCurve, middles: Floats, halves: Floats) -> None:
         """Check that a curve keeps prismatic joints within their limits, bisecting intervals until the bounds decide.
 
         Raises:
-            JointLimitError: a prismatic joint exceeds its limits.
+            JointLimitError: A prismatic joint exceeds its limits.
         """
         model = self.scene.model
         pending = list(zip(middles.tolist(), halves.tolist(), strict=True))
         while pending:
             middle, half = pending.pop()
             q, deviation = curve.at(middle), curve.deviation_bound(middle, half)
-            if model.prismatic_excess(q - deviation) is None and model.prismatic_excess(q + deviation) is None:
+            if model.within_prismatic_limits(q - deviation, q + deviation):
                 continue
-            self._check_prismatic_limits(q, q)
+            model.check_prismatic_limits(q)
             # The remaining intervals are within the slack by which the bounds are wider than the limits.
             if float(deviation.max()) > LIMIT_SLACK:
                 pending.extend((middle + side * 0.5 * half, 0.5 * half) for side in (-1.0, 1.0))
-
-    def _check_prismatic_limits(self, start: Floats, end: Floats) -> None:
-        for q in (start, end):
-            beyond = self.scene.model.prismatic_excess(q)
-            if beyond is not None:
-                text = f"a motion takes joint {beyond.name} beyond its limits"
-                raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
 
 
 def _joined(intervals: Floats) -> tuple[Floats, NDArray[np.intp]]:
@@ -363,14 +369,14 @@ def certifier_of(checker: CollisionChecker, protrusion: float = PROTRUSION) -> M
     protrusion: as for `sphere_model.tolerance.protrusions` [m].
 
     Raises:
-        GeometryError: a collision shape cannot be read.
+        GeometryError: A collision shape cannot be read.
     """
     model = cell_model(checker.cell, checker.state)
     # Only the values of the fixed joints matter.
     fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
     extras = (checker.variables, fixed.tobytes(), protrusion)
     make = partial(MotionCertifier, checker, protrusion=protrusion)
-    return _of_thread.cache.get((checker.allowed_pairs,), extras, make)
+    return _of_thread.cache.get((checker.geometry_model,), extras, make)
 
 
 def certify(

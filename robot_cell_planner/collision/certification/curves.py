@@ -60,11 +60,12 @@ class PolynomialMotion:
     """Piecewise polynomial of time.
 
     Attributes:
-        breaks: (m + 1,) ascending times.
-        coefficients: (m, degree + 1, dof), ascending powers of the time since the break at which the piece begins.
+        breaks: Ascending times (m + 1,) [s].
+        coefficients: Coefficients (m, degree + 1, dof) of ascending powers of the time [s] since the break at which the
+            piece begins.
 
     Raises:
-        InvalidRequestError: the shapes do not fit each other.
+        InvalidRequestError: The shapes do not fit each other.
     """
 
     breaks: Floats

@@ -29,11 +29,11 @@ class ContactResult:
     """Result of the exact test of an interval.
 
     Attributes:
-        free: whether the interval is proven free.
-        collides: whether it collides at `place`; if neither, the interval is undecided there.
-        place: path parameter of the collision or of the undecided configuration.
-        first, second: indices of the collision objects of the pair.
-        distance: distance of the pair there minus its margins [m].
+        free: Whether the interval is proven free.
+        collides: Whether it collides at `place`; if neither, the interval is undecided there.
+        place: Path parameter of the collision or of the undecided configuration.
+        first, second: Indices of the collision objects of the pair.
+        distance: Distance of the pair there minus its margins [m].
     """
 
     free: bool
@@ -74,12 +74,12 @@ class ExactCertifier:
         """Certify that a curve keeps a margin [m] in addition to those of the allowed pairs, within `half` of `middle`.
 
         Args:
-            curve: curve to certify.
-            middle: middle of the interval in the curve's parameter.
-            half: half the length of the interval.
-            margin: additional margin [m].
-            resolution: intervals in which no joint moves by more than this [rad or m] are not bisected further.
-            enough: maximum number of configurations. The test also ends, undecided, after 200 configurations with an
+            curve: Curve to certify.
+            middle: Middle of the interval in the curve's parameter.
+            half: Half the length of the interval.
+            margin: Additional margin [m].
+            resolution: Intervals in which no joint moves by more than this [rad or m] are not bisected further.
+            enough: Maximum number of configurations. The test also ends, undecided, after 200 configurations with an
                 undecided pair in contact, since contact is proven in steps of a few micrometres.
         """
         pending: list[tuple[float, float, set[tuple[int, int]] | None]] = [(middle, half, None)]
@@ -130,10 +130,10 @@ class ExactCertifier:
             if candidates is not None and pair not in candidates:
                 continue
             distance = self._checker.geometry_distance(first_geometry, second_geometry) - pair_margin - margin
-            drift = float(self._model.pair_bound(*pair) @ deviation)
+            displacement = float(self._model.pair_bound(*pair) @ deviation)
             slack = distance_error(distance + pair_margin + margin) if self._errs else 0.0
-            missing = drift + slack - TOUCHING - distance
-            if distance >= drift + slack - TOUCHING or (drift == 0.0 and distance >= -TOUCHING):
+            missing = displacement + slack - TOUCHING - distance
+            if distance >= displacement + slack - TOUCHING or (displacement == 0.0 and distance >= -TOUCHING):
                 continue
             found.append(OpenPair(pair, distance, missing))
         return found

@@ -26,12 +26,12 @@ class TreeJoint:
     """A moving joint of the tree.
 
     Attributes:
-        parent: index of the parent joint in the tree; -1: the world.
-        before: transform (4, 4) from the frame of the parent joint to the frame of this joint, whose axis is z.
-        revolute: whether the joint is revolute; otherwise it is prismatic.
-        variable: index of the variable that drives the joint.
-        multiplier, offset: joint value = multiplier * variable + offset.
-        low, high: range of the joint value [rad or m].
+        parent: Index of the parent joint in the tree; -1: the world.
+        before: Transform (4, 4) from the frame of the parent joint to the frame of this joint, whose axis is z.
+        revolute: Whether the joint is revolute; otherwise it is prismatic.
+        variable: Index of the variable that drives the joint.
+        multiplier, offset: Joint value = multiplier * variable + offset.
+        low, high: Range of the joint value [rad or m].
     """
 
     parent: int
@@ -127,11 +127,11 @@ def _chain_bounds(
     innermost first. content: the points as bytes of float64.
     """
     points = np.frombuffer(content).reshape(-1, 3)
-    reach = np.zeros((len(points), joints))
+    coefficients = np.zeros((len(points), joints))
     radius = np.hypot(points[:, 0], points[:, 1])
     low = high = points[:, 2]
     for index, revolute, lower, upper, before in chain:
-        reach[:, index] = radius * MORE if revolute else 1.0
+        coefficients[:, index] = radius * MORE if revolute else 1.0
         if not revolute:
             low, high = low + lower, high + upper
         placement = np.frombuffer(before).reshape(4, 4)
@@ -139,7 +139,7 @@ def _chain_bounds(
         radius = np.hypot(corners[..., 0], corners[..., 1]).max(axis=1)
         low, high = corners[..., 2].min(axis=1), corners[..., 2].max(axis=1)
     farthest = np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
-    found = np.minimum(reach, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
+    found = np.minimum(coefficients, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
     for array in found:
         array.setflags(write=False)
     return found

@@ -8,13 +8,13 @@ that one, and joints that mimic the same variable add up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import Value
+from ...errors import JointLimitError, Value
 from ...kinematics.model import CellModel, cell_model
 from ...model.geometry import Capsule, Geometry, Shape, Sphere
 from ...system.cache import IdentityCache
@@ -22,6 +22,7 @@ from ..checker import CollisionChecker
 from ..geometry.collision_geometry import ConvexGeometry, Surface, collision_geometries, local_bounds
 from ..pairs.allowed_pairs import AllowedPairs
 from ..sphere_model.polytopes import polytope_around
+from .arguments import STAGE
 from .joint_tree import JointPlacement, JointTree
 
 Floats = NDArray[np.float64]
@@ -33,10 +34,10 @@ class ScenePair:
     """A pair of moving objects that is checked at a margin [m].
 
     Attributes:
-        first, second: positions of the objects in `MotionModel.moving_objects`.
-        margin: minimum distance [m].
-        first_joints: joints that move the first object only.
-        second_joints: joints that move the second object only.
+        first, second: Positions of the objects in `MotionModel.moving_objects`.
+        margin: Minimum distance [m].
+        first_joints: Joints that move the first object only.
+        second_joints: Joints that move the second object only.
     """
 
     first: int
@@ -46,47 +47,45 @@ class ScenePair:
     second_joints: tuple[int, ...]
 
 
-class MotionModel:
-    """Kinematic tree of the joints that the variables of a checker move, and the pairs of objects in relative motion.
+class _Placements(dict[int, JointPlacement]):
+    """Placements of collision objects by index, computed on first use: most obstacles never need one."""
 
-    The model needs no sphere approximation.
+    def __init__(self, model: CellModel, tree: JointTree, allowed_pairs: AllowedPairs) -> None:
+        self._model, self._tree, self._allowed_pairs = model, tree, allowed_pairs
+
+    def __missing__(self, index: int) -> JointPlacement:
+        found = self._model.frame(self._allowed_pairs.objects[index].name)
+        at = self[index] = self._tree.placement_of(found.joint, found.placement.homogeneous)
+        return at
+
+
+class PairGroups:
+    """Checked pairs of a cell by what moves them; they depend on joints and attachments, not on poses.
 
     Attributes:
-        placements: by index in `AllowedPairs.objects`, the joint that each object is fixed to.
-        moving_objects: indices in `AllowedPairs.objects` of the objects that the variables move; `number` is the
+        moving_objects: Indices in `AllowedPairs.objects` of the objects that the variables move; `number` is the
             inverse.
-        pairs: checked pairs of two moving objects.
-        obstacle_margins: margins [m] by obstacle, then by position of the moving object in `moving_objects`.
+        pairs: Checked pairs of two moving objects.
+        obstacle_margins: Margins [m] by obstacle, then by position of the moving object in `moving_objects`. Obstacles
+            that are treated alike share their entry.
         fixed_pairs: (index, index, margin) of checked pairs without relative motion.
     """
 
-    def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
-        self.allowed_pairs: AllowedPairs = checker.allowed_pairs
-        self.variables = checker.variables
-        self._model = model
-        base = model.expand(model.configuration(checker.state))
-        self.tree = JointTree(model, checker.variables, base)
-        self.placements = {obj.index: self._placement(obj.name) for obj in self.allowed_pairs.objects if not obj.hidden}
-        self.moving_objects = tuple(index for index in self.allowed_pairs.moving if self.placements[index].joint >= 0)
+    def __init__(self, allowed_pairs: AllowedPairs, tree: JointTree, placements: _Placements) -> None:
+        self._tree, self._placements = tree, placements
+        self.moving_objects = tuple(index for index in allowed_pairs.moving if placements[index].joint >= 0)
         self.number = {obj: number for number, obj in enumerate(self.moving_objects)}
         self.pairs: list[ScenePair] = []
         self.fixed_pairs: list[tuple[int, int, float]] = []
         self.obstacle_margins: dict[int, dict[int, float]] = {}
-        self._sort_pairs()
-        self._prismatic_joints = [joint for joint in self.tree.joints if not joint.revolute]
-        self._pair_bounds: dict[tuple[int, int], Floats] = {}
-
-    def _placement(self, frame: str) -> JointPlacement:
-        found = self._model.frame(frame)
-        return self.tree.placement_of(found.joint, found.placement.homogeneous)
-
-    def _sort_pairs(self) -> None:
-        for i, j, margin in self.allowed_pairs.moving_pairs:
+        for i, j, margin in allowed_pairs.moving_pairs:
             self._add_pair(i, j, margin)
-        for row in self.allowed_pairs.static_rows:
-            for obj in row.objects:
-                for partner in row.partners:
-                    self._add_pair(obj, partner.moving, partner.margin)
+        for row in allowed_pairs.static_rows:
+            margins = {self.number[p.moving]: p.margin for p in row.partners if p.moving in self.number}
+            if margins:
+                self.obstacle_margins.update(dict.fromkeys(row.objects, margins))
+            fixed = [(p.moving, p.margin) for p in row.partners if p.moving not in self.number]
+            self.fixed_pairs.extend((obj, moving, margin) for obj in row.objects for moving, margin in fixed)
 
     def _add_pair(self, i: int, j: int, margin: float) -> None:
         first, second = self.number.get(i), self.number.get(j)
@@ -97,11 +96,42 @@ class MotionModel:
             assert moving_object is not None
             self.obstacle_margins.setdefault(obstacle, {})[moving_object] = margin
         else:
-            one, other = self.tree.between(self.placements[i].joint, self.placements[j].joint)
+            one, other = self._tree.between(self._placements[i].joint, self._placements[j].joint)
             if one or other:
                 self.pairs.append(ScenePair(first, second, margin, tuple(one), tuple(other)))
             else:
                 self.fixed_pairs.append((i, j, margin))
+
+    @cached_property
+    def distinct_margins(self) -> tuple[dict[int, float], ...]:
+        """Entries of `obstacle_margins`, each once."""
+        return tuple({id(margins): margins for margins in self.obstacle_margins.values()}.values())
+
+
+class MotionModel:
+    """Kinematic tree of the joints that the variables of a checker move, and the pairs of objects in relative motion.
+
+    The model needs no sphere approximation.
+
+    Attributes:
+        placements: By index in `AllowedPairs.objects`, the joint that each object is fixed to.
+        groups: See `PairGroups`, as are `moving_objects`, `number`, `pairs`, `obstacle_margins` and `fixed_pairs`.
+    """
+
+    def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
+        self.allowed_pairs: AllowedPairs = checker.allowed_pairs
+        self.variables = checker.variables
+        base = model.expand(model.configuration(checker.state))
+        self.tree = JointTree(model, checker.variables, base)
+        self.placements = _Placements(model, self.tree, self.allowed_pairs)
+        objects = (self.allowed_pairs, model.mechanisms)
+        make = partial(PairGroups, self.allowed_pairs, self.tree, self.placements)
+        self.groups = _groups.get(objects, checker.variables, make)
+        self.moving_objects, self.number = self.groups.moving_objects, self.groups.number
+        self.pairs, self.fixed_pairs = self.groups.pairs, self.groups.fixed_pairs
+        self.obstacle_margins = self.groups.obstacle_margins
+        self._prismatic_joints = [joint for joint in self.tree.joints if not joint.revolute]
+        self._pair_bounds: dict[tuple[int, int], Floats] = {}
 
     @property
     def moves_pairs(self) -> bool:
@@ -112,7 +142,7 @@ class MotionModel:
     def largest_margin(self) -> float:
         """Maximum margin of the pairs in relative motion [m]; 0 if there are none."""
         margins = [pair.margin for pair in self.pairs]
-        margins += [margin for partners in self.obstacle_margins.values() for margin in partners.values()]
+        margins += [margin for partners in self.groups.distinct_margins for margin in partners.values()]
         return max(margins, default=0.0)
 
     @cached_property
@@ -123,10 +153,10 @@ class MotionModel:
             at = self.placements[index]
             corners = np.concatenate([_placed_corners(shape) for shape in self.allowed_pairs.objects[index].shapes])
             points = corners[:, :3] @ at.placement[:3, :3].T + at.placement[:3, 3]
-            reach, _ = self.tree.bounds(at.joint, points)
+            coefficients, _ = self.tree.bounds(at.joint, points)
             for j in self.tree.ancestors(at.joint):
                 radius = corners[:, 3] if self.tree.joints[j].revolute else 0.0
-                found[number, j] = float((reach[:, j] + radius).max())
+                found[number, j] = float((coefficients[:, j] + radius).max())
         found.setflags(write=False)
         return found
 
@@ -141,6 +171,21 @@ class MotionModel:
                 limit = joint.low if value < joint.low else joint.high
                 return Value(self.variables[joint.variable], value, limit, "m")
         return None
+
+    def within_prismatic_limits(self, *configurations: Floats) -> bool:
+        """Return whether configurations (dof,) keep all prismatic joints within their limits; nothing is proven
+        beyond."""
+        return all(self.prismatic_excess(q) is None for q in configurations)
+
+    def check_prismatic_limits(self, *configurations: Floats) -> None:
+        """Check that configurations (dof,) keep all prismatic joints within their limits.
+
+        Raises:
+            JointLimitError: One is beyond; the error names the joint and its value.
+        """
+        for beyond in filter(None, map(self.prismatic_excess, configurations)):
+            text = f"a motion takes joint {beyond.name} beyond its limits"
+            raise JointLimitError(text, stage=STAGE, subjects=(beyond.name,), values=(beyond,))
 
     def pair_bound(self, i: int, j: int) -> Floats:
         """Return the maximum approach of two objects, by index in `AllowedPairs.objects`, per unit of each joint.
@@ -167,7 +212,7 @@ class MotionModel:
 
         On a motion, two objects approach each other by at most the sum over the variables of bound times displacement.
         """
-        rows = [self.speed_bounds[m] for partners in self.obstacle_margins.values() for m in partners]
+        rows = [self.speed_bounds[m] for partners in self.groups.distinct_margins for m in partners]
         moving = self.moving_objects
         rows += [self.pair_bound(moving[pair.first], moving[pair.second]) for pair in self.pairs]
         bounds = np.zeros(len(self.variables))
@@ -181,6 +226,7 @@ class MotionModel:
 
 
 _models: IdentityCache[MotionModel] = IdentityCache(size=64)
+_groups: IdentityCache[PairGroups] = IdentityCache(size=64)
 
 
 def motion_model(checker: CollisionChecker) -> MotionModel:

@@ -24,15 +24,15 @@ class PathCertificate:
 
     Attributes:
         verdict: COLLIDING if a segment collides, else UNDECIDED if one is undecided, else FREE.
-        segments: verdict of each segment; None for segments after the first collision, which are not evaluated.
-        certified_fraction: see the function `certified_fraction`.
-        clearance: proven minimum clearance along the motion [m]; NaN unless free.
-        first_open: certificate of the first segment that determines the verdict; None if all are free.
-        place: path parameter of that result, counted in waypoints.
-        states, exact_states: numbers of configurations evaluated with spheres and with exact distances.
-        resolution: resolution of the exact distance test [rad or m].
+        segments: Verdict of each segment; None for segments after the first collision, which are not evaluated.
+        certified_fraction: See the function `certified_fraction`.
+        clearance: Proven minimum clearance along the motion [m]; NaN unless free.
+        first_open: Certificate of the first segment that determines the verdict; None if all are free.
+        place: Path parameter of that result, counted in waypoints.
+        states, exact_states: Numbers of configurations evaluated with spheres and with exact distances.
+        resolution: Resolution of the exact distance test [rad or m].
         digest: SHA-256 of all numbers that the proof by spheres depends on.
-        warnings: as in `MotionCertificate`.
+        warnings: As in `MotionCertificate`.
     """
 
     verdict: Verdict
@@ -125,12 +125,12 @@ def _of_segments(
     first: MotionCertificate | None = None
     place, states, exact_states = 0.0, 0, 0
     for index in range(len(verdicts)):
-        found, share = segment(index)
+        found, fraction = segment(index)
         verdicts[index] = found.verdict
         states, exact_states = states + found.states, exact_states + found.exact_states
         collides = found.verdict is Verdict.COLLIDING
         if collides or (first is None and not found.free):
-            first, place = found, index + share
+            first, place = found, index + fraction
         if collides:
             break
     return PathCertificate(

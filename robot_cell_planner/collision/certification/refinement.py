@@ -30,7 +30,7 @@ ENOUGH = 4_000  # maximum number of configurations for one motion
 NEGLIGIBLE = ABSOLUTE_ERROR["coal"]  # [m] beyond TOUCHING, resolution of the distance computation
 WIDEST = 0.05  # [m], maximum approach of objects from the middle of an initial interval to its ends
 MAX_INTERVALS = 500
-AT_ONCE = 64  # configurations between two calls of `look`
+AT_ONCE = 64  # configurations between two calls of `on_step`
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,11 @@ class Overlap:
     """An overlap of two objects on a motion that was found, or that the states may have missed.
 
     Attributes:
-        collides: whether the overlap was found, at `configuration`.
-        configuration: configuration (dof,) of the overlap, or of the middle of the interval.
-        depth: penetration depth [m], found or possible; infinite if no bound holds, as beyond the limits of a prismatic
+        collides: Whether the overlap was found, at `configuration`.
+        configuration: Configuration (dof,) of the overlap, or of the middle of the interval.
+        depth: Penetration depth [m], found or possible; infinite if no bound holds, as beyond the limits of a prismatic
             joint.
-        first, second: names of the objects; "" if no bound holds.
+        first, second: Names of the objects; "" if no bound holds.
     """
 
     collides: bool
@@ -84,9 +84,9 @@ class Polyline:
 def _between(rows: Floats, parameter: float) -> Floats:
     last = len(rows) - 1
     index = min(max(int(parameter), 0), last)
-    share = min(max(parameter - index, 0.0), 1.0)
+    fraction = min(max(parameter - index, 0.0), 1.0)
     return np.asarray(
-        rows[index] if share == 0.0 or index == last else rows[index] + share * (rows[index + 1] - rows[index])
+        rows[index] if fraction == 0.0 or index == last else rows[index] + fraction * (rows[index + 1] - rows[index])
     )
 
 
@@ -127,18 +127,18 @@ class MotionRefiner:
         *,
         ignored: Set[frozenset[str]] = frozenset(),
         enough: int = ENOUGH,
-        look: Callable[[], None] = lambda: None,
+        on_step: Callable[[], None] = lambda: None,
     ) -> Overlap | None:
         """Return the first overlap found on a curve, or the deepest possible one; None if there is none.
 
         Overlaps up to `engines.base.TOUCHING`, plus the error of the distance computation, are ignored.
 
         Args:
-            curve: motion to search.
-            certifier: certifier whose sphere test excludes intervals first; None: no sphere test.
-            ignored: pairs of names that may overlap.
-            enough: maximum number of configurations.
-            look: called repeatedly; it may raise an error to end the search.
+            curve: Motion to search.
+            certifier: Certifier whose sphere test excludes intervals first; None: no sphere test.
+            ignored: Pairs of names that may overlap.
+            enough: Maximum number of configurations.
+            on_step: Called repeatedly; it may raise an error to end the search.
         """
         low, high = curve.pieces.tolist()
         if not self._bounded(curve):
@@ -152,7 +152,7 @@ class MotionRefiner:
             for middle, half, candidates in pending:
                 checked += 1
                 if checked % AT_ONCE == 0:
-                    look()
+                    on_step()
                 q = curve.at(middle)
                 found = self._open_pairs(q, curve.deviation_bound(middle, half), candidates, ignored)
                 deepest = min(found, key=lambda entry: entry.distance, default=None)

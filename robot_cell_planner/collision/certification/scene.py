@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
-from ..geometry.collision_geometry import collision_geometries
+from ..geometry.geometry_model import GeometryModel
 from ..pairs.allowed_pairs import AllowedPairs
 from ..sphere_model.approximation import PROTRUSION
 from ..sphere_model.resolution import ObjectSpheres, object_spheres
 from ..sphere_model.tolerance import protrusions
 from ._kernels.arrays import LANES, NEVER, MotionArrays
-from ._kernels.obstacles import UNIT, Obstacles
-from .motion_bounds import motion_model
+from ._kernels.obstacle_boxes import obstacle_boxes
+from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
+from .motion_bounds import PairGroups, motion_model
 from .sphere_tree import SphereTree, sphere_tree
 
 Floats = NDArray[np.float64]
@@ -31,15 +33,15 @@ class MotionScene:
     Objects that only fixed joints move count as obstacles.
 
     Attributes:
-        moving_objects: indices in `AllowedPairs.objects` of the objects that the variables move.
-        trees: their sphere trees.
-        warnings: about moving objects whose spheres are coarser than requested, see `sphere_model.resolution`.
+        moving_objects: Indices in `AllowedPairs.objects` of the objects that the variables move.
+        trees: Their sphere trees.
+        warnings: About moving objects whose spheres are coarser than requested, see `sphere_model.resolution`.
 
     Args:
-        protrusion: maximum protrusion of the spheres near the base of a robot [m], see `sphere_model.tolerance`.
+        protrusion: Maximum protrusion of the spheres near the base of a robot [m], see `sphere_model.tolerance`.
 
     Raises:
-        GeometryError: a collision shape cannot be read.
+        GeometryError: A collision shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, protrusion: float = PROTRUSION) -> None:
@@ -81,9 +83,12 @@ class MotionScene:
         spheres, children, cores, motion_bounds, farthest = self._sphere_arrays()
         # Positions of spheres have rounding errors from the joints and from their own coordinates.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
-        obstacles, margins = self._obstacles(extra_margin)
-        shapes = np.array(obstacles.shapes).reshape(-1, 20)
+        table = self._obstacle_table
+        margins = self._margins(table, extra_margin)
+        obstacles = self._placed_obstacles
+        shapes = obstacles.shapes.copy()
         shapes[:, 19] += rounding
+        boxes, box_children = obstacle_boxes(shapes[:, 15:19], shapes[:, 19])
         joints = self.tree.joints
         sides = np.zeros((2 * len(self.pairs), len(joints)))
         for row, pair in enumerate(self.pairs):
@@ -101,24 +106,45 @@ class MotionScene:
             pairs=_integers([(pair.first, pair.second) for pair in self.pairs], 2),
             pair_margins=np.array([pair.margin + extra_margin for pair in self.pairs], dtype=np.float32),
             sides=_filled(sides),
-            obstacles=_integers(obstacles.obstacles, 5),
+            obstacles=obstacles.obstacles,
             shapes=shapes.astype(np.float32),
             margins=margins,
-            nodes=_single_rows(obstacles.nodes, 4),
-            links=np.concatenate([np.empty((0, 3), dtype=np.int64), *obstacles.links]),
-            triangles=_single_rows(obstacles.triangles, 33),
-            planes=_single_rows(obstacles.planes, 4),
+            widest_margins=margins.max(axis=0, initial=NEVER),
+            boxes=boxes.astype(np.float32),
+            box_children=box_children,
+            nodes=obstacles.nodes.astype(np.float32),
+            links=obstacles.links,
+            triangles=obstacles.triangles.astype(np.float32),
+            planes=obstacles.planes.astype(np.float32),
             rounding=np.array([2.0 * rounding], dtype=np.float32),
         )
+
+    @cached_property
+    def _obstacle_table(self) -> _ObstacleTable:
+        geometry_model = self.checker.geometry_model
+        groups = self.model.groups
+        make = partial(_ObstacleTable, groups, geometry_model)
+        return _tables.get((groups, geometry_model.geometries), (), make)
+
+    @cached_property
+    def _placed_obstacles(self) -> PlacedObstacles:
+        """Obstacles in the world, relative to the origin."""
+        table = self._obstacle_table
+        poses = self.checker.geometry_model.joint_T_geometry[table.geometries]
+        for joint in np.unique(table.joints[table.joints > 0]).tolist():  # joint 0 is the world
+            at = table.joints == joint
+            poses[at] = self.tree.placement_of(joint, poses[at]).placement
+        poses[:, :3, 3] -= self.origin
+        return placed_obstacles(table.forms, poses, table.margin_rows)
 
     def _frame(self, parent: int, before: Floats) -> Floats:
         shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)
         return np.array((*before[:3, :3].ravel(), *shift))
 
     def _sphere_arrays(self) -> tuple[Singles, Integers, Integers, Singles, float]:
-        """Return spheres (n, 4), children (n, 2), cores (n,), reach (n, j), and the maximum distance of a centre [m].
+        """Return spheres (n, 4), children (n, 2), cores (n,), motion bounds (n, j), and the largest centre distance.
 
-        The distance is that from the origin. motion_bounds: motion bounds of each sphere per joint.
+        The distance is that from the origin [m]. The motion bounds are those of each sphere, per unit of each joint.
         """
         roots, clusters, leaves = len(self.trees), sum(len(t.clusters) for t in self.trees), self.sphere_count
         spheres = np.zeros((roots + clusters + leaves, 4))
@@ -142,20 +168,43 @@ class MotionScene:
         spheres[:, 3] *= 1.0 + 1e-6
         return spheres.astype(np.float32), children, cores, (motion_bounds * (1.0 + 1e-6)).astype(np.float32), farthest
 
-    def _obstacles(self, extra_margin: float) -> tuple[Obstacles, NDArray[np.float32]]:
-        """Return all stationary collision geometries, and rows (r, m) of their margins with each moving object [m]."""
-        found = Obstacles()
-        rows: dict[tuple[float, ...], int] = {}
-        for index in sorted(self.model.obstacle_margins):
-            partners = self.model.obstacle_margins[index]
-            row = tuple(partners[m] + extra_margin if m in partners else NEVER for m in range(len(self.moving_objects)))
-            number = rows.setdefault(row, len(rows))
-            pose = self.placements[index].placement.copy()
-            pose[:3, 3] -= self.origin
-            for shape in self.allowed_pairs.objects[index].shapes:
-                for geometry in collision_geometries(shape.geometry):
-                    found.add(geometry, pose @ shape.pose.matrix, number)
-        return found, np.array(list(rows), dtype=np.float32).reshape(len(rows), len(self.moving_objects))
+    def _margins(self, table: _ObstacleTable, extra_margin: float) -> Singles:
+        """Return rows (r, m) of margins of obstacles and moving objects [m]."""
+        found = np.full((len(table.rows), len(self.moving_objects)), NEVER)
+        for number, partners in enumerate(table.rows):
+            for moving, margin in partners.items():
+                found[number, moving] = margin + extra_margin
+        return found.astype(np.float32)
+
+
+class _ObstacleTable:
+    """Stationary collision geometries of a scene without their poses.
+
+    Attributes:
+        geometries: (n,) indices in the geometry model, by collision object.
+        joints: (n,) Pinocchio joint of each.
+        forms: Forms of the geometries.
+        rows: Margins [m] by position of the moving object, for each distinct treatment of an obstacle.
+        margin_rows: (n,) index in `rows` of each geometry.
+    """
+
+    def __init__(self, groups: PairGroups, geometry_model: GeometryModel) -> None:
+        numbers: dict[tuple[tuple[int, float], ...], int] = {}
+        number_of = {id(m): numbers.setdefault(tuple(m.items()), len(numbers)) for m in groups.distinct_margins}
+        self.rows = tuple(dict(row) for row in numbers)
+        chosen: list[int] = []
+        margin_rows: list[int] = []
+        for index in sorted(groups.obstacle_margins):
+            members = geometry_model.geometries_of(index)
+            chosen.extend(members)
+            margin_rows.extend([number_of[id(groups.obstacle_margins[index])]] * len(members))
+        self.geometries = np.array(chosen, dtype=np.intp)
+        self.joints = geometry_model.joints[self.geometries]
+        self.forms = obstacle_forms([geometry_model.geometries[index] for index in chosen])
+        self.margin_rows = np.array(margin_rows, dtype=np.int64)
+
+
+_tables: IdentityCache[_ObstacleTable] = IdentityCache(size=16)
 
 
 def _integers(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:
@@ -170,7 +219,3 @@ def _filled(rows: Floats | Singles) -> Singles:
     """Return rows padded with zeros to a multiple of LANES."""
     width = max(-(-rows.shape[1] // LANES), 1) * LANES
     return np.pad(rows, ((0, 0), (0, width - rows.shape[1]))).astype(np.float32)
-
-
-def _single_rows(parts: list[Floats], width: int) -> NDArray[np.float32]:
-    return np.concatenate([np.empty((0, width)), *parts]).astype(np.float32)

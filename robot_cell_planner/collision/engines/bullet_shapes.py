@@ -25,7 +25,7 @@ def bullet_body(client: int, geometry: CollisionGeometry, numbers: list[float]) 
     without mass is not moved by the simulation, but it can be placed.
 
     Raises:
-        NotSupportedError: the mesh is too large for PyBullet.
+        NotSupportedError: The mesh is too large for PyBullet.
     """
     shape = pybullet.createCollisionShape(physicsClientId=client, **shape_arguments(geometry))
     body = pybullet.createMultiBody(
@@ -40,7 +40,7 @@ def shape_arguments(geometry: CollisionGeometry) -> dict[str, Any]:
     """Return the arguments of PyBullet's createCollisionShape for a collision geometry.
 
     Raises:
-        NotSupportedError: the mesh is too large for PyBullet.
+        NotSupportedError: The mesh is too large for PyBullet.
     """
     if isinstance(geometry, Box):
         return {"shapeType": pybullet.GEOM_BOX, "halfExtents": [0.5 * size for size in geometry.size]}

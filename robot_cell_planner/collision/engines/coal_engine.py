@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import coal
@@ -12,10 +13,10 @@ from ..geometry.geometry_model import GeometryModel
 from ..geometry.placements import GeometryPlacements
 from .base import TOUCHING, DistanceResult, Floats
 from .coal_shapes import coal_geometry
-from .coal_trees import CoalTrees, Verdict, coal_transform, set_boolean_request
+from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
 
 MAX_CONTACTS = 256
-MAX_KEPT = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
+MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
 
 
 class CoalEngine:
@@ -48,6 +49,28 @@ class CoalEngine:
         self._given: Floats | None = None  # poses of the moving geometries, if placed by `place_at`
         self._always = self._rigid_pairs_collide()
 
+    def moved(self, geometry_model: GeometryModel) -> CoalEngine:
+        """Return an engine for a model that differs in the placements of stationary geometries only.
+
+        Both engines share their trees, which are adapted to the engine that uses them: building them takes much longer
+        than moving some geometries.
+        """
+        found = copy.copy(self)
+        found._geometry_model = geometry_model
+        found._transforms = self._transforms.copy()
+        for index in changed_placements(self._geometry_model, geometry_model):
+            found._transforms[index] = coal_transform(geometry_model.joint_T_geometry[index])
+        found._placed_at = found._given = None
+        return found
+
+    def _own_trees(self) -> CoalTrees:
+        """Return the trees with the stationary geometries of this engine."""
+        trees = self._trees
+        if trees.geometry_model is not self._geometry_model:
+            trees.show(self._geometry_model)
+            self._placed_at = None
+        return trees
+
     def _rigid_pairs_collide(self) -> bool:
         """Return whether two geometries fixed to each other collide; then every configuration collides."""
         geometry_model = self._geometry_model
@@ -62,9 +85,9 @@ class CoalEngine:
             return True
         if not self._geometry_model.moving_count:
             return False
-        verdict = self._trees.first_hit(q)
+        verdict = self._own_trees().first_hit(q)
         self._placed_at = q
-        return self._verified(q) if verdict is Verdict.UNSURE else verdict is Verdict.COLLIDES
+        return self._verified(q) if verdict is TreeVerdict.UNSURE else verdict is TreeVerdict.COLLIDES
 
     def _verified(self, q: Floats) -> bool:
         """Return the exact result for a candidate collision of triangle surfaces.
@@ -77,9 +100,10 @@ class CoalEngine:
         return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
 
     def place(self, q: Floats) -> Floats:
+        trees = self._own_trees()
         if self._placed_at is not q:
             # Use the same placements as `collides`, so that both results are identical to the last bit.
-            self._trees.place(q)
+            trees.place(q)
             self._placed_at = q
         self._transforms[: self._geometry_model.moving_count] = self._nowhere
         self._given = None
@@ -97,6 +121,8 @@ class CoalEngine:
         if found is None:
             # Transforms are converted on demand, since most geometries are not near another one.
             given = self._given
+            if given is None and self._trees.geometry_model is not self._geometry_model:
+                self._place_again()
             found = (
                 self._trees.moving.objects[geometry].getTransform()
                 if given is None
@@ -104,6 +130,13 @@ class CoalEngine:
             )
             self._transforms[geometry] = found
         return found
+
+    def _place_again(self) -> None:
+        """Place the trees as by the last call, after another engine used them."""
+        q = self._placed_at
+        assert q is not None
+        self._own_trees().place(q)
+        self._placed_at = q
 
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
         found = self._checks.get((first, second, margin))
@@ -131,7 +164,7 @@ class CoalEngine:
         request.enable_contact = True
         request.num_max_contacts = MAX_CONTACTS if surface else 1
         check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
-        if len(self._checks) >= MAX_KEPT:
+        if len(self._checks) >= MAX_RETAINED:
             self._checks.clear()
         self._checks[first, second, margin] = check, request, surface
         return check, request, surface
@@ -151,7 +184,7 @@ class CoalEngine:
         measure = self._measures.get((first, second))
         if measure is None:
             measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
-            if len(self._measures) >= MAX_KEPT:
+            if len(self._measures) >= MAX_RETAINED:
                 self._measures.clear()
             self._measures[first, second] = measure
         self._nearest.clear()

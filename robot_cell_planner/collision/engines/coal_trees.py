@@ -17,6 +17,7 @@ from enum import Enum
 from typing import Any
 
 import coal
+import numpy as np
 import pinocchio as pin
 
 from ..geometry.broad_phase import StaticBlock
@@ -28,7 +29,7 @@ FEW = 4  # minimum number of geometries for a separate plain tree
 MANY = 128  # maximum number of listed pairs
 
 
-class Verdict(Enum):
+class TreeVerdict(Enum):
     """Result of a boolean check by the trees."""
 
     FREE = 0
@@ -45,6 +46,7 @@ class PlainTree:
     objects: list[Any]
     callback: Any
     unsure: bool
+    margin: float
 
 
 @dataclass(eq=False)
@@ -67,19 +69,32 @@ class CoalTrees:
     def __init__(self, model: Any, data: Any, geometry_model: GeometryModel, geometries: list[Any]) -> None:
         self._model = model
         self._data = data
-        self._geometry_model = geometry_model
+        self.geometry_model = geometry_model
         self._geometries = geometries
         self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
-        self._objects = [
-            pin.GeometryObject(
-                str(i), int(geometry_model.joints[i]), pin.SE3(geometry_model.joint_T_geometry[i]), geometry
-            )
-            for i, geometry in enumerate(geometries)
-        ]
         self.moving = self._moving_set(range(geometry_model.moving_count), geometry_model.moving_margins)
         self._sets: list[MovingSet] = []
         self.plain: list[PlainTree] = []
+        self._plain_of: dict[int, list[tuple[PlainTree, Any]]] = {}
         self._build_static()
+
+    def show(self, geometry_model: GeometryModel) -> None:
+        """Move the stationary geometries to their placements in a model that differs in these only."""
+        changed = changed_placements(self.geometry_model, geometry_model)
+        self.geometry_model = geometry_model
+        for index in changed:
+            for plain, item in self._plain_of.get(index, ()):
+                item.setTransform(coal_transform(geometry_model.joint_T_geometry[index]))
+                _set_box(item, plain.margin)
+                plain.tree.update(item)
+        if any(index in self._listed_partners for index in changed):
+            self._build_listed(self._listed_partners)
+
+    def _object(self, index: int) -> Any:
+        """Return a new geometry object of Pinocchio."""
+        model = self.geometry_model
+        pose = pin.SE3(model.joint_T_geometry[index])
+        return pin.GeometryObject(str(index), int(model.joints[index]), pose, self._geometries[index])
 
     def place(self, q: Floats) -> None:
         """Place the joints, the moving geometries and their tree at q (nq,)."""
@@ -87,7 +102,7 @@ class CoalTrees:
         pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data, q)
         moving.manager.update()
 
-    def first_hit(self, q: Floats) -> Verdict:
+    def first_hit(self, q: Floats) -> TreeVerdict:
         """Check for any collision at q (nq,) and keep the placements."""
         moving, callback = self.moving, self._callback
         pin.updateGeometryPlacements(self._model, self._data, self._listed, self._listed_data, q)
@@ -97,21 +112,21 @@ class CoalTrees:
         if not callback.collision and self._listed_tree is not None:
             moving.tree.collide(self._listed_tree, callback)
         if callback.collision:
-            return Verdict.UNSURE if self._unsure_pairs[callback.collisionPairIndex] else Verdict.COLLIDES
+            return TreeVerdict.UNSURE if self._unsure_pairs[callback.collisionPairIndex] else TreeVerdict.COLLIDES
         for subset in self._sets:
             pin.updateGeometryPlacements(self._model, self._data, subset.geometry, subset.data)
             subset.manager.update()
         for plain in self.plain:
             plain.moving.tree.collide(plain.tree, plain.callback)
             if plain.callback.data.result.isCollision():
-                return Verdict.UNSURE if plain.unsure else Verdict.COLLIDES
-        return Verdict.FREE
+                return TreeVerdict.UNSURE if plain.unsure else TreeVerdict.COLLIDES
+        return TreeVerdict.FREE
 
     def _moving_set(self, indices: Sequence[int], margins: Floats | None = None) -> MovingSet:
         """Return a set of moving geometries. margins: margins of the pairs among them, if these are checked."""
         pin_geometry = pin.GeometryModel()
         for index in indices:
-            pin_geometry.addGeometryObject(self._objects[index])
+            pin_geometry.addGeometryObject(self._object(index))
         inflating = {} if margins is None else self._widest_pairs(margins)
         for first, second in inflating:
             pin_geometry.addCollisionPair(pin.CollisionPair(first, second))
@@ -131,7 +146,7 @@ class CoalTrees:
     def _widest_pairs(self, margins: Floats) -> dict[tuple[int, int], float]:
         """Return the pair with the largest margin of each geometry: Pinocchio inflates both boxes by half of it."""
         widest: dict[int, tuple[float, tuple[int, int]]] = {}
-        for (i, j), margin in zip(self._geometry_model.moving_pairs.tolist(), margins.tolist(), strict=True):
+        for (i, j), margin in zip(self.geometry_model.moving_pairs.tolist(), margins.tolist(), strict=True):
             for side in (i, j):
                 if margin > widest.get(side, (0.0, (0, 0)))[0]:
                     widest[side] = (margin, (i, j))
@@ -139,8 +154,8 @@ class CoalTrees:
 
     def _build_static(self) -> None:
         listed: dict[int, list[tuple[int, float]]] = {}
-        subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self._geometry_model.moving_count)): self.moving}
-        for block in self._geometry_model.blocks:
+        subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self.geometry_model.moving_count)): self.moving}
+        for block in self.geometry_model.blocks:
             for surface in (False, True):
                 static = [int(s) for s in block.static if self._is_surface[s] is surface]
                 groups = self._groups(block)
@@ -171,7 +186,7 @@ class CoalTrees:
                 subsets[members] = self._moving_set(members)
                 self._sets.append(subsets[members])
             objects = [
-                coal.CollisionObject(self._geometries[s], coal_transform(self._geometry_model.joint_T_geometry[s]))
+                coal.CollisionObject(self._geometries[s], coal_transform(self.geometry_model.joint_T_geometry[s]))
                 for s in static
             ]
             callback = coal.CollisionCallBackDefault()
@@ -179,17 +194,21 @@ class CoalTrees:
             set_boolean_request(callback.data.request, margin, with_surface)
             tree = _static_tree(objects, [margin] * len(objects))
             unsure = with_surface and margin < TOUCHING
-            self.plain.append(PlainTree(subsets[members], tree, objects, callback, unsure))
+            found = PlainTree(subsets[members], tree, objects, callback, unsure, margin)
+            self.plain.append(found)
+            for geometry, item in zip(static, objects, strict=True):
+                self._plain_of.setdefault(geometry, []).append((found, item))
 
     def _build_listed(self, listed: dict[int, list[tuple[int, float]]]) -> None:
         """Build Pinocchio's geometry model of the moving and the listed geometries, with all pairs among them."""
+        self._listed_partners = listed
         pin_geometry = pin.GeometryModel()
-        for index in (*range(self._geometry_model.moving_count), *listed):
-            pin_geometry.addGeometryObject(self._objects[index])
-        pairs = [(i, j) for i, j in self._geometry_model.moving_pairs.tolist()]
-        margins = self._geometry_model.moving_margins.tolist()
+        for index in (*range(self.geometry_model.moving_count), *listed):
+            pin_geometry.addGeometryObject(self._object(index))
+        pairs = [(i, j) for i, j in self.geometry_model.moving_pairs.tolist()]
+        margins = self.geometry_model.moving_margins.tolist()
         surfaces = [self._is_surface[i] or self._is_surface[j] for i, j in pairs]
-        for place, (geometry, partners) in enumerate(listed.items(), start=self._geometry_model.moving_count):
+        for place, (geometry, partners) in enumerate(listed.items(), start=self.geometry_model.moving_count):
             pairs.extend((moving, place) for moving, _ in partners)
             margins.extend(margin for _, margin in partners)
             surfaces.extend(self._is_surface[moving] or self._is_surface[geometry] for moving, _ in partners)
@@ -203,9 +222,9 @@ class CoalTrees:
         self._callback = pin.CollisionCallBackDefault(pin_geometry, data, True)
         self._listed_objects = [
             pin.CollisionObject(
-                self._geometries[geometry], pin.SE3(self._geometry_model.joint_T_geometry[geometry]), place
+                self._geometries[geometry], pin.SE3(self.geometry_model.joint_T_geometry[geometry]), place
             )
-            for place, geometry in enumerate(listed, start=self._geometry_model.moving_count)
+            for place, geometry in enumerate(listed, start=self.geometry_model.moving_count)
         ]
         widest = [max(margin for _, margin in partners) for partners in listed.values()]
         self._listed_tree = _static_tree(self._listed_objects, widest) if listed else None
@@ -227,9 +246,22 @@ def coal_transform(pose: Floats) -> Any:
 def _static_tree(objects: list[Any], margins: list[float]) -> Any:
     """Return a tree of stationary objects with bounding boxes inflated by their margins."""
     for item, margin in zip(objects, margins, strict=True):
-        item.computeAABB()
-        item.getAABB().expand(margin)
+        _set_box(item, margin)
     tree = coal.DynamicAABBTreeCollisionManager()
     tree.registerObjects(objects)
     tree.setup()
     return tree
+
+
+def _set_box(item: Any, margin: float) -> None:
+    """Compute the bounding box of an object, inflated by its margin."""
+    item.computeAABB()
+    item.getAABB().expand(margin)
+
+
+def changed_placements(before: GeometryModel, after: GeometryModel) -> list[int]:
+    """Return the geometries that are placed differently in two models with the same geometries."""
+    if before is after:
+        return []
+    differs = (before.joint_T_geometry != after.joint_T_geometry).any(axis=(1, 2))
+    return [int(index) for index in np.flatnonzero(differs)]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,9 +25,9 @@ class StaticBlock:
     """Stationary geometries that are all checked against the same moving geometries.
 
     Attributes:
-        static: indices of the stationary geometries (s,).
-        moving: indices of the moving geometries (p,).
-        margins: margin of each moving geometry (p,) [m].
+        static: Indices of the stationary geometries (s,).
+        moving: Indices of the moving geometries (p,).
+        margins: Margin of each moving geometry (p,) [m].
     """
 
     static: Indices
@@ -38,10 +40,10 @@ class Candidates:
     """Pairs of collision geometries whose bounding boxes come near each other.
 
     Attributes:
-        first, second: indices of the geometries (k,).
+        first, second: Indices of the geometries (k,).
         margins: (k,) [m].
-        gaps: lower bounds of the distances (k,) [m].
-        listed: ascending indices (l,) of the pairs in the list of single pairs; these l pairs come first, the others
+        gaps: Lower bounds of the distances (k,) [m].
+        listed: Ascending indices (l,) of the pairs in the list of single pairs; these l pairs come first, the others
             belong to blocks.
     """
 
@@ -64,8 +66,8 @@ class BoxSearch:
     excludes most pairs.
 
     Args:
-        pairs: pairs that are listed individually (k, 2), with margins (k,) [m].
-        blocks: additional pairs that are not listed.
+        pairs: Pairs that are listed individually (k, 2), with margins (k,) [m].
+        blocks: Additional pairs that are not listed.
     """
 
     def __init__(
@@ -91,10 +93,20 @@ class BoxSearch:
         self._found = _room_for(len(pairs))
         self._room = ROOM
 
+    def moved(self, poses: Floats, changed: Sequence[int]) -> BoxSearch:
+        """Return a search in which some stationary geometries are placed at their rows of poses (n, 4, 4)."""
+        found = copy.copy(self)
+        found._poses, found._bounds = self._poses.copy(), self._bounds.copy()
+        found._found = _room_for(len(self._pairs))
+        for i in changed:
+            row = slice(i, i + 1)
+            place_boxes(poses[row].copy(), self._boxes[row], found._poses[row], found._bounds[row])
+        return found
+
     def listed(self, poses: Floats) -> list[int] | None:
         """Return the listed pairs whose boxes come within their margin, as in `candidates`.
 
-        The result is None if there are blocks, too, since the list would be incomplete.
+        The result is None if there are also blocks, since the list would be incomplete.
         """
         if self._blocks:
             return None

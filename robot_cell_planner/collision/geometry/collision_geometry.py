@@ -41,7 +41,7 @@ def collision_geometries(geometry: Geometry) -> tuple[CollisionGeometry, ...]:
     """Return the collision geometries of a shape geometry; several for a decomposed mesh.
 
     Raises:
-        GeometryError: a mesh cannot be read, or has no convex hull; or, for an exact mesh, no triangle has an area, or
+        GeometryError: A mesh cannot be read, or has no convex hull; or, for an exact mesh, no triangle has an area, or
             the mesh is closed and its normals point inwards.
     """
     if not isinstance(geometry, Mesh | Triangles):
@@ -64,7 +64,7 @@ def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
         text = f"none of the {len(data.faces)} faces of {name} has an area"
         raise GeometryError(text, stage="triangles", subjects=(name,))
     if mesh.is_watertight and mesh.is_winding_consistent and mesh.volume < 0.0:
-        text = f"the faces of {name} look inwards, which makes its volume {mesh.volume:.3g} m3; turn them around"
+        text = f"the faces of {name} point inwards, which makes its volume {mesh.volume:.3g} m3; reverse them"
         raise GeometryError(text, stage="triangles", subjects=(name,))
 
 
@@ -87,7 +87,7 @@ def prepare_geometry(cell: RobotCell) -> None:
     """Build every collision geometry of a cell, so that invalid geometry is rejected when the cell is loaded.
 
     Raises:
-        GeometryError: the first geometry that cannot be built; `subjects` names its link, tool link or body.
+        GeometryError: The first geometry that cannot be built; `subjects` names its link, tool link or body.
     """
     objects = {body.name: body.collisions for body in cell.bodies.values()}
     for robot in cell.robots.values():

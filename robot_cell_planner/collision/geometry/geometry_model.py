@@ -5,6 +5,8 @@ Engines share this model, so that they check the same pairs and differ only in t
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Mapping
 from functools import cached_property
 from typing import NamedTuple
 
@@ -34,15 +36,15 @@ class GeometryModel:
     """Collision geometries by index, moving ones first.
 
     Attributes:
-        geometries: collision geometries.
-        object_indices: index of the collision object of each geometry.
-        joints: joint of each geometry.
-        joint_T_geometry: placement in the joint (n, 4, 4).
-        moving_pairs, moving_margins: pairs in relative motion (k, 2) and their margins (k,) [m].
-        rigid_pairs, rigid_margins: pairs fixed to each other (r, 2) and their margins (r,) [m]; they collide in every
+        geometries: Collision geometries.
+        object_indices: Index of the collision object of each geometry.
+        joints: Joint of each geometry.
+        joint_T_geometry: Placement in the joint (n, 4, 4).
+        moving_pairs, moving_margins: Pairs in relative motion (k, 2) and their margins (k,) [m].
+        rigid_pairs, rigid_margins: Pairs fixed to each other (r, 2) and their margins (r,) [m]; they collide in every
             configuration or in none.
-        blocks: pairs of stationary and moving geometries.
-        listed: pairs by step and then by names, in the numbering of `Candidates.listed`; created by the first search.
+        blocks: Pairs of stationary and moving geometries.
+        listed: Pairs by step and then by names, in the numbering of `Candidates.listed`; created by the first search.
     """
 
     def __init__(self, allowed_pairs: AllowedPairs, model: CellModel) -> None:
@@ -79,6 +81,33 @@ class GeometryModel:
                 self._joint_list.append(at.joint)
                 self._placements.append(joint_T_frame @ frame_T_shape)
         self._geometries_of[index] = range(start, len(self.geometries))
+
+    def contains(self, index: int) -> bool:
+        """Return whether a collision object, given by index, is checked against any other."""
+        return index in self._geometries_of
+
+    def geometries_of(self, index: int) -> range:
+        """Return the geometries of a collision object, given by index."""
+        return self._geometries_of[index]
+
+    def moved(self, placements: Mapping[int, Matrix]) -> GeometryModel:
+        """Return a geometry model that differs in the placements of some stationary collision objects.
+
+        Geometries, pairs and their order are shared. placements: frames (4, 4) of objects in their joint, by index.
+        """
+        found = copy.copy(self)
+        found.joint_T_geometry = self.joint_T_geometry.copy()
+        moved: list[int] = []
+        for index, placement in placements.items():
+            shapes = self.allowed_pairs.objects[index].shapes
+            poses = [shape.pose.matrix for shape in shapes for _ in collision_geometries(shape.geometry)]
+            for geometry, pose in zip(self._geometries_of[index], poses, strict=True):
+                found.joint_T_geometry[geometry] = placement @ pose
+                moved.append(geometry)
+        search = found.__dict__.get("_search")
+        if search is not None:
+            found.__dict__["_search"] = search.moved(found.joint_T_geometry, moved)
+        return found
 
     def _collect_moving_pairs(self) -> None:
         moving: list[tuple[int, int, float]] = []

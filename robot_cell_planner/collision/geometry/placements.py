@@ -14,7 +14,7 @@ from ...system.compiled import compiled
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 # Columns of a joint's row: parent, whether it is revolute, axis, placement in the parent (4, 4).
-PARENT, TURNS, AXIS, PLACEMENT = 0, 1, 2, 5
+PARENT, REVOLUTE, AXIS, PLACEMENT = 0, 1, 2, 5
 # Columns of a geometry's row: joint, placement in the joint (4, 4).
 JOINT, IN_JOINT = 0, 1
 MATRIX = 16
@@ -53,7 +53,7 @@ def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> F
     motion, before = np.eye(4), np.empty((4, 4))
     for j in range(1, joints.shape[0]):
         value, x, y, z = q[j - 1], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
-        if joints[j, TURNS] != 0.0:
+        if joints[j, REVOLUTE] != 0.0:
             # Rodrigues' rotation formula.
             c, s = math.cos(value), math.sin(value)
             d = 1.0 - c

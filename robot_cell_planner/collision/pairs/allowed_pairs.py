@@ -47,13 +47,13 @@ class CollisionOptions:
     """Scope of a collision check.
 
     Attributes:
-        extra_margin: distance in addition to the margins of the cell [m].
-        pair_types: types of pairs to check.
-        fixed_pairs: also check objects that cannot move relative to each other and are not checked otherwise: two
+        extra_margin: Distance in addition to the margins of the cell [m].
+        pair_types: Types of pairs to check.
+        fixed_pairs: Also check objects that cannot move relative to each other and are not checked otherwise: two
             stationary objects, such as the base of a robot and a wall, and a tool or body and what carries it.
 
     Raises:
-        InvalidValueError: the margin is not within 0 to 10 m.
+        InvalidValueError: The margin is not within 0 to 10 m.
     """
 
     extra_margin: float = 0.0
@@ -171,7 +171,7 @@ class AllowedPairs:
         else:
             attached = _reason_held(first, second)
             if not attached and not self._options.fixed_pairs:
-                attached = _reason_carried(first, second)
+                attached = _reason_attached(first, second)
             reason = attached or self._reason_touching(first, second)
         if reason:
             return reason
@@ -202,7 +202,7 @@ class AllowedPairs:
         """Return how two collision objects, given by name in any order, are treated.
 
         Raises:
-            KeyError: one of the names has no collision shape.
+            KeyError: One of the names has no collision shape.
         """
         one, other = sorted((self.by_name[first], self.by_name[second]), key=lambda obj: obj.index)
         return self._verdict(one, other)
@@ -308,7 +308,7 @@ def _reason_held(first: CollisionObject, second: CollisionObject) -> str:
     return ""
 
 
-def _reason_carried(first: CollisionObject, second: CollisionObject) -> str:
+def _reason_attached(first: CollisionObject, second: CollisionObject) -> str:
     for one, other in ((first, second), (second, first)):
         if other.parent_object == one.name:
             return f"{one.name} carries {other.name}"

@@ -26,17 +26,17 @@ class CollisionObject:
     """A link, tool link or body with collision shapes.
 
     Attributes:
-        index: position in `ObjectTable.objects`.
-        name: frame in the cell: a robot link, "tool/link", or a body.
-        kind: link, tool or body.
-        model: name of the robot, tool or body that it is part of.
-        link: name within the model.
-        shapes: collision shapes.
-        rigid_frame: outermost frame that it is connected to without a movable joint; "world" if it never moves.
-        parent_rigid_frame: nearest such frame beyond the joint above that has shapes of the same model, or "".
-        parent_object: nearest object of another model that it is fixed to, or "".
-        holding_tool: tool that holds the body, or "".
-        hidden: whether it is excluded from all checks.
+        index: Position in `ObjectTable.objects`.
+        name: Frame in the cell: a robot link, "tool/link", or a body.
+        kind: Link, tool or body.
+        model: Name of the robot, tool or body that it is part of.
+        link: Name within the model.
+        shapes: Collision shapes.
+        rigid_frame: Outermost frame that it is connected to without a movable joint; "world" if it never moves.
+        parent_rigid_frame: Nearest such frame beyond the joint above that has shapes of the same model, or "".
+        parent_object: Nearest object of another model that it is fixed to, or "".
+        holding_tool: Tool that holds the body, or "".
+        hidden: Whether it is excluded from all checks.
     """
 
     index: int

@@ -75,9 +75,13 @@ class Margins:
 
     def of(self, obj: CollisionObject) -> float:
         """Return the margin [m] of a collision object; 0 if none applies."""
-        for name in (obj.name, obj.model, EVERYTHING):
-            if name in self._single:
-                return self._single[name]
+        return self.of_names(obj.name, obj.model)
+
+    def of_names(self, name: str, model: str) -> float:
+        """Return the margin [m] of a link or body of a robot, tool or body (`model`); 0 if none applies."""
+        for each in (name, model, EVERYTHING):
+            if each in self._single:
+                return self._single[each]
         return 0.0
 
     def paired_names(self, obj: CollisionObject) -> tuple[str, ...]:

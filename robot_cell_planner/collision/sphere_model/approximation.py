@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GeometryError, Value
-from ...io.mesh.cache import Arrays, cached_or_computed
+from ...io.mesh.cache import Arrays, cached_or_computed, is_cached
 from ...model.geometry import Capsule, Sphere
 from ..geometry.collision_geometry import CollisionGeometry
 from . import approximation_kernels as kernels
@@ -19,7 +19,7 @@ from .polytopes import Polytope, polytope_around
 
 Floats = NDArray[np.float64]
 
-STAGE = "covering spheres"
+STAGE = "sphere approximation"
 PROTRUSION = 0.01  # [m]
 FINE_PROTRUSION = 0.004  # [m], where objects are closer to each other than spheres of PROTRUSION resolve
 VERSION = 3  # version of the algorithm; part of the key of stored approximations
@@ -36,10 +36,10 @@ class SphereApproximation:
     """Spheres (n, 4) of centres and radii [m], in the frame of a geometry, that together contain it; read-only.
 
     Attributes:
-        spheres: the spheres.
-        protrusion: maximum distance by which a sphere exceeds the convex polytope around the geometry, or the surface
+        spheres: The spheres.
+        protrusion: Maximum distance by which a sphere exceeds the convex polytope around the geometry, or the surface
             [m].
-        pieces: number of parts of the geometry in the proof, each of which lies within one sphere; 0 if proven by a
+        pieces: Number of parts of the geometry in the proof, each of which lies within one sphere; 0 if proven by a
             formula.
     """
 
@@ -60,8 +60,8 @@ def approximate(geometry: CollisionGeometry, protrusion: float = PROTRUSION) -> 
     simplices and bisects them until each lies within one sphere; a sphere is added where this does not terminate.
 
     Raises:
-        GeometryError: more than 4,000 spheres would be needed.
-        ValueError: the protrusion is not within 0.1 mm to 1 m.
+        GeometryError: More than 4,000 spheres would be needed.
+        ValueError: The protrusion is not within 0.1 mm to 1 m.
     """
     if not 1e-4 <= protrusion <= 1.0:
         raise ValueError(f"protrusion is {protrusion} m, expected 0.0001 to 1")
@@ -86,9 +86,20 @@ def _approximate_capsule(capsule: Capsule, protrusion: float) -> SphereApproxima
     return SphereApproximation(spheres, min(radius - capsule.radius, protrusion), 0)
 
 
-def _approximate_polytope(polytope: Polytope, protrusion: float) -> SphereApproximation:
+def is_stored(geometry: CollisionGeometry, protrusion: float) -> bool:
+    """Return whether the spheres of a geometry need not be computed; stored ones can still be invalid."""
+    if isinstance(geometry, Sphere | Capsule):
+        return True
+    return is_cached(_digest(polytope_around(geometry), protrusion), KIND)
+
+
+def _digest(polytope: Polytope, protrusion: float) -> str:
     text = f"{VERSION} {protrusion!r} {SLACK!r}".encode()
-    digest = hashlib.sha256(text + polytope.simplices.tobytes() + polytope.planes.tobytes()).hexdigest()
+    return hashlib.sha256(text + polytope.simplices.tobytes() + polytope.planes.tobytes()).hexdigest()
+
+
+def _approximate_polytope(polytope: Polytope, protrusion: float) -> SphereApproximation:
+    digest = _digest(polytope, protrusion)
 
     def accept(arrays: Arrays) -> SphereApproximation | None:
         if len(arrays[0]) > 2 * MAX_SPHERES:

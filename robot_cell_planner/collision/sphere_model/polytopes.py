@@ -21,9 +21,9 @@ class Polytope:
     """Polytope that encloses a geometry and is approximated in its place.
 
     Attributes:
-        simplices: corners (k, 4, 3) [m] of tetrahedra whose union is the polytope; for a surface its triangles with the
+        simplices: Corners (k, 4, 3) [m] of tetrahedra whose union is the polytope; for a surface its triangles with the
             last corner repeated.
-        planes: outward unit normals and offsets (m, 4), n . x <= offset inside; none for a surface.
+        planes: Outward unit normals and offsets (m, 4), n . x <= offset inside; none for a surface.
         corners: (v, 3) [m].
     """
 

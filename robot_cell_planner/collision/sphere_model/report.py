@@ -11,14 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...model.cell import RobotCell
-from ...model.geometry import Shape
+from ...model.geometry import Mesh, Shape, Triangles
 from ...model.state import RobotCellState
 from ..geometry.collision_geometry import collision_geometries, local_bounds
 from .approximation import FINE_PROTRUSION, PROTRUSION
-from .resolution import object_spheres
+from .resolution import estimated_spheres, has_stored_spheres, object_spheres
 from .tolerance import protrusions
 
 LONGEST_GRASPABLE = 0.4  # [m]
+QUICK_SPHERES = 400  # maximum estimated number of spheres of a primitive whose model is computed within about 0.1 s
 Progress = Callable[[str, int, int], None]  # an object that comes next, how many are done, and how many there are
 
 
@@ -31,11 +32,11 @@ class ObjectSphereModel:
     """Sphere model of one link, tool link ("tool/link") or body.
 
     Attributes:
-        name: frame of the object.
-        spheres: number of spheres.
-        protrusion: maximum distance by which a sphere exceeds the collision geometries [m].
-        pieces: number of parts checked by the proof.
-        warning: reason if the spheres are coarser than requested, else "".
+        name: Frame of the object.
+        spheres: Number of spheres.
+        protrusion: Maximum distance by which a sphere exceeds the collision geometries [m].
+        pieces: Number of parts checked by the proof.
+        warning: Reason if the spheres are coarser than requested, else "".
     """
 
     name: str
@@ -79,25 +80,18 @@ def prepare_sphere_models(
     Fine models, with `FINE_PROTRUSION`, are prepared too; the report is about the others.
 
     Args:
-        cell: cell with the shapes.
-        protrusion: maximum protrusion for links near the base [m], see `tolerance.protrusions`.
-        bodies: names of bodies to include; None: all. Stationary bodies are obstacles, which need no spheres, but they
+        cell: Cell with the shapes.
+        protrusion: Maximum protrusion for links near the base [m], see `tolerance.protrusions`.
+        bodies: Names of bodies to include; None: all. Stationary bodies are obstacles, which need no spheres, but they
             may be grasped later, see `graspable`.
-        on_progress: called before each object with its name, the number of those that are done, and of all.
+        on_progress: Called before each object with its name, the number of those that are done, and of all.
 
     Raises:
-        GeometryError: a collision shape cannot be read.
+        GeometryError: A collision shape cannot be read.
     """
     began = time.perf_counter()
-    shapes: dict[str, tuple[Shape, ...]] = {}
-    for robot in cell.robots.values():
-        shapes.update((link.name, link.collisions) for link in robot.mechanism.links.values())
-    for tool in cell.tools.values():
-        shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
-    wanted = cell.bodies if bodies is None else bodies
-    shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in wanted)
+    shapes = _shapes(cell, bodies)
     allowed, fine = protrusions(cell, protrusion), protrusions(cell, FINE_PROTRUSION)
-    shapes = {name: found for name, found in shapes.items() if found}
     objects: list[ObjectSphereModel] = []
     # Kernels release the interpreter lock.
     with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="sphere models") as threads:
@@ -112,6 +106,39 @@ def prepare_sphere_models(
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
     return SphereModelReport(tuple(objects), time.perf_counter() - began)
+
+
+def missing_sphere_models(cell: RobotCell, bodies: Collection[str] | None = None) -> tuple[str, ...]:
+    """Return the objects whose sphere models have to be computed, which takes up to a second for each.
+
+    Arguments and errors are as in `prepare_sphere_models`. Primitives of few spheres do not count.
+    """
+    allowed, fine = protrusions(cell, PROTRUSION), protrusions(cell, FINE_PROTRUSION)
+    return tuple(
+        name
+        for name, shapes in _shapes(cell, bodies).items()
+        if not all(has_stored_spheres(shapes, each) for each in (allowed[name], fine[name]))
+        and not _is_quickly_computed(shapes, fine[name])
+    )
+
+
+def _is_quickly_computed(shapes: tuple[Shape, ...], protrusion: float) -> bool:
+    if any(isinstance(shape.geometry, Mesh | Triangles) for shape in shapes):
+        return False
+    parts = tuple(geometry for shape in shapes for geometry in collision_geometries(shape.geometry))
+    return estimated_spheres(parts, protrusion) <= QUICK_SPHERES
+
+
+def _shapes(cell: RobotCell, bodies: Collection[str] | None) -> dict[str, tuple[Shape, ...]]:
+    """Return the collision shapes of all links, tool links and the given bodies (None: all) that have any."""
+    shapes: dict[str, tuple[Shape, ...]] = {}
+    for robot in cell.robots.values():
+        shapes.update((link.name, link.collisions) for link in robot.mechanism.links.values())
+    for tool in cell.tools.values():
+        shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
+    requested = cell.bodies if bodies is None else bodies
+    shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in requested)
+    return {name: found for name, found in shapes.items() if found}
 
 
 def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:

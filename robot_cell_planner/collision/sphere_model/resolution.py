@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import GeometryError
 from ...model.geometry import Capsule, Shape, Sphere
 from ..geometry.collision_geometry import CollisionGeometry, collision_geometries
-from .approximation import SLACK, Floats, SphereApproximation, approximate
+from .approximation import SLACK, Floats, SphereApproximation, approximate, is_stored
 from .polytopes import polytope_around
 
 MAX_SPHERES = 1_000  # maximum estimated number of spheres of one object
@@ -26,7 +26,7 @@ COARSER = 1.25  # ratio of one protrusion to the next finer one
 # Spheres per area in units of protrusion², for thin geometries and for surfaces without interior. Measured: 0.33 to
 # 0.43 for sheets, 0.05 for a cube of 60 protrusions.
 DENSITY, SURFACE_DENSITY = 0.45, 0.75
-DEPTH_SHARE = 0.2  # fraction of the depth, in units of protrusion, by which deep geometries need fewer spheres
+DEPTH_FRACTION = 0.2  # fraction of the depth, in units of protrusion, by which deep geometries need fewer spheres
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,12 +34,12 @@ class ObjectSpheres:
     """Spheres of an object: centres and radii (n, 4) [m] in its frame; read-only.
 
     Attributes:
-        spheres: the spheres.
-        requested: requested maximum protrusion [m].
-        protrusion: actual maximum protrusion [m].
-        pieces: number of parts checked by the proof.
-        estimated: estimated number of spheres at the requested protrusion.
-        enclosed: whether a single sphere encloses the object.
+        spheres: The spheres.
+        requested: Requested maximum protrusion [m].
+        protrusion: Actual maximum protrusion [m].
+        pieces: Number of parts checked by the proof.
+        estimated: Estimated number of spheres at the requested protrusion.
+        enclosed: Whether a single sphere encloses the object.
     """
 
     spheres: Floats
@@ -74,7 +74,7 @@ def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres
     geometry. If that requires more than 0.1 m, a single sphere encloses the object.
 
     Raises:
-        GeometryError: a collision shape cannot be read.
+        GeometryError: A collision shape cannot be read.
     """
     placed = [(shape.pose.matrix, geometry) for shape in shapes for geometry in collision_geometries(shape.geometry)]
     parts = tuple(geometry for _, geometry in placed)
@@ -113,6 +113,21 @@ def _approximations(parts: tuple[CollisionGeometry, ...], requested: float) -> t
         protrusion = round(protrusion * COARSER, 6)
 
 
+def has_stored_spheres(shapes: tuple[Shape, ...], requested: float) -> bool:
+    """Return whether the spheres of an object only have to be loaded, not computed.
+
+    Raises:
+        GeometryError: A collision shape cannot be read.
+    """
+    parts = tuple(geometry for shape in shapes for geometry in collision_geometries(shape.geometry))
+    protrusion = requested
+    while estimated_spheres(parts, protrusion) > MAX_SPHERES + SPHERES_PER_GEOMETRY * len(parts):
+        if protrusion * COARSER > MAX_PROTRUSION:
+            return True  # one sphere
+        protrusion = round(protrusion * COARSER, 6)
+    return all(is_stored(geometry, protrusion) for geometry in parts)
+
+
 def estimated_spheres(parts: tuple[CollisionGeometry, ...], protrusion: float) -> int:
     """Return the approximate number of spheres that contain geometries at a protrusion [m]."""
     return sum(_estimated(geometry, protrusion) for geometry in parts)
@@ -124,7 +139,7 @@ def _estimated(geometry: CollisionGeometry, protrusion: float) -> int:
     if isinstance(geometry, Capsule):
         return len(approximate(geometry, protrusion).spheres)
     area, depth, density = _measures(geometry)
-    return math.ceil(density * area / (protrusion * (protrusion + DEPTH_SHARE * depth)))
+    return math.ceil(density * area / (protrusion * (protrusion + DEPTH_FRACTION * depth)))
 
 
 @lru_cache(maxsize=4096)

@@ -16,7 +16,7 @@ from ..common.resources import NO_ROOTS, ResourceRoots, read_text, resolve
 from ..mesh.loading import content_digest
 from ..robot_description.loading import sources_roots
 
-STAGE = "look for changed files"
+STAGE = "check for changed files"
 
 
 def changed_files(cell: RobotCell, roots: ResourceRoots = NO_ROOTS) -> tuple[str, ...]:
@@ -36,9 +36,9 @@ def _described(cell: RobotCell) -> list[Robot | Tool]:
 
 
 def _meshes(cell: RobotCell) -> Iterator[Mesh]:
-    owners: list[Link | RigidBody] = [link for t in _described(cell) for link in t.mechanism.links.values()]
-    for owner in (*owners, *cell.bodies.values()):
-        for shape in (*owner.visuals, *owner.collisions):
+    models: list[Link | RigidBody] = [link for t in _described(cell) for link in t.mechanism.links.values()]
+    for model in (*models, *cell.bodies.values()):
+        for shape in (*model.visuals, *model.collisions):
             if isinstance(shape.geometry, Mesh):
                 yield shape.geometry
 

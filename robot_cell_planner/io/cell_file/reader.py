@@ -21,7 +21,9 @@ from ...model.value import WORLD
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.sections import ConfigurationFile, Section
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
+from .includes import read_includes, with_scene
 from .shape_sections import read_collisions, read_inertial, read_pose, read_shapes
+from .simulation_section import SECTION, read_simulated_robot
 from .writer import FORMAT
 
 STAGE = "read cell"
@@ -35,15 +37,17 @@ CELL_KEYS = (
     "bodies",
     "frames",
     "groups",
+    "include",
     "collision",
     "state",
+    SECTION,
 )
 MODEL_KEYS = (
     "urdf", "srdf", "limits", "urdf_text", "srdf_text", "limits_text", "folder", "xacro_arguments", "meshes",
     "mesh_uses",
 )  # fmt: skip
-ROBOT_KEYS = (*MODEL_KEYS, "prefix", "base_pose")
-SHAPE_KEYS = ("collisions", "visuals", "inertial", "mass", "density")
+ROBOT_KEYS = (*MODEL_KEYS, "prefix", "base_pose", "attached_to")
+SHAPE_KEYS = ("native_scale", "collisions", "visuals", "inertial", "mass", "density")
 PLACE_KEYS = ("pose", "attached_to", "relative_to")
 STATE_KEYS = (*PLACE_KEYS, "touch_links", "touch_bodies", "hidden")
 BODY_KEYS = (*SHAPE_KEYS, *STATE_KEYS)
@@ -98,9 +102,7 @@ class _Reader:
         if found != FORMAT:
             raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
         self.strict = root.flag("strict") or self.strict
-        self.file.native_scale = root.number("native_scale", 1.0)
-        if not self.file.native_scale > 0.0:
-            raise root.error(f"is {self.file.native_scale:g}, expected a number above 0", "native_scale")
+        root = root.in_own_units()
         robots, base_poses = self._robots(root)
         tools, tool_states = self._tools(root)
         bodies, body_states = self._bodies(root)
@@ -119,6 +121,9 @@ class _Reader:
             tools=frozendict(tool_states),
             bodies=frozendict(body_states),
         )
+        read_simulated_robot(root.section(SECTION))  # checked here, used by `load_simulated_robot`
+        for scene in read_includes(root, self.folder, self.roots, strict=self.strict):
+            cell, state = with_scene(cell, state, scene)
         root.finish()
         cell, state = self._without_relative_poses(cell, state)
         cell.check_state(state)
@@ -132,8 +137,10 @@ class _Reader:
             sources, roots = self._sources(section, ("urdf", "srdf", "limits"))
             prefix, meshes = section.text("prefix", ""), section.choice("meshes", MeshUse, MeshUse.HULL)
             base_poses[section.name] = read_pose(section, "base_pose")
+            attached_to = section.text("attached_to", "")
             section.finish()
-            robots[section.name] = robot_from_sources(section.name, sources, prefix, roots, meshes, strict=self.strict)
+            robot = robot_from_sources(section.name, sources, prefix, roots, meshes, strict=self.strict)
+            robots[section.name] = msgspec.structs.replace(robot, attached_to=attached_to) if attached_to else robot
         return robots, base_poses
 
     def _sources(self, section: Section, parts: tuple[str, ...]) -> tuple[ModelSources, ResourceRoots]:
@@ -163,7 +170,7 @@ class _Reader:
         states: dict[str, ToolState] = {}
         for section in root.sections("tools"):
             section.allow(*TOOL_KEYS)
-            tool = tools[section.name] = self._tool(section)
+            tool = tools[section.name] = self._tool(section.in_own_units())
             configuration = {**tool.mechanism.neutral(), **section.number_table("configuration")}
             state = ToolState(configuration=frozendict(configuration))
             states[section.name] = self._state(section, state)
@@ -190,9 +197,10 @@ class _Reader:
         states: dict[str, BodyState] = {}
         for section in root.sections("bodies"):
             section.allow(*BODY_KEYS)
-            collisions = read_collisions(section, self.folder, self.roots)
-            visuals = read_shapes(section, "visuals", self.folder, self.roots)
-            inertial = read_inertial(section, collisions or visuals)
+            own = section.in_own_units()
+            collisions = read_collisions(own, self.folder, self.roots)
+            visuals = read_shapes(own, "visuals", self.folder, self.roots)
+            inertial = read_inertial(own, collisions or visuals)
             try:
                 bodies[section.name] = RigidBody(section.name, collisions, visuals, inertial)
             except ValueError as error:
@@ -231,12 +239,12 @@ class _Reader:
 
     def _without_relative_poses(self, cell: RobotCell, state: RobotCellState) -> tuple[RobotCell, RobotCellState]:
         """Convert poses given relative to other frames to poses in the parent frames."""
-        carried = placements(cell, state)
-        as_written = {name: (self.relative.get(name, parent), pose) for name, (parent, pose) in carried.items()}
+        placed = placements(cell, state)
+        as_written = {name: (self.relative.get(name, parent), pose) for name, (parent, pose) in placed.items()}
         resolved = Placements(as_written)
 
         def resolved_item(name: str, item: T) -> T:
-            parent = carried[name][0]
+            parent = placed[name][0]
             if self.relative.get(name, parent) == parent:
                 return item
             return msgspec.structs.replace(item, pose=resolved.between(parent, name))
@@ -255,7 +263,7 @@ def _collision(section: Section) -> CollisionSettings:
     section.allow("ignore_groups", "margins", "pair_margins")
     groups = section.section("ignore_groups")
     ignore = {name: groups.texts(name) for name in groups.values}
-    metres = section.file.native_scale
+    metres = section.native_scale
     margins = {name: margin * metres for name, margin in section.number_table("margins").items()}
     pairs = []
     for pair in section.listed_sections("pair_margins"):

@@ -133,7 +133,7 @@ def _scale(section: Section) -> Vector3:
     """Read one factor for all axes, or three; the file's length unit also applies to mesh files."""
     if isinstance(section.values.get("scale"), list):
         return section.lengths("scale")
-    factor = section.number("scale", 1.0) * section.file.native_scale
+    factor = section.number("scale", 1.0) * section.native_scale
     return (factor, factor, factor)
 
 
@@ -143,7 +143,7 @@ def _triangles(section: Section) -> Triangles:
     for index, face in enumerate(faces):
         if any(value != int(value) for value in face):
             raise section.error("has numbers with a fraction, expected indices of vertices", "faces", index)
-    factor = section.file.native_scale
+    factor = section.native_scale
     return Triangles(
         tuple((x * factor, y * factor, z * factor) for x, y, z in vertices),
         tuple((int(a), int(b), int(c)) for a, b, c in faces),

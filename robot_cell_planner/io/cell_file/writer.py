@@ -70,7 +70,8 @@ class _Writer:
         if not robot.sources.urdf:
             raise NotSupportedError(f"robot {robot.name} was not read from a description", subjects=(robot.name,))
         entry = self._sources(robot.sources, robot.mechanism)
-        return {**entry, "prefix": robot.prefix} if robot.prefix else entry
+        entry.update((key, value) for key in ("prefix", "attached_to") if (value := getattr(robot, key)))
+        return entry
 
     def _sources(self, sources: ModelSources, mechanism: Mechanism) -> Entry:
         entry: Entry = {}

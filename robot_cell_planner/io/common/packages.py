@@ -14,11 +14,12 @@ from frozendict import frozendict
 
 PACKAGE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,254}")
 PACKAGE_XML = "package.xml"
+PACKAGE_INDEX = "ament_index/resource_index/packages"  # has a file for each package of a prefix
 PACKAGE_XML_NAME = re.compile(rb"<name>\s*([A-Za-z0-9_.\-]+)\s*</name>")
 # A search below a folder ends at these bounds.
 MAX_FOLDERS = 20_000
 MAX_DEPTH = 8
-MAX_CLIMB = 6
+MAX_ANCESTORS = 6
 SKIPPED = frozenset(("build", "install", "log", "node_modules", "__pycache__"))
 IGNORE_MARKERS = ("COLCON_IGNORE", "CATKIN_IGNORE", "AMENT_IGNORE")
 # Names of folders whose files refer to neighbours of the folder, as in "../meshes/link.stl".
@@ -53,15 +54,12 @@ def installed_shares() -> Iterator[Path]:
 
 @lru_cache(maxsize=1024)
 def _installed_share(name: str, prefixes: str, python_path: tuple[str, ...]) -> Path | None:
-    for prefix in filter(None, prefixes.split(os.pathsep)):
-        share = Path(os.path.abspath(prefix), "share", name)
-        index = Path(prefix, "share", "ament_index", "resource_index", "packages", name)
-        if index.is_file() or (share / PACKAGE_XML).is_file():
-            return share
-    for entry in python_path:
-        share = Path(os.path.abspath(entry), "cmeel.prefix", "share", name)
-        if share.is_dir():
-            return share
+    cmeel = (os.path.join(entry, "cmeel.prefix") for entry in python_path)
+    for prefix in (*filter(None, prefixes.split(os.pathsep)), *cmeel):
+        shares = Path(os.path.abspath(prefix), "share")
+        # Other folders there, as ament_index or doc, are no packages.
+        if (shares / PACKAGE_INDEX / name).is_file() or (shares / name / PACKAGE_XML).is_file():
+            return shares / name
     return None
 
 
@@ -162,7 +160,7 @@ def workspace_of(path: str | Path) -> Path | None:
     with ".git"), or else the folder that contains the package.
     """
     start = enclosing_folder(path)
-    around = [folder for folder in ancestors(start.parent)[:MAX_CLIMB] if not _is_shared(folder)]
+    around = [folder for folder in ancestors(start.parent)[:MAX_ANCESTORS] if not _is_shared(folder)]
     source = next((folder for folder in around if folder.name == "src"), None)
     repository = next((folder for folder in (start, *around) if (folder / ".git").exists()), None)
     beside = around[0] if around and (start / PACKAGE_XML).is_file() else None

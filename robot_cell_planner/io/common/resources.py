@@ -282,7 +282,7 @@ def check_text_length(text: str, source: str, stage: str) -> None:
     """Check the length of a text.
 
     Raises:
-        LimitExceededError: it has more than MAX_TEXT_BYTES characters.
+        LimitExceededError: It has more than MAX_TEXT_BYTES characters.
     """
     if len(text) > MAX_TEXT_BYTES:
         message = f"{source} has {len(text)} characters, expected at most {MAX_TEXT_BYTES}"

@@ -24,7 +24,6 @@ class ConfigurationFile:
         self.text = text
         self.source = source
         self.stage = stage
-        self.native_scale = 1.0  # metres per length unit of the file
         self.root = Section(self, (), parse_yaml(text, source, stage))
 
     def error(self, path: Sequence[str | int], text: str) -> FileError:
@@ -35,11 +34,17 @@ class ConfigurationFile:
 
 
 class Section:
-    """Mapping in a file. Each key is read by a typed method; `finish` refuses keys that were not read."""
+    """Mapping in a file. Each key is read by a typed method; `finish` refuses keys that were not read.
 
-    def __init__(self, file: ConfigurationFile, path: tuple[str | int, ...], value: Any) -> None:
+    native_scale: metres per unit of its lengths, and of those of the sections in it.
+    """
+
+    def __init__(
+        self, file: ConfigurationFile, path: tuple[str | int, ...], value: Any, native_scale: float = 1.0
+    ) -> None:
         self.file = file
         self.path = path
+        self.native_scale = native_scale
         self.known: list[str] = []
         self.values: dict[str, Any] = {} if value is None else value
         if not isinstance(self.values, dict):
@@ -88,19 +93,34 @@ class Section:
     def section(self, key: str) -> Section:
         """Return the mapping under a key; empty without the key."""
         self.known.append(key)
-        return Section(self.file, (*self.path, key), self.values.get(key))
+        return Section(self.file, (*self.path, key), self.values.get(key), self.native_scale)
+
+    def in_own_units(self) -> Section:
+        """Return the section with the scale that its key `native_scale` gives; itself without the key.
+
+        Raises:
+            FileError: The scale is not a number above zero.
+        """
+        if not self.has("native_scale"):
+            return self
+        scale = self.number("native_scale")
+        if not scale > 0.0:
+            raise self.error(f"is {scale:g}, expected a number above 0", "native_scale")
+        result = Section(self.file, self.path, self.values, scale)
+        result.known = self.known
+        return result
 
     def sections(self, key: str) -> Iterator[Section]:
         """Return the mappings under the names in a mapping."""
         parent = self.section(key)
         for name in parent.values:
-            yield Section(self.file, (*parent.path, name), parent.values[name])
+            yield Section(self.file, (*parent.path, name), parent.values[name], self.native_scale)
 
     def listed_sections(self, key: str) -> Iterator[Section]:
         """Return the mappings in a list."""
         if self.has(key):
             for index, value in enumerate(self._list(key)):
-                yield Section(self.file, (*self.path, key, index), value)
+                yield Section(self.file, (*self.path, key, index), value, self.native_scale)
 
     def _list(self, key: str) -> list[Any]:
         value = self.values[key]
@@ -142,12 +162,12 @@ class Section:
 
     def length(self, key: str) -> float:
         """Return a length, converted from file units to metres."""
-        return self.number(key) * self.file.native_scale
+        return self.number(key) * self.native_scale
 
     def lengths(self, key: str, default: Vector3 | None = None) -> Vector3:
         """Return three lengths, converted from file units to metres."""
         x, y, z = self.vector(key, default)
-        factor = self.file.native_scale
+        factor = self.native_scale
         return x * factor, y * factor, z * factor
 
     def _number(self, value: Any, *keys: str | int) -> float:

@@ -218,7 +218,7 @@ def _plain(text: str) -> Any:
 
 def line_of(text: str, path: Iterable[str | int]) -> int:
     """Return the line, from 1, of the value at a path of keys and indices; of the nearest parent if there is none."""
-    wanted = list(path)
+    target = list(path)
     best, best_depth = 1, 0
     stack: list[_Position] = []
     for event in yaml.parse(text, Loader=LOADER):
@@ -230,7 +230,7 @@ def line_of(text: str, path: Iterable[str | int]) -> int:
             if stack:
                 is_key = stack[-1].begin(event)
                 here = [position.at for position in stack]
-                if len(here) > best_depth and here == wanted[: len(here)]:
+                if len(here) > best_depth and here == target[: len(here)]:
                     best, best_depth = _line(event), len(here)
                 if is_key:
                     continue

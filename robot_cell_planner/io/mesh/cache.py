@@ -55,14 +55,14 @@ def _path(digest: str, kind: str) -> Path | None:
 def cached_or_computed(
     digest: str, kind: str, accept: Callable[[Arrays], T | None], compute: Callable[[], tuple[T, Arrays]]
 ) -> T:
-    """Return what the arrays of an entry stand for, or compute it and write the entry.
+    """Return the value that the arrays of an entry represent, or compute it and write the entry.
 
     One process (and thread) at a time computes an entry; others wait and read it. A process that ends meanwhile, or
     takes longer than MAX_WAIT, is not waited for.
 
     Args:
-        accept: makes the result from the arrays of an entry; None if they are not valid.
-        compute: returns the result, and its arrays for the entry. Its errors are passed on.
+        accept: Makes the result from the arrays of an entry; None if they are not valid.
+        compute: Returns the result, and its arrays for the entry. Its errors are passed on.
     """
 
     def read() -> T | None:
@@ -115,7 +115,7 @@ def _is_held(handle: int, lock: Path) -> bool:
     """Lock a file unless another process holds it. A file that was removed meanwhile is no lock for others.
 
     Raises:
-        OSError: files in this folder cannot be locked; the file is closed.
+        OSError: Files in this folder cannot be locked; the file is closed.
     """
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

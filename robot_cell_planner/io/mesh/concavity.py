@@ -62,7 +62,7 @@ def closed_volume_fraction(mesh: Mesh | Triangles) -> float | None:
 
 
 def mesh_volume(data: MeshData) -> float:
-    """Return the volume that the faces of a closed mesh enclose [m3]; positive if they look outwards."""
+    """Return the volume that the faces of a closed mesh enclose [m3]; positive if they point outwards."""
     corners = data.vertices[data.faces]
     return float(np.einsum("ij,ij->", corners[:, 0], np.cross(corners[:, 1], corners[:, 2]))) / 6.0
 

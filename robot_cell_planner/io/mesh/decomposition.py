@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from ...model.geometry import Mesh, Triangles
+from ...system.physics import has_physics
 from .cache import Arrays, cached_or_computed
 from .loading import MeshData, load_mesh
 
@@ -47,7 +48,8 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
         arrays = _decompose(data, _name(mesh))
         return _split(*arrays), arrays
 
-    return cached_or_computed(digest, "pieces", lambda arrays: _split(*arrays), decompose)
+    kind = "pieces" if has_physics() else "pieces-vhacdx"
+    return cached_or_computed(digest, kind, lambda arrays: _split(*arrays), decompose)
 
 
 def _name(mesh: Mesh | Triangles) -> str:

@@ -23,7 +23,7 @@ FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".ply": "
 # Elements of a COLLADA file that define triangles. Materials, lights, cameras and animations are removed before
 # parsing, because an error in one of them would discard the geometry that uses it.
 COLLADA_PARTS = frozenset(("asset", "library_geometries", "library_nodes", "library_visual_scenes", "scene"))
-COLLADA_LOOKS = frozenset(("bind_material", "instance_camera", "instance_light", "extra"))
+COLLADA_APPEARANCE = frozenset(("bind_material", "instance_camera", "instance_light", "extra"))
 
 Vertices = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -81,7 +81,7 @@ def _bare_collada(content: bytes) -> tuple[bytes, float]:
     for part in list(root):
         if _local_name(part) not in COLLADA_PARTS:
             root.remove(part)
-    for element in [e for e in root.iter() if _local_name(e) in COLLADA_LOOKS]:
+    for element in [e for e in root.iter() if _local_name(e) in COLLADA_APPEARANCE]:
         parent = element.getparent()
         if parent is not None:
             parent.remove(element)

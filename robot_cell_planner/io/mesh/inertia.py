@@ -145,7 +145,7 @@ def _mesh(geometry: Mesh | Triangles) -> _Moments:
     volume = float(volumes.sum())
     if not volume > 0.0:
         name = geometry.uri if isinstance(geometry, Mesh) else "a mesh"
-        raise GeometryError(f"{name} has volume {volume:.3g}; its faces look inwards", subjects=(name,))
+        raise GeometryError(f"{name} has volume {volume:.3g}; its faces point inwards", subjects=(name,))
     sums = a + b + c
     centre = (volumes[:, None] * sums).sum(axis=0) / (4.0 * volume)
     second = np.zeros((3, 3))

@@ -58,7 +58,7 @@ class _Worker:
                 except (_Gone, BrokenPipeError) as error:
                     self.close()
                     if last:
-                        text = f"{path}: the process that reads meshes ends without an answer"
+                        text = f"{path}: the process that reads meshes ended without an answer"
                         raise GeometryError(text, stage=STAGE, subjects=(path,)) from error
                 except BaseException:
                     self.close()
@@ -76,7 +76,7 @@ class _Worker:
             view = view[os.write(sink, view[: 1 << 16]) :]
         length = int.from_bytes(_read(source, 8, deadline), "little")
         if length > MAX_ANSWER:
-            raise LimitExceededError(f"a mesh became {length} bytes, expected at most {MAX_ANSWER}", stage=STAGE)
+            raise LimitExceededError(f"a processed mesh has {length} bytes, expected at most {MAX_ANSWER}", stage=STAGE)
         return _read(source, length, deadline)
 
     def close(self) -> None:

@@ -19,7 +19,7 @@ MESH_ERRORS = (ResourceError, GeometryError, FileError, LimitExceededError)
 class MeshReader:
     """Reads the <mesh> elements of a URDF.
 
-    Every mesh is looked at when its description is read, so that errors are found there. A visual mesh that cannot be
+    Every mesh is checked when its description is read, so that errors are found there. A visual mesh that cannot be
     used is a defect, and is left out; a collision mesh that cannot be used is an error. A collision mesh without volume
     has no hull; its triangles are used instead.
 

@@ -190,6 +190,8 @@ class _Reader:
                     yield joint
             elif member.tag == "group":
                 yield from self._subgroup(member, trail)
+            elif member.tag == "passive_joint":  # in the Panda's of MoveIt, which ignores it
+                self.xml.defects.note(self.xml.error(member, "is no member of a group"), "this element is left out")
             else:
                 raise self.xml.error(member, "is no member of a group, expected chain, joint, link or group")
 

@@ -53,7 +53,7 @@ def read_urdf(
         prefix: Prefix of the names of links and joints.
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
-            inertias that are not physical, flat meshes for which a hull is asked. None: they are errors.
+            inertias that are not physical, flat meshes for which a hull is requested. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 

@@ -128,7 +128,11 @@ def restrict_expressions(packages: dict[str, str]) -> None:
 def expand(task: dict[str, Any]) -> dict[str, object]:
     """Return the result of a task."""
     try:
-        text = str(xacro.process_file(task["path"], mappings=task["arguments"]).toprettyxml(indent="  "))
+        # As `xacro.process_file`, without the comment that names the file: descriptions contain no paths of computers.
+        xacro.init_stacks(task["path"])
+        document = xacro.parse(None, task["path"])
+        xacro.process_doc(document, mappings=task["arguments"])
+        text = str(document.toprettyxml(indent="  "))
     except Exception as error:  # any error caused by the file is reported to the caller
         inner: BaseException = error
         while isinstance(getattr(inner, "exc", None), BaseException):  # xacro wraps the original exception

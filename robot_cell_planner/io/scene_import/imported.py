@@ -42,7 +42,7 @@ def moved(imported: Imported, origin: Pose) -> Imported:
         replace(cell, frames=frozendict(frames)),
         replace(
             state,
-            base_poses=frozendict({name: origin @ pose for name, pose in state.base_poses.items()}),
+            base_poses=frozendict({n: at(pose, cell.robots[n].attached_to) for n, pose in state.base_poses.items()}),
             tools=frozendict({n: replace(s, pose=at(s.pose, s.attached_to)) for n, s in state.tools.items()}),
             bodies=frozendict({n: replace(s, pose=at(s.pose, s.attached_to)) for n, s in state.bodies.items()}),
         ),
@@ -90,7 +90,9 @@ class _Renamer:
 
     def robot(self, robot: Robot) -> Robot:
         name, prefix = self.name(robot.name), self.prefix + robot.prefix
-        return robot_from_sources(name, robot.sources, prefix, self.roots, mesh_use_of(robot.mechanism, robot.sources))
+        use = mesh_use_of(robot.mechanism, robot.sources)
+        renamed = robot_from_sources(name, robot.sources, prefix, self.roots, use)
+        return replace(renamed, attached_to=self.name(robot.attached_to))
 
     def imported(self, imported: Imported) -> Imported:
         cell, state = imported.cell, imported.state

@@ -39,7 +39,7 @@ class SdfBuilder:
         self.states: dict[str, BodyState] = {}
 
     def imported(self, name: str) -> Imported:
-        parents = self._carriers()
+        parents = self._parents_of_models()
         for link in self.contents.links:
             self._add_link(link, parents.get(link, WORLD))
         for frame, found in self.frames.frames.items():
@@ -52,7 +52,7 @@ class SdfBuilder:
         cell.check_state(state)
         return Imported(cell, state, self._left_out())
 
-    def _carriers(self) -> dict[str, str]:
+    def _parents_of_models(self) -> dict[str, str]:
         """Return the parent link of each link that is the child of a joint; further joints with the same child are
         ignored."""
         parents: dict[str, str] = {}
@@ -62,7 +62,7 @@ class SdfBuilder:
             if child == WORLD:
                 raise joint.child.error("is the world, expected a link")
             if child == parent:
-                raise joint.child.error(f"is attached to {child}, as the parent of the same joint is")
+                raise joint.child.error(f"is attached to {child}, like the parent of the same joint")
             if parents.setdefault(child, parent) != parent:
                 self.contents.left_out["joint that closes a loop"] += 1
             elif joint.kind != "fixed":
@@ -70,7 +70,7 @@ class SdfBuilder:
         return parents
 
     def _pose(self, parent_frame: str, frame: str) -> Pose:
-        """Return carrier_T_frame, with the exact numbers of the file if it specifies this pose directly."""
+        """Return parent_T_frame, with the exact numbers of the file if it specifies this pose directly."""
         parent, pose = self.frames.placements.placements[frame]
         return pose if parent == parent_frame else self.frames.placements.between(parent_frame, frame)
 

@@ -10,12 +10,12 @@ import math
 from collections.abc import Sequence
 
 from lxml import etree
-from scipy.spatial.transform import Rotation
 
 from ...model.pose import IDENTITY, Pose, rotate
 from ...model.value import WORLD
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
+from ..common.urdf_elements import add_origin, number_list
 from ..common.xml_reader import Element, XmlReader
 from .document import STAGE, VERSIONS, SdfFile, SdfJoint, SdfLink, not_supported, read_pose, read_root
 from .frames import SEPARATOR, Reference, Scope, SdfKind
@@ -23,7 +23,7 @@ from .reader import SdfReader
 from .shapes import read_colour, read_inertial
 
 MOVING = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic"}
-UNBOUNDED = 1e15  # [rad or m] larger limits stand for none
+UNBOUNDED = 1e15  # [rad or m] larger limits mean none
 AXIS_IN_JOINT_SINCE = VERSIONS.index("1.5")  # before, axes were given in the frame of the model
 SIZES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 
@@ -132,7 +132,7 @@ class _Converter:
             pose, _ = read_pose(link.file, inertial)
             found = read_inertial(xml, inertial, inside @ pose)
             target = etree.SubElement(element, "inertial")
-            _origin(target, found.pose)
+            add_origin(target, found.pose)
             etree.SubElement(target, "mass", value=repr(found.mass))
             names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
             values = {key: repr(value) for key, value in zip(names, found.inertia, strict=True)}
@@ -156,12 +156,12 @@ class _Converter:
             link.file.xml.defects.note(error, "it is not shown")
             return
         element = etree.SubElement(target, str(shape.tag), name=str(shape.get("name", "")))
-        _origin(element, inside @ pose)
+        add_origin(element, inside @ pose)
         self._form(etree.SubElement(element, "geometry"), link.file, forms[0])
         colour = read_colour(link.file.xml, shape) if shape.tag == "visual" else None
         if colour is not None:
             material = etree.SubElement(element, "material", name="")
-            etree.SubElement(material, "color", rgba=_numbers(colour))
+            etree.SubElement(material, "color", rgba=number_list(colour))
 
     @staticmethod
     def _form(target: Element, file: SdfFile, form: Element) -> None:
@@ -188,7 +188,7 @@ class _Converter:
         base = self.model if parent == WORLD else parent  # the model's frame is where its robot is placed
         if joint.kind == "fixed":
             target = self._new_joint(robot, name, "fixed", parent, child)
-            _origin(target, outer @ between(base, child))
+            add_origin(target, outer @ between(base, child))
             return
         file = self._file_of(joint)
         axis = file.xml.required_child(source, "axis") if joint.kind in MOVING else None
@@ -201,8 +201,8 @@ class _Converter:
         if kind == "prismatic" and not bounded:
             raise not_supported(file, axis, f"of prismatic joint {self._name(name)} has no lower and upper limit")
         target = self._new_joint(robot, name, kind, parent, child)
-        _origin(target, outer @ between(base, name))
-        etree.SubElement(target, "axis", xyz=_numbers(self._axis(name, joint, file, axis)))
+        add_origin(target, outer @ between(base, name))
+        etree.SubElement(target, "axis", xyz=number_list(self._axis(name, joint, file, axis)))
         if kind == "continuous":
             limits = {key: value for key, value in limits.items() if key not in ("lower", "upper")}
         if limits:
@@ -229,7 +229,7 @@ class _Converter:
             if element is None or (element.text or "").strip().lower().lstrip("+-") in ("inf", "infinity"):
                 continue
             value = file.xml.text_numbers(element, 1)[0]
-            if abs(value) < UNBOUNDED and (value >= 0.0 or name in ("lower", "upper")):  # -1 stands for no limit
+            if abs(value) < UNBOUNDED and (value >= 0.0 or name in ("lower", "upper")):  # -1 means no limit
                 found[name] = repr(value)
         return found
 
@@ -283,16 +283,4 @@ class _Converter:
         etree.SubElement(robot, "link", name=own)
         parent = self.model if link == WORLD else link
         target = self._new_joint(robot, f"{name}_frame", "fixed", link, name)
-        _origin(target, self._inside(link) @ self.frames.placements.between(parent, name))
-
-
-def _origin(target: Element, pose: Pose) -> None:
-    """Add an <origin>, unless it is the identity."""
-    if pose == IDENTITY:
-        return
-    roll, pitch, yaw = Rotation.from_quat(pose.quaternion).as_euler("xyz")
-    etree.SubElement(target, "origin", xyz=_numbers(pose.position), rpy=_numbers((roll, pitch, yaw)))
-
-
-def _numbers(values: Sequence[float]) -> str:
-    return " ".join(repr(float(value)) for value in values)
+        add_origin(target, self._inside(link) @ self.frames.placements.between(parent, name))

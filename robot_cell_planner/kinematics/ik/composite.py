@@ -134,7 +134,7 @@ class _CompositeSearch:
         position = {name: index for index, name in enumerate(self.variables)}
         requested, nearest = self.options.max_solutions, self.options.order is IkOrder.NEAREST_TO_SEED
         found: list[Array] = []
-        kept: list[_Combination] = []
+        retained: list[_Combination] = []
         invalid: Array | None = None
         for combination in combinations:
             q = start.copy()
@@ -144,13 +144,13 @@ class _CompositeSearch:
                 invalid = q if invalid is None else invalid
                 continue
             found.append(q)
-            kept.append(combination)
+            retained.append(combination)
             if nearest and len(found) == requested:
                 complete = False
                 break
         if not found:
             raise self._none_valid(invalid, explain, len(combinations))
-        result = self._combined(found, kept, complete)
+        result = self._combined(found, retained, complete)
         return result if nearest else self._ordered(result)
 
     def _combinations(self) -> tuple[list[_Combination], bool]:
@@ -191,8 +191,9 @@ class _CompositeSearch:
             raise
 
     def _order(self) -> Iterable[tuple[str, bool]]:
-        """Return the groups with targets, each after those that move its reference frame, and whether there are any."""
-        moved_by = {part: self._movers_of_reference(part) for part in self.targets}
+        """Return the groups with targets, each after those that move its base or its reference frame, and whether there
+        are any."""
+        moved_by = {part: self._groups_moving(part) for part in self.targets}
         ordered: list[tuple[str, bool]] = []
         left = list(self.targets)
         while left:
@@ -204,18 +205,18 @@ class _CompositeSearch:
             left = [part for part in left if part not in ready]
         return ordered
 
-    def _movers_of_reference(self, part: str) -> set[str]:
+    def _groups_moving(self, part: str) -> set[str]:
         reference = self.targets[part].reference_frame
-        if reference == WORLD:
-            return set()
-        joints = set(joints_to(self.model, reference).variables)
+        joints = set(joints_to(self.model, self.cell.tip_link(part)).variables) - set(self.cell.group(part).variables)
+        if reference != WORLD:
+            joints.update(joints_to(self.model, reference).variables)
         return {other for other in self.targets if joints & set(self.cell.group(other).variables)}
 
-    def _combined(self, found: list[Array], kept: list[_Combination], complete: bool) -> IkResult:
+    def _combined(self, found: list[Array], retained: list[_Combination], complete: bool) -> IkResult:
         residuals = [
-            np.max([result.residuals[row] for result, row in combination.rows], axis=0) for combination in kept
+            np.max([result.residuals[row] for result, row in combination.rows], axis=0) for combination in retained
         ]
-        results = [result for result, _ in kept[0].rows]
+        results = [result for result, _ in retained[0].rows]
         indices = self.model.indices(self.variables)
         unlimited = np.full(len(indices), np.inf)
         limits = np.array((self.model.lower[indices], self.model.upper[indices], -unlimited, unlimited))

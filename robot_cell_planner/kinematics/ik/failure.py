@@ -121,7 +121,7 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
     """
     if traces.invalid is not None:
         return _in_collision(problem, traces, pairs)
-    _look_closer(problem, traces)
+    _refine(problem, traces)
     if traces.beyond is not None:
         return _beyond_limits(problem, traces)
     closest = _closest(problem, traces)
@@ -188,7 +188,7 @@ def _beyond_limits(problem: IkProblem, traces: Traces) -> RobotCellError:
     )
 
 
-def _look_closer(problem: IkProblem, traces: Traces) -> None:
+def _refine(problem: IkProblem, traces: Traces) -> None:
     """Search without limits for solutions beyond limits, and within limits for the closest configuration."""
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))

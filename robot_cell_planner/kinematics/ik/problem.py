@@ -8,12 +8,12 @@ import msgspec
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from ...errors import InvalidRequestError, UnknownNameError
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct
 from ...model.name_suggestions import unknown_name
+from ...model.pose import quaternion_from_rotation
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.cache import IdentityCache
@@ -22,7 +22,7 @@ from ..chain import Chain, joints_to
 from ..forward import chain_at_state, frame_matrix
 from ..model import CellModel, cell_model
 from ..targets import TARGET_TYPES, FrameTarget, PointAxisTarget, Target, target_frame
-from .seeds import free_rotations
+from .seeds import free_rotations, rotation_matrices
 
 Array = NDArray[np.float64]
 
@@ -134,11 +134,12 @@ def free_targets(target: Array, near: Array, free_axes: tuple[int, ...], count: 
 
 def nearest_free_rotation(target: Array, near: Array, free_axes: tuple[int, ...]) -> Array:
     """Return the rotation (3, 3) nearest to `near` (3, 3) among a target (3, 3) and its free rotations."""
-    x, y, z, w = Rotation.from_matrix(target.T @ near).as_quat()
-    nearest = [part if axis in free_axes else 0.0 for axis, part in enumerate((x, y, z))]
-    if np.linalg.norm((*nearest, w)) < SMALL:  # all free rotations are half a turn away
+    nearest = np.array(quaternion_from_rotation(target.T @ near))
+    nearest[[axis for axis in range(3) if axis not in free_axes]] = 0.0
+    length = np.linalg.norm(nearest)
+    if length < SMALL:  # all free rotations are half a turn away
         return target
-    return np.asarray(target @ Rotation.from_quat((*nearest, w)).as_matrix())
+    return np.asarray(target @ rotation_matrices(nearest[None] / length)[0])
 
 
 def target_matrix(cell: RobotCell, state: RobotCellState, target: Target, near: Array | None = None) -> Array:

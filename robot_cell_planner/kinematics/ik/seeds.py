@@ -6,7 +6,6 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from .analytic import spread
 
@@ -20,7 +19,7 @@ def halton(count: int, size: int, seed: int, first: int = 0) -> Array:
 
     The points are shifted by a random vector that depends on the seed (Cranley and Patterson, Randomization of Number
     Theoretic Methods, 1976). Dimensions beyond the 24th repeat the bases, each with its own shift. The result must not
-    be modified.
+    be modified. scipy.stats.qmc has the sequence too, but importing it would delay the start of every worker and node.
     """
     index = np.arange(first + 1, first + count + 1)
     result = np.empty((count, size))
@@ -42,7 +41,13 @@ def random_rotations(count: int, seed: int) -> Array:
     radius, first, second = halton(count, 3, seed).T
     inner, outer = np.sqrt(1.0 - radius), np.sqrt(radius)
     first, second = 2.0 * np.pi * first, 2.0 * np.pi * second
-    x, y, z, w = inner * np.sin(first), inner * np.cos(first), outer * np.sin(second), outer * np.cos(second)
+    quaternions = inner * np.sin(first), inner * np.cos(first), outer * np.sin(second), outer * np.cos(second)
+    return rotation_matrices(np.stack(quaternions, axis=1))
+
+
+def rotation_matrices(quaternions: Array) -> Array:
+    """Return the rotation matrices (n, 3, 3) of unit quaternions (n, 4) (x, y, z, w)."""
+    x, y, z, w = quaternions.T
     rows = (
         (1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - z * w), 2.0 * (x * z + y * w)),
         (2.0 * (x * y + z * w), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - x * w)),
@@ -68,7 +73,7 @@ def free_rotations(axes: tuple[int, ...], count: int, seed: int) -> Array:
         radius = np.sqrt(1.0 - height * height)
         quaternions[:, axes[0]], quaternions[:, axes[1]] = radius * np.cos(turn), radius * np.sin(turn)
         quaternions[:, 3] = height
-    return np.asarray(Rotation.from_quat(quaternions).as_matrix())
+    return rotation_matrices(quaternions)
 
 
 def random_starts(count: int, limits: Array, around: Array, seed: int, first: int = 0) -> Array:

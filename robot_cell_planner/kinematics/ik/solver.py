@@ -133,10 +133,10 @@ class _Selection:
         # Only the order NEAREST_TO_SEED can stop early; any other order has to select from all solutions.
         requested = self.requested if self.options.order is IkOrder.NEAREST_TO_SEED else 0
         for batch in self._batches():
-            kept = self._valid(batch, requested - self.search.accepted if requested else 0)
-            if len(kept.solutions):
-                found.append(kept)
-                self.search.accepted += len(kept.solutions)
+            retained = self._valid(batch, requested - self.search.accepted if requested else 0)
+            if len(retained.solutions):
+                found.append(retained)
+                self.search.accepted += len(retained.solutions)
             if requested and self.search.accepted >= requested:
                 return found, True
         return found, False

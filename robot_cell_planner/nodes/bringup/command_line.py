@@ -23,8 +23,10 @@ from .session import Session
 
 PACKAGE = "robot_cell_planner"
 NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
+MOVEIT = "moveit_adapter"  # started with --moveit
 DOMAINS = range(0, 233)
 RECORDER = "recorder"
+VIEWER = "viewer"
 JOURNAL = "scene.journal"  # of a session, if the parameters set none
 WRONG_USE = 2
 
@@ -194,6 +196,12 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="FOLDER",
         help="record all topics in this new folder, a bag of rosbag2 (see robot_cell record)",
     )
+    parser.add_argument("--moveit", action="store_true", help="also start moveit_adapter, for clients of MoveIt")
+    parser.add_argument(
+        "--view",
+        action="store_true",
+        help="also start the viewer node, a page on this computer (http://127.0.0.1:8080)",
+    )
     parser.add_argument("--use-sim-time", action="store_true", help="use simulated time (/clock)")
     return parser
 
@@ -221,13 +229,21 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
         Program(
             node,
             node_command(node, cell, parameters, journal, options),
-            respawn=NODE_RULE if node in options.respawn else None,
+            respawn=NODE_RULE if node in options.respawn or (node == MOVEIT and options.respawn) else None,
             holds_interrupt=True,
         )
-        for node in NODES
-        if node in options.only and node not in options.without
+        for node in (*NODES, *((MOVEIT,) if options.moveit else ()))
+        if node == MOVEIT or (node in options.only and node not in options.without)
     ]
-    return [*_recorder(options), *nodes]
+    return [*_recorder(options), *nodes, *_viewer(options, cell, parameters, journal)]
+
+
+def _viewer(options: argparse.Namespace, cell: Path | None, parameters: Path, journal: Path) -> list[Program]:
+    """Return the viewer of the session, if one is requested. It may end for good without ending the session."""
+    if not options.view:
+        return []
+    command = node_command(VIEWER, cell, parameters, journal, options)
+    return [Program(VIEWER, command, respawn=NODE_RULE, holds_interrupt=True, is_optional=True)]
 
 
 def _recorder(options: argparse.Namespace) -> list[Program]:

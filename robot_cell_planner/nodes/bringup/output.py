@@ -14,8 +14,8 @@ class Console:
     """The supervisor's two output streams.
 
     Attributes:
-        width: of the labels.
-        closed: the output is closed; further lines are lost.
+        width: Of the labels.
+        closed: The output is closed; further lines are lost.
     """
 
     def __init__(self, width: int) -> None:
@@ -43,8 +43,8 @@ class LinePrinter:
     """Prints the lines of one stream of one process.
 
     Args:
-        name: label of each line, coloured on a terminal.
-        index: which of the colours to use.
+        name: Label of each line, coloured on a terminal.
+        index: Which of the colours to use.
     """
 
     def __init__(self, console: Console, stream: TextIO, name: str, index: int) -> None:

@@ -20,13 +20,13 @@ class Program:
     """What to start.
 
     Attributes:
-        name: label of its output.
-        command: program and arguments.
-        owns_terminal: its output is passed through without label.
-        respawn: rule of its restarts; None: its end ends the session.
-        holds_interrupt: it starts with SIGINT blocked, and unblocks it once it can handle it.
-        variables: of its environment, besides those of the session.
-        is_optional: its end does not end the session.
+        name: Label of its output.
+        command: Program and arguments.
+        owns_terminal: Its output is passed through without label.
+        respawn: Rule of its restarts; None: its end ends the session.
+        holds_interrupt: It starts with SIGINT blocked, and unblocks it once it can handle it.
+        variables: Of its environment, besides those of the session.
+        is_optional: Its end does not end the session.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Process:
         """Start it.
 
         Raises:
-            OSError: it cannot be started.
+            OSError: It cannot be started.
         """
         self.program = program
         stream = None if program.owns_terminal else subprocess.PIPE

@@ -12,12 +12,12 @@ class RespawnRule:
     """Limits of restarts.
 
     Attributes:
-        steady: run time after which a program counts as healthy [s]. failures: maximum ends in a row before it was
+        steady: Run time after which a program counts as healthy [s]. failures: maximum ends in a row before it was
         steady.
-        refusals: exit statuses by which a program says that it cannot start. If it says so on its first run, it is not
-            started again; later it has to have run for `refusal_steady` to count as healthy.
+        refusals: Exit statuses by which a program reports that it cannot start. If it does so on its first run, it is
+            not started again; later it has to have run for `refusal_steady` to count as healthy.
         refusal_steady: [s].
-        first_delay: before the second start in a row [s]; the first one is at once, each further one waits twice as
+        first_delay: Before the second start in a row [s]; the first one is at once, each further one waits twice as
             long, up to `longest_delay` [s].
     """
 

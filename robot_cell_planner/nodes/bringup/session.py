@@ -18,7 +18,8 @@ from .respawn import RespawnRule
 
 READ_AT_ONCE = 64 * 1024
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-CLEAN = (0, -signal.SIGINT, -signal.SIGTERM)  # accepted exit statuses of processes ended by the session
+# Accepted exit statuses of processes ended by the session; SIGALRM: of a node whose middleware did not close in time.
+CLEAN = (0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGALRM)
 CANNOT_START = 127
 RETRY = 2.0  # [s] before another attempt after a program could not be started
 
@@ -28,8 +29,8 @@ class ShutdownTimeouts:
     """Time limits.
 
     Attributes:
-        interrupt: for processes to end by SIGINT, before they get SIGTERM [s].
-        terminate: for processes to end by SIGTERM, before they are killed [s].
+        interrupt: For processes to end by SIGINT, before they get SIGTERM [s].
+        terminate: For processes to end by SIGTERM, before they are killed [s].
     """
 
     interrupt: float = 8.0
@@ -58,9 +59,9 @@ class Session:
     """Programs that run together.
 
     Args:
-        programs: what to start, in this order; their names differ.
-        client: the program whose end ends the session; None: the session runs until it is stopped.
-        environment: variables of all processes.
+        programs: What to start, in this order; their names differ.
+        client: The program whose end ends the session; None: the session runs until it is stopped.
+        environment: Variables of all processes.
     """
 
     def __init__(

@@ -41,6 +41,7 @@ from ...io.common.resources import NO_ROOTS
 from ...model.cell import RobotCell
 from ...model.pose import Pose
 from ...scene.scene import Scene
+from ..common.action_names import MOVE_GRIPPER, move_gripper_action
 from ..common.node import reliable
 from ..conversions.basic import (
     pose_to_message,
@@ -51,10 +52,11 @@ from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
 from .connection import CellConnection, Progress
 from .messages import MotionGoal, final_joint_values, make_goal, make_pose_target, state_with_joints
+from .readiness import wait_until_ready
 from .waits import first_offered
 
 CommandT = TypeVar("CommandT", TwistStamped, JointJog, PoseStamped)
-GRIPPER_ACTION, MOVE_GRIPPER = "gripper_controller/gripper_cmd", "execution/move_gripper"
+GRIPPER_ACTION = "gripper_controller/gripper_cmd"
 GRIPPER_ACTIONS = (
     (MOVE_GRIPPER, action.MoveGripper),
     (GRIPPER_ACTION, ParallelGripperCommand),
@@ -65,12 +67,23 @@ GRIPPER_ACTIONS = (
 class CellClient(CellConnection):
     """The operations of a cell as blocking calls. Arguments, threads and errors: see `CellConnection`."""
 
+    def wait_until_ready(self, timeout: float = 300.0) -> None:
+        """Wait until the planning node has sphere models and prepared workers for the present scene.
+
+        Until then, motions are planned without certificates, so plans of equal seeds can differ. The node reports this
+        in its diagnostics.
+
+        Raises:
+            ServiceUnavailableError: It is not ready within `timeout` [s]; the message has its last report.
+        """
+        wait_until_ready(self, timeout)
+
     # The scene.
 
-    def scene(self) -> tuple[Scene, int]:
-        """Return the cell with its current state, and the revision."""
+    def scene(self, retries: int = 5) -> tuple[Scene, int]:
+        """Return the cell with its current state, and the revision. retries: further attempts if no node answers."""
         snapshot = self.call_service(
-            srv.GetCell, "scene/get_cell", srv.GetCell.Request(), timeout=10.0, retries=5
+            srv.GetCell, "scene/get_cell", srv.GetCell.Request(), timeout=10.0, retries=retries
         ).scene
         cell: RobotCell = ModelReader(NO_ROOTS).trusted().cell(snapshot.cell, "cell")
         return Scene(cell, state_from_message(snapshot.state.state, "state")), snapshot.state.revision
@@ -115,6 +128,7 @@ class CellClient(CellConnection):
         options: PlanningOptions | None = None,
         timing: TimingOptions | None = None,
         group: str = "",
+        moving: Sequence[JointTrajectory] = (),
         progress: Progress[action.PlanMotion.Feedback] | None = None,
         timeout: float = 600.0,
     ) -> MotionPlan:
@@ -122,11 +136,12 @@ class CellClient(CellConnection):
 
         goal: the name of a state, joint values by name [rad or m], a `Target`, or a sequence of these as
         alternatives: `cell.plan_motion("home")`, `cell.plan_motion({"elbow_joint": 1.2})`,
-        `cell.plan_motion(make_pose_target("above_pick"))`.
+        `cell.plan_motion(make_pose_target("above_pick"))`. moving: trajectories of other robots that move meanwhile.
         """
         request = MotionRequest(
             start=start or StateRef(),
             group=group,
+            moving=list(moving),
             goal=make_goal(goal),
             options=options or PlanningOptions(),
             timing=timing or TimingOptions(method=TimingOptions.STOP_AT_WAYPOINTS),
@@ -166,11 +181,15 @@ class CellClient(CellConnection):
         return self.send_goal(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
     def move_gripper(
-        self, position: float, effort: float = 0.0
+        self, position: float, effort: float = 0.0, tool: str = ""
     ) -> action.MoveGripper.Result | GripperCommand.Result | ParallelGripperCommand.Result:
-        """Move the gripper. position [m]; effort [N], 0 for the default. A gripper controller of ros2_control is used
-        through its action, of either type; its result does not contain the reason of a failure."""
+        """Move the gripper. position [m]; effort [N], 0 for the default; tool: whose, in a cell with several grippers.
+        A gripper controller of ros2_control is used through its action, of either type; its result does not contain
+        the reason of a failure."""
         position, effort = float(position), float(effort)
+        if tool:
+            goal = action.MoveGripper.Goal(position=position, max_effort=effort)
+            return self.send_goal(action.MoveGripper, move_gripper_action(tool), goal)
         kind = first_offered(self.node, GRIPPER_ACTIONS, self._discovery_timeout)
         if kind is action.MoveGripper:
             own = action.MoveGripper.Goal(position=position, max_effort=effort)

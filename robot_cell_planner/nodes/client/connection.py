@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -15,6 +16,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException
+from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
@@ -23,6 +25,7 @@ from ..common.callback_guard import GuardedExecutor
 from ..common.dds_profile import set_dds_profile
 from ..common.goal_requests import RepeatableActionClient
 from ..common.node import SERVICES, CellNode
+from ..common.robot_topics import ROBOT_TOPICS
 from ..common.server_monitor import ServerMonitor
 from ..conversions.basic import error_from_message
 from ..conversions.wire_types import to_wire
@@ -39,6 +42,13 @@ FeedbackT = TypeVar("FeedbackT")
 T = TypeVar("T")
 Connection = TypeVar("Connection", bound="CellConnection")
 Progress = Callable[[FeedbackT], None]
+CANCELLED_WITHIN = 2.0  # [s] that a process which is interrupted waits for the response to a cancellation
+
+
+class ClientNode(CellNode):
+    """Node of a client, which reads joint states where the nodes of the cell do."""
+
+    declared = (ROBOT_TOPICS,)
 
 
 class CellConnection:
@@ -52,8 +62,9 @@ class CellConnection:
         self._owns_context = not rclpy.ok()
         if self._owns_context:
             set_dds_profile()
-            rclpy.init()
-        self.node = CellNode(name, namespace, sole=False)
+            # On Ctrl-C, Python raises KeyboardInterrupt, and the goal that is waited for can still be cancelled.
+            rclpy.init(signal_handler_options=cast("Any", SignalHandlerOptions).SIGTERM)
+        self.node = ClientNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()
         self._discovery_timeout = discovery_timeout
         self._clients: dict[str, Any] = {}
@@ -101,10 +112,10 @@ class CellConnection:
         terminates; only for requests that change nothing.
 
         Raises:
-            InvalidRequestError: a field of the request has a value of another type.
-            ServiceUnavailableError: the service does not appear, or an idempotent request gets no reply.
-            ServerLostError: the node of the service terminated during an idempotent request.
-            OutcomeUnknownError: a request that must not be repeated got no reply, or the node terminated meanwhile.
+            InvalidRequestError: A field of the request has a value of another type.
+            ServiceUnavailableError: The service does not appear, or an idempotent request gets no reply.
+            ServerLostError: The node of the service terminated during an idempotent request.
+            OutcomeUnknownError: A request that must not be repeated got no reply, or the node terminated meanwhile.
         """
         check_timeout(timeout)
         _check_fields(request)
@@ -122,7 +133,8 @@ class CellConnection:
             self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
         client = self._clients[name]
         monitor = self._monitor(name, client.service_is_ready, is_action=False)
-        reply: ResponseT = reply_to(client, request, name, monitor, timeout)
+        relative = name.removeprefix(f"{self.node.get_namespace().rstrip('/')}/")
+        reply: ResponseT = reply_to(client, request, relative, monitor, timeout)
         _raise_error(reply)
         return reply
 
@@ -142,11 +154,11 @@ class CellConnection:
         timeout [s]: at most a day.
 
         Raises:
-            InvalidRequestError: a field of the goal has a value of another type.
-            ServiceUnavailableError: the action does not appear, or there is no result within the timeout.
-            ServerLostError: the node terminated, and the goal is lost; a restarted node does not know it.
-            OutcomeUnknownError: no response says whether the goal was accepted.
-            ExecutionError: the goal did not succeed, and its result contains no error.
+            InvalidRequestError: A field of the goal has a value of another type.
+            ServiceUnavailableError: The action does not appear, or there is no result within the timeout.
+            ServerLostError: The node terminated, and the goal is lost; a restarted node does not know it.
+            OutcomeUnknownError: No response about the acceptance of the goal was received.
+            ExecutionError: The goal did not succeed, and its result contains no error.
         """
         check_timeout(timeout)
         _check_fields(goal)
@@ -166,17 +178,20 @@ class CellConnection:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
             request_result = partial(self._made, handle.get_result_async)
             found = result_of_goal(request_result, lambda: handle.status, name, monitor, ready, until)
-        except BaseException:
+        except BaseException as ending:
             # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
             response = cast("Any", kind).Impl.SendGoalService.Response()
-            ClientGoalHandle(client, goal_id, response).cancel_goal_async()
+            cancelled = ClientGoalHandle(client, goal_id, response).cancel_goal_async()
+            if isinstance(ending, KeyboardInterrupt):  # this process is about to end
+                with suppress(ServiceUnavailableError):
+                    self._wait(cancelled, CANCELLED_WITHIN, name)
             raise
         result: ResultT = found.result
         _raise_error(result)
         if found.status != GoalStatus.STATUS_SUCCEEDED:
-            ending = "was cancelled" if found.status == GoalStatus.STATUS_CANCELED else "was aborted"
+            outcome = "was cancelled" if found.status == GoalStatus.STATUS_CANCELED else "was aborted"
             error = ExecutionError(
-                f"the goal of action {name} {ending}; the reason is in the log of its server", subjects=(name,)
+                f"the goal of action {name} {outcome}; the reason is in the log of its server", subjects=(name,)
             )
             error.partial = result
             raise error

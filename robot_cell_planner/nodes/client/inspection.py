@@ -17,8 +17,10 @@ from ...errors import ResourceError, ServiceUnavailableError
 from ...model.name_suggestions import unknown_name
 from ..conversions.plain_values import message_from_plain, message_to_plain
 from .connection import CellConnection
+from .node_parameters import LIST, node_parameters, parameter_lines
 
 __all__ = [
+    "LIST",
     "CellConnection",
     "definition",
     "full_name",
@@ -27,7 +29,10 @@ __all__ = [
     "message_from_plain",
     "message_to_plain",
     "messages",
+    "node_parameters",
     "offered",
+    "offered_with",
+    "parameter_lines",
     "settled",
     "wait_for_type",
 ]
@@ -56,16 +61,30 @@ def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
 
 
 def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, str]]:
-    """Return `offered` once nothing new has appeared for 1 s, or after `timeout` [s]."""
+    """Return `offered` once another node and nothing else new has appeared for 1 s, or after `timeout` [s]."""
     tries = threading.Event()
     until = time.monotonic() + timeout
     found, since = offered(connection), time.monotonic()
-    while time.monotonic() < min(since + SETTLE_TIME, until):
+    while time.monotonic() < until:
         tries.wait(POLL_PERIOD)
-        now = offered(connection)
-        if now != found:
+        now, is_alone = offered(connection), len(connection.node.get_node_names()) <= 1
+        if now != found or is_alone:
             found, since = now, time.monotonic()
+        elif time.monotonic() >= since + SETTLE_TIME:
+            break
     return found
+
+
+def offered_with(connection: CellConnection, name: str, timeout: float) -> dict[str, dict[str, str]]:
+    """Return `offered` once it contains what has a full name, a node by its parameters, or after `timeout` [s]."""
+    tries = threading.Event()
+    until = time.monotonic() + timeout
+    while True:
+        found = offered(connection)
+        is_there = f"{name}/{LIST}" in found["service"] or any(name in entries for entries in found.values())
+        if is_there or time.monotonic() >= until:
+            return found
+        tries.wait(POLL_PERIOD)
 
 
 def wait_for_type(connection: CellConnection, kind: str, name: str, timeout: float) -> Any:
@@ -148,11 +167,11 @@ def _profile(connection: CellConnection, name: str) -> QoSProfile:
     """Return a QoS profile that is compatible with all publishers of a topic."""
     profiles = [info.qos_profile for info in connection.node.get_publishers_info_by_topic(name)]
     reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in profiles)
-    kept = bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
+    latched = bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
     return QoSProfile(
         depth=100,
         reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
-        durability=DurabilityPolicy.TRANSIENT_LOCAL if kept else DurabilityPolicy.VOLATILE,
+        durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
     )
 
 

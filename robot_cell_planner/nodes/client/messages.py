@@ -20,7 +20,7 @@ def make_goal(goal: MotionGoal) -> GoalSpec:
     goal: as of `CellClient.plan_motion`; a `GoalSpec` is returned unchanged.
 
     Raises:
-        TypeError: the type is not part of `MotionGoal`.
+        TypeError: The type is not part of `MotionGoal`.
     """
     if isinstance(goal, GoalSpec):
         return goal

@@ -36,7 +36,7 @@ def check_timeout(timeout: float) -> None:
     """Check a timeout.
 
     Raises:
-        InvalidRequestError: it is not positive, or longer than MAX_TIMEOUT [s].
+        InvalidRequestError: It is not positive, or longer than MAX_TIMEOUT [s].
     """
     if not 0.0 < timeout <= MAX_TIMEOUT:
         numbers = (Value("timeout", timeout, MAX_TIMEOUT, "s"),)
@@ -48,7 +48,7 @@ def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMo
     """Wait until the server is available, and monitor it from then on.
 
     Raises:
-        ServiceUnavailableError: it is not available within `timeout` [s].
+        ServiceUnavailableError: It is not available within `timeout` [s].
     """
     until = time.monotonic() + timeout
     while not (is_ready() and monitor.begin()):
@@ -114,7 +114,7 @@ class Futures:
 
 
 class _Ended(enum.Enum):
-    """Why a wait ended without a result."""
+    """Reason why a wait ended without a result."""
 
     LOST = enum.auto()
     TIMEOUT = enum.auto()
@@ -150,9 +150,9 @@ def reply_to(client: Any, request: Any, name: str, monitor: ServerMonitor, timeo
     """Return the reply to a request. An idempotent request is sent again until a reply is received.
 
     Raises:
-        ServiceUnavailableError: an idempotent request got no reply.
-        ServerLostError: the server of an idempotent request terminated.
-        OutcomeUnknownError: either of these, for any other request.
+        ServiceUnavailableError: An idempotent request got no reply.
+        ServerLostError: The server of an idempotent request terminated.
+        OutcomeUnknownError: Either of these, for any other request.
     """
     repeats = is_idempotent(name)
     until, again = time.monotonic() + timeout, REQUEST_AGAIN if repeats else math.inf
@@ -180,8 +180,8 @@ def accepted_goal(
     actions are sent again until a response is received.
 
     Raises:
-        ServerLostError: the server terminated.
-        OutcomeUnknownError: nobody has said whether it is accepted.
+        ServerLostError: The server terminated.
+        OutcomeUnknownError: No response about its acceptance was received.
     """
     until = min(until, time.monotonic() + ACCEPTED_WITHIN)
     again = GOAL_AGAIN if may_be_sent_again(name) else math.inf
@@ -212,8 +212,8 @@ def result_of_goal(
     request_result: requests the result and returns the future. status: returns the last known status of the goal.
 
     Raises:
-        ServerLostError: the server terminated, or was restarted and does not know the goal.
-        ServiceUnavailableError: the goal has not ended by the time `until`.
+        ServerLostError: The server terminated, or was restarted and does not know the goal.
+        ServiceUnavailableError: The goal has not ended by the time `until`.
     """
     futures = Futures()
     futures.add(request_result())

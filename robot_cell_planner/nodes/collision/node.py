@@ -106,11 +106,11 @@ class CollisionNode(ManagedNode):
 
     async def _check_states(self, request: srv.CheckStates.Request, response: srv.CheckStates.Response) -> None:
         options = request.options
-        covered = options_from_message(options, "options")
+        collision_options = options_from_message(options, "options")
         names, rows = self._configurations(request)
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
-        checker = self._checker(state, names, covered)
+        checker = self._checker(state, names, collision_options)
         if not names:
             rows = checker.default[None, :]
         if request.verdicts_only:
@@ -133,11 +133,11 @@ class CollisionNode(ManagedNode):
         self, request: srv.CheckTrajectory.Request, response: srv.CheckTrajectory.Response
     ) -> None:
         options = request.options
-        covered = options_from_message(options, "options")
+        collision_options = options_from_message(options, "options")
         names, rows, times = self._path(request.trajectory)
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
-        checker = self._checker(state, names, covered)
+        checker = self._checker(state, names, collision_options)
         limit = int(self.parameters["max_pairs"])
         found = check_path(
             checker,
@@ -180,7 +180,7 @@ class CollisionNode(ManagedNode):
             names = trajectory.variables
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
-        while not await self._spheres.wait():
+        while not await self._spheres.wait(computed=True):
             self.get_logger().debug("a certificate waits for the sphere models of new geometry")
         checker = CollisionChecker(state.scene.cell, state.scene.state, names)
         certifier = certifier_of(checker)
@@ -195,7 +195,7 @@ class CollisionNode(ManagedNode):
 
     async def _check_targets(self, request: srv.CheckTargets.Request, response: srv.CheckTargets.Response) -> None:
         options = request.options
-        covered = options_from_message(options, "options")
+        collision_options = options_from_message(options, "options")
         limit = self.parameters["max_configurations"]
         if not request.targets:
             raise InvalidRequestError("targets is empty", subjects=("targets",))
@@ -205,7 +205,9 @@ class CollisionNode(ManagedNode):
         cell, values = state.scene.cell, state.scene.state
         await self._scene_monitor.rewrite(references_of_targets(request.targets, "targets"), cell)
         targets = [target_from_message(target, f"targets[{index}]") for index, target in enumerate(request.targets)]
-        checker = TargetChecker(cell, values, request.group, engine=self.parameters["engine"], options=covered)
+        checker = TargetChecker(
+            cell, values, request.group, engine=self.parameters["engine"], options=collision_options
+        )
         max_pairs = self._max_pairs(options)
         for target in targets:
             report = checker.report_target(target, _and_one_more(max_pairs), verbose=options.verbose)

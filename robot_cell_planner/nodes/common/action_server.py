@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from rclpy.action.server import CancelResponse, ServerGoalHandle
 
 from ...errors import CancelledError, LimitExceededError, RobotCellError
-from ..conversions.basic import error_to_message
 from ..conversions.wire_types import to_wire
 from .cancellation import CancellationToken
 from .goal_requests import RepeatableActionServer
-from .node import CellNode, Reporting
+from .node import CellNode, report_error
 
 if TYPE_CHECKING:
     from interface_types import Action
@@ -23,11 +22,6 @@ FeedbackT = TypeVar("FeedbackT")
 
 # Arguments: goal, function that sends feedback, token that is set on cancellation, result to fill.
 GoalHandler = Callable[[GoalT, Callable[[FeedbackT], None], CancellationToken, ResultT], Coroutine[Any, Any, None]]
-
-
-def report_error(result: Reporting, error: RobotCellError) -> None:
-    """Fill the error report of a result."""
-    result.error = error_to_message(error)
 
 
 class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
@@ -114,3 +108,6 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
                 publish(to_wire(feedback, "feedback"))
         except (RuntimeError, TypeError, LimitExceededError) as error:
             self._node.faults.report("feedback", error)
+
+
+__all__ = ["GoalServer", "report_error"]

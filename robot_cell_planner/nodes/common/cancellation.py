@@ -82,7 +82,7 @@ async def pause(node: Node, seconds: float, token: CancellationToken) -> None:
     """Wait for a time.
 
     Raises:
-        RobotCellError: the reason of a cancellation.
+        RobotCellError: The reason of a cancellation.
     """
     await _Wake(node, token, seconds).wait()
 
@@ -99,7 +99,7 @@ async def outcome(
 
     Raises:
         ServiceUnavailableError: `what` did not reply within `seconds`, or is no longer available.
-        RobotCellError: the reason of a cancellation.
+        RobotCellError: The reason of a cancellation.
     """
     waited = 0.0
     while not future.done():
@@ -127,8 +127,8 @@ async def reply_of(
     """Return the reply of a service.
 
     Raises:
-        ServiceUnavailableError: it did not reply within `seconds`.
-        RobotCellError: the reason of a cancellation.
+        ServiceUnavailableError: It did not reply within `seconds`.
+        RobotCellError: The reason of a cancellation.
     """
     future = client.call_async(request)
     try:
@@ -143,7 +143,7 @@ async def available(
     """Wait until a service or action is available.
 
     Raises:
-        ServiceUnavailableError: it did not appear within `seconds`.
+        ServiceUnavailableError: It did not appear within `seconds`.
     """
     left = math.ceil(seconds / POLL_PERIOD)
     while not is_there():

@@ -6,11 +6,12 @@ from ...errors import StoppedError, Value
 
 CLOCK = "clock"  # stage of the error
 CLOCK_STEP = 1_000_000_000  # [ns] minimum jump; a simulation may run faster or slower than real time
+CLOCK_SKEW = 5_000_000_000  # [ns] maximum delay of stamps; longer ones are of another clock
 
 
 class ClockMonitor:
-    """Compares a clock with the steady clock. A clock that stands still, as before the first message on /clock, is no
-    error; the time that it stood still counts when it continues."""
+    """Compares a clock with the steady clock. A clock that does not advance, as before the first message on /clock, is
+    no error; the pause counts when it continues."""
 
     def __init__(self) -> None:
         self._last: tuple[int, float] | None = None

@@ -9,6 +9,8 @@ from pathlib import Path
 
 # Packages of the Python index whose module has another name.
 DISTRIBUTIONS = {"collada": "pycollada", "jsonrpc": "json-rpc", "pinocchio": "pin", "yaml": "PyYAML"}
+# Libraries that only some executables need, with the list that names them; those of the others are in LIBRARY.
+LIBRARY, OPTIONAL = "library.txt", {"viser": "viewer.txt"}
 ROS_PACKAGES = ("ament_index_python", "rclpy", "tf2_ros")
 MISSING = 3
 INTERRUPTED = 128 + signal.SIGINT  # as shells report it
@@ -54,7 +56,7 @@ def remedy(module: str) -> str:
     folder = _requirements()
     return (
         f"the Python library {distribution} (module {module}) is missing for {sys.executable}; all are installed by: "
-        f"{sys.executable} -m pip install -r {folder / 'library.txt'} -c {folder / 'constraints.txt'}"
+        f"{sys.executable} -m pip install -r {folder / OPTIONAL.get(module, LIBRARY)} -c {folder / 'constraints.txt'}"
     )
 
 

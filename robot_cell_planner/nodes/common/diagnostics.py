@@ -10,6 +10,7 @@ from .node import CellNode, reliable
 from .waiting import steady_timer
 
 Check = Callable[[], "tuple[bytes, str, Mapping[str, object]]"]
+READY, REVISION = "ready", "revision"  # message of a prepared node, and key of the revision of the scene it refers to
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 

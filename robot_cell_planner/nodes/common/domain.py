@@ -39,7 +39,7 @@ def reserve_domain() -> Domain:
     which is released with the process. Other participants are detected by the ports on which they listen.
 
     Raises:
-        NoFreeDomainError: all are in use.
+        NoFreeDomainError: All are in use.
     """
     offset = os.getpid() % len(FREE_TO_CHOOSE)
     for number in (*FREE_TO_CHOOSE[offset:], *FREE_TO_CHOOSE[:offset]):

@@ -1,61 +1,128 @@
-"""Exclusive access of one client at a time."""
+"""Exclusive access of clients: each part, such as a robot of the cell, belongs to one client at a time."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from ...errors import MotionBusyError
+from ...errors import MotionBusyError, RobotCellError
 from .cancellation import CancellationToken, outcome
-from .node import CellNode
 from .waiting import Waiters
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from .node import CellNode
+
+WHOLE: frozenset[str] = frozenset({""})  # of what is not divided into parts
+
+
+@dataclass(eq=False)
+class Claim:
+    """A client, the token that cancels its work, and the parts that it has exclusive access to."""
+
+    owner: str
+    token: CancellationToken
+    parts: frozenset[str]
 
 
 class ExclusiveAccess:
-    """The client with exclusive access, and the token that cancels its work. what: what the client does, for messages.
+    """The clients with exclusive access. No part belongs to two claims. what: what clients do, for messages.
 
-    on_change is called when access is acquired, handed over and released.
+    on_change is called when access is acquired, handed over and released. Parts are prefixes of robots, such as
+    `left/`; "" stands for all that has no prefix.
     """
 
     def __init__(self, what: str, on_change: Callable[[], None]) -> None:
         self._what = what
         self._on_change = on_change
         self._waiting = Waiters()
-        self.owner = ""
-        self.token: CancellationToken | None = None
+        self.claims: tuple[Claim, ...] = ()
+
+    @property
+    def owner(self) -> str:
+        """Names of the clients with access, separated by commas; empty without any."""
+        return ", ".join(dict.fromkeys(claim.owner for claim in self.claims))
+
+    def of(self, parts: Collection[str]) -> tuple[Claim, ...]:
+        """Return the claims to any of the parts."""
+        return tuple(claim for claim in self.claims if not claim.parts.isdisjoint(parts))
+
+    def cancel(self, error: RobotCellError) -> None:
+        """Cancel the work of all clients."""
+        for claim in self.claims:
+            claim.token.set(error)
+
+    def check_free(self, parts: Collection[str], besides: Collection[Claim] = ()) -> None:
+        """Raise MotionBusyError if another claim than some has one of the parts; it names client and robot."""
+        others = [claim for claim in self.of(parts) if claim not in besides]
+        if not others:
+            return
+        shared = {claim: _names(claim.parts.intersection(parts)) for claim in others}
+        texts = [f"client {claim.owner!r} {self._what}{_of_robots(shared[claim])}" for claim in others]
+        subjects = dict.fromkeys(name for claim in others for name in (claim.owner, *shared[claim]))
+        raise MotionBusyError("; ".join(texts), subjects=tuple(subjects))
 
     @contextmanager
-    def acquired_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Context with exclusive access.
+    def acquired_by(self, owner: str, token: CancellationToken, parts: frozenset[str] = WHOLE) -> Iterator[Claim]:
+        """Context with exclusive access to parts.
 
         Raises:
-            MotionBusyError: another client has access; names it.
+            MotionBusyError: another client has access to one of them.
         """
-        if self.token is not None:
-            raise MotionBusyError(f"client {self.owner!r} {self._what}", subjects=(self.owner,))
-        with self._held_by(owner, token):
-            yield
+        self.check_free(parts)
+        with self._held(Claim(owner, token, parts), ()) as claim:
+            yield claim
 
     @contextmanager
-    def handed_over_to(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        """Context with exclusive access, taken over from the present owner."""
-        with self._held_by(owner, token):
-            yield
+    def handed_over_to(
+        self, owner: str, token: CancellationToken, previous: Collection[Claim], parts: frozenset[str]
+    ) -> Iterator[Claim]:
+        """Context with exclusive access to parts and to those of previous claims, which end.
+
+        Raises:
+            MotionBusyError: another client has access to one of the parts.
+        """
+        parts = parts.union(*(claim.parts for claim in previous))
+        self.check_free(parts, previous)
+        with self._held(Claim(owner, token, parts), previous) as claim:
+            yield claim
+
+    def widen(self, claim: Claim, parts: frozenset[str]) -> None:
+        """Add parts to a claim.
+
+        Raises:
+            MotionBusyError: another client has access to one of them.
+        """
+        if not parts <= claim.parts:
+            self.check_free(parts, (claim,))
+            claim.parts |= parts
+            self._on_change()
 
     @contextmanager
-    def _held_by(self, owner: str, token: CancellationToken) -> Iterator[None]:
-        self.owner, self.token = owner, token
+    def _held(self, claim: Claim, previous: Collection[Claim]) -> Iterator[Claim]:
+        self.claims = (*(other for other in self.claims if other not in previous), claim)
         self._on_change()
         try:
-            yield
+            yield claim
         finally:
-            if self.token is token:  # access has not been handed over
-                self.owner, self.token = "", None
+            if claim in self.claims:  # access has not been handed over
+                self.claims = tuple(other for other in self.claims if other is not claim)
                 self._on_change()
                 self._waiting.wake()
 
-    async def released(self, node: CellNode, token: CancellationToken) -> None:
-        """Wait until access is released."""
-        while self.token is not None:
+    async def released(self, node: CellNode, token: CancellationToken, parts: Collection[str] = WHOLE) -> None:
+        """Wait until access to parts is released."""
+        while self.of(parts):
             await outcome(node, self._waiting.future(), token, math.inf, self._what)
+
+
+def _names(parts: Collection[str]) -> tuple[str, ...]:
+    return tuple(sorted(part.rstrip("/") for part in parts if part))
+
+
+def _of_robots(names: Collection[str]) -> str:
+    return f" of robot {' and '.join(names)}" if names else ""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from frozendict import frozendict
 
@@ -86,18 +86,21 @@ class JointStateMonitor:
         """Check the names of joints.
 
         Raises:
-            UnknownNameError: a name is unknown; suggests similar ones.
+            UnknownNameError: A name is unknown; suggests similar ones.
         """
         for name in names:
             if name not in self._aliases:
                 raise UnknownNameError(unknown_name(f"joint {name!r}", name, self._aliases), subjects=(name,))
 
-    def applied_to(self, state: RobotCellState) -> RobotCellState:
-        """Return the state with measured values replaced."""
+    def applied_to(self, state: RobotCellState, values: Mapping[str, float] | None = None) -> RobotCellState:
+        """Return the state with measured values replaced. values: earlier `values` instead of the latest ones; those of
+        joints that the cell does not have any more are ignored."""
         robots: dict[str, float] = {}
         tools: dict[str, dict[str, float]] = {}
-        for name, value in self.values.items():
-            tool = self._tools[name]
+        for name, value in (self.values if values is None else values).items():
+            tool = self._tools.get(name)
+            if tool is None:
+                continue
             if tool:
                 tools.setdefault(tool, {})[name[len(tool) + 1 :]] = value
             else:

@@ -24,6 +24,7 @@ from ...errors import NotActiveError, RobotCellError
 from .diagnostics import WARN, Diagnostics
 from .node import INTROSPECTION, CellNode, WirePublisher
 from .parameters import Parameter
+from .robot_topics import ROBOT_TOPICS
 from .waiting import delay
 
 M = TypeVar("M")
@@ -31,6 +32,7 @@ NODE_PARAMETERS = (
     Parameter("diagnostics_period", 1.0, "Time between diagnostics [s].", 0.1, 3600.0),
     Parameter("autostart", True, "Whether the node configures and activates itself when it starts."),
     INTROSPECTION,
+    ROBOT_TOPICS,
 )
 ANSWER_TIME = 0.1  # [s] before services and actions are destroyed, in which late requests are answered
 STOP_TIMEOUT = 20.0  # [s] in which requests and motions have to end on deactivation
@@ -66,7 +68,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         """Create the resources of the node from its parameters.
 
         Raises:
-            RobotCellError: this failed; what was created so far is released.
+            RobotCellError: This failed; what was created so far is released.
         """
 
     def activate(self) -> None:
@@ -113,7 +115,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         """Configure and activate the node, unless the parameter autostart is false.
 
         Raises:
-            RobotCellError: this failed; the node is unconfigured.
+            RobotCellError: This failed; the node is unconfigured.
         """
         if not self.parameters["autostart"]:
             self.get_logger().info("unconfigured, as autostart is false")
@@ -135,8 +137,8 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
             transition = machine.get_transition_by_label(label) if label else request.transition.id
             machine.trigger_transition_by_id(transition, True)
         except RuntimeError:  # an RCLError, which has no public name
-            wanted = request.transition.label or request.transition.id
-            self.get_logger().warning(f"transition {wanted} is not possible: the node is {previous}")
+            requested = request.transition.label or request.transition.id
+            self.get_logger().warning(f"transition {requested} is not possible: the node is {previous}")
             response.success = False
             return response
         self.get_logger().info(f"{previous}: {self.state_label}")

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from builtin_interfaces.msg import Time
-from sensor_msgs.msg import JointState
 
 from robot_cell_planner.msg import SceneChange, StateRef, StateUsed
 
@@ -27,17 +26,18 @@ from ..conversions.frame_references import FrameReference, frames_added, referen
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
 from .cancellation import CancellationToken
+from .diagnostics import REVISION
 from .external_frames import ExternalFrames
 from .joint_state_monitor import JointStateMonitor
-from .node import CellNode, sensor
-from .polled_subscription import PolledSubscription
+from .node import CellNode
+from .robot_topics import JointMessages
 from .waiting import Deadline, Waiters, delay, steady_timer
 
 MAX_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two reads
 JOINTS_RATE = 20.0  # [Hz]
 JOINT_STATES = "joint_states"
-FIRST_JOINTS_LOOK = 0.02  # [s] between checks of requests that wait for the first joint states
+FIRST_JOINTS_PERIOD = 0.02  # [s] between checks of requests that wait for the first joint states
 PUBLISHERS_FOUND = 1.0  # [s] after the first scene, in which DDS discovers publishers of joint_states
 WAITING_PERIOD = 0.004  # [s]
 REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are skipped
@@ -95,7 +95,7 @@ class MonitoredScene:
         self._joint_listeners: list[Callable[[int], None]] = []
         self.revision = 0
         self._reading = False
-        self._joint_states = PolledSubscription(node, JointState, JOINT_STATES, sensor(JOINT_STATES_DEPTH))
+        self._joint_states = JointMessages(node, JOINT_STATES, JOINT_STATES_DEPTH)
         steady_timer(node, 1.0 / joints_rate, self.read_joints)
 
     def on_change(self, listener: Callable[[], None]) -> None:
@@ -111,7 +111,7 @@ class MonitoredScene:
         """Return the latest scene, without measured joints.
 
         Raises:
-            NoCellError: no cell was received yet.
+            NoCellError: No cell was received yet.
         """
         if self._scene is None:
             raise NoCellError("no cell received yet: is scene_node running in this namespace, with a cell?")
@@ -122,7 +122,7 @@ class MonitoredScene:
         """Return the measured joints after reading `joint_states`.
 
         Raises:
-            NoCellError: no cell was received yet.
+            NoCellError: No cell was received yet.
         """
         self.read_joints()
         if self._measured is None:
@@ -133,7 +133,7 @@ class MonitoredScene:
     def diagnostics(self) -> dict[str, object]:
         """Return values for diagnostics."""
         skipped = 0 if self._measured is None else self._measured.skipped
-        return {"revision": self.revision, "joint values skipped": skipped}
+        return {REVISION: self.revision, "joint values skipped": skipped}
 
     def current_state(self) -> RobotCellState:
         """Return the latest state with measured joints."""
@@ -163,9 +163,10 @@ class MonitoredScene:
 
     def _read_joints(self) -> None:
         newest = 0
-        for message in self._joint_states.take():
+        for received in self._joint_states.take():
+            message = received.message
             stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
-            if self._measured is not None and self._measured.update(message.name, message.position, stamp):
+            if self._measured is not None and self._measured.update(received.names, message.position, stamp):
                 newest = stamp
         if self._measured is not None and (problem := self._measured.take_problem()):
             text = f"joint_states: {problem}; {self._measured.skipped} values skipped so far"
@@ -182,12 +183,12 @@ class MonitoredScene:
         joints: empty for all joints of the robots. timeout [s]: 0 for the default.
 
         Raises:
-            StaleStateError, NoCellError: the timeout expired.
+            StaleStateError, NoCellError: The timeout expired.
         """
         if self._is_new_enough(revision, joint_stamp, joints):
             return
         deadline = Deadline(self._node, timeout or self._default_timeout)
-        looks = steady_timer(self._node, WAITING_PERIOD, self.read_joints) if joint_stamp else None
+        poll_timer = steady_timer(self._node, WAITING_PERIOD, self.read_joints) if joint_stamp else None
         try:
             while not self._is_new_enough(revision, joint_stamp, joints):
                 if deadline.passed:
@@ -195,22 +196,22 @@ class MonitoredScene:
                 await self._waiting.wait(deadline)
         finally:
             deadline.end()
-            if looks is not None:
-                self._node.destroy_timer(looks)
+            if poll_timer is not None:
+                self._node.destroy_timer(poll_timer)
 
     async def _wait_for_joints(self, given: Container[str], timeout: float) -> None:
         """Wait for the first measurement of the robots' joints if there is a publisher, since a node that has just
         started has none yet. given: joints that need not be measured.
 
         Raises:
-            StaleStateError: the timeout expired.
+            StaleStateError: The timeout expired.
         """
         timeout = timeout or self._default_timeout
         until = time.monotonic() + timeout
         while not self._knows_joints(given):
             if time.monotonic() >= until:
                 raise self._unmeasured(given, timeout)
-            await delay(self._node, FIRST_JOINTS_LOOK)
+            await delay(self._node, FIRST_JOINTS_PERIOD)
 
     def _knows_joints(self, given: Container[str]) -> bool:
         """Return whether joints were measured, are given, or have no publisher."""
@@ -221,7 +222,7 @@ class MonitoredScene:
         if needed & measured.keys():
             return True
         heard_for = time.monotonic() - self._heard_since
-        return heard_for >= PUBLISHERS_FOUND and not self._node.count_publishers(JOINT_STATES)
+        return heard_for >= PUBLISHERS_FOUND and not self._joint_states.publishers()
 
     def _needed(self, given: Container[str]) -> set[str]:
         """Return the joints of the robots that are not given."""
@@ -266,9 +267,9 @@ class MonitoredScene:
         """Return the state that a request refers to.
 
         Raises:
-            StaleStateError, NoCellError: the scene did not reach the requested revision or stamp in time, or no joint
+            StaleStateError, NoCellError: The scene did not reach the requested revision or stamp in time, or no joint
                 was measured although they have a publisher.
-            RobotCellError: the given state, configuration or changes are malformed or do not fit the cell.
+            RobotCellError: The given state, configuration or changes are malformed or do not fit the cell.
         """
         stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
         timeout = timeout_from_message(reference.timeout, f"{field}.timeout")
@@ -296,7 +297,7 @@ class MonitoredScene:
         """Return the scene changes of messages.
 
         Raises:
-            RobotCellError: one is malformed, there are more than `limit`, or TF does not contain a frame.
+            RobotCellError: One is malformed, there are more than `limit`, or TF does not contain a frame.
         """
         changes = changes_from_message(messages, self._models, field, limit)
         if await self.rewrite(references_of_changes(messages, field), cell, frames_added(changes)):
@@ -316,7 +317,7 @@ class MonitoredScene:
     async def poses_in_tf(self, frames: Mapping[str, str], stamp: Time, cell: RobotCell) -> dict[str, Pose]:
         """Return world_T_frame for those frames of a request that a cell does not have, by field.
 
-        frames: Frame that each field of the request names. stamp: At which TF is asked, 0 for the latest.
+        frames: Frame that each field of the request names. stamp: Time of the lookup in TF, 0 for the latest.
 
         Raises:
             TransformError: TF does not have a frame, not at its stamp, or not connected to the world; names the field.

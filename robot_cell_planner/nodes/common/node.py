@@ -37,12 +37,14 @@ from ...errors import (
 )
 from ...security.environment import ENABLE, has_security
 from ...system.private_files import PRIVATE_UMASK
+from ...system.time_limit import end_process_after
 from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
 from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
 from .dds_profile import set_dds_profile
 from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
+from .replies import repeat_replies
 from .requests import Requests
 
 if TYPE_CHECKING:
@@ -58,9 +60,11 @@ class Reporting(Protocol):
 M = TypeVar("M")
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-ReportingT = TypeVar("ReportingT", bound=Reporting)
 
 ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
+# [s] to close the middleware. Fast DDS may wait for ever if other participants end meanwhile
+# (https://github.com/eProsima/Fast-DDS/issues/6502).
+CLOSING_TIME = 5.0
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -70,8 +74,13 @@ LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability
 SERVICES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 
 
+def report_error(message: Any, error: RobotCellError) -> None:
+    """Fill the error report of a response or result."""
+    message.error = error_to_message(error)
+
+
 def reliable(depth: int, *, latched: bool = False) -> QoSProfile:
-    """Reliable, keep the last `depth`; latched: late subscribers receive them, too."""
+    """Reliable, keep the last `depth`; latched: late subscribers also receive them."""
     durability = DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE
     return QoSProfile(
         depth=depth, history=HistoryPolicy.KEEP_LAST, reliability=ReliabilityPolicy.RELIABLE, durability=durability
@@ -153,7 +162,7 @@ class CellNode(Node):
         """Return the presence of this node.
 
         Raises:
-            InvalidRequestError: a node of this name is already running.
+            InvalidRequestError: A node of this name is already running.
         """
         name, domain = self.get_fully_qualified_name(), self.context.get_domain_id()
         try:
@@ -187,7 +196,7 @@ class CellNode(Node):
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], **keywords: Any
     ) -> Service[Any, Any]:
-        """As rclpy's, but a reply is also sent if the callback raises."""
+        """As rclpy's, but a reply is also sent if the callback raises, and again while its client is not discovered."""
 
         async def answer(request: Any, response: Any) -> Any:
             try:
@@ -198,11 +207,12 @@ class CellNode(Node):
                 return response
 
         service = super().create_service(srv_type, srv_name, answer, **keywords)
+        repeat_replies(self, service)
         self.introspect(service)
         return service
 
     def introspect(self, server: Service[Any, Any] | ActionServer[Any, Any, Any]) -> None:
-        """Publish the requests and replies of a service or an action, if the parameter says so. rclpy of Jazzy cannot
+        """Publish the requests and replies of a service or an action, if the parameter is set. rclpy of Jazzy cannot
         do so for actions."""
         if self._introspection != ServiceIntrospectionState.OFF and hasattr(server, "configure_introspection"):
             server.configure_introspection(self.get_clock(), SERVICES, self._introspection)
@@ -214,31 +224,34 @@ class CellNode(Node):
 
     def serve(
         self,
-        kind: type[ServiceType[RequestT, ReportingT]],
+        kind: type[ServiceType[RequestT, ResponseT]],
         name: str,
-        handler: Callable[[RequestT, ReportingT], Coroutine[Any, Any, None]],
+        handler: Callable[[RequestT, ResponseT], Coroutine[Any, Any, None]],
+        fail: Callable[[ResponseT, RobotCellError], None] | None = None,
     ) -> None:
         """Offer a service. The handler fills the response; an exception becomes the error of the response.
 
-        A non-finite number in the response is also an error, unless its interface documents it.
+        fail: writes an error into the response; without it, into its error report. A non-finite number in the response
+        is also an error, unless its interface documents it.
         """
 
-        async def answer(request: RequestT, response: ReportingT) -> ReportingT:
+        async def answer(request: RequestT, response: ResponseT) -> ResponseT:
             try:
                 self.requests.check()
                 await self.requests.serve(handler(request, response))
-                return to_wire(response, finite=response.error.code == ErrorReport.NONE)
+                report = getattr(response, "error", None)
+                return to_wire(response, finite=report is None or report.code == ErrorReport.NONE)
             except StaleStateError as error:
                 # The normal reply to requests that wait for a newer state.
                 self.get_logger().debug(f"{name}: {error}")
-                report = error_to_message(error)
+                failure: RobotCellError = error
             except RobotCellError as error:
                 self.get_logger().info(f"{name}: {error}")
-                report = error_to_message(error)
+                failure = error
             except Exception as error:
                 # An internal error must not terminate the node; it is logged with its traceback.
-                report = error_to_message(self.named(name, error))
-            return self.failed(response, lambda message: setattr(message, "error", report))
+                failure = self.named(name, error)
+            return self.failed(response, lambda message: (fail or report_error)(message, failure))
 
         self.create_service(kind, name, answer, qos_profile=SERVICES, callback_group=self.concurrent)
 
@@ -270,7 +283,7 @@ class CellNode(Node):
         """Start the node; called once, when there is an executor.
 
         Raises:
-            RobotCellError: the node cannot start.
+            RobotCellError: The node cannot start.
         """
 
     def resolve(self, future: Future[M], value: M) -> None:
@@ -325,10 +338,11 @@ def interrupt_on_signals() -> None:
 
 def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
     """Run a node until it is stopped (SIGINT, SIGTERM, shutdown of the context). Files that it creates are private to
-    the user, and it is not reachable from other computers unless the environment asks for it (`dds_profile`).
+    the user, and it is not reachable from other computers unless the environment allows it (`dds_profile`).
 
     Returns:
-        Exit status: 0, or 1 after one line on the standard error stream if the node could not start.
+        Exit status: 0, or 1 after one line on the standard error stream if the node could not start. A process whose
+        middleware does not close in time ends by SIGALRM, after the resources of the node are released.
     """
     os.umask(PRIVATE_UMASK)
     set_dds_profile()
@@ -357,7 +371,10 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
             signal.signal(number, signal.SIG_IGN)
         gc.unfreeze()  # frozen objects would outlive the libraries that they belong to
         if node is not None:
-            node.destroy_node()
-        rclpy.try_shutdown()
-        rclpy.get_default_context().destroy()  # also announces the end of the DDS participant
+            node.release()
+        with end_process_after(CLOSING_TIME):
+            if node is not None:
+                node.destroy_node()
+            rclpy.try_shutdown()
+            rclpy.get_default_context().destroy()  # also announces the end of the DDS participant
     return 0

@@ -8,9 +8,12 @@ from rclpy.topic_endpoint_info import TopicEndpointInfo
 from .node import CellNode
 from .presence import of_one_computer
 
+UNKNOWN = "_NODE_NAME_UNKNOWN_"  # of the middleware: the name arrives after the publisher
+NOT_YET_NAMED = "a node that has just begun, whose name is not known yet"
+
 
 def other_publishers(node: Node, topic: str) -> list[str]:
-    """Return the full names of the other nodes that publish a topic.
+    """Return the full names of the other nodes that publish a topic; NOT_YET_NAMED for one that has just begun.
 
     DDS lists a killed process for some time. One with the name of this node on this computer is left out: only this
     process can have that name now.
@@ -26,4 +29,6 @@ def other_publishers(node: Node, topic: str) -> list[str]:
 
 
 def _full_name(endpoint: TopicEndpointInfo) -> str:
+    if endpoint.node_name == UNKNOWN:
+        return NOT_YET_NAMED
     return f"{endpoint.node_namespace.rstrip('/')}/{endpoint.node_name}"

@@ -115,7 +115,7 @@ class Parameters:
     changes of read-only parameters are rejected.
 
     Raises:
-        InvalidRequestError: an initial value has a wrong type or is out of bounds.
+        InvalidRequestError: An initial value has a wrong type or is out of bounds.
     """
 
     def __init__(self, node: Node, declared: Sequence[Parameter]) -> None:
@@ -126,6 +126,10 @@ class Parameters:
             self._declare(parameter)
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._notify)
+
+    def get(self, name: str, default: Any) -> Any:
+        """Return the value of a parameter; `default` if the node does not declare it."""
+        return self[name] if name in self._declared else default
 
     def _declare(self, parameter: Parameter) -> None:
         """Declare a parameter with dynamic type first, since rclpy's errors do not contain the value."""

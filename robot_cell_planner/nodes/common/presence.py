@@ -41,7 +41,7 @@ class Presence:
         """Bind the name of a node.
 
         Raises:
-            NameTakenError: another node has it.
+            NameTakenError: Another node has it.
         """
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
@@ -63,7 +63,7 @@ class Observed:
         """Connect to the process.
 
         Raises:
-            LookupError: no process of this computer has that node.
+            LookupError: No process of this computer has that node.
         """
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setblocking(False)

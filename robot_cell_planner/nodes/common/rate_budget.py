@@ -6,14 +6,14 @@ import time
 from types import TracebackType
 
 
-class Pace:
+class RateBudget:
     """Limits work to a fraction of the time by a rest after each turn.
 
     `due` returns whether the rest is over; `with budget:` encloses a turn.
     """
 
-    def __init__(self, share: float) -> None:
-        self._rest = 1.0 / share - 1.0
+    def __init__(self, fraction: float) -> None:
+        self._rest = 1.0 / fraction - 1.0
         self._begun = 0.0
         self._due = 0.0
 

@@ -14,7 +14,7 @@ def set_realtime_priority(priority: int) -> None:
     others of its processor.
 
     Raises:
-        NotSupportedError: the system does not permit it.
+        NotSupportedError: The system does not permit it.
     """
     try:
         os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(priority))

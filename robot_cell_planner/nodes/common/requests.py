@@ -14,7 +14,7 @@ from .cancellation import CancellationToken
 from .waiting import delay
 
 T = TypeVar("T")
-LOOK_PERIOD = 0.01  # [s] between checks whether all have ended
+CHECK_PERIOD = 0.01  # [s] between checks whether all have ended
 
 
 class Interruptible(Generic[T]):
@@ -104,10 +104,10 @@ class Requests:
         finally:
             self._goals.remove(token)
 
-    async def end(self, node: Node, reason: RobotCellError, patience: float) -> bool:
+    async def end(self, node: Node, reason: RobotCellError, timeout: float) -> bool:
         """Refuse new requests, interrupt services, cancel goals, and wait until all have ended.
 
-        patience [s]: time after which running goals are interrupted. Returns whether all have ended within twice that
+        timeout [s]: time after which running goals are interrupted. Returns whether all have ended within twice that
         time.
         """
         self.refuse(reason)
@@ -117,9 +117,9 @@ class Requests:
         begun = time.monotonic()
         while self._goals or self._serving:
             waited = time.monotonic() - begun
-            if waited >= 2.0 * patience:
+            if waited >= 2.0 * timeout:
                 return False
-            if waited >= patience:
+            if waited >= timeout:
                 self._force.set(reason)
-            await delay(node, LOOK_PERIOD)
+            await delay(node, CHECK_PERIOD)
         return True

@@ -38,7 +38,7 @@ def resource_roots(parameters: Parameters, cell_file: str = "") -> ResourceRoots
     """Return the roots of the parameters and of the cell file (see `ResourceRoots.with_file`).
 
     Raises:
-        InvalidRequestError: an entry is not a folder, or not "name=folder".
+        InvalidRequestError: An entry is not a folder, or not "name=folder".
     """
     folders = [str(Path(folder).resolve()) for folder in parameters["resource_folders"] if folder]
     packages: dict[str, str] = {}

@@ -32,6 +32,17 @@ IDEMPOTENT = (
     "planning/",
     "execution/set_speed_scale",
 )
+# The same of the services that rclpy gives every node, and managed nodes.
+READING = (
+    "describe_parameters",
+    "get_available_states",
+    "get_available_transitions",
+    "get_parameter_types",
+    "get_parameters",
+    "get_state",
+    "get_transition_graph",
+    "list_parameters",
+)
 # Actions of this package accept a goal that is sent again, and execute it once (`goal_requests.py`).
 OWN_ACTIONS = ("planning/", "execution/")
 GOAL_SERVICES = ("send_goal", "get_result", "cancel_goal")
@@ -44,7 +55,7 @@ HOW_TO_FIND_OUT = {
 
 def is_idempotent(name: str) -> bool:
     """Return whether a service is idempotent. name: relative, as in docs/interfaces.md."""
-    return name.startswith(IDEMPOTENT)
+    return name.startswith(IDEMPOTENT) or name.rpartition("/")[2] in READING
 
 
 def may_be_sent_again(action: str) -> bool:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...collision.sphere_model.report import graspable, prepare_sphere_models
+from ...collision.sphere_model.report import graspable, missing_sphere_models, prepare_sphere_models
 from ...errors import RobotCellError
 from ...model.cell import RobotCell
 from ...scene.scene import Scene
@@ -14,8 +14,8 @@ from .node import CellNode
 from .scene_monitor import SceneMonitor
 from .waiting import Deadline, Waiters
 
-# [s] that a request waits for sphere models before it is served without certificates. Cached ones load in less than a
-# second; the limit is larger so that plans depend on their seed only, also on a busy computer.
+# [s] that a request waits for sphere models that are loaded from disk. This takes less than a second; the limit is
+# larger so that plans depend on their seed only, also on a busy computer. Nothing waits while models are computed.
 WAIT_TIMEOUT = 10.0
 LOG_PERIOD = 3.0  # [s] between log lines about the progress
 UNCERTIFIED = "not certified: the sphere models of new geometry are still being computed"
@@ -34,8 +34,9 @@ class SpherePreparation:
         self._scene_monitor = scene_monitor
         self._prepared = self._making = NOTHING
         self._waiting = Waiters()
+        self._computing = False
         self._progress = (0, 0)
-        self._told = 0.0  # steady clock [s] of the last line in the log
+        self._reported = 0.0  # steady clock [s] of the last line in the log
         scene_monitor.on_change(self._prepare_spheres)
 
     @property
@@ -53,11 +54,14 @@ class SpherePreparation:
         scene = self._scene_monitor.scene
         return scene.cell.digest(), graspable(scene.cell, scene.state)
 
-    async def wait(self) -> bool:
-        """Return whether all of it has sphere models, after a wait of up to WAIT_TIMEOUT."""
+    async def wait(self, computed: bool = False) -> bool:
+        """Return whether all of it has sphere models, after a wait of up to WAIT_TIMEOUT.
+
+        computed: wait also for models that have to be computed, which can take much longer than to load them.
+        """
         deadline = Deadline(self._node, WAIT_TIMEOUT)
         try:
-            while not self.ready and not deadline.passed:
+            while not self.ready and not deadline.passed and (computed or not self._computing):
                 await self._waiting.wait(deadline)
         finally:
             deadline.end()
@@ -67,7 +71,7 @@ class SpherePreparation:
         required = self._required()
         if self._making != NOTHING or required == self._prepared:
             return
-        self._making = required
+        self._making, self._computing = required, False
         arguments = (self._scene_monitor.scene.cell, required[1])
         # A daemon thread, so that the process can end meanwhile.
         threading.Thread(target=self._make, args=arguments, name="sphere models", daemon=True).start()
@@ -75,6 +79,9 @@ class SpherePreparation:
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
         warnings: tuple[str, ...] = ()
         try:
+            missing = missing_sphere_models(cell, bodies)
+            if missing:
+                self._node.soon(lambda: self._note_computing(missing))
             report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
             text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
@@ -83,22 +90,28 @@ class SpherePreparation:
             text = f"motions cannot be certified, since sphere models are missing: {kind}{error}"
         self._node.soon(lambda: self._made(text, warnings))
 
+    def _note_computing(self, missing: tuple[str, ...]) -> None:
+        self._computing = True
+        text = f"sphere models of {len(missing)} objects are computed; until then, nothing is certified"
+        self._node.get_logger().info(text)
+        self._waiting.wake()
+
     def _note(self, name: str, done: int, count: int) -> None:
         """Note the progress of the thread, and log it where it takes long."""
         self._progress = done, count
         now = time.monotonic()
         if not done:
-            self._told = now
-        elif now - self._told > LOG_PERIOD:
-            self._told = now
-            text = f"sphere models: {done} of {count} objects; requests wait up to {WAIT_TIMEOUT:g} s"
+            self._reported = now
+        elif now - self._reported > LOG_PERIOD:
+            self._reported = now
+            text = f"sphere models: {done} of {count} objects"
             self._node.soon(lambda: self._node.get_logger().info(text))
 
     def _made(self, text: str, warnings: tuple[str, ...]) -> None:
         self._node.get_logger().info(text)
         for warning in warnings:
             self._node.get_logger().warning(warning)
-        self._prepared, self._making = self._making, NOTHING
+        self._prepared, self._making, self._computing = self._making, NOTHING, False
         self._waiting.wake()
         self._prepare_spheres()
         if self._making == NOTHING:

@@ -20,6 +20,8 @@ MODULES = {
     "planning_node": "planning.node",
     "execution_node": "execution.node",
     "simulated_robot_node": "simulation.node",
+    "moveit_adapter_node": "moveit.node",
+    "viewer_node": "viewer.node",
 }
 STARTS = {"planning_node": "planning.start"}  # start modules of the nodes that have one
 FILES, ENOUGH_FILES = 256, 4096  # file descriptors: required minimum, and the value to raise the limit to
@@ -65,7 +67,7 @@ def provide_folders() -> str:
     warning, or "".
 
     Raises:
-        OSError: that folder cannot be written either.
+        OSError: That folder cannot be written either.
     """
     home = os.path.expanduser("~")
     defaults = {
@@ -159,3 +161,13 @@ def execution_node() -> None:
 def simulated_robot_node() -> None:
     """Entry point of the executable."""
     _start("simulated_robot_node")
+
+
+def moveit_adapter_node() -> None:
+    """Entry point of the executable."""
+    _start("moveit_adapter_node")
+
+
+def viewer_node() -> None:
+    """Entry point of the executable."""
+    _start("viewer_node")

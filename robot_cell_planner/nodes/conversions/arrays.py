@@ -28,8 +28,8 @@ def rates_from_message(message: Configuration, columns: Sequence[str], field: st
     """Return rates (n,) of the joints `columns`, zero for omitted ones; None for an empty message.
 
     Raises:
-        InvalidRequestError: the message is malformed.
-        UnknownNameError: it contains another joint.
+        InvalidRequestError: The message is malformed.
+        UnknownNameError: It contains another joint.
     """
     values = configuration_from_message(message, field)
     for name in values:
@@ -42,8 +42,8 @@ def table_from_message(values: Sequence[float], columns: Sequence[str], field: s
     """Return a block of numbers as rows (k, n); None for an empty block.
 
     Raises:
-        InvalidRequestError: the size of the block is not a multiple of n, or a number is not finite.
-        LimitExceededError: there are more than `limit` rows.
+        InvalidRequestError: The size of the block is not a multiple of n, or a number is not finite.
+        LimitExceededError: There are more than `limit` rows.
     """
     block = np.asarray(values, dtype=np.float64)
     if not block.size:
@@ -65,7 +65,7 @@ def spread_over(rows: Rows, names: Sequence[str], variables: Sequence[str], defa
     """Return rows (k, n) of all `variables` from rows of some of them; others are those of `default` (n,).
 
     Raises:
-        UnknownNameError: a name is not among the variables.
+        UnknownNameError: A name is not among the variables.
     """
     result = np.tile(default, (len(rows), 1))
     for column, name in enumerate(names):
@@ -83,7 +83,7 @@ def batches(
     One state with all rows where they name only such joints, else a state for each; without names the state itself.
 
     Raises:
-        UnknownNameError: a name is not a joint of the cell.
+        UnknownNameError: A name is not a joint of the cell.
     """
     model = cell_model(cell, state)
     model.indices(names)
@@ -100,7 +100,7 @@ def check_scale(native_scale: float) -> None:
     """Check a unit of length.
 
     Raises:
-        InvalidRequestError: the scale is not between MIN_SCALE and MAX_SCALE [m].
+        InvalidRequestError: The scale is not between MIN_SCALE and MAX_SCALE [m].
     """
     if not MIN_SCALE <= native_scale <= MAX_SCALE:
         text = f"native_scale is {native_scale:g} m, expected {MIN_SCALE:g} to {MAX_SCALE:g}"
@@ -111,7 +111,7 @@ def poses_to_messages(transforms: Rows, native_scale: float) -> list[Pose]:
     """Return the messages of transforms (k, 4, 4), with positions in units of `native_scale` [m].
 
     Raises:
-        InvalidRequestError: the scale is not a finite number above zero.
+        InvalidRequestError: The scale is not a finite number above zero.
     """
     check_scale(native_scale)
     numbers = chain_kernels.positions_and_quaternions(np.ascontiguousarray(transforms))
@@ -134,7 +134,7 @@ def twist_from_message(message: Twist, field: str) -> Rows:
     """Return the twist (6,), linear first.
 
     Raises:
-        InvalidRequestError: a number is not finite.
+        InvalidRequestError: A number is not finite.
     """
     return _six(message.linear, message.angular, field)
 
@@ -143,7 +143,7 @@ def wrenches_from_message(messages: Sequence[WrenchStamped], field: str) -> dict
     """Return wrenches (6,) by frame, force first; those at the same frame are summed.
 
     Raises:
-        InvalidRequestError: a number is not finite, or a wrench names no frame.
+        InvalidRequestError: A number is not finite, or a wrench names no frame.
     """
     wrenches: dict[str, Rows] = {}
     for index, message in enumerate(messages):

@@ -39,7 +39,7 @@ def pose_from_message(message: PoseMessage, field: str) -> Pose:
     """The pose.
 
     Raises:
-        InvalidRequestError: numbers that are not finite, or a quaternion that is not a rotation; names the field.
+        InvalidRequestError: Numbers that are not finite, or a quaternion that is not a rotation; names the field.
     """
     try:
         return Pose(position_from_message(message.position), quaternion_from_message(message))
@@ -86,7 +86,7 @@ def duration_to_message(seconds: float) -> Duration:
     """Return the duration, clipped to the range of the message (68 years).
 
     Raises:
-        LimitExceededError: it is NaN.
+        LimitExceededError: It is NaN.
     """
     seconds = float(seconds)
     if math.isnan(seconds):
@@ -112,7 +112,7 @@ def timeout_from_message(message: Duration, field: str) -> float:
     """Return a timeout or time limit of a request [s]; 0 for the default.
 
     Raises:
-        InvalidRequestError: it is negative, or longer than MAX_TIMEOUT.
+        InvalidRequestError: It is negative, or longer than MAX_TIMEOUT.
     """
     seconds = duration_from_message(message)
     if not 0.0 <= seconds <= MAX_TIMEOUT:
@@ -132,7 +132,7 @@ def configuration_from_message(
     """Values by joint name.
 
     Raises:
-        InvalidRequestError: lists of different lengths, a joint named twice, a number that is not finite or is
+        InvalidRequestError: Lists of different lengths, a joint named twice, a number that is not finite or is
             beyond MAX_JOINT_VALUE.
     """
     names, positions = list(message.joint_names), list(message.positions)
@@ -154,7 +154,7 @@ def check_count(count: int, limit: int, field: str, entries: str) -> None:
     """Check the number of entries of a field. entries: their name in the error.
 
     Raises:
-        LimitExceededError: there are more than `limit`.
+        LimitExceededError: There are more than `limit`.
     """
     if count > limit:
         numbers = (Value(entries, count, limit),)
@@ -173,8 +173,8 @@ def path_from_message(message: JointPath, field: str, limit: int) -> tuple[tuple
     """Joint names (dof,) and configurations (n, dof).
 
     Raises:
-        InvalidRequestError: a block of the wrong size, names twice, numbers that are not finite.
-        LimitExceededError: more configurations than `limit`.
+        InvalidRequestError: A block of the wrong size, names twice, numbers that are not finite.
+        LimitExceededError: More configurations than `limit`.
     """
     names = tuple(message.joint_names)
     values = np.asarray(message.positions, dtype=np.float64)
@@ -243,7 +243,7 @@ def names_from_message(names: Iterable[str], field: str) -> tuple[str, ...]:
     """The names.
 
     Raises:
-        InvalidRequestError: one of them is listed twice.
+        InvalidRequestError: One of them is listed twice.
     """
     result = tuple(names)
     if len(set(result)) != len(result):

@@ -51,8 +51,8 @@ def cartesian_request_from_message(
     """Convert the goal of a plan_cartesian action, without its start state. options: the node's defaults.
 
     Raises:
-        InvalidRequestError: there is no waypoint, waypoints differ in type, or numbers are out of range.
-        NotSupportedError: the timing method is not supported.
+        InvalidRequestError: There is no waypoint, waypoints differ in type, or numbers are out of range.
+        NotSupportedError: The timing method is not supported.
     """
     return CartesianRequest(
         waypoints=_waypoints(message.waypoints),

@@ -60,8 +60,8 @@ def changes_from_message(
     """Return the changes, in order.
 
     Raises:
-        LimitExceededError: there are more than `limit`.
-        RobotCellError: a change is malformed; the message begins with the field and the index.
+        LimitExceededError: There are more than `limit`.
+        RobotCellError: A change is malformed; the message begins with the field and the index.
     """
     check_count(len(messages), limit, field, "changes")
     result: list[Change] = []

@@ -32,7 +32,7 @@ def options_from_message(message: OptionsMessage, field: str) -> CollisionOption
     """Return the options of a check; pair types in their order, each once.
 
     Raises:
-        InvalidRequestError: an unknown pair type, or a margin that is negative, too large or not finite.
+        InvalidRequestError: An unknown pair type, or a margin that is negative, too large or not finite.
     """
     try:
         pair_types = tuple(sorted(PairType(number) for number in set(message.pair_types))) or ALL_PAIR_TYPES

@@ -33,7 +33,7 @@ def constraints_from_message(messages: Sequence[msg.PathConstraint], field: str)
     """Return the constraints of a path.
 
     Raises:
-        InvalidRequestError: an unknown type or mode, malformed numbers; names the field and the index.
+        InvalidRequestError: An unknown type or mode, malformed numbers; names the field and the index.
     """
     return tuple(_constraint(message, f"{field}[{index}]") for index, message in enumerate(messages))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from robot_cell_planner import msg
 
@@ -21,13 +22,17 @@ ORDERS = {
     msg.IkOptions.MOST_MANIPULABLE: IkOrder.MOST_MANIPULABLE,
 }
 SOLVERS = {"": IkSolver.AUTO, "analytic": IkSolver.ANALYTIC, "numeric": IkSolver.NUMERIC}
+NO_OTHERS: Mapping[str, float] = {}
 REASONS = {reason: getattr(msg.IkFailure, reason.name) for reason in IkFailureReason}
 
 
-def solved_to_message(found: IkResult) -> msg.IkResult:
-    """Return the result of a target with solutions."""
+def solved_to_message(found: IkResult, others: Mapping[str, float] = NO_OTHERS) -> msg.IkResult:
+    """Return the result of a target with solutions.
+
+    others: values of joints to add to the solutions, whose order is that of these joints then.
+    """
     columns = zip(
-        found.solutions.tolist(),
+        [_values(found.variables, row, others) for row in found.solutions],
         found.residuals.tolist(),
         found.limit_distances().tolist(),
         found.manipulabilities().tolist(),
@@ -46,11 +51,25 @@ def solved_to_message(found: IkResult) -> msg.IkResult:
     return msg.IkResult(solutions=solutions, complete=found.complete, solver=found.solver)
 
 
-def failed_to_message(error: RobotCellError, pairs: Sequence[CollisionPair] = ()) -> msg.IkResult:
-    """Return the result of a target without solution. pairs: collisions of the first rejected one."""
+def _values(variables: tuple[str, ...], q: NDArray[np.float64], others: Mapping[str, float]) -> list[float]:
+    """Return the values of a configuration (n,), or those of all joints of `others` with the configuration in place."""
+    own: list[float] = q.tolist()
+    return list({**others, **dict(zip(variables, own, strict=True))}.values()) if others else own
+
+
+def failed_to_message(
+    error: RobotCellError, pairs: Sequence[CollisionPair] = (), others: Mapping[str, float] = NO_OTHERS
+) -> msg.IkResult:
+    """Return the result of a target without solution.
+
+    pairs: collisions of the first rejected one. others: as for `solved_to_message`, for the closest configuration.
+    """
     result = msg.IkResult(error=error_to_message(error))
     if isinstance(error.partial, IkFailure):
         result.failure = ik_failure_to_message(error.partial, pairs)
+        closest = error.partial.closest
+        if closest is not None:
+            result.failure.closest.positions = _values(closest.variables, np.asarray(closest.positions), others)
     return result
 
 

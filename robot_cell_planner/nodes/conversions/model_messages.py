@@ -58,7 +58,7 @@ class CellWriter:
     def __init__(self) -> None:
         self._robots: CachedMessages[Robot, RobotModel] = CachedMessages(lambda _, robot: _robot_to_message(robot))
         self._tools: CachedMessages[Tool, ToolModel] = CachedMessages(lambda _, tool: _tool_to_message(tool))
-        self._bodies: CachedMessages[RigidBody, BodyModel] = CachedMessages(lambda _, body: _body_to_message(body))
+        self._bodies: CachedMessages[RigidBody, BodyModel] = CachedMessages(lambda _, body: body_to_message(body))
 
     def message(self, cell: RobotCell) -> CellMessage:
         return CellMessage(
@@ -136,6 +136,7 @@ def _robot_to_message(robot: Robot) -> RobotModel:
     return RobotModel(
         name=robot.name,
         prefix=robot.prefix,
+        attached_to=robot.attached_to,
         urdf=_urdf_to_message(robot.sources),
         srdf=ModelFile(text=robot.sources.srdf, uri=robot.sources.srdf_uri),
         limits=ModelFile(text=robot.sources.limits, uri=robot.sources.limits_uri),
@@ -157,7 +158,7 @@ def _tool_to_message(tool: Tool) -> ToolModel:
     return message
 
 
-def _body_to_message(body: RigidBody) -> BodyModel:
+def body_to_message(body: RigidBody) -> BodyModel:
     return BodyModel(
         name=body.name,
         visual=[_shape_to_message(shape) for shape in body.visuals],

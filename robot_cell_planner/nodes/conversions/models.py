@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache, partial
 from typing import Protocol, TypeVar
 
+import msgspec
 from diagnostic_msgs.msg import KeyValue
 from frozendict import frozendict
 
@@ -40,6 +41,7 @@ from .basic import (
     pose_from_message,
     position_from_message,
 )
+from .units import model_in_metres
 
 MESH_USES = {MeshUse.HULL: 0, MeshUse.EXACT: 1, MeshUse.DECOMPOSITION: 2}
 _USES = {number: use for use, number in MESH_USES.items()}
@@ -74,8 +76,8 @@ class ModelReader:
         """Return the cell; frames relative to other frames are not accepted here (see `split_frames`).
 
         Raises:
-            LimitExceededError: too many models or shapes.
-            RobotCellError: a malformed model; the message names the field.
+            LimitExceededError: Too many models or shapes.
+            RobotCellError: A malformed model; the message names the field.
         """
         for part in ("robots", "tools", "bodies", "frames", "groups"):
             check_count(len(getattr(message, part)), self._max_models, f"{field}.{part}", "entries")
@@ -127,10 +129,12 @@ class ModelReader:
         place = f"{field}[{message.name}]"
         sources = self._sources(message.urdf, message.srdf, message.limits, place)
         use, roots = _mesh_use(message.mesh_use, place), self._roots_of(sources)
-        return _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, roots, use))
+        robot = _placed(place, lambda: _cached_robot(message.name, sources, message.prefix, roots, use))
+        return msgspec.structs.replace(robot, attached_to=message.attached_to) if message.attached_to else robot
 
     def _tool(self, message: ToolModel, field: str) -> Tool:
         place = f"{field}[{message.name}]"
+        message = model_in_metres(message, place)
         tcp = pose_from_message(message.tcp, f"{place}.tcp")
         if not (message.urdf.text or message.urdf.uri):
             collisions = self._shapes(message.collision, f"{place}.collision")
@@ -145,6 +149,7 @@ class ModelReader:
 
     def _body(self, message: BodyModel, field: str) -> RigidBody:
         place = f"{field}[{message.name}]"
+        message = model_in_metres(message, place)
         collisions = self._shapes(message.collision, f"{place}.collision")
         visuals = self._shapes(message.visual, f"{place}.visual")
         inertial = self._inertial(message, f"{place}.inertial", collisions)

@@ -33,7 +33,7 @@ from .plans import (
     suggestions_from_message,
 )
 from .timing import timing_from_message
-from .trajectories import trajectory_from_message
+from .trajectories import trajectories_from_messages, trajectory_from_message
 
 MAX_CHANGES = 1_000
 DEFAULT_GAP = 1e-9  # [rad or m]
@@ -53,8 +53,8 @@ def path_request_from_message(
     all paths.
 
     Raises:
-        InvalidRequestError: no path, paths of different joints, or malformed numbers.
-        LimitExceededError: too many waypoints.
+        InvalidRequestError: No path, paths of different joints, or malformed numbers.
+        LimitExceededError: Too many waypoints.
     """
     if not message.paths:
         raise InvalidRequestError("paths is empty", subjects=("paths",))
@@ -82,7 +82,7 @@ def path_check_from_message(message: srv.CheckPath.Request, default: PlanningOpt
     """Convert the request of a CheckPath service.
 
     Raises:
-        InvalidRequestError, LimitExceededError: a malformed path or constraint.
+        InvalidRequestError, LimitExceededError: A malformed path or constraint.
     """
     names, rows = _path(message.path, "path", limit)
     constraints = constraints_from_message(message.constraints, "constraints")
@@ -93,7 +93,7 @@ def path_measurement_from_message(message: srv.MeasurePath.Request, default: Pla
     """Convert the request of a MeasurePath service.
 
     Raises:
-        InvalidRequestError, LimitExceededError: a malformed path.
+        InvalidRequestError, LimitExceededError: A malformed path.
     """
     names, rows = _path(message.path, "path", limit)
     return PathCheck(names, rows, (), _check_options(message, default), measure=True)
@@ -126,7 +126,7 @@ def multistep_request_from_message(
     """Convert the goal of a plan_multistep action, without its start state.
 
     Raises:
-        InvalidRequestError, LimitExceededError: it is malformed or too large.
+        InvalidRequestError, LimitExceededError: It is malformed or too large.
     """
     steps = []
     for index, step in enumerate(message.steps):
@@ -181,7 +181,7 @@ def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
     """Convert a plan message back to a plan.
 
     Raises:
-        InvalidRequestError, LimitExceededError: no path, or malformed numbers.
+        InvalidRequestError, LimitExceededError: No path, or malformed numbers.
     """
     names, rows = _path(message.path, f"{field}.path", limit)
     record = message.record
@@ -209,6 +209,7 @@ def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
         start_correction_waypoints=message.start_correction_waypoints,
         clearance=_clearance(record.clearance, f"{field}.record.clearance", names),
         trajectory=trajectory,
+        moving=trajectories_from_messages(message.moving, f"{field}.moving"),
         certified_fraction=certified_fraction_from_message(record.certificate),
         warnings=tuple(record.warnings),
         revision=record.state.revision,

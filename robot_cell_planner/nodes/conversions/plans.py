@@ -28,7 +28,7 @@ from .constraints import constraints_from_message
 from .inverse import failed_to_message
 from .targets import target_from_message
 from .timing import timing_from_message
-from .trajectories import trajectory_to_message
+from .trajectories import trajectories_from_messages, trajectory_to_message
 
 OBJECTIVES = {
     msg.PlanningOptions.JOINT_LENGTH: Objective.JOINT_LENGTH,
@@ -102,7 +102,7 @@ def planning_options_from_message(
     """Convert planning options; zero or empty fields are taken from `default`.
 
     Raises:
-        InvalidRequestError: a value outside its range.
+        InvalidRequestError: A value outside its range.
     """
     if message.objective not in OBJECTIVES:
         text = f"unknown {field}.objective {message.objective}, expected a constant of PlanningOptions (0 to 2)"
@@ -140,6 +140,7 @@ def motion_request_from_message(
         timing=timing_from_message(message.timing, "timing", timing),
         constraints=constraints_from_message(message.constraints, "constraints"),
         waypoint_suggestions=suggestions_from_message(message.waypoint_suggestions, "waypoint_suggestions", limit),
+        moving=trajectories_from_messages(message.moving, "moving"),
     )
 
 
@@ -150,6 +151,7 @@ def plan_to_message(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
         goal=plan.goal,
         record=record_to_message(plan, used),
         start_correction_waypoints=plan.start_correction_waypoints,
+        moving=[trajectory_to_message(trajectory) for trajectory in plan.moving],
     )
     if plan.trajectory is not None:
         message.trajectory = trajectory_to_message(plan.trajectory)

@@ -48,7 +48,7 @@ def state_from_message(message: StateMessage, field: str) -> RobotCellState:
     """Convert a state, without a check against a cell.
 
     Raises:
-        InvalidRequestError: malformed poses, joint values or lists; names the field.
+        InvalidRequestError: Malformed poses, joint values or lists; names the field.
     """
     return RobotCellState(
         base_poses=frozendict(

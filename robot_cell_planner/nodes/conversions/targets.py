@@ -22,7 +22,7 @@ def target_from_message(message: msg.Target, field: str) -> FrameTarget | PointA
     """Convert a target.
 
     Raises:
-        InvalidRequestError: an unknown mode or type, malformed numbers.
+        InvalidRequestError: An unknown mode or type, malformed numbers.
     """
     if message.mode not in MODES:
         raise InvalidRequestError(f"{field}: unknown mode {message.mode}, expected 0 to 3", subjects=(field,))

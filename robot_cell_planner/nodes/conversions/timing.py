@@ -31,7 +31,7 @@ def timing_from_message(message: msg.TimingOptions, field: str, default: TimingO
     """Convert timing options; None without timing.
 
     Raises:
-        InvalidRequestError: a value is out of range, or the method is unknown.
+        InvalidRequestError: A value is out of range, or the method is unknown.
     """
     if message.method == msg.TimingOptions.NONE:
         return None
@@ -57,7 +57,7 @@ def joint_limits_from_message(messages: Iterable[msg.JointLimits], field: str) -
     """Limits of a request, by joint.
 
     Raises:
-        InvalidRequestError: a joint twice, or a number out of its range.
+        InvalidRequestError: A joint twice, or a number out of its range.
     """
     found: dict[str, JointLimits] = {}
     for message in messages:
@@ -83,7 +83,7 @@ def path_timing_from_message(
     """The request of a TimeParameterize service; timing NONE is taken as SMOOTH.
 
     Raises:
-        InvalidRequestError, LimitExceededError: it is malformed.
+        InvalidRequestError, LimitExceededError: It is malformed.
     """
     names, rows = path_from_message(request.path, "path", limit)
     if not len(rows):
@@ -96,6 +96,6 @@ def path_timing_from_message(
 
 
 def fill_timed_path(response: srv.TimeParameterize.Response, found: TimedPath) -> None:
-    """What a TimeParameterize service answers."""
+    """Result of a TimeParameterize service."""
     response.trajectory = trajectory_to_message(found.trajectory)
     response.report = report_to_message(found.report)

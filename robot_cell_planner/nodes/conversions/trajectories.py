@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -18,11 +20,12 @@ from ...errors import (
     Value,
 )
 from ...trajectory.trajectory import Trajectory
+from ...trajectory.validation import Quantity
 from .basic import check_count, duration_from_message, duration_to_message, time_to_message
 
 MAX_POINTS = 100_000
-# What LimitViolation calls its quantities, for people.
-QUANTITIES = ("position", "velocity", "acceleration", "jerk", "effort", "continuity", "tool speed", "start")
+QUANTITIES = {quantity: getattr(LimitViolation, quantity.name) for quantity in Quantity}  # constants of the message
+NAMES = {number: quantity.value for quantity, number in QUANTITIES.items()}
 
 Rows = NDArray[np.float64]
 
@@ -31,9 +34,9 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
     """The trajectory, with its times as they are.
 
     Raises:
-        InvalidRequestError: no points, lists of a wrong length, velocities or accelerations at some points only,
+        InvalidRequestError: No points, lists of a wrong length, velocities or accelerations at some points only,
             numbers that are not finite, times that do not increase; the message names the point and the joint.
-        LimitExceededError: more points than `limit`.
+        LimitExceededError: More points than `limit`.
     """
     points = message.points
     if not points:
@@ -49,11 +52,16 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
     return Trajectory(names, times, positions, velocities, accelerations)
 
 
+def trajectories_from_messages(messages: Sequence[JointTrajectory], field: str) -> tuple[Trajectory, ...]:
+    """The trajectories of a list; errors as from `trajectory_from_message`."""
+    return tuple(trajectory_from_message(entry, f"{field}[{index}]") for index, entry in enumerate(messages))
+
+
 def rows_from_points(message: JointTrajectory, kind: str, field: str) -> Rows | None:
     """One kind of numbers ("positions", "velocities", "accelerations" or "effort") of all points (n, dof), or None.
 
     Raises:
-        InvalidRequestError: a point has another count than there are joints, or only some points have any.
+        InvalidRequestError: A point has another count than there are joints, or only some points have any.
     """
     rows = [getattr(point, kind) for point in message.points]
     if not any(rows):
@@ -107,7 +115,7 @@ def report_error(report: TrajectoryReport) -> RobotCellError | None:
 
 
 def _violation_error(found: LimitViolation) -> RobotCellError:
-    quantity = QUANTITIES[found.quantity] if found.quantity < len(QUANTITIES) else f"quantity {found.quantity}"
+    quantity = NAMES.get(found.quantity, f"quantity {found.quantity}")
     kind = TrajectoryStartError if found.quantity == LimitViolation.START else TrajectoryLimitError
     of = f" of {found.joint}" if found.joint else ""
     return kind(

@@ -11,10 +11,9 @@ from robot_cell_planner.msg import TrajectoryReport as ReportMessage
 
 from ...model.mechanism import Variable
 from ...trajectory.limits import RATES, MotionLimits
-from ...trajectory.validation import Quantity, TrajectoryReport
+from ...trajectory.validation import TrajectoryReport
 from .basic import duration_to_message
-
-QUANTITIES = {quantity: getattr(LimitViolation, quantity.name) for quantity in Quantity}
+from .trajectories import QUANTITIES
 
 
 def report_to_message(report: TrajectoryReport) -> ReportMessage:

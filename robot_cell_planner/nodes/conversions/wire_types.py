@@ -72,8 +72,8 @@ def to_wire(message: M, what: str = "response", *, finite: bool = True) -> M:
     encoding (lone surrogates) is escaped.
 
     Raises:
-        LimitExceededError: a number that is not finite or does not fit the field; names the field of `what`.
-        TypeError: a value of an incompatible type, which is a programming error.
+        LimitExceededError: A number that is not finite or does not fit the field; names the field of `what`.
+        TypeError: A value of an incompatible type, which is a programming error.
     """
     kind: type = type(message)
     layout = _layout(kind)
@@ -323,8 +323,8 @@ class _Layout:
         """Convert field by field.
 
         Raises:
-            _UnfitError: a number out of range of its field.
-            TypeError: a value of another type.
+            _UnfitError: A number out of range of its field.
+            TypeError: A value of another type.
         """
         for path, kind, get in self._held:
             found = type(get(message))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
-from ...setup_assistant.check import ERROR, WARNING, Finding
+from ...setup_assistant.finding import ERROR, WARNING, Finding
 from ..common.start import MODULES
 
 EXECUTION, SCENE = "execution_node", "scene_node"
@@ -140,7 +140,7 @@ def _clocks(graph: Graph) -> Iterator[Finding]:
     simulated = sorted(name for name in waiting if _base(name) in MODULES)
     steady = sorted(name for name in graph.nodes if _base(name) in MODULES and name not in waiting)
     if simulated and not clocks:
-        text = f"{', '.join(simulated)} use simulated time, and nobody publishes {CLOCK}"
+        text = f"{', '.join(simulated)} use simulated time, and no node publishes {CLOCK}"
         yield Finding(ERROR, "clocks", text, "Start the simulation, or set `use_sim_time: false`.")
     if simulated and steady:
         text = f"{', '.join(simulated)} use simulated time, and {', '.join(steady)} do not"
@@ -156,10 +156,12 @@ def _clocks(graph: Graph) -> Iterator[Finding]:
 def _joint_states(graph: Graph) -> Iterator[Finding]:
     used: defaultdict[str, list[str]] = defaultdict(list)
     published = {e.topic for e in graph.endpoints if e.publishes}
-    for endpoint in graph.endpoints:
-        own = _base(endpoint.node) in MODULES and endpoint.kind == JOINT_STATE
-        if own and not endpoint.publishes and endpoint.topic not in published:
+    read = [e for e in graph.endpoints if e.kind == JOINT_STATE and not e.publishes and _base(e.node) in MODULES]
+    # Nodes may read topics of single robots besides the one of all robots.
+    supplied = {(e.node, _base(e.topic)) for e in read if e.topic in published}
+    for endpoint in read:
+        if endpoint.topic not in published and (endpoint.node, _base(endpoint.topic)) not in supplied:
             used[endpoint.topic].append(endpoint.node)
     for topic, nodes in sorted(used.items()):
-        text = f"nobody publishes {topic}, which {', '.join(sorted(set(nodes)))} read"
+        text = f"no node publishes {topic}; subscribers: {', '.join(sorted(set(nodes)))}"
         yield Finding(WARNING, "joint states", text, "Start the robot's driver or simulated_robot, or remap the topic.")

@@ -3,20 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from control_msgs.action import FollowJointTrajectory
 
 from robot_cell_planner.msg import StateRef
 
-from ...errors import CancelledError, FeedbackLostError, RobotCellError, StoppedError, TrackingError, UnknownNameError
+from ...errors import (
+    CancelledError,
+    FeedbackLostError,
+    MotionBusyError,
+    RobotCellError,
+    StoppedError,
+    TrackingError,
+    UnknownNameError,
+)
 from ...trajectory.splicing import STAGE as PASSED
+from ...trajectory.tracking import AT_GOAL
 from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken, pause
+from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode
 from ..motion.channels import REPLACED
-from ..motion.motion import AT_GOAL, Motion
+from ..motion.independent_robots import IndependentRobots
+from ..motion.motion import Motion
 from ..motion.reports import follow_feedback
-from ..motion.runner import ExclusiveAccess, MotionRunner, OnProgress, Outcome
+from ..motion.runner import MotionRunner, OnProgress, Outcome
 from ..motion.trajectory_goals import MotionGoal, check_begin, from_follow
 from .parameters import tolerance_defaults
 
@@ -27,7 +39,8 @@ AHEAD = 0.5  # [s] before its start at which the replacement of a goal is prepar
 class FollowJointTrajectoryServer:
     """Accepts goals as joint_trajectory_controller does, with its error codes; `error_string` contains the reason.
 
-    expected: joints that a goal must contain, unless parameter allow_partial_joints_goal is true.
+    expected: joints that a goal must contain, unless parameter allow_partial_joints_goal is true. A goal replaces the
+    running one of the same robots; goals of different robots run at the same time.
     """
 
     def __init__(
@@ -36,13 +49,15 @@ class FollowJointTrajectoryServer:
         name: str,
         runner: MotionRunner,
         access: ExclusiveAccess,
+        robots: IndependentRobots,
         expected: Sequence[str],
     ) -> None:
         self._node = node
         self._runner = runner
         self._access = access
         self._expected = tuple(expected)
-        self._newest = CancellationToken()
+        self._robots = robots
+        self._newest: list[tuple[frozenset[str], CancellationToken]] = []  # of goals that were to replace others
         GoalServer(node, FollowJointTrajectory, name, self._follow, _fail)
 
     async def _follow(
@@ -72,7 +87,7 @@ class FollowJointTrajectoryServer:
         state = StateRef() if parameters["validate"] else None
         outcome = await self._replace(asked, arrived - late, token, on_progress, state)
         if outcome is None:
-            with self._access.acquired_by(asked.owner, token):
+            with self._access.acquired_by(asked.owner, token, self._robots.of_joints(asked.joints)):
                 outcome = await self._runner.run(asked.after(late), token, on_progress, state)
         outcome.check()
         result.error_code = Result.SUCCESSFUL
@@ -85,31 +100,63 @@ class FollowJointTrajectoryServer:
         on_progress: OnProgress,
         state: StateRef | None,
     ) -> Outcome | None:
-        """Replace the running goal by a new one after its validation; None if no goal of this action is running.
+        """Replace the running goal by a new one after its validation; None if no goal of this action is running that
+        moves the same robots.
 
         begins: start of the goal's time [s], on the clock of motions. A goal that is still being prepared when a newer
         one arrives is replaced by it.
+
+        Raises:
+            MotionBusyError: another client moves one of the robots, or several goals do.
         """
-        if self._access.owner != asked.owner:
+        robots = self._robots.of_joints(asked.joints)
+        claims = self._claims(asked.owner, robots)
+        if not claims:
             return None
-        self._newest.set(StoppedError("replaced by a newer goal", stage=REPLACED))
-        newest = self._newest = CancellationToken()
+        self._access.check_free(robots, claims)
+        newest = self._newest_of(robots)
         token.on_set(newest.set)
         wait = begins - self._runner.now() - AHEAD
         if wait > 0.0:
             await pause(self._node, wait, newest)
-        running = self._runner.streamed(asked.owner)
-        if running is None:
-            if self._access.token is not None:  # one that has not begun yet
-                self._access.token.set(StoppedError("replaced by a newer goal", stage=REPLACED))
-            await self._access.released(self._node, newest)
+        claims = self._claims(asked.owner, robots)
+        running = [motion for motion in self._runner.streamed(asked.owner) if self._moves(motion, robots)]
+        if not running:
+            for claim in claims:  # goals that have not begun yet
+                claim.token.set(StoppedError("replaced by a newer goal", stage=REPLACED))
+            await self._access.released(self._node, newest, robots)
             return None
-        found = await self._runner.replacement(running, asked, begins, newest, state)
-        if found is None:
-            await self._access.released(self._node, newest)
-            return None
-        with self._access.handed_over_to(asked.owner, token):
-            return await self._runner.follow(found, token, on_progress, state)
+        if len(claims) > 1:
+            text = "the robots of the goal are moved by several goals, which one goal cannot replace"
+            raise MotionBusyError(text, subjects=(asked.owner,))
+        with ExitStack() as stack:
+            further = robots.difference(*(claim.parts for claim in claims))
+            if further:
+                claims.append(stack.enter_context(self._access.acquired_by(asked.owner, token, further)))
+            found = await self._runner.replacement(running[0], asked, begins, newest, state)
+            if found is not None:
+                with self._access.handed_over_to(asked.owner, token, claims, robots):
+                    return await self._runner.follow(found, token, on_progress, state)
+        await self._access.released(self._node, newest, robots)
+        return None
+
+    def _claims(self, owner: str, robots: frozenset[str]) -> list[Claim]:
+        """Return the claims of this action to any of the robots."""
+        return [claim for claim in self._access.of(robots) if claim.owner == owner]
+
+    def _moves(self, motion: Motion, robots: frozenset[str]) -> bool:
+        return not robots.isdisjoint(self._robots.of_joints(motion.goal.joints))
+
+    def _newest_of(self, robots: frozenset[str]) -> CancellationToken:
+        """Return the token of a newer goal of robots, which replaces those that wait to replace others."""
+        newest, kept = CancellationToken(), []
+        for parts, token in self._newest:
+            if parts.isdisjoint(robots):
+                kept.append((parts, token))
+            else:
+                token.set(StoppedError("replaced by a newer goal", stage=REPLACED))
+        self._newest = [*kept, (robots, newest)]
+        return newest
 
 
 def _fail(result: FollowJointTrajectory.Result, error: RobotCellError) -> None:

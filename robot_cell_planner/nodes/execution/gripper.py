@@ -18,16 +18,17 @@ from robot_cell_planner.action import MoveGripper
 from ...errors import InvalidRequestError, RobotCellError, StoppedError, TrackingError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.timing import TimingOptions, stop_at_waypoints
+from ...trajectory.tracking import AT_GOAL, Tolerances, lost
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
+from ..common.exclusive_access import ExclusiveAccess
 from ..common.node import CellNode
-from ..motion.joint_feedback import JointFeedback, lost
-from ..motion.motion import AT_GOAL, Motion
-from ..motion.runner import ExclusiveAccess, MotionRunner, OnProgress
+from ..motion.joint_feedback import JointFeedback
+from ..motion.motion import Motion, Tracking
+from ..motion.path_return import RobotTimeout
+from ..motion.runner import MotionRunner, OnProgress
 from ..motion.streamed_motion import StreamedMotion
-from ..motion.trajectory_goals import MotionGoal, Tolerances
-
-MOVE_GRIPPER = "execution/move_gripper"
+from ..motion.trajectory_goals import MotionGoal
 
 
 class _GripperStatus(Protocol):
@@ -77,7 +78,7 @@ class GripperOptions:
         """Return position and effort of a ParallelGripperCommand, whose joint name may be omitted.
 
         Raises:
-            InvalidRequestError: it does not have one position, names another joint, or limits the speed.
+            InvalidRequestError: It does not have one position, names another joint, or limits the speed.
         """
         names, positions, efforts = list(state.name) or [self.joint], list(state.position), list(state.effort) or [0.0]
         if names != [self.joint] or len(positions) != 1 or len(efforts) != 1:
@@ -93,7 +94,7 @@ class GripperOptions:
         """The goal of a GripperCommand.
 
         Raises:
-            InvalidRequestError: a position beyond the gripper's bounds, or a number that is not finite.
+            InvalidRequestError: A position beyond the gripper's bounds, or a number that is not finite.
         """
         if not self.lower <= position <= self.upper:
             text = f"gripper position is {position:g}, expected {self.lower:g} to {self.upper:g}"
@@ -124,6 +125,14 @@ class GripperOptions:
         return MotionGoal("gripper", (self.joint,), timed.trajectory, tolerances, efforts=efforts, limits=bounded)
 
 
+@dataclass(frozen=True)
+class GripperActions:
+    """Names of the actions of a gripper: command, as ros2_control's controllers offer it, and move, with errors."""
+
+    command: str
+    move: str
+
+
 class GripperMotion(StreamedMotion):
     """A motion of the gripper, which ends when it reaches its goal or stalls after the end of the commands."""
 
@@ -133,49 +142,52 @@ class GripperMotion(StreamedMotion):
         super().__init__(*arguments, **keywords)
         self._options = options
         self._resting_at = math.nan
-        self._resting_since = math.inf
+        self._resting_since = 0  # stamp [ns]
+        self._starting = RobotTimeout()
         self._has_moved = False
         self.reached_goal = False
         self.stalled = False
 
     def _check_feedback(self) -> None:
         now = time.monotonic()
-        measured = self._feedback.get(self._options.joint)
+        measured, tracking = self._feedback.get(self._options.joint), self.tracking()
         age = self._feedback.age(self.goal.joints, now)
-        if measured is None or age > self._timeouts.lost_after:
+        if measured is None or tracking is None or age > self._timeouts.lost_after:
             self.stop(lost(age, self._timeouts.lost_after))
             return
-        if not self.channel.ended and (age > self._timeouts.silence or self.channel.stands):
+        if not self.channel.ended and (age > self._timeouts.silence or self.channel.awaits_resume):
             self._hold()
             return
         if self._is_held:
             self._go_on()
         away = abs(measured.position - float(self.goal.trajectory.positions[-1, 0]))
-        self._rest(measured.position, now)
+        # In the robot's time: missing measurements are no rest, and a slow simulation is late with everything.
+        self._rest(measured.position, measured.stamp)
         if not self.channel.ended or measured.arrival < self.channel.ended_at:
             return
         self.account.goal_error = away
         self.reached_goal = away <= self._options.goal_tolerance
-        self.stalled = not self.reached_goal and self._has_stalled(now)
-        if self.reached_goal or self.stalled or now - self.channel.ended_at > self.goal.tolerances.goal_time:
+        self.stalled = not self.reached_goal and self._has_stalled(tracking, now)
+        if self.reached_goal or self.stalled or self._is_late(tracking, now):
             self._finish()
 
-    def _rest(self, position: float, now: float) -> None:
+    def _rest(self, position: float, stamp: int) -> None:
         """Record since when the joint has moved less than the stall velocity allows within the stall timeout."""
         max_motion = self._options.stall_velocity * self._options.stall_timeout
         if not abs(position - self._resting_at) <= max_motion:
             self._has_moved = self._has_moved or not math.isnan(self._resting_at)
-            self._resting_at, self._resting_since = position, now
+            self._resting_at, self._resting_since = position, stamp
 
-    def _has_stalled(self, now: float) -> bool:
+    def _has_stalled(self, tracking: Tracking, now: float) -> bool:
         if self._has_moved:
-            return now - self._resting_since >= self._options.stall_timeout
-        return now - self.channel.ended_at >= max(self._options.start_timeout, self._options.stall_timeout)
+            return (tracking.stamp - self._resting_since) * 1e-9 >= self._options.stall_timeout
+        limit = max(self._options.start_timeout, self._options.stall_timeout)
+        return self._starting.has_expired(limit, self._feedback.listened(now), tracking.stamp, self._at_end(tracking))
 
 
 class GripperServer:
-    """The action of ros2_control's gripper controllers, GripperCommand or ParallelGripperCommand, and
-    `execution/move_gripper`, whose result says why a goal was refused or has failed; of the other's, the status of the
+    """The action of ros2_control's gripper controllers, GripperCommand or ParallelGripperCommand, and an action of this
+    package, whose result says why a goal was refused or has failed; of the other's, the status of the
     node says it.
 
     A new goal replaces the running one, which is stopped and aborted first. The fingers are not checked for collisions,
@@ -185,7 +197,7 @@ class GripperServer:
     def __init__(
         self,
         node: CellNode,
-        name: str,
+        names: GripperActions,
         options: GripperOptions,
         runner: MotionRunner,
         feedback: JointFeedback,
@@ -200,10 +212,10 @@ class GripperServer:
         self._period = period
         self._waiting: CancellationToken | None = None
         if options.parallel:
-            GoalServer(node, ParallelGripperCommand, name, self._carry_out_parallel, self._fail)
+            GoalServer(node, ParallelGripperCommand, names.command, self._carry_out_parallel, self._fail)
         else:
-            GoalServer(node, GripperCommand, name, self._carry_out_command, self._fail)
-        GoalServer(node, MoveGripper, MOVE_GRIPPER, self._carry_out, report_error)
+            GoalServer(node, GripperCommand, names.command, self._carry_out_command, self._fail)
+        GoalServer(node, MoveGripper, names.move, self._carry_out, report_error)
 
     async def _carry_out_command(
         self,
@@ -256,12 +268,12 @@ class GripperServer:
         with self._access.acquired_by("gripper_command", token):
             await self._runner.ready(token)
             start = self._runner.start_positions((self._options.joint,))[self._options.joint]
-            asked = self._options.motion(start, command.position, command.max_effort, self._period)
+            motion_goal = self._options.motion(start, command.position, command.max_effort, self._period)
 
             def make(*arguments: Any, **keywords: Any) -> GripperMotion:
                 return GripperMotion(self._options, *arguments, **keywords)
 
-            outcome = await self._runner.run(asked, token, on_progress, None, make)
+            outcome = await self._runner.run(motion_goal, token, on_progress, None, make)
         self._with_status(result, outcome.motion)
         outcome.check()
         if not result.reached_goal and not (result.stalled and self._options.allow_stalling):
@@ -274,8 +286,8 @@ class GripperServer:
             self._waiting.set(newer)
         self._waiting = token
         try:
-            if self._access.token is not None:
-                self._access.token.set(newer)
+            if self._access.claims:
+                self._access.cancel(newer)
                 await self._access.released(self._node, token)
         finally:
             if self._waiting is token:

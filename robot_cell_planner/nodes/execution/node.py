@@ -11,7 +11,6 @@ from contextlib import suppress
 import rclpy
 from rclpy.clock import ROSClock
 from rclpy.signals import uninstall_signal_handlers
-from sensor_msgs.msg import JointState
 from std_msgs.msg import Header
 
 from robot_cell_planner import srv
@@ -20,21 +19,23 @@ from robot_cell_planner.msg import ExecutionStatus
 from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
+from ..common.exclusive_access import ExclusiveAccess
 from ..common.lifecycle import ManagedNode
-from ..common.node import LATCHED, end, reliable, run, sensor
-from ..common.polled_subscription import PolledSubscription
+from ..common.node import LATCHED, end, run
 from ..common.realtime_priority import set_realtime_priority
+from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import delay, steady_timer
 from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_drive import ControllerDrive
 from ..motion.joint_feedback import JointFeedback
-from ..motion.motion import Phase
+from ..motion.motion import Motion, Phase
 from ..motion.motion_monitor import MotionMonitor
+from ..motion.other_robots import OtherRobots
 from ..motion.path_return import feedback_timeouts
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
-from ..motion.runner import Drive, ExclusiveAccess, MotionRunner
+from ..motion.runner import Drive, MotionRunner
 from ..motion.runner_options import RunnerOptions
 from ..motion.streamed_motion import StreamDrive
 from ..motion.trajectory_goals import LOWEST_SCALE
@@ -47,9 +48,10 @@ from .parameters import (
     command_fields,
     controller_actions,
     controller_options,
-    gripper_options,
+    grippers,
+    independent_robots,
     names,
-    playback_options,
+    sampler_options,
 )
 from .trajectory_actions import TrajectoryActions
 
@@ -83,28 +85,33 @@ class ExecutionNode(ManagedNode):
     def configure(self) -> None:
         parameters = self.parameters
         self._joints = names(parameters, "joints")
-        self._gripper = gripper_options(parameters) if parameters["gripper_joint"] else None
+        self._grippers = grippers(parameters)
+        self._robots = independent_robots(parameters)
         fields, modes = command_fields(parameters), names(parameters, "motion_modes")
+        self._joint_states = JointMessages(self, "joint_states", JOINT_STATES_DEPTH)
         self._feedback = JointFeedback(parameters["max_joint_step"])
         self._planning = PlanningCalls(self)
         self._motion_access = ExclusiveAccess("is executing a motion", self._publish_status)
-        self._gripper_access = ExclusiveAccess("is moving the gripper", self._publish_status)
+        self._gripper_accesses = [
+            ExclusiveAccess("is moving the gripper", self._publish_status) for _ in self._grippers
+        ]
         self._permission = MotionPermission(self, modes, self._on_permission)
         self._permission.suspend()
         self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED, always=True)
         self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
         if self._stream is not None:
             self.on_release(self._stream.close)
-        passive = (self._gripper.joint,) if self._gripper else ()
+        passive = tuple(options.joint for _, options in self._grippers)
         tolerance = parameters["start_tolerance"]
         drive: Drive
         if self._stream is None:
             streamed = None
             drive = ControllerDrive(self, controller_actions(parameters), controller_options(parameters))
         else:
-            playback = playback_options(parameters)
-            drive = streamed = StreamDrive(self, self._stream, self._feedback, playback, tolerance, passive)
+            sampler = sampler_options(parameters)
+            drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive)
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive)
+        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive)
         self._runner = MotionRunner(
             self,
             drive,
@@ -112,11 +119,10 @@ class ExecutionNode(ManagedNode):
             self._permission,
             self._planning,
             options,
-            MotionMonitor(self),
+            MotionMonitor(self, others),
             self._publish_status,
         )
         self._servo = self._make_servo(streamed)
-        self._joint_states = PolledSubscription(self, JointState, "joint_states", sensor(JOINT_STATES_DEPTH))
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._reported_at = 0.0
         self._polls = 0
@@ -146,7 +152,7 @@ class ExecutionNode(ManagedNode):
         parameters = self.parameters
         return CommandStream(
             self,
-            self.create_publisher(JointState, "joint_commands", reliable(10)),
+            JointOutput(self, "joint_commands", self._topic_of, robot_prefixes(parameters)),
             rate=parameters["command_rate"],
             clock=time.monotonic,
             fields=fields,
@@ -158,12 +164,16 @@ class ExecutionNode(ManagedNode):
             forbidden=self._permission.forbidden,
         )
 
+    def _topic_of(self, joint: str) -> str:
+        """Return the prefix of the robot whose topic has the commands of a joint: that of its joint states."""
+        return self._joint_states.sources.get(joint, "")
+
     def _make_servo(self, drive: StreamDrive | None) -> ServoServer | None:
         """Return servo, which needs the stream of this node."""
         if drive is None or self._stream is None:
             return None
         return ServoServer(
-            self, self._stream, drive, self._feedback, self._permission, self._runner, self._motion_access
+            self, self._stream, drive, self._feedback, self._permission, self._runner, self._motion_access, self._robots
         )
 
     def raise_priority(self) -> None:
@@ -175,18 +185,28 @@ class ExecutionNode(ManagedNode):
 
     def _offer(self) -> None:
         """Offer actions and services, except those that existing controllers offer."""
-        TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, self._motion_access)
+        access, robots = self._motion_access, self._robots
+        TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, access, robots)
         self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
         self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
         if self._stream is None:
             return
-        passive = (self._gripper.joint,) if self._gripper else ()
+        passive = tuple(options.joint for _, options in self._grippers)
         expected = [name for name in self._joints if name not in passive]
         name = self.parameters["follow_joint_trajectory"]
-        FollowJointTrajectoryServer(self, name, self._runner, self._motion_access, expected)
-        if self._gripper is not None:
-            name, period = self.parameters["gripper_action"], 1.0 / self.parameters["command_rate"]
-            GripperServer(self, name, self._gripper, self._runner, self._feedback, self._gripper_access, period)
+        FollowJointTrajectoryServer(self, name, self._runner, access, robots, expected)
+        period = 1.0 / self.parameters["command_rate"]
+        for (actions, options), own in zip(self._grippers, self._gripper_accesses, strict=True):
+            GripperServer(self, actions, options, self._runner, self._feedback, own, period)
+
+    @property
+    def _accesses(self) -> tuple[ExclusiveAccess, ...]:
+        return self._motion_access, *self._gripper_accesses
+
+    @property
+    def _owner(self) -> str:
+        """Names of the clients that move robots, or else of one that moves a gripper."""
+        return next((access.owner for access in self._accesses if access.owner), "")
 
     # Inputs.
 
@@ -195,12 +215,14 @@ class ExecutionNode(ManagedNode):
         self._feedback.start_poll(time.monotonic())
         self._permission.report_change()
         self._check_clock()
-        for message in self._joint_states.take():
-            stamp = time_from_message(message.header.stamp) or self.get_clock().now().nanoseconds
+        for states in self._joint_states.take():
+            message = states.message
+            received = self.get_clock().now().nanoseconds
+            stamp = time_from_message(message.header.stamp) or received
             values = message.position, message.velocity, message.effort
             now = time.monotonic()
             self._feedback.start_poll(now)  # a pause may fall between any two messages
-            self._feedback.update(message.name, *values, stamp, now)
+            self._feedback.update(states.names, *values, stamp, now, received)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
                 if self._servo is not None:
@@ -249,21 +271,20 @@ class ExecutionNode(ManagedNode):
         if reason is not None:
             self.get_logger().warning(str(reason))
             self._runner.abort(reason)
-            for access in (self._motion_access, self._gripper_access):
-                if access.token is not None:
-                    access.token.set(reason)
+            for access in self._accesses:
+                access.cancel(reason)
         self._publish_status()
 
     # Actions and services.
 
     async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
-        access = self._motion_access if self._motion_access.token is not None else self._gripper_access
-        if access.token is None:
+        access = next((access for access in self._accesses if access.claims), None)
+        if access is None:
             raise NotSupportedError("no motion is running", stage="control motion")
         response.owner = access.owner
         kinds = srv.ControlMotion.Request
         if request.command == kinds.STOP:
-            access.token.set(StoppedError("stopped through execution/control_motion", stage="control motion"))
+            access.cancel(StoppedError("stopped through execution/control_motion", stage="control motion"))
         elif request.command in (kinds.PAUSE, kinds.RESUME):
             motions = [motion for motion in self._runner.motions if not motion.passive]
             if not motions:
@@ -297,11 +318,10 @@ class ExecutionNode(ManagedNode):
         if not self.configured:
             rclpy.try_shutdown()
             return
-        for access in (self._motion_access, self._gripper_access):
-            if access.token is not None:
-                access.token.set(StoppedError("the execution node is shutting down", stage="shutdown"))
+        for access in self._accesses:
+            access.cancel(StoppedError("the execution node is shutting down", stage="shutdown"))
         now = time.monotonic()
-        if self._motion_access.owner or self._gripper_access.owner:
+        if self._owner:
             self._ends_at = now + RESULT_TIME
         if self._end_requests > 1 or now >= self._ends_at:
             rclpy.try_shutdown()
@@ -309,8 +329,7 @@ class ExecutionNode(ManagedNode):
     # Status.
 
     def _publish_status(self) -> None:
-        motions = self._runner.motions
-        motion = next((each for each in motions if not each.passive), motions[0] if motions else None)
+        motion = _reported(self._runner.motions)
         blocked = self._permission.reason
         error = blocked or self._runner.last_error
         sent = self._statistics()
@@ -320,7 +339,7 @@ class ExecutionNode(ManagedNode):
         message = ExecutionStatus(
             header=Header(stamp=time_to_message(self.get_clock().now().nanoseconds)),
             state=ExecutionStatus.BLOCKED if blocked else state,
-            owner=self._motion_access.owner or self._gripper_access.owner,
+            owner=self._owner,
             speed_scale=self._runner.global_scale if motion is None else motion.scale,
             joint_state_age=self._feedback.age(self._feedback.names, time.monotonic()),
             tracking_error=0.0 if tracking is None else float(tracking.error.max()),
@@ -352,6 +371,13 @@ class ExecutionNode(ManagedNode):
         if not math.isfinite(age):
             return WARN, "no joint states received yet", values
         return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
+
+
+def _reported(motions: list[Motion]) -> Motion | None:
+    """Return the motion that the status is about: of those of robots, or else of grippers, one that stops or moves, or
+    else the first one."""
+    order = (Phase.STOPPING, Phase.MOVING, Phase.SETTLING, Phase.PAUSED, Phase.DONE)
+    return min(motions, key=lambda motion: (motion.passive, order.index(motion.phase)), default=None)
 
 
 def main() -> None:

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from ...errors import InvalidRequestError, Value
 from ...trajectory.sampler import SamplerOptions
+from ..common.action_names import MOVE_GRIPPER, move_gripper_action
 from ..common.external_frames import TRANSFORM_PARAMETERS
 from ..common.lifecycle import NODE_PARAMETERS
 from ..common.parameters import Parameter, Parameters
 from ..common.resource_roots import RESOURCE_PARAMETERS
+from ..common.robot_topics import checked_prefixes
 from ..motion.command_message import FIELDS
 from ..motion.controller_motion import ControllerOptions
+from ..motion.independent_robots import IndependentRobots
 from ..motion.trajectory_goals import ToleranceDefaults
 from ..servo.parameters import SERVO_PARAMETERS
-from .gripper import GripperOptions
+from .gripper import GripperActions, GripperOptions
 
 STREAM, CONTROLLER = "stream", "controller"
 GRIPPER_COMMAND, PARALLEL_GRIPPER_COMMAND = "GripperCommand", "ParallelGripperCommand"
@@ -54,6 +57,13 @@ PARAMETERS = (
         [""],
         "Joints of every command, in this order; none: all joints that goals have named since the start.",
         constraint="each once",
+    ),
+    Parameter(
+        "independent_robots",
+        [""],
+        "Prefixes of the joints of robots that different clients may move at the same time; none: one client at a time "
+        "moves all robots.",
+        constraint="each once, ending with /",
     ),
     Parameter("hold_when_idle", False, "Keep publishing the last command between motions."),
     Parameter(
@@ -109,7 +119,8 @@ PARAMETERS = (
     Parameter(
         "joint_state_timeout",
         0.25,
-        "Age at which joint_states count as missing: the motion pauses on its path until they are received again [s].",
+        "Age, or lag of the stamps, at which joint_states count as missing: the motion pauses on its path until they "
+        "are received again [s].",
         0.05,
         10.0,
     ),
@@ -137,7 +148,8 @@ PARAMETERS = (
     Parameter(
         "goal_time",
         2.0,
-        "Time after the end within which goal_tolerance and stopped_velocity_tolerance must be met [s].",
+        "Time after the end, by the stamps of joint_states, within which goal_tolerance and stopped_velocity_tolerance "
+        "must be met [s].",
         0.0,
         600.0,
     ),
@@ -167,9 +179,16 @@ PARAMETERS = (
     ),
     Parameter("gripper_joint", "", "Name of the gripper's joint in joint_states; empty: no gripper action is offered."),
     Parameter(
+        "gripper_joints",
+        [""],
+        "Joints of several grippers, as <tool>/<joint>, instead of gripper_joint: each is moved by its own actions "
+        "execution/<tool>/move_gripper and <tool>/gripper_cmd.",
+        constraint="each once, of different tools; none with gripper_joint",
+    ),
+    Parameter(
         "gripper_lower",
         0.0,
-        "Minimum position of gripper_joint [rad or m].",
+        "Minimum position of the gripper's joint [rad or m].",
         -ENDLESS,
         ENDLESS,
         constraint="below gripper_upper",
@@ -177,7 +196,7 @@ PARAMETERS = (
     Parameter(
         "gripper_upper",
         0.1,
-        "Maximum position of gripper_joint [rad or m].",
+        "Maximum position of the gripper's joint [rad or m].",
         -ENDLESS,
         ENDLESS,
         constraint="above gripper_lower",
@@ -230,7 +249,7 @@ def names(parameters: Parameters, name: str) -> tuple[str, ...]:
     """Return a parameter that is a list of strings, without empty ones.
 
     Raises:
-        InvalidRequestError: one is listed twice.
+        InvalidRequestError: One is listed twice.
     """
     values = tuple(value for value in parameters[name] if value)
     if len(set(values)) != len(values):
@@ -242,9 +261,18 @@ def command_fields(parameters: Parameters) -> tuple[str, ...]:
     """The fields of joint_commands.
 
     Raises:
-        InvalidRequestError: one is listed twice.
+        InvalidRequestError: One is listed twice.
     """
     return names(parameters, "command_fields")
+
+
+def independent_robots(parameters: Parameters) -> IndependentRobots:
+    """The robots that different clients may move at the same time.
+
+    Raises:
+        InvalidRequestError: a prefix is listed twice, or does not end with a slash.
+    """
+    return IndependentRobots(checked_prefixes(parameters, "independent_robots"))
 
 
 def tolerance_defaults(parameters: Parameters) -> ToleranceDefaults:
@@ -257,7 +285,7 @@ def tolerance_defaults(parameters: Parameters) -> ToleranceDefaults:
     )
 
 
-def playback_options(parameters: Parameters) -> SamplerOptions:
+def sampler_options(parameters: Parameters) -> SamplerOptions:
     return SamplerOptions(parameters["scale_acceleration"], parameters["scale_jerk"])
 
 
@@ -265,7 +293,7 @@ def controller_actions(parameters: Parameters) -> tuple[str, ...]:
     """The actions of the controllers.
 
     Raises:
-        InvalidRequestError: the list is empty, or a name is listed twice.
+        InvalidRequestError: The list is empty, or a name is listed twice.
     """
     actions = names(parameters, "controller_actions")
     if not actions:
@@ -276,21 +304,40 @@ def controller_actions(parameters: Parameters) -> tuple[str, ...]:
 
 def controller_options(parameters: Parameters) -> ControllerOptions:
     """Return the options of motions by controllers."""
-    return ControllerOptions(parameters["controller_lead"], playback_options(parameters), parameters["server_timeout"])
+    return ControllerOptions(parameters["controller_lead"], sampler_options(parameters), parameters["server_timeout"])
 
 
-def gripper_options(parameters: Parameters) -> GripperOptions:
-    """Return the options of the gripper.
+def grippers(parameters: Parameters) -> tuple[tuple[GripperActions, GripperOptions], ...]:
+    """Return the actions and options of all grippers.
 
     Raises:
-        InvalidRequestError: its bounds are in the wrong order, or its range takes more than ten minutes.
+        InvalidRequestError: The bounds of a gripper are in the wrong order, its range takes more than ten minutes, or
+            two grippers have the same actions.
     """
+    single, joints = parameters["gripper_joint"], names(parameters, "gripper_joints")
+    if single and joints:
+        text = "parameters gripper_joint and gripper_joints are both given, expected one of them"
+        raise InvalidRequestError(text, stage="parameters", subjects=("gripper_joint", "gripper_joints"))
+    if single:
+        actions = GripperActions(parameters["gripper_action"], MOVE_GRIPPER)
+        return ((actions, _gripper_options(parameters, single)),)
+    tools = [joint.rpartition("/")[0] for joint in joints]
+    if not all(tools) or len(set(tools)) < len(tools):
+        text = f"parameter gripper_joints lists {', '.join(joints)}, expected one <tool>/<joint> of each tool"
+        raise InvalidRequestError(text, stage="parameters", subjects=("gripper_joints",))
+    return tuple(
+        (GripperActions(f"{tool}/gripper_cmd", move_gripper_action(tool)), _gripper_options(parameters, joint))
+        for tool, joint in zip(tools, joints, strict=True)
+    )
+
+
+def _gripper_options(parameters: Parameters, joint: str) -> GripperOptions:
     lower, upper = parameters["gripper_lower"], parameters["gripper_upper"]
     if not lower < upper:
         text = f"parameter gripper_lower is {lower:g}, expected below gripper_upper, {upper:g}"
         raise InvalidRequestError(text, stage="parameters", subjects=("gripper_lower", "gripper_upper"))
     options = GripperOptions(
-        joint=parameters["gripper_joint"],
+        joint=joint,
         lower=lower,
         upper=upper,
         velocity=parameters["gripper_velocity"],

@@ -11,9 +11,10 @@ from robot_cell_planner.msg import MotionPlan, MotionRequest, StateRef, TimingOp
 from ...errors import RobotCellError, StoppedError
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
-from ..common.exclusive_access import ExclusiveAccess
+from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode
 from ..conversions.basic import configuration_to_message
+from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
 from ..motion.motion import Motion
 from ..motion.motion_monitor import STAGE
@@ -26,8 +27,8 @@ from .parameters import tolerance_defaults
 
 
 class TrajectoryActions:
-    """Offers `execution/execute_trajectory` and `execution/move`; the client of a goal has exclusive access until its
-    end."""
+    """Offers `execution/execute_trajectory` and `execution/move`; until its end, the client of a goal has exclusive
+    access to the robots that it moves."""
 
     def __init__(
         self,
@@ -37,6 +38,7 @@ class TrajectoryActions:
         permission: MotionPermission,
         planning: PlanningCalls,
         access: ExclusiveAccess,
+        robots: IndependentRobots,
     ) -> None:
         self._node = node
         self._parameters = node.parameters
@@ -45,6 +47,7 @@ class TrajectoryActions:
         self._permission = permission
         self._planning = planning
         self._access = access
+        self._robots = robots
         GoalServer(node, ExecuteTrajectory, "execution/execute_trajectory", self._execute_trajectory, report_error)
         GoalServer(node, Move, "execution/move", self._move, report_error)
 
@@ -58,19 +61,22 @@ class TrajectoryActions:
         def on_progress(motion: Motion) -> None:
             send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
 
-        with self._access.acquired_by(goal.options.owner or "anonymous", token):
-            await self._execute(goal, token, on_progress, result)
+        robots = self._robots.of_joints(goal.trajectory.joint_names)
+        with self._access.acquired_by(goal.options.owner or "anonymous", token, robots) as claim:
+            await self._execute(goal, claim, on_progress, result)
 
     async def _execute(
         self,
         goal: ExecuteTrajectory.Goal,
-        token: CancellationToken,
+        claim: Claim,
         on_progress: OnProgress,
         result: ExecuteTrajectory.Result | Move.Result,
     ) -> None:
-        """Execute a trajectory; fills `validation` and `record` of the result."""
+        """Execute a trajectory of a client; fills `validation` and `record` of the result."""
+        token = claim.token
         joints = await self._runner.ready(token)
         asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["max_points"])
+        self._access.widen(claim, self._robots.of_joints(asked.joints))
         state = goal.options.state if self._parameters["validate"] else None
         try:
             outcome = await self._runner.run(asked, token, on_progress, state)
@@ -94,14 +100,15 @@ class TrajectoryActions:
             request.timing.method = TimingOptions.SMOOTH
         may_replan, options.replan = options.replan, False
         replans = 0
-        with self._access.acquired_by(options.owner or "anonymous", token):
+        robots = self._robots.of_group(request.group)
+        with self._access.acquired_by(options.owner or "anonymous", token, robots) as claim:
             while True:
                 request.start = self._runner.up_to_date(request.start)
                 plan = await self._plan(request, send, token, result)
                 options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
                 planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)
                 try:
-                    await self._execute(planned, token, on_progress, result)
+                    await self._execute(planned, claim, on_progress, result)
                     return
                 except StoppedError as error:
                     if error.stage != STAGE or not may_replan or replans >= self._parameters["max_replans"]:

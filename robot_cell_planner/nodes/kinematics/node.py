@@ -26,7 +26,7 @@ from ...model.name_suggestions import listed
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...system.heap import keep_heap_small
-from ..common.diagnostics import OK, WARN
+from ..common.diagnostics import OK, READY, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import ResolvedState
@@ -121,7 +121,7 @@ class KinematicsNode(ManagedNode):
         mode = MODES[request.mode]
         frames = []
         if mode is not TargetMode.FRAME:
-            frames = [target_frame(cell, values, part, mode) for part in cell.group_parts(request.group)]
+            frames = [target_frame(cell, values, part, mode) for part in cell.target_groups(request.group)]
         frames.extend(request.frames)
         if request.all_links:
             frames.extend(all_link_poses(cell, values))
@@ -131,7 +131,7 @@ class KinematicsNode(ManagedNode):
 
     async def _inverse(self, request: srv.InverseKinematics.Request, response: srv.InverseKinematics.Response) -> None:
         options = self._ik_options(request.options)
-        covered = options_from_message(request.collision, "collision")
+        collision_options = options_from_message(request.collision, "collision")
         limit = self.parameters["max_targets"]
         if not request.targets:
             raise InvalidRequestError("targets is empty", subjects=("targets",))
@@ -140,7 +140,7 @@ class KinematicsNode(ManagedNode):
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         cell, values = state.scene.cell, state.scene.state
-        parts = cell.group_parts(request.group)
+        parts = cell.target_groups(request.group)
         count, left = divmod(len(request.targets), len(parts))
         if left:
             text = f"{len(request.targets)} targets for group {request.group}, expected one for each of {listed(parts)}"
@@ -150,7 +150,7 @@ class KinematicsNode(ManagedNode):
             raise InvalidRequestError(text, subjects=("seeds",))
         missing = await self._scene_monitor.rewrite_each(references_of_targets(request.targets, "targets"), cell)
         variables = tuple(request.joints) or cell.group(request.group).variables
-        response.joint_names = list(variables)
+        response.joint_names = list(cell.variables if request.options.whole_configurations else variables)
         for index in range(count):
             block = range(index * len(parts), (index + 1) * len(parts))
             targets = [target_from_message(request.targets[number], f"targets[{number}]") for number in block]
@@ -158,16 +158,20 @@ class KinematicsNode(ManagedNode):
                 row = seeds[min(index, len(seeds) - 1)].tolist()
                 values = state.scene.state.with_configuration(dict(zip(seed_names, row, strict=True)))
                 cell.check_state(values)
+            whole = cell.variables if request.options.whole_configurations else ()
+            others = {name: values.configuration[name] for name in whole}
             collisions = None
             if request.options.avoid_collisions:
-                checker = CollisionChecker(cell, values, variables, engine=self.parameters["engine"], options=covered)
+                checker = CollisionChecker(
+                    cell, values, variables, engine=self.parameters["engine"], options=collision_options
+                )
                 collisions = _Collisions(checker, self._max_pairs(request.collision))
             errors = [error for number in block if (error := missing.get(number)) is not None]
             if errors:
-                result = failed_to_message(errors[0])
+                result = failed_to_message(errors[0], others=others)
             else:
                 by_group = dict(zip(parts, targets, strict=True))
-                result = _solve(cell, values, by_group, request, options, collisions)
+                result = _solve(cell, values, by_group, request, options, collisions, others)
             response.results.append(result)
             if result.error.code and not response.error.code:
                 response.error = result.error
@@ -189,6 +193,7 @@ class KinematicsNode(ManagedNode):
                 solver=SOLVERS[message.solver],
                 seed=message.seed,
                 max_restarts=message.max_restarts or self.parameters["ik_restarts"],
+                sweep=message.sweep or IkOptions().sweep,
                 all_turns=message.all_turns,
                 timeout=timeout_from_message(message.timeout, "options.timeout") or self.parameters["ik_timeout"],
             )
@@ -219,7 +224,7 @@ class KinematicsNode(ManagedNode):
 
     def check(self) -> tuple[bytes, str, dict[str, object]]:
         values = self._scene_monitor.diagnostics
-        return (OK, "ready", values) if self._scene_monitor.revision else (WARN, "no cell received yet", values)
+        return (OK, READY, values) if self._scene_monitor.revision else (WARN, "no cell received yet", values)
 
 
 @dataclass
@@ -245,6 +250,7 @@ def _solve(
     request: srv.InverseKinematics.Request,
     options: IkOptions,
     collisions: _Collisions | None,
+    others: dict[str, float],
 ) -> msg.IkResult:
     allow, explain = (None, None) if collisions is None else (collisions.allow, collisions.explain)
     joints = tuple(request.joints)
@@ -255,8 +261,8 @@ def _solve(
             (target,) = targets.values()
             found = inverse_kinematics(cell, values, target, request.group, options, allow, explain, joints)
     except RobotCellError as error:
-        return failed_to_message(error, () if collisions is None else collisions.pairs)
-    return solved_to_message(found)
+        return failed_to_message(error, () if collisions is None else collisions.pairs, others)
+    return solved_to_message(found, others)
 
 
 def main() -> None:

@@ -18,9 +18,10 @@ from ...trajectory.limits import MotionLimits
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.time_scaling import TimeScaling
 from ...trajectory.trajectory import Trajectory
-from .motion import CLOCK_SKEW, Sent
+from ..common.clock_monitor import CLOCK_SKEW
+from .motion import Sent
 
-MAX_HISTORY = 2048  # stored commands, for comparison with delayed measurements
+MAX_HISTORY = 6144  # stored commands, for comparison with delayed measurements: CLOCK_SKEW at 1 kHz
 REPLACED = "replaced"  # stage of errors of motions that were, or were to be, replaced
 
 
@@ -35,9 +36,9 @@ class Channel:
     on_end: called once by the stream's thread, when the end of the trajectory, or rest after `CommandStream.stop`, has
     been commanded, or another channel has replaced it; the last command is repeated until the channel is dropped.
     ended_at: time of that on the steady clock [s]. failure: why it ended otherwise. successor: the channel that
-    replaces it at its start, and the time scaling until then. stands: it stands after a gap of the stream, and waits to
-    be resumed. violation: why a command was rejected; it then stops along its path, or where it is if that would
-    violate a limit. halted: that stop is over.
+    replaces it at its start, and the time scaling until then. awaits_resume: it is at rest after a gap of the
+    stream, and waits to be resumed. violation: why a command was rejected; it then stops along its path, or where it is
+    if that would violate a limit. halted: that stop is over.
     """
 
     joints: tuple[str, ...]
@@ -55,10 +56,10 @@ class Channel:
     stopping: bool = False
     ended_at: float = math.inf
     failure: Exception | None = None
-    stands: bool = False
+    awaits_resume: bool = False
     violation: RobotCellError | None = None
     halted: bool = False
-    playback: TrajectorySampler | None = None
+    sampler: TrajectorySampler | None = None
     played_at: float = math.nan
     history: deque[tuple[int, TrajectorySample]] = field(default_factory=lambda: deque(maxlen=MAX_HISTORY))
 
@@ -74,7 +75,7 @@ class Channel:
     def play(self, now: float, stamp: int, max_command_gap: float) -> None:
         """Compute the next command. stamp [ns]: in the time of messages.
 
-        After a longer gap the robot stands and waits to be resumed from rest. A command that would violate a limit is
+        After a longer gap the robot is at rest and waits to be resumed. A command that would violate a limit is
         replaced by a stop.
         """
         sample = self._allowed(now, max_command_gap) if self.violation is None else None
@@ -96,14 +97,14 @@ class Channel:
 
     def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
         """Return the next command before the check of its limits."""
-        if self.playback is None:
+        if self.sampler is None:
             begins = self.begins if math.isfinite(self.begins) else now
-            self.playback = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
-        elif now - self.played_at > max_command_gap and not self.playback.is_still(self.played_at):
-            self.playback.stand_at(self.last.parameter, now)
+            self.sampler = TrajectorySampler(self.trajectory, begins, self.scale, self.options, self.limits)
+        elif now - self.played_at > max_command_gap and not self.sampler.is_still(self.played_at):
+            self.sampler.set_rest(self.last.parameter, now)
             self.limit_check.rest()
-            self.stands = True
-        return self.playback.sample(now)
+            self.awaits_resume = True
+        return self.sampler.sample(now)
 
     def _stopped(self, now: float, max_command_gap: float) -> TrajectorySample:
         """Return the next command of a stop after a violation."""
@@ -156,7 +157,7 @@ class Channel:
     @property
     def waits(self) -> bool:
         """Return whether it still has to replace another channel."""
-        return self.playback is None and math.isfinite(self.begins)
+        return self.sampler is None and math.isfinite(self.begins)
 
     @property
     def replaced(self) -> bool:
@@ -171,7 +172,7 @@ class Channel:
 
     def has_kept_to(self, time_scaling: TimeScaling) -> bool:
         """Return whether it still moves with the expected time scaling."""
-        return self.playback is not None and self.playback.time_scaling is time_scaling
+        return self.sampler is not None and self.sampler.time_scaling is time_scaling
 
     def withdraw_successor(self, now: float) -> Channel | None:
         """Remove the successor, whose start it does not reach as expected; returns the successor, which has failed."""
@@ -186,8 +187,8 @@ class Channel:
         """Return whether the last command was its end, or rest after a stop."""
         if self.violation is not None:
             return self.halted
-        playback = self.playback
-        return playback is not None and (playback.at_end(now) or (self.stopping and playback.at_rest(now)))
+        sampler = self.sampler
+        return sampler is not None and (sampler.at_end(now) or (self.stopping and sampler.at_rest(now)))
 
     def effort_at(self, place: float) -> NDArray[np.float64]:
         """Return the efforts at a time of the trajectory (dof,) [Nm or N]."""
@@ -199,10 +200,10 @@ class Channel:
         return np.array([np.interp(place, times - times[0], column) for column in self.efforts.T])
 
 
-def _between(before: TrajectorySample, after: TrajectorySample, share: float) -> TrajectorySample:
+def _between(before: TrajectorySample, after: TrajectorySample, fraction: float) -> TrajectorySample:
     return TrajectorySample(
-        before.parameter + share * (after.parameter - before.parameter),
-        before.positions + share * (after.positions - before.positions),
-        before.velocities + share * (after.velocities - before.velocities),
-        before.accelerations + share * (after.accelerations - before.accelerations),
+        before.parameter + fraction * (after.parameter - before.parameter),
+        before.positions + fraction * (after.positions - before.positions),
+        before.velocities + fraction * (after.velocities - before.velocities),
+        before.accelerations + fraction * (after.accelerations - before.accelerations),
     )

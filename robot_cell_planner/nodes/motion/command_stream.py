@@ -14,14 +14,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rclpy.node import Node
-from rclpy.publisher import Publisher
 from rclpy.time import Time
-from sensor_msgs.msg import JointState
 
 from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError
 from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ..common.realtime_priority import set_realtime_priority
+from ..common.robot_topics import JointOutput
 from .channels import Channel
 from .command_message import CommandMessage
 from .command_topic import check_alone, moment
@@ -45,18 +44,19 @@ class StreamStatistics:
 class CommandStream:
     """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
 
-    rate [Hz]. clock: the time that trajectories run on [s]. fields: command interfaces of the robot: position,
-    velocity, effort. joints: those in every message; without any, all that were commanded so far. late_command_periods:
-    an interval longer than this many periods counts as late. max_command_gap: after a longer gap [s] the robot is
-    assumed to have stopped, and the motion continues from rest. hold: keep publishing the last command between motions.
-    priority: SCHED_FIFO, 0 for none. forbidden(seen): called before each command; returns how often commands were
-    forbidden, and the reason if they are now, or were more often than `seen`.
+    output: publishes the commands. rate [Hz]. clock: the time that trajectories run on [s]. fields: command
+    interfaces of the robot: position, velocity, effort. joints: those in every message; without any, all that were
+    commanded so far. late_command_periods: an interval longer than this many periods counts as late.
+    max_command_gap: after a longer gap [s] the robot is assumed to have stopped, and the motion continues from
+    rest. hold: keep publishing the last command between motions. priority: SCHED_FIFO, 0 for none. forbidden(seen):
+    called before each command; returns how often commands were forbidden, and the reason if they are now, or were
+    more often than `seen`.
     """
 
     def __init__(
         self,
         node: Node,
-        publisher: Publisher[JointState],
+        output: JointOutput,
         *,
         rate: float,
         clock: Clock,
@@ -70,7 +70,7 @@ class CommandStream:
     ) -> None:
         self._priority = priority
         self._node = node
-        self._publisher = publisher
+        self._output = output
         self._period = 1.0 / rate
         self._clock = clock
         self._command = CommandMessage(fields)
@@ -108,17 +108,19 @@ class CommandStream:
             return not self._commanded or not all(map(math.isfinite, self._commanded.values()))
 
     @property
-    def topic(self) -> str:
-        return self._publisher.topic_name
+    def topics(self) -> tuple[str, ...]:
+        """Topics of commands."""
+        return self._output.topic_names
 
     @property
     def is_heard(self) -> bool:
-        """Return whether the commands have a subscriber."""
-        return self._publisher.get_subscription_count() > 0
+        """Return whether the commands have a subscriber on each topic."""
+        return self._output.is_heard
 
     def check_alone(self) -> None:
-        """Raise ExecutionError if the topic has another publisher."""
-        check_alone(self._node, self.topic)
+        """Raise ExecutionError if a topic has another publisher."""
+        for topic in self.topics:
+            check_alone(self._node, topic)
 
     def start(self, channel: Channel, others: Mapping[str, float]) -> None:
         """Start a channel.
@@ -155,7 +157,8 @@ class CommandStream:
         for other in self._channels:
             if other is besides:
                 continue
-            shared = sorted(set(other.joints) & set(channel.joints))
+            successor = () if other.successor is None else other.successor[0].joints
+            shared = sorted({*other.joints, *successor} & set(channel.joints))
             if shared:
                 raise MotionBusyError(f"{other.owner} is moving {', '.join(shared)}", subjects=(other.owner, *shared))
 
@@ -189,23 +192,23 @@ class CommandStream:
         """Compute the change while the stream continues, for a time that is still in the future when it is applied."""
         with self._lock:
             withdrawn = channel.withdraw_successor(time.monotonic())
-            channel.scale, playback = scale, channel.playback
+            channel.scale, sampler = scale, channel.sampler
         if withdrawn is not None:
             withdrawn.on_end()
-        if playback is None:
+        if sampler is None:
             return
         for lead in LEADS:
             with self._lock:
-                time_scaling, start = playback.time_scaling, self._clock() + lead
-            changed = playback.changed(scale, start)
+                time_scaling, start = sampler.time_scaling, self._clock() + lead
+            changed = sampler.changed(scale, start)
             with self._lock:
-                if playback.time_scaling is time_scaling and self._clock() <= start:
-                    playback.follow(changed, scale)
-                    channel.stands = False
+                if sampler.time_scaling is time_scaling and self._clock() <= start:
+                    sampler.follow(changed, scale)
+                    channel.awaits_resume = False
                     return
         with self._lock:
-            playback.set_scale(scale, self._clock())
-            channel.stands = False
+            sampler.set_scale(scale, self._clock())
+            channel.awaits_resume = False
 
     def replace(self, old: Channel, new: Channel, time_scaling: TimeScaling) -> bool:
         """Replace a channel by another one at the start of that, which must contain its joints. Returns False if it is
@@ -372,7 +375,7 @@ class CommandStream:
 
     def _publish(self) -> None:
         try:
-            self._publisher.publish(self._command.message)
+            self._output.publish(self._command.message)
         except Exception as error:
             # An exception of the middleware ends these channels; the thread continues.
             with self._lock:

@@ -11,7 +11,7 @@ from rclpy.time import Time
 from ...errors import ExecutionError
 from ..common.other_publishers import other_publishers
 
-OTHER_PUBLISHER = "command topic"  # stage of the error if somebody else gives commands
+OTHER_PUBLISHER = "command topic"  # stage of the error if another node publishes commands
 # [s] that may pass between reading the time of trajectories and that of messages; so often it is tried to do better.
 READING, READINGS = 2e-5, 5
 
@@ -20,7 +20,7 @@ def check_alone(node: Node, topic: str) -> None:
     """Raise ExecutionError if a topic has a publisher besides a node."""
     others = other_publishers(node, topic)
     if others:
-        text = f"{topic} has other publishers, whose commands the robot would execute, too: {', '.join(others)}"
+        text = f"{topic} has other publishers, whose commands the robot would also execute: {', '.join(others)}"
         raise ExecutionError(text, stage=OTHER_PUBLISHER, subjects=(topic, *others))
 
 

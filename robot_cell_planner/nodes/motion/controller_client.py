@@ -16,11 +16,12 @@ from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...errors import ExecutionError, RobotCellError, StoppedError, TrackingError
+from ...trajectory.tracking import AT_GOAL, ON_PATH
 from ..common.node import CellNode, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..conversions.basic import time_from_message
 from .left_goals import GoalIds, LeftGoals
-from .motion import AT_GOAL, ON_PATH, Array
+from .motion import Array
 
 if TYPE_CHECKING:
     from rclpy.type_support import GetResultServiceResponse

@@ -6,11 +6,12 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ExecutionError, ServiceUnavailableError
+from ...errors import ExecutionError, MotionBusyError, ServiceUnavailableError
 from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
 from .controller_client import STAGE, ControllerClient
 from .controller_motion import ControllerMotion, ControllerOptions, Share
+from .motion import Phase
 
 
 class ControllerDrive:
@@ -24,6 +25,7 @@ class ControllerDrive:
         self._options = options
         self._controllers = [ControllerClient(node, action) for action in actions]
         self._absent: set[str] = set()
+        self._running: list[tuple[ControllerMotion, frozenset[ControllerClient]]] = []
 
     @property
     def commanded(self) -> dict[str, float]:
@@ -75,15 +77,28 @@ class ControllerDrive:
 
         Raises:
             ExecutionError: no controller moves one of its joints.
+            MotionBusyError: a controller executes another motion, which its next goal would replace.
             ServiceUnavailableError: a controller is not available.
         """
         shares = self._shares(arguments[0].joints)
+        controllers = frozenset(share.controller for share in shares)
+        self._check_free(controllers)
         clock = self._node.get_clock()
         motion: ControllerMotion = (make or ControllerMotion)(
             shares, lambda: clock.now().nanoseconds, self._options, on_end, *arguments, **keywords
         )
+        self._running.append((motion, controllers))
         motion.send()
         return motion
+
+    def _check_free(self, controllers: frozenset[ControllerClient]) -> None:
+        """Raise MotionBusyError if one of the controllers executes a motion."""
+        self._running = [found for found in self._running if found[0].phase is not Phase.DONE]
+        for motion, busy in self._running:
+            names = sorted(controller.name for controller in busy & controllers)
+            if names:
+                text = f"{', '.join(names)} executes a motion of {motion.goal.owner}"
+                raise MotionBusyError(text, stage=STAGE, subjects=(motion.goal.owner, *names))
 
     def _shares(self, joints: Sequence[str]) -> list[Share]:
         """Return the joints by controller."""

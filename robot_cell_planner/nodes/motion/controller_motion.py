@@ -20,12 +20,13 @@ from control_msgs.msg import JointTolerance
 from ...errors import NotSupportedError, RobotCellError, ServiceUnavailableError
 from ...trajectory.resampling import end_time, resampled
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
+from ...trajectory.tracking import Check, lost
 from ...trajectory.trajectory import Trajectory
+from ..common.clock_monitor import CLOCK_SKEW
 from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
 from .controller_client import STAGE, ControllerClient, ControllerGoal
-from .joint_feedback import lost
-from .motion import CLOCK_SKEW, Array, Motion, Sent, Tracking
+from .motion import Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
@@ -35,11 +36,11 @@ LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to com
 
 @dataclass(frozen=True)
 class ControllerOptions:
-    """lead: time ahead at which trajectories are changed, so that controllers receive them in time [s]. playback:
+    """lead: time ahead at which trajectories are changed, so that controllers receive them in time [s]. sampler:
     limits of speed changes. answer_timeout: for the goal response [s]."""
 
     lead: float
-    playback: SamplerOptions
+    sampler: SamplerOptions
     answer_timeout: float
 
 
@@ -118,7 +119,7 @@ class ControllerMotion(Motion):
         self._sent = Sent()
         self._epoch = clock()
         begin = 0.5 * options.lead
-        self._sampler = TrajectorySampler(self.goal.trajectory, begin, self.scale, options.playback, self.goal.limits)
+        self._sampler = TrajectorySampler(self.goal.trajectory, begin, self.scale, options.sampler, self.goal.limits)
         self._stopped_by = np.inf
         self._ended_at = np.inf
         self._scaled_by = ""
@@ -215,6 +216,7 @@ class ControllerMotion(Motion):
         tracking, age = self.tracking(), self._feedback.age(self.goal.joints, time.monotonic())
         if tracking is not None:
             self._account(tracking)
+            self._record(Check.NONE, tracking, age)
         if self.error is None and age > self._timeouts.silence:
             self.stop(lost(age, self._timeouts.silence))
 

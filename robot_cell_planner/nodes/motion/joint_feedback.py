@@ -6,13 +6,18 @@ import math
 from collections.abc import Sequence
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
+from ...trajectory.tracking import lost
 from ..common.clock_monitor import CLOCK_STEP, clock_jump
 from ..common.joint_states import JointStates, Measurement
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
 # A publisher has paused if joint states are later than LONGEST_PAUSE and than this multiple of the last interval.
 LATE = 3.0
+SKIPPED = 50_000_000  # [ns] of its lag that a simulation gives up at once; a longer time is a pause of the robot
+MAX_LAG = 10_000_000_000  # [ns] by which stamps may go ahead in addition to CLOCK_STEP after they lagged as much
 MAX_JUMPS = 4.0  # times the largest step between messages, at most
+LEAK = 0.05  # by which the least delay of stamps is taken to grow with time: clocks drift, and delays change
+RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late that waited
 STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
 
 
@@ -24,15 +29,16 @@ class JointFeedback:
     messages [rad or m]; in proportion more if they are far apart, up to MAX_JUMPS times.
 
     The age of measurements excludes pauses of this process. paused_at: end of the last pause of this process or of a
-    publisher, on the steady clock [s].
+    publisher, or of the time that a slow simulation gave up, on the steady clock [s].
     """
 
     def __init__(self, jump: float) -> None:
         self._jump = jump
-        self._polled_at = math.inf
+        self._polled_at, self._resumed_at = math.inf, -math.inf
         self._paused = 0.0
         self._states = JointStates(repeats=False)
-        self._held_up: dict[str, int] = {}  # [ns] how long the latest measurements may have been queued
+        self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, and the least of them
+        self._lags: dict[str, int] = {}  # [ns] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
@@ -42,7 +48,7 @@ class JointFeedback:
         """Call this before messages are read; now: steady clock [s]."""
         if now - self._polled_at > LONGEST_PAUSE:
             self._paused += now - self._polled_at
-            self.paused_at = now
+            self.paused_at = self._resumed_at = now
         self._polled_at = now
 
     def listened(self, now: float) -> float:
@@ -58,8 +64,10 @@ class JointFeedback:
         efforts: Sequence[float],
         stamp: int,
         now: float,
+        received: int | None = None,
     ) -> None:
-        """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]."""
+        """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]; received: clock of
+        the stamps, as this node reads it [ns]."""
         updated = self._states.merge(names, positions, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
             text = f"joint_states contains an invalid position of {name}: {position}"
@@ -68,6 +76,8 @@ class JointFeedback:
             if last is not None:
                 self._check(name, last, new)
                 self._note_pause(name, last, new)
+            if received is not None:
+                self._note_delay(name, 1e-9 * (received - stamp), 0.0 if last is None else new.arrival - last.arrival)
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
@@ -79,6 +89,20 @@ class JointFeedback:
             self.paused_at = new.arrival
         self._intervals[name] = interval
 
+    def _note_delay(self, name: str, delay: float, interval: float) -> None:
+        """Compare the delay of a stamp with the least one [s]. interval: since the last message [s]; a delay grows as
+        much while stamps stand, and by more if a clock was set."""
+        last, least = self._delays.get(name, (delay, delay))
+        was_set_by = max(delay - last - interval, 0.0)
+        self._delays[name] = delay, min(least + LEAK * interval + was_set_by, delay)
+
+    def lag(self, names: Sequence[str]) -> float:
+        """Return by how much stamps come later than they used to [s]: a simulation slower than real time lags."""
+        if self._polled_at - self._resumed_at < RECOVERY:
+            return 0.0
+        found = [self._delays[name] for name in names if name in self._delays]
+        return max((delay - least for delay, least in found), default=0.0)
+
     def stood_for(self, names: Sequence[str]) -> float:
         """Return the time for which measured joints have been at rest [s]."""
         return min((self._states.latest[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
@@ -88,22 +112,21 @@ class JointFeedback:
         step = abs(new.position - last.position)
         passed = new.stamp - last.stamp
         ahead = passed - int((new.arrival - last.arrival) * 1e9)
-        if passed < 0 or ahead > CLOCK_STEP + self._waited(name, last, new, ahead):
+        lag = self._lags.get(name, 0)
+        if passed < 0 or ahead > CLOCK_STEP + lag:
             way, value = clock_jump(passed, ahead)
             text = f"the clock of joint_states was set {way}, seen at {name}"
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,)))
+            lag = ahead
+            self._delays.pop(name, None)
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
-
-    def _waited(self, name: str, last: Measurement, new: Measurement, ahead: int) -> int:
-        """Return how long the previous measurement may have been queued [ns]: messages queued during a pause of the
-        publisher or of this process arrive together, so that stamps seem to jump ahead."""
-        waited = self._held_up.get(name, 0)
-        paused = new.paused > last.paused or ahead < -round(LONGEST_PAUSE * 1e9)
-        if waited or paused:
-            self._held_up[name] = max(waited - (ahead if paused else max(ahead, 0)), 0)
-        return waited
+        elif min(ahead, lag) > SKIPPED:
+            self.paused_at = new.arrival  # the robot continues from where it was before the time that was given up
+        # Messages that were queued during a pause arrive together, and a simulation that falls behind gives up the time
+        # that it has lost: stamps then go ahead by as much as they lagged before, without a change of the clock.
+        self._lags[name] = min(max(lag - ahead, 0), MAX_LAG)
 
     def take_faults(self) -> list[FeedbackLostError]:
         """Return the faults since the last call."""
@@ -146,7 +169,7 @@ class JointFeedback:
         """Return the latest measurements of joints.
 
         Raises:
-            FeedbackLostError: one is missing, or older than `timeout` [s].
+            FeedbackLostError: One is missing, or older than `timeout` [s].
         """
         missing = tuple(name for name in names if name not in self._states.latest)
         if missing:
@@ -158,18 +181,12 @@ class JointFeedback:
         return {name: self._states.latest[name] for name in names}
 
 
-def lost(age: float, timeout: float) -> FeedbackLostError:
-    """Return the error for missing joint states. age, timeout [s]."""
-    text = f"no joint_states received for {age:.2f} s (limit {timeout:g} s)"
-    return FeedbackLostError(text, values=(Value("age", age, timeout, "s"),))
-
-
 def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
     """Return the robot's names of the joints of a goal: the same, or without the prefix of the tool.
 
     Raises:
-        UnknownNameError: the robot does not have a joint.
-        InvalidRequestError: two names refer to the same joint.
+        UnknownNameError: The robot does not have a joint.
+        InvalidRequestError: Two names refer to the same joint.
     """
     found = []
     for name in names:

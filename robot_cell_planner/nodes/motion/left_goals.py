@@ -22,7 +22,7 @@ CANCEL_PERIOD = 0.2  # [s] between requests to cancel a left goal
 
 
 class GoalIds:
-    """Identifiers of goals that tell which node has sent them: 6 bytes of a hash of its name, 4 bytes that are
+    """Identifiers of goals that contain which node has sent them: 6 bytes of a hash of its name, 4 bytes that are
     random in each process, and 6 random bytes."""
 
     def __init__(self, node_name: str) -> None:
@@ -40,7 +40,7 @@ class GoalIds:
 
 
 class LeftGoals:
-    """Cancels the goals of a controller that a process of this node left when it was killed: nobody monitors them."""
+    """Cancels the goals of a controller that a process of this node left when it was killed: no node monitors them."""
 
     def __init__(self, node: CellNode, client: ActionClient[Any, Any, Any], action: str, ids: GoalIds) -> None:
         self._node = node

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,14 +14,13 @@ from numpy.typing import NDArray
 
 from ...errors import RobotCellError
 from ...trajectory.sampler import TrajectorySample
+from ...trajectory.tracking import Check, FaultRecord, SupervisedMotion, TrackingLog, TrackingRow, supervised
 from .joint_feedback import JointFeedback
 from .path_return import FeedbackTimeouts
 from .trajectory_goals import MotionGoal
 
 Array = NDArray[np.float64]
-CLOCK_SKEW = 2_000_000_000  # [ns] maximum offset of stamps; measurements beyond are of another clock
 LONGEST = 1e9  # [s] maximum remaining time in feedback
-ON_PATH, AT_GOAL = "path tolerance", "goal tolerance"  # stages of tracking errors
 
 
 class Phase(str, Enum):
@@ -105,6 +105,8 @@ class Motion(ABC):
         self._on_done = on_done
         self._paused = False
         self._done = False
+        self._log = TrackingLog()
+        self._found: RobotCellError | None = None  # violation by the last row
 
     # State.
 
@@ -145,7 +147,7 @@ class Motion(ABC):
 
     @property
     def remaining(self) -> float:
-        """Time to the end at the present speed [s]; 0 if it stands."""
+        """Time to the end at the present speed [s]; 0 if it is at rest."""
         left = max(self.goal.trajectory.duration - self.reached, 0.0)
         return min(left / self.scale, LONGEST) if self.scale > 0.0 else 0.0
 
@@ -215,6 +217,37 @@ class Motion(ABC):
             self._done = True
             self._drop()
             self._on_done()
+
+    def _record(self, check: Check, tracking: Tracking | None, age: float = 0.0) -> TrackingRow:
+        """Record a measurement and what it is compared with."""
+        desired = self.last if check is Check.GOAL or tracking is None else tracking.desired
+        unknown: Array = np.full(len(self.goal.joints), math.nan)
+        row = TrackingRow(
+            check,
+            time.monotonic(),
+            self.reached,
+            age,
+            desired.positions,
+            desired.velocities,
+            unknown if tracking is None else tracking.actual,
+            unknown if tracking is None else tracking.actual_velocities,
+        )
+        self._log.add(row, failed=self.error is not None)
+        return row
+
+    def supervised(self) -> SupervisedMotion:
+        """Return what the supervision has seen, for a case file."""
+        error = None if self.error is self._found else self.error
+        return supervised(
+            self.goal.named_trajectory,
+            self.goal.joints,
+            self.goal.tolerances,
+            self._log.rows(),
+            silence=self._timeouts.silence,
+            lost_after=self._timeouts.lost_after,
+            speed_scale=self.goal.speed_scale,
+            interruption=None if error is None else FaultRecord.of(error),
+        )
 
     def _account(self, tracking: Tracking) -> None:
         error = tracking.error

@@ -2,7 +2,8 @@
 
 The checks run in the planning node, in another process than the stream. This module sends requests that wait there for
 the next scene revision, so that the reply arrives directly after a change, or after a period, which shows that the
-planning node is alive. The scene node is monitored in the same way.
+planning node is alive. The scene node is monitored in the same way. While other robots of the cell move, the path ahead
+is checked again and again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ from ..common.node import CellNode
 from ..conversions.basic import duration_from_message, duration_to_message, error_from_message, unexpected
 from ..conversions.trajectories import trajectory_to_message
 from .motion import Array, Motion
+from .other_robots import PERIOD as WATCH_PERIOD
+from .other_robots import OtherRobots
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 STAGE = "look-ahead"  # stage of errors because of the scene
@@ -69,10 +72,12 @@ class MonitoredMotion:
 
 
 class MotionMonitor:
-    """Stops motions on their paths if the scene obstructs them, or if the scene or planning node does not reply."""
+    """Stops motions on their paths if the scene or another robot obstructs them, or if the scene or planning node does
+    not reply."""
 
-    def __init__(self, node: CellNode) -> None:
+    def __init__(self, node: CellNode, others: OtherRobots) -> None:
         self._node = node
+        self._others = others
         self._ahead = node.service_client(LookAhead, LOOK_AHEAD)
         self._scene = node.service_client(WaitForState, SCENE)
 
@@ -111,14 +116,32 @@ class MotionMonitor:
 
     async def _look_ahead(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
         seen, motion = monitored.revision, monitored.motion
+        watch = self._others.watch(motion)
         await self._ready(self._ahead, token)
         while (rest := monitored.rest(motion.reached)) is not None:
+            paths = watch.paths()
+            if paths and await self._check_paths(monitored, paths, seen, token) == seen:
+                await pause(self._node, WATCH_PERIOD, token)
+                continue
             try:
-                reply = await self._ask(monitored, rest, seen + 1, token)
+                within = WATCH_PERIOD if watch.present() else PERIOD
+                newest = seen if watch.whole_is_due() else seen + 1
+                reply = await self._ask(monitored, rest, newest, token, within)
             except StaleStateError:
                 continue
             seen = reply.state.revision
             await self._check(monitored, rest, reply, token)
+
+    async def _check_paths(
+        self, monitored: MonitoredMotion, paths: list[Trajectory], revision: int, token: CancellationToken
+    ) -> int:
+        """Raise the first collision of paths ahead; returns the revision of the scene."""
+        for path in paths:
+            reply = await self._ask(monitored, path, revision, token)
+            collisions, revision, reached = reply.report.collisions, reply.state.revision, monitored.motion.reached
+            if collisions and duration_from_message(collisions[0].time) > reached:
+                raise _blocked(collisions[0], reached, revision)
+        return revision
 
     async def _check(
         self, monitored: MonitoredMotion, rest: Trajectory | None, reply: LookAhead.Response, token: CancellationToken
@@ -136,16 +159,21 @@ class MotionMonitor:
                 reply = await self._ask(monitored, rest, revision, token)
 
     async def _ask(
-        self, monitored: MonitoredMotion, rest: Trajectory, revision: int, token: CancellationToken
+        self,
+        monitored: MonitoredMotion,
+        rest: Trajectory,
+        revision: int,
+        token: CancellationToken,
+        within: float = PERIOD,
     ) -> LookAhead.Response:
-        """Return the check of an interval by the planning node, in a scene of at least a revision.
+        """Return the check of an interval by the planning node, in a scene of at least a revision within a time [s].
 
         Raises:
             StaleStateError: there is no such revision within the period.
         """
         state = StateRef(
             min_revision=revision,
-            timeout=duration_to_message(PERIOD),
+            timeout=duration_to_message(within),
             configuration=monitored.state.configuration,
             changes=monitored.state.changes,
         )

@@ -1,4 +1,5 @@
-"""Time limits for delays of a busy computer: missing joint states, and the return of the robot to its path."""
+"""Time limits for delays of a busy computer: missing joint states, the return of the robot to its path, and its arrival
+at the end."""
 
 from __future__ import annotations
 
@@ -6,6 +7,8 @@ import math
 from dataclasses import dataclass
 
 from ..common.parameters import Parameters
+
+MAX_SLOWNESS = 5.0  # multiple of a time limit in the robot's time that may pass on this computer's clock
 
 
 @dataclass(frozen=True)
@@ -52,3 +55,30 @@ class PathReturn:
                 return False
             self._since = now
         return now - self._since <= self._path_return_timeout
+
+
+class RobotTimeout:
+    """A time limit that counts in the robot's time, by the stamps of its measurements, since a slow simulation is late
+    with everything; at most MAX_SLOWNESS times as long on this computer's clock.
+
+    Time that the robot skips does not count: stamps count as far as this computer's clock has gone on meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._since = self._now = math.nan
+        self._stamp: int | None = None  # of the last call, once the robot's time counts
+        self._robot_time = 0.0
+
+    def has_expired(self, limit: float, now: float, stamp: int, counts: bool) -> bool:
+        """Return whether more than the limit [s] has passed since the first call, by both clocks.
+
+        now: this computer's clock [s]. stamp: of the latest measurement [ns]. counts: whether the robot's time counts
+        from this stamp on, if it has not begun to count before.
+        """
+        if math.isnan(self._since):
+            self._since = now
+        if self._stamp is not None:
+            self._robot_time += max(min(now - self._now, (stamp - self._stamp) * 1e-9), 0.0)
+        if counts or self._stamp is not None:
+            self._stamp, self._now = stamp, now
+        return self._robot_time > limit or now - self._since > MAX_SLOWNESS * limit

@@ -52,8 +52,8 @@ class PlanningCalls:
         """Validate a trajectory in the scene; returns the reply, with the state used and the report.
 
         Raises:
-            ServiceUnavailableError: the planning node does not reply.
-            RobotCellError: the validation failed or the trajectory is invalid; the reply is in `partial`.
+            ServiceUnavailableError: The planning node does not reply.
+            RobotCellError: The validation failed or the trajectory is invalid; the reply is in `partial`.
         """
 
         def served() -> bool:
@@ -103,8 +103,8 @@ class PlanningCalls:
         """Plan a motion; returns the result with plan and failure. on_feedback: called with the progress.
 
         Raises:
-            ServiceUnavailableError: the planning node is not available, or rejected the goal.
-            RobotCellError: planning failed; the result is in `partial`.
+            ServiceUnavailableError: The planning node is not available, or rejected the goal.
+            RobotCellError: Planning failed; the result is in `partial`.
         """
         ready = self._planner.server_is_ready
 

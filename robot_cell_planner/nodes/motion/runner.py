@@ -1,4 +1,4 @@
-"""Execution of goals: one trajectory at a time, and the gripper in parallel, each from its checks to its end."""
+"""Execution of goals: trajectories of different robots, and grippers, in parallel, each from its checks to its end."""
 
 from __future__ import annotations
 
@@ -23,12 +23,13 @@ from ...errors import (
     distinct_texts,
 )
 from ..common.cancellation import CancellationToken, available, pause
-from ..common.exclusive_access import ExclusiveAccess as ExclusiveAccess
 from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..conversions.trajectories import trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
 from .controller_drive import ControllerDrive
+from .displayed_trajectory import DisplayedTrajectory
+from .fault_reports import FaultReports
 from .joint_feedback import JointFeedback
 from .motion import Array, Motion
 from .motion_monitor import MONITOR, MotionMonitor
@@ -43,7 +44,7 @@ from .trajectory_goals import MotionGoal, check_begin
 OnProgress = Callable[[Motion], None]
 Drive = StreamDrive | ControllerDrive
 LEADS = (0.2, 2.0)  # [s] time ahead at which a motion is replaced: initial, and maximum if its validation takes longer
-LOOK_PERIOD = 0.02  # [s] between checks of joints
+CHECK_PERIOD = 0.02  # [s] between checks of joints
 LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
 
 
@@ -69,6 +70,8 @@ class MotionRunner:
         self._planning = planning
         self._options = options
         self._on_change = on_change
+        self._displayed = DisplayedTrajectory(node)
+        self._faults = FaultReports(node, options.timeouts)
         self._on_progress: dict[Motion, OnProgress] = {}
         self.global_scale = 1.0
         self.last_error: RobotCellError | None = None
@@ -82,12 +85,10 @@ class MotionRunner:
         """Return the clock of motions [s]."""
         return self._drive.now()
 
-    def streamed(self, owner: str) -> StreamedMotion | None:
-        """Return the streamed motion of an owner, if any."""
-        for motion in self.motions:
-            if isinstance(motion, StreamedMotion) and not motion.passive and motion.goal.owner == owner:
-                return motion
-        return None
+    def streamed(self, owner: str) -> list[StreamedMotion]:
+        """Return the streamed motions of an owner."""
+        motions = [motion for motion in self.motions if isinstance(motion, StreamedMotion) and not motion.passive]
+        return [motion for motion in motions if motion.goal.owner == owner]
 
     def report(self, error: RobotCellError) -> None:
         """Publish in the status why a goal was rejected or has failed."""
@@ -173,7 +174,7 @@ class MotionRunner:
         previous motion may have ended early."""
         until = time.monotonic() + self._options.timeouts.lost_after
         while time.monotonic() < until and not self._has_settled(joints):
-            await pause(self._node, LOOK_PERIOD, token)
+            await pause(self._node, CHECK_PERIOD, token)
 
     def _has_settled(self, joints: Sequence[str]) -> bool:
         measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
@@ -204,14 +205,14 @@ class MotionRunner:
         self._drive.check()
         check_begin(goal.begin, self._node.get_clock().now().nanoseconds)
         await self._settled(goal.joints, token)
-        asked = goal
-        goal = goal.starting_at(self.start_positions(goal.joints))
+        requested = goal
+        goal = self._faults.starting_at(goal, self.start_positions(goal.joints))
         reply = None
         if state is not None:
             try:
                 reply = await self._validated(goal, state, token)
             except TrajectoryLimitError as error:
-                slower = goal.slowed_for_start(asked, limits_from_message(error.partial.limits, goal.joints))
+                slower = goal.slowed_for_start(requested, limits_from_message(error.partial.limits, goal.joints))
                 if slower is None:
                     raise
                 goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
@@ -268,6 +269,10 @@ class MotionRunner:
         """
         goal, reply = await self._prepare(goal, token, state)
         finished: Future[None] = Future()
+        if not set(goal.joints) <= set(
+            self._options.passive
+        ):  # passive joints, such as those of a gripper, are not shown
+            self._displayed.publish(goal)
         started = self._node.get_clock().now().nanoseconds
         motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(finished))
         await self._follow(motion, finished, token, on_progress, state, reply)
@@ -282,11 +287,11 @@ class MotionRunner:
         state: StateRef | None,
     ) -> Replacement | None:
         """Prepare a goal to replace a running motion: joined to its predicted state, validated, and scheduled; None if
-        the motion has ended or stands. arrived: start of the goal's time [s], on the drive's clock. The running motion
-        continues meanwhile.
+        the motion has ended or is at rest. arrived: start of the goal's time [s], on the drive's clock. The running
+        motion continues meanwhile.
 
         Raises:
-            RobotCellError: what the validation found, or why it was called off; the running motion goes on.
+            RobotCellError: what the validation found, or why it was called off; the running motion continues.
         """
         drive = self._drive
         assert isinstance(drive, StreamDrive)
@@ -310,6 +315,7 @@ class MotionRunner:
             motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
             self._permission.check()
             if drive.replace(running, predicted, motion):
+                self._displayed.publish(joining)
                 return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
             lead = min(2.0 * lead, LEADS[1])
 
@@ -374,6 +380,7 @@ class MotionRunner:
             del self._on_progress[motion]
             if motion.error is not None:
                 self.last_error = motion.error
+                self._faults.report(motion, reply)
             self._on_change()
 
     def _monitored(

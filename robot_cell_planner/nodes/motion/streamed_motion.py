@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,19 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CancelledError, ExecutionError, RobotCellError, StoppedError, TrackingError, Value
+from ...errors import CancelledError, ExecutionError, RobotCellError, StoppedError
 from ...trajectory.sampler import SamplerOptions, TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
+from ...trajectory.tracking import Check, violation
 from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
 from .channels import REPLACED, Channel
 from .command_stream import CommandStream
-from .joint_feedback import JointFeedback, lost
-from .motion import AT_GOAL, ON_PATH, Array, Motion, Sent, Tracking
-from .path_return import PathReturn
+from .joint_feedback import JointFeedback
+from .motion import Array, Motion, Sent, Tracking
+from .path_return import PathReturn, RobotTimeout
 
+CAUGHT_UP = 0.5  # fraction of the longest lag with which a robot may move below which it moves again
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
-MAX_RETURN = 5.0  # multiple of the return time that the robot may take by this computer's clock
 MakeMotion = Callable[..., "StreamedMotion"]
 
 
@@ -32,7 +32,7 @@ class StreamedMotion(Motion):
     def __init__(
         self,
         stream: CommandStream,
-        playback: SamplerOptions,
+        sampler: SamplerOptions,
         on_end: Callable[[], None],
         *arguments: Any,
         **keywords: Any,
@@ -42,10 +42,9 @@ class StreamedMotion(Motion):
         goal = self.goal
         self._stream = stream
         self.channel = Channel(
-            goal.joints, goal.owner, goal.trajectory, self.scale, playback, on_end, goal.efforts, goal.limits
+            goal.joints, goal.owner, goal.trajectory, self.scale, sampler, on_end, goal.efforts, goal.limits
         )
-        self._held_at = self._settling_at = math.nan
-        self._stands_since: int | None = None
+        self._coming_back, self._settling = RobotTimeout(), RobotTimeout()
         self._return = PathReturn(self._timeouts.path_return_timeout)
 
     @property
@@ -103,8 +102,10 @@ class StreamedMotion(Motion):
             self.error = self.channel.violation
         if self.error is None:
             self._check_feedback()
-        elif self.channel.ended and self._has_come_to_rest():
-            self._finish()
+        else:
+            self._record(Check.NONE, self.tracking())
+            if self.channel.ended and self._has_come_to_rest():
+                self._finish()
 
     def _check_feedback(self) -> None:
         if self.channel.waits:
@@ -113,13 +114,14 @@ class StreamedMotion(Motion):
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
         if age > timeouts.lost_after or tracking is None:
-            self.stop(lost(age, timeouts.lost_after))
-        elif not self.channel.ended and (age > timeouts.silence or self.channel.stands):
+            self._stop_for(self._verdict(Check.FEEDBACK, tracking, age))
+        elif not self.channel.ended and (age > timeouts.silence or self._lags or self.channel.awaits_resume):
+            self._record(Check.NONE, tracking, age)
             self._hold()
         elif self._is_held:
             self._come_back(tracking, self._feedback.listened(now))
         else:
-            self._judge(tracking, now)
+            self._check_path(tracking, now)
             if self.error is None and self.channel.ended:
                 self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
 
@@ -135,40 +137,40 @@ class StreamedMotion(Motion):
         """Whether it is held until the robot is back on its path."""
         return self._held and not self.channel.ended
 
+    @property
+    def _lags(self) -> bool:
+        """Whether the robot lags behind the clock, as a simulation that is slower: it has to catch up on its path."""
+        share = CAUGHT_UP if self._held else 1.0
+        return self._feedback.lag(self.goal.joints) > share * self._timeouts.silence
+
     def _hold(self) -> None:
         """Hold on the path until the robot is measured on it again."""
-        if self._held and not self.channel.stands:
+        if self._held and not self.channel.awaits_resume:
             return
         self.account.pauses += not self._held
         self._held = True
         self._stream.set_scale(self.channel, 0.0)
 
     def _go_on(self) -> None:
-        self._held, self._held_at, self._stands_since = False, math.nan, None
+        self._held, self._coming_back = False, RobotTimeout()
         self._return.is_back()
         self._stream.set_scale(self.channel, self.scale)
 
     def _come_back(self, tracking: Tracking, now: float) -> None:
         """Resume once the robot has been measured at rest on its path; now: clock without pauses of this process
         [s]."""
-        stands = not tracking.desired.velocities.any()
-        if math.isnan(self._held_at):
-            self._held_at = now
-        if stands and self._stands_since is None:
-            self._stands_since = tracking.stamp
-        # In the robot's time, since a slow simulation is late with everything.
-        stood = 0.0 if self._stands_since is None else (tracking.stamp - self._stands_since) * 1e-9
-        max_return, held = self._timeouts.path_return_timeout, now - self._held_at
-        late = min(stood, held) > max_return or held > MAX_RETURN * max_return
+        at_rest = not tracking.desired.velocities.any()
+        late = self._coming_back.has_expired(self._timeouts.path_return_timeout, now, tracking.stamp, at_rest)
         if (tracking.error > self.goal.tolerances.path).any():
             if not late:
+                self._record(Check.NONE, tracking)
                 self._account_for_return(tracking)
             else:
                 self._account(tracking)
-                self.stop(self._left(ON_PATH, tracking.error, self.goal.tolerances.path, "position"))
+                self._stop_for(self._verdict(Check.PATH, tracking))
             return
         self._account(tracking)
-        if late or stands:
+        if late or at_rest:
             self._go_on()
 
     def _account_for_return(self, tracking: Tracking) -> None:
@@ -176,16 +178,18 @@ class StreamedMotion(Motion):
 
     # On the path, and at its end.
 
-    def _judge(self, tracking: Tracking, now: float) -> None:
+    def _check_path(self, tracking: Tracking, now: float) -> None:
         """Check measurements along the path against the path tolerances. Those after the end are checked against the
         goal tolerances, unless the robot is still returning to its path."""
-        if self.channel.ended and tracking.desired.parameter >= self.last.parameter and not self._return.is_out:
+        if self._at_end(tracking) and not self._return.is_out:
+            self._record(Check.NONE, tracking)
             return
-        error = self._off_path(tracking)
+        error = self._verdict(Check.PATH, tracking)
         if error is None:
             self._return.is_back()
             self._account(tracking)
         elif self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
+            self._log.excuse()
             self._account_for_return(tracking)
             if not self.channel.ended:
                 self._hold()
@@ -193,35 +197,35 @@ class StreamedMotion(Motion):
             self._account(tracking)
             self.stop(error)
 
-    def _off_path(self, tracking: Tracking) -> TrackingError | None:
-        """Return the violation of the path tolerances, if any."""
-        tolerances = self.goal.tolerances
-        if (tracking.error > tolerances.path).any():
-            return self._left(ON_PATH, tracking.error, tolerances.path, "position")
-        speed = np.abs(tracking.actual_velocities - tracking.desired.velocities)
-        if (speed > tolerances.path_velocity).any():
-            return self._left(ON_PATH, speed, tolerances.path_velocity, "velocity")
-        return None
+    def _verdict(self, check: Check, tracking: Tracking | None, age: float = 0.0) -> RobotCellError | None:
+        """Record a measurement. Returns what it violates, if anything."""
+        row, timeouts = self._record(check, tracking, age), self._timeouts
+        self._found = violation(row, self.goal.joints, self.goal.tolerances, timeouts.silence, timeouts.lost_after)
+        return self._found
+
+    def _stop_for(self, error: RobotCellError | None) -> None:
+        if error is not None:
+            self.stop(error)
 
     def _has_come_to_rest(self) -> bool:
         """Return whether the robot is at rest after a stop."""
         now, joints = time.monotonic(), self.goal.joints
-        if self._settled_for(now) > self.goal.tolerances.goal_time:
-            return True
         age, tracking = self._feedback.age(joints, now), self.tracking()
-        if age > self._timeouts.silence or tracking is None:
+        if age > self._timeouts.silence or tracking is None or self._is_late(tracking, now):
             return True
         if isinstance(self.error, CancelledError | StoppedError):
             return self._is_there(tracking, self._feedback.arrival(joints))
         # Its position may differ from the commands, which it did not follow or which were invalid.
         return self._feedback.arrival(joints) >= self.channel.ended_at and self._feedback.stood_for(joints) >= STOOD
 
-    def _settled_for(self, now: float) -> float:
-        """Return the time since the end was commanded, without pauses of this process [s]."""
-        listened = self._feedback.listened(now)
-        if math.isnan(self._settling_at):
-            self._settling_at = listened
-        return listened - self._settling_at
+    def _is_late(self, tracking: Tracking, now: float) -> bool:
+        """Return whether the time to be at the goal tolerances has passed since the end was commanded."""
+        listened, limit = self._feedback.listened(now), self.goal.tolerances.goal_time
+        return self._settling.has_expired(limit, listened, tracking.stamp, self._at_end(tracking))
+
+    def _at_end(self, tracking: Tracking) -> bool:
+        """Return whether the end was commanded when the robot was measured."""
+        return self.channel.ended and tracking.desired.parameter >= self.last.parameter
 
     def _is_there(self, tracking: Tracking, measured_at: float) -> bool:
         """Return whether a later measurement is at the last command."""
@@ -240,30 +244,8 @@ class StreamedMotion(Motion):
         self.account.goal_error = float(self._distance(tracking).max())
         if self._is_there(tracking, measured_at):
             self._finish()
-        elif self._settled_for(now) > self.goal.tolerances.goal_time:
-            self.stop(self._missed(tracking, now - measured_at))
-
-    def _missed(self, tracking: Tracking, age: float) -> RobotCellError:
-        """Return the violation of the goal tolerances, if any."""
-        tolerances, speed = self.goal.tolerances, np.abs(tracking.actual_velocities)
-        if (self._distance(tracking) > tolerances.goal).any():
-            return self._left(AT_GOAL, self._distance(tracking), tolerances.goal, "position")
-        if (speed > tolerances.goal_velocity).any():
-            return self._left(AT_GOAL, speed, tolerances.goal_velocity, "velocity")
-        return lost(age, self._timeouts.silence)
-
-    def _left(self, stage: str, values: Array, limits: Array, quantity: str) -> TrackingError:
-        """Return the error of the joint with the largest violation."""
-        beyond = np.where(values > limits, values / np.maximum(limits, 1e-12), 0.0)
-        worst = int(np.argmax(beyond))
-        joint = self.goal.joints[worst]
-        error, limit = float(values[worst]), float(limits[worst])
-        if stage == AT_GOAL:
-            text = f"goal tolerance violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
-        else:
-            text = f"path tolerance violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
-            text = f"{text} at {self.reached:.3f} s"
-        return TrackingError(text, stage=stage, subjects=(joint,), values=(Value(f"{quantity} error", error, limit),))
+        elif self._is_late(tracking, now):
+            self._stop_for(self._verdict(Check.GOAL, tracking, now - measured_at))
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,14 +269,14 @@ class StreamDrive:
         node: CellNode,
         stream: CommandStream,
         feedback: JointFeedback,
-        playback: SamplerOptions,
+        sampler: SamplerOptions,
         start_tolerance: float,
         passive: Sequence[str] = (),
     ) -> None:
         self._node = node
         self._stream = stream
         self._feedback = feedback
-        self._playback = playback
+        self._sampler = sampler
         self._start_tolerance = start_tolerance
         self._passive = frozenset(passive)
 
@@ -306,7 +288,7 @@ class StreamDrive:
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot subscribes to commands."""
         within = self._node.parameters["server_timeout"]
-        heard = f"a subscriber of {self._stream.topic}"
+        heard = f"a subscriber of {', '.join(self._stream.topics)}"
         await available(self._node, lambda: self._stream.is_heard, token, within, heard)
 
     def check(self) -> None:
@@ -314,12 +296,12 @@ class StreamDrive:
         self._stream.check_alone()
 
     def predicted(self, running: StreamedMotion, at: float) -> Predicted | None:
-        """Return the state of a motion at a time [s] of the stream's clock; None if it will have ended or stand."""
+        """Return the state of a motion at a time [s] of the stream's clock; None if it will then be at rest."""
         channel = running.channel
-        playback = channel.playback
-        if playback is None or channel.ended or channel.stopping or playback.at_end(at) or playback.scale <= 0.0:
+        sampler = channel.sampler
+        if sampler is None or channel.ended or channel.stopping or sampler.at_end(at) or sampler.scale <= 0.0:
             return None
-        return Predicted(at, playback.sample(at), playback.time_scaling)
+        return Predicted(at, sampler.sample(at), sampler.time_scaling)
 
     def now(self) -> float:
         """Return the clock of motions [s]."""
@@ -332,13 +314,13 @@ class StreamDrive:
 
     def make(self, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> StreamedMotion:
         """Create a motion that is not started."""
-        return StreamedMotion(self._stream, self._playback, on_end, *arguments, **keywords)
+        return StreamedMotion(self._stream, self._sampler, on_end, *arguments, **keywords)
 
     def start(
         self, make: MakeMotion | None, on_end: Callable[[], None], *arguments: Any, **keywords: Any
     ) -> StreamedMotion:
         """Start a motion. make: factory in place of StreamedMotion; the arguments are those of Motion."""
-        motion = (make or StreamedMotion)(self._stream, self._playback, on_end, *arguments, **keywords)
+        motion = (make or StreamedMotion)(self._stream, self._sampler, on_end, *arguments, **keywords)
         self._stream.start(motion.channel, self._held())
         return motion
 
@@ -346,7 +328,7 @@ class StreamDrive:
         """Start a channel without a trajectory.
 
         Raises:
-            MotionBusyError, ExecutionError: as of `CommandStream.start`.
+            MotionBusyError, ExecutionError: As of `CommandStream.start`.
         """
         self._stream.start(channel, self._held())
 

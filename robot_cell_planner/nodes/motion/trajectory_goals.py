@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.msg import ExecutionOptions
 
-from ...errors import InvalidRequestError, NotSupportedError, TrajectoryStartError, UnknownNameError, Value
+from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError, Value
 from ...trajectory.curve_limits import RELATIVE_TOLERANCE, slowing
 from ...trajectory.limits import MotionLimits
 from ...trajectory.splicing import from_rest, joined, reached_from, slowed_within, without_passed
+from ...trajectory.tracking import Tolerances, away_from_start
 from ...trajectory.trajectory import Trajectory
 from ..conversions.basic import duration_from_message, time_from_message
 from ..conversions.trajectories import rows_from_points, trajectory_from_message
@@ -38,22 +39,6 @@ class ToleranceDefaults:
     path: float
     goal: float
     stopped_velocity_tolerance: float
-    goal_time: float
-
-
-@dataclass(frozen=True, eq=False)
-class Tolerances:
-    """Tolerances of measured joints from their commands; infinite: not checked.
-
-    start: of every joint, before it begins [rad or m]. path, path_velocity: along the path (dof,). goal, goal_velocity:
-    at the end (dof,). goal_time: time after the end within which those must be met [s].
-    """
-
-    start: float
-    path: Array
-    path_velocity: Array
-    goal: Array
-    goal_velocity: Array
     goal_time: float
 
 
@@ -81,6 +66,11 @@ class MotionGoal:
         return self.trajectory.variables
 
     @property
+    def named_trajectory(self) -> Trajectory:
+        """The trajectory with the joints in the names of the goal."""
+        return _renamed(self.trajectory, self.names)
+
+    @property
     def points(self) -> int:
         return len(self.trajectory) - self.led_in
 
@@ -96,30 +86,23 @@ class MotionGoal:
         difference decays smoothly over the first half second.
 
         Raises:
-            TrajectoryStartError: the distance is larger than the start tolerance.
+            TrajectoryStartError: The distance is larger than the start tolerance.
         """
         here = np.array([positions[joint] for joint in self.joints])
         if self.starts_later:
             trajectory = reached_from(self.trajectory, here)
             return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True)
-        away = here - self.trajectory.positions[0]
-        worst = int(np.argmax(np.abs(away)))
-        if abs(away[worst]) > self.tolerances.start:
-            joint = self.joints[worst]
-            raise TrajectoryStartError(
-                f"the trajectory does not start at the position of {joint}",
-                stage="execution",
-                subjects=(joint,),
-                values=(Value(f"distance of {joint}", abs(float(away[worst])), self.tolerances.start),),
-            )
+        error = away_from_start(self.joints, here, self.trajectory.positions[0], self.tolerances.start)
+        if error is not None:
+            raise error
         return replace(self, trajectory=from_rest(self.trajectory, here))
 
-    def slowed_for_start(self, asked: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
+    def slowed_for_start(self, requested: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
         """Return the motion slowed down as a whole to satisfy limits, if the added path from the robot to its start
         violates them; None if it does not, or the limits are unknown."""
-        if limits is None or self.trajectory is asked.trajectory or self.led_in:
+        if limits is None or self.trajectory is requested.trajectory or self.led_in:
             return None
-        if float(slowing(asked.trajectory.curve, limits).max(initial=1.0)) > 1.0 + RELATIVE_TOLERANCE:
+        if float(slowing(requested.trajectory.curve, limits).max(initial=1.0)) > 1.0 + RELATIVE_TOLERANCE:
             return None
         return replace(self, trajectory=slowed_within(self.trajectory, limits))
 
@@ -132,7 +115,7 @@ class MotionGoal:
         """Return the motion without points in the past, for a start that has passed.
 
         Raises:
-            InvalidRequestError: all of its points have passed.
+            InvalidRequestError: All of its points have passed.
         """
         trajectory = without_passed(self.trajectory, seconds)
         return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)))
@@ -151,8 +134,8 @@ def from_execute(
     """Convert the goal of execution/execute_trajectory.
 
     Raises:
-        InvalidRequestError, LimitExceededError: it is malformed.
-        UnknownNameError: the robot does not have a joint.
+        InvalidRequestError, LimitExceededError: It is malformed.
+        UnknownNameError: The robot does not have a joint.
         NotSupportedError: options.replan is set, but a trajectory has no goal to plan to.
     """
     if goal.options.replan:
@@ -176,7 +159,7 @@ def checked_options(options: ExecutionOptions) -> ExecutionOptions:
     """Convert the options.
 
     Raises:
-        InvalidRequestError: a number is out of range.
+        InvalidRequestError: A number is out of range.
     """
     if not LOWEST_SCALE <= options.speed_scale <= 1.0:
         text = f"options.speed_scale is {options.speed_scale:g}, expected {LOWEST_SCALE:g} to 1"
@@ -233,8 +216,8 @@ def from_follow(
     partial: whether it may contain only some of the `expected` joints.
 
     Raises:
-        InvalidRequestError, LimitExceededError: it is malformed.
-        UnknownNameError: joints that the robot does not have, or missing joints.
+        InvalidRequestError, LimitExceededError: It is malformed.
+        UnknownNameError: Joints that the robot does not have, or missing joints.
         NotSupportedError: multi-DOF joints.
     """
     if goal.multi_dof_trajectory.joint_names or goal.multi_dof_trajectory.points:
@@ -280,7 +263,7 @@ def _renamed(trajectory: Trajectory, joints: tuple[str, ...]) -> Trajectory:
 def _joint_tolerances(given: Iterable[JointTolerance], names: Sequence[str], field: str) -> tuple[Array, Array]:
     """Return tolerances of position and velocity in the order of the joints (dof,): NaN where none is given.
 
-    As in joint_trajectory_controller: 0 stands for the default, -1 for no limit.
+    As in joint_trajectory_controller: 0 means the default, -1 no limit.
     """
     position, velocity = np.full(len(names), math.nan), np.full(len(names), math.nan)
     for tolerance in given:

@@ -1,73 +1,127 @@
-"""Case files of failed requests, in a folder that keeps the latest ones."""
+"""Case files of failed requests and motions, in a folder that keeps the latest ones."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import OrderedDict
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeAlias
+
+from std_msgs.msg import UInt8MultiArray
 
 from ...cases import save_case
-from ...cases.case import Answer, Request, method_of
+from ...cases.case import EXECUTION, Answer, Request, method_of
 from ...errors import CancelledError, RobotCellError
+from ...kinematics.transforms import world_pose
+from ...scene.changes import apply_changes
 from ...scene.scene import Scene
-from ..common.node import CellNode
+from ...scene.state_changes import SetJoints
+from ...trajectory.tracking import Check
+from ...trajectory.validation import TrajectoryReport
+from ..common.node import CellNode, reliable
 from ..common.parameters import Parameter
+from ..common.scene_monitor import SceneMonitor
+from ..conversions.motion_faults import DEPTH, TOPIC, MotionFault, fault_from_message
 
 SUFFIX = ".case"
+MAX_PENDING = 4  # cases that are being written or wait for that
+MAX_SCENES = 16  # of the latest validations, for motions that fail later
 CASE_PARAMETERS = (
-    Parameter("case_folder", "", "Folder for case files of failed requests (robot_cell reproduce); empty: none."),
+    Parameter(
+        "case_folder",
+        "",
+        "Folder for case files of failed requests and motions (robot_cell reproduce); empty: none.",
+    ),
     Parameter("cases_kept", 20, "Number of case files that are kept in case_folder.", 1, 10_000),
 )
+Contents: TypeAlias = tuple[Scene, Request, Answer]
 
 
 class FailureCases:
-    """Writes failed requests to case files, in a thread of its own, one at a time; for a node with CASE_PARAMETERS."""
+    """Writes failed requests, and motions of the execution node that end with an error, to case files: in threads, one
+    after the other; for a node with CASE_PARAMETERS."""
 
-    def __init__(self, node: CellNode) -> None:
+    def __init__(self, node: CellNode, scene_monitor: SceneMonitor) -> None:
         folder = node.parameters["case_folder"]
         self._folder = Path(folder) if folder else None
-        self._kept = int(node.parameters["cases_kept"])
+        self._retained = int(node.parameters["cases_kept"])
         self._log = node.get_logger()
         self._writing = threading.Lock()
+        self._pending = threading.BoundedSemaphore(MAX_PENDING)
+        self._scene_monitor = scene_monitor
+        self._validated: OrderedDict[tuple[str, str], Scene] = OrderedDict()
+        if self._folder is not None:
+            node.create_subscription(UInt8MultiArray, TOPIC, self._on_fault, reliable(DEPTH))
 
-    @contextmanager
-    def saved_on_failure(self, scene: Scene, request: Request) -> Iterator[None]:
-        """Write the request to a file if the block raises a RobotCellError, except after a cancellation."""
-        try:
-            yield
-        except CancelledError:
-            raise
-        except RobotCellError as error:
-            self.save(scene, request, error)
-            raise
+    def answered(self, scene: Scene, request: Any, answer: Any) -> None:
+        """Write a request if its answer is an error, other than a cancellation, or a trajectory that is not valid;
+        unless too many others wait, or there are no cases of such requests. request: as it was served."""
+        if isinstance(answer, TrajectoryReport):
+            failed = not answer.valid
+        else:
+            failed = isinstance(answer, RobotCellError) and not isinstance(answer, CancelledError)
+        if failed and isinstance(request, Request):
+            self._start(method_of(request), lambda: (scene, request, answer))
 
-    def save(self, scene: Scene, request: Request, answer: Answer) -> None:
-        """Write a request with its answer, unless another one is being written."""
+    def remember(self, scene: Scene) -> None:
+        """Keep the scene that a trajectory was validated in, for a case in which its motion fails."""
         if self._folder is None:
             return
-        if not self._writing.acquire(blocking=False):
-            self._log.warning("a case is not saved: another one is being written")
+        self._validated[scene.cell.digest(), scene.state.digest()] = scene
+        while len(self._validated) > MAX_SCENES:
+            self._validated.popitem(last=False)
+
+    def _on_fault(self, message: UInt8MultiArray) -> None:
+        """Write a motion that ended with an error."""
+        known, present = dict(self._validated), self._scene_monitor.scene
+        self._start(EXECUTION, lambda: self._fault_case(message, known, present))
+
+    def _fault_case(self, message: UInt8MultiArray, known: dict[tuple[str, str], Scene], present: Scene) -> Contents:
+        """Return the case of a fault: the scene at its start, what was seen, and the error."""
+        fault = fault_from_message(message)
+        scene = known.get((fault.cell_digest, fault.state_digest))
+        if scene is None:
+            if fault.cell_digest:
+                self._log.warning("the scene in which a motion was validated is not kept; its case has the present one")
+            scene = apply_changes(present, [SetJoints(_start_of(fault))], world_pose)
+        return scene, fault.motion, fault.error.error
+
+    def _start(self, method: str, make: Callable[[], Contents]) -> None:
+        if self._folder is None:
+            return
+        if not self._pending.acquire(blocking=False):
+            self._log.warning(f"a case is not saved: {MAX_PENDING} others are being written")
             return
         seconds, nanoseconds = divmod(time.time_ns(), 10**9)
         moment = time.strftime("%Y%m%d-%H%M%S", time.gmtime(seconds))
-        file = self._folder / f"{moment}-{nanoseconds:09d}-{method_of(request)}{SUFFIX}"
-        thread = threading.Thread(target=self._write, args=(file, scene, request, answer), name="case", daemon=True)
+        file = self._folder / f"{moment}-{nanoseconds:09d}-{method}{SUFFIX}"
+        thread = threading.Thread(target=self._write, args=(file, make), name="case", daemon=True)
         try:
             thread.start()
         except RuntimeError as error:  # too many threads: the request still gets its own error
-            self._writing.release()
+            self._pending.release()
             self._log.warning(f"a case is not saved: {error}")
 
-    def _write(self, file: Path, scene: Scene, request: Request, answer: Answer) -> None:
+    def _write(self, file: Path, make: Callable[[], Contents]) -> None:
         try:
-            save_case(file, scene.cell, scene.state, request, answer)
-            files = sorted(file.parent.glob(f"*{SUFFIX}"))
-            for old in files[: -self._kept]:
-                old.unlink(missing_ok=True)
-            self._log.info(f"the failed request is saved: robot_cell reproduce {file}")
+            with self._writing:
+                scene, request, answer = make()
+                save_case(file, scene.cell, scene.state, request, answer)
+                files = sorted(file.parent.glob(f"*{SUFFIX}"))
+                for old in files[: -self._retained]:
+                    old.unlink(missing_ok=True)
+            self._log.info(f"the failure is saved: robot_cell reproduce {file}")
         except (RobotCellError, OSError) as error:
             self._log.warning(f"a case is not saved: {error}")
         finally:
-            self._writing.release()
+            self._pending.release()
+
+
+def _start_of(fault: MotionFault) -> dict[str, float]:
+    """Return the joints at the start of a motion [rad or m]: measured, if it did not begin there."""
+    motion = fault.motion
+    begins_elsewhere = motion.checks[:1] == (Check.START,)
+    row = motion.actual[0] if begins_elsewhere else motion.trajectory.positions[0]
+    return dict(zip(motion.trajectory.variables, row.tolist(), strict=True))

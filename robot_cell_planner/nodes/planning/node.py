@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -13,10 +12,8 @@ from rclpy.task import Future
 from robot_cell_planner import action, msg, srv
 
 from ...errors import RobotCellError
-from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...planning.cartesian.planner import CartesianRequest
 from ...planning.path.look_ahead import LookAheadRequest
-from ...planning.problem.planner_info import AUTOMATIC
 from ...planning.problem.progress import Progress
 from ...planning.problem.request import MotionRequest, PlanningOptions
 from ...planning.problem.steps import MultistepRequest
@@ -32,12 +29,11 @@ from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
-from ..common.diagnostics import OK, WARN
-from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
-from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
+from ..common.diagnostics import OK, READY, WARN
+from ..common.external_frames import ExternalFrames
+from ..common.lifecycle import ManagedNode
 from ..common.node import end, run
-from ..common.parameters import Parameter
-from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
 from ..conversions import plans
@@ -52,65 +48,12 @@ from ..conversions.models import ModelReader
 from ..conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from ..conversions.trajectories import trajectory_from_message
 from ..conversions.trajectory_reports import limits_to_message, report_to_message
-from .failure_cases import CASE_PARAMETERS, FailureCases
+from .defaults import planning_defaults, timing_defaults, validation_request
+from .failure_cases import FailureCases
+from .outcomes import Outcomes
+from .parameters import PARAMETERS
 from .path_services import PathServices
 from .plan_markers import PlanMarkers
-
-PARAMETERS = (
-    Parameter("workers", 2, "Number of worker processes, which is the number of requests planned at once.", 1, 64),
-    Parameter(
-        "worker_niceness",
-        10,
-        "Increment of the niceness of workers that serve requests, so that streaming and simulation take precedence.",
-        0,
-        19,
-    ),
-    Parameter("default_planner", AUTOMATIC, "Default planner.", choices=tuple(PLANNERS), running=True),
-    Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
-    Parameter("time_limit", 30.0, "Default time limit of requests [s].", 0.01, 86_400.0, running=True),
-    Parameter(
-        "state_limit",
-        1_000_000,
-        "Default maximum number of states to check.",
-        1,
-        1_000_000_000,
-        running=True,
-    ),
-    Parameter(
-        "search_step", 0.03, "Maximum step between states checked while searching [rad or m].", 1e-4, 1.0, running=True
-    ),
-    Parameter(
-        "resolution",
-        0.001,
-        "Maximum step between states checked along a returned path [rad or m].",
-        1e-5,
-        1.0,
-        running=True,
-    ),
-    Parameter("sample_period", 0.01, "Time between the samples of trajectories [s].", 1e-4, 1.0, running=True),
-    Parameter(
-        "start_tolerance",
-        0.01,
-        "Maximum distance of a trajectory's first point from the state [rad or m].",
-        0.0,
-        1.0,
-        running=True,
-    ),
-    Parameter(
-        "start_limit_tolerance",
-        START_LIMIT_TOLERANCE,
-        "Maximum distance of a start beyond a position limit that is corrected, with a warning [rad or m].",
-        0.0,
-        MAX_START_TOLERANCE,
-        running=True,
-    ),
-    Parameter("max_configurations", 100_000, "Maximum number of configurations in a request.", 1, 10_000_000),
-    Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),
-    *CASE_PARAMETERS,
-    *TRANSFORM_PARAMETERS,
-    *RESOURCE_PARAMETERS,
-    *NODE_PARAMETERS,
-)
 
 
 class PlanningNode(ManagedNode):
@@ -138,14 +81,18 @@ class PlanningNode(ManagedNode):
         self.on_release(self._checks.close)
         self._spheres = SpherePreparation(self, self._scene_monitor, self._prepare)
         self._markers = PlanMarkers(self)
-        self._cases = FailureCases(self)
+        self._cases = FailureCases(self, self._scene_monitor)
         self._running: set[Job] = set()  # of goals
         self.on_release(self._cancel_jobs)
         self._served = 0
         self._ready_for = ""  # digest of the latest fully prepared cell
-        GoalServer(self, action.PlanMotion, "planning/plan_motion", self._plan_motion, report_error)
-        GoalServer(self, action.PlanMultistep, "planning/plan_multistep", self._plan_multistep, report_error)
-        GoalServer(self, action.PlanCartesian, "planning/plan_cartesian", self._plan_cartesian, report_error)
+        published = Outcomes(self).published
+        name = "planning/plan_motion"
+        GoalServer(self, action.PlanMotion, name, published(name, self._plan_motion), report_error)
+        name = "planning/plan_multistep"
+        GoalServer(self, action.PlanMultistep, name, published(name, self._plan_multistep), report_error)
+        name = "planning/plan_cartesian"
+        GoalServer(self, action.PlanCartesian, name, published(name, self._plan_cartesian), report_error)
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
@@ -163,19 +110,10 @@ class PlanningNode(ManagedNode):
             job.cancel()
 
     def _planning_defaults(self) -> PlanningOptions:
-        value = self.parameters
-        return PlanningOptions(
-            planner=value["default_planner"],
-            state_limit=value["state_limit"],
-            time_limit=value["time_limit"],
-            search_step=value["search_step"],
-            resolution=value["resolution"],
-            engine=value["engine"],
-            start_limit_tolerance=value["start_limit_tolerance"],
-        )
+        return planning_defaults(self.parameters)
 
     def _timing_defaults(self) -> TimingOptions:
-        return TimingOptions(period=self.parameters["sample_period"])
+        return timing_defaults(self.parameters)
 
     async def _work(
         self,
@@ -187,15 +125,25 @@ class PlanningNode(ManagedNode):
         on_progress: Callable[[Progress], None] = lambda progress: None,
         pool: WorkerPool | None = None,
     ) -> Any:
-        """Run a task in a worker and return its result. token, on_progress: of a goal."""
+        """Run a task in a worker and return its result.
+
+        Until the sphere models of new geometry are computed, tasks run without certificates. A request that fails is
+        saved as a case, as it was served. token, on_progress: of a goal.
+        """
         future: Future[tuple[Any, RobotCellError | None]] = Future()
+        certified = tasks.certifies(request)
+        if certified and pool is None:
+            await self._spheres.wait()
+        prepared = self._spheres.ready
+        served = request if prepared else tasks.without_certificates(request)
         job = (pool or self._pool).submit(
             task,
             scene,
-            request,
+            served,
             time_limit=limit,
             on_done=lambda result, error: self.resolve(future, (result, error)),
             on_progress=on_progress,
+            prepared=prepared,
         )
 
         def cancel(_: RobotCellError) -> None:
@@ -213,9 +161,10 @@ class PlanningNode(ManagedNode):
             self._served += 1
         assert found is not None
         result, error = found
+        self._cases.answered(scene, served, result if error is None else error)
         if error is not None:
             raise error
-        return result
+        return tasks.with_warning(result, UNCERTIFIED) if certified and not prepared else result
 
     async def _planned(
         self,
@@ -225,9 +174,8 @@ class PlanningNode(ManagedNode):
         token: CancellationToken,
         on_progress: Callable[[Progress], None],
     ) -> Any:
-        """Plan in a worker; a request that fails is saved as a case."""
-        with self._cases.saved_on_failure(scene, request):
-            return await self._work(task, scene, request, request.options.time_limit, token, on_progress)
+        """Plan in a worker."""
+        return await self._work(task, scene, request, request.options.time_limit, token, on_progress)
 
     async def _plan_motion(
         self,
@@ -242,9 +190,6 @@ class PlanningNode(ManagedNode):
         state = await self._scene_monitor.resolve(message.start, "start")
         if await self._scene_monitor.rewrite(references_of_motion(message), state.scene.cell, token=token):
             request = plans.motion_request_from_message(message, *defaults)
-        uncertified = request.options.certify and not await self._spheres.wait()
-        if uncertified:
-            request = replace(request, options=replace(request.options, certify=False))
         try:
             plan = await self._planned(
                 tasks.PLAN_MOTION,
@@ -257,8 +202,6 @@ class PlanningNode(ManagedNode):
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
             raise
-        if uncertified:
-            plan = replace(plan, warnings=(*plan.warnings, UNCERTIFIED))
         result.plan = plans.plan_to_message(plan, state.used)
         self.soon(partial(self._markers.show, state.scene, plan))
 
@@ -276,7 +219,6 @@ class PlanningNode(ManagedNode):
         added = frames_added(change for step in request.steps for change in step.changes)
         if await self._scene_monitor.rewrite(references_of_steps(goal), state.scene.cell, added, token):
             request = multistep_request_from_message(goal, self._models, *defaults)
-        await self._spheres.wait()
         try:
             plans = await self._planned(
                 tasks.PLAN_MULTISTEP,
@@ -302,7 +244,6 @@ class PlanningNode(ManagedNode):
         state = await self._scene_monitor.resolve(goal.start, "start")
         if await self._scene_monitor.rewrite(references_of_waypoints(goal.waypoints), state.scene.cell, token=token):
             request = cartesian_request_from_message(goal, *defaults)
-        await self._spheres.wait()
         try:
             plan = await self._planned(
                 tasks.PLAN_CARTESIAN,
@@ -321,20 +262,10 @@ class PlanningNode(ManagedNode):
         self, request: srv.ValidateTrajectory.Request, response: srv.ValidateTrajectory.Response
     ) -> None:
         trajectory, scene = await self._requested(request, response)
-        task = tasks.ValidationRequest(
-            trajectory=trajectory,
-            start=scene.state.configuration,
-            start_tolerance=request.start_tolerance or self.parameters["start_tolerance"],
-            start_limit_tolerance=self.parameters["start_limit_tolerance"],
-            step=self.parameters["resolution"],
-            engine=self.parameters["engine"],
-            find_all=request.find_all,
-        )
+        task = validation_request(self.parameters, request, trajectory, scene)
         limit = self.parameters["time_limit"]
-        with self._cases.saved_on_failure(scene, task):
-            report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
-        if not report.valid:
-            self._cases.save(scene, task, report)
+        report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
+        self._cases.remember(scene)
         response.report = report_to_message(report)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 
@@ -377,7 +308,7 @@ class PlanningNode(ManagedNode):
         if digest != self._ready_for:
             self._ready_for = digest
             self.get_logger().info(f"ready: sphere models and {count} workers are prepared for the cell")
-        return OK, "ready", values
+        return OK, READY, values
 
 
 def _feedback(progress: Progress) -> msg.PlanningFeedback:

@@ -116,8 +116,8 @@ class PathServices:
         """Return the plan of the request or of its file.
 
         Raises:
-            InvalidRequestError: both or neither are given.
-            ResourceError, FileError: the file is not in an allowed folder, or does not contain a plan.
+            InvalidRequestError: Both or neither are given.
+            ResourceError, FileError: The file is not in an allowed folder, or does not contain a plan.
         """
         given = bool(request.plan.path.positions)
         if given == bool(request.uri):

@@ -11,6 +11,7 @@ from ...model.value import WORLD
 from ...planning.path.simplification import densify
 from ...planning.problem.plan import Plan
 from ...scene.scene import Scene
+from ...viewer.tool_paths import tool_frame
 from ..common.node import LATCHED, CellNode
 from ..conversions.basic import point_to_message
 
@@ -44,14 +45,10 @@ def plan_markers(scene: Scene, plan: Plan) -> list[Marker]:
     size = Vector3(x=WAYPOINT_SIZE, y=WAYPOINT_SIZE, z=WAYPOINT_SIZE)
     waypoints = Marker(ns="waypoints", type=Marker.SPHERE_LIST, scale=size, color=WAYPOINT_COLOUR)
     for marker, rows in ((path, line), (waypoints, plan.path[::stride])):
-        places = forward_batch(scene.cell, scene.state, tool_frame(scene, plan.group), plan.variables, rows)
+        places = forward_batch(
+            scene.cell, scene.state, tool_frame(scene.cell, scene.state, plan.group), plan.variables, rows
+        )
         marker.header.frame_id = WORLD
         marker.pose.orientation.w = 1.0
         marker.points = [point_to_message(place) for place in places[:, :3, 3]]
     return [path, waypoints]
-
-
-def tool_frame(scene: Scene, group: str) -> str:
-    """Return the tool centre point of a group, or its tip link if it has no tool."""
-    tool = scene.cell.tool_of_group(scene.state, group)
-    return scene.cell.tools[tool].tcp_frame if tool else scene.cell.tip_link(group)

@@ -21,7 +21,7 @@ from rosbags.interfaces import (
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.rosbag2.errors import WriterError
 
-from ...errors import ResourceError
+from ...errors import FileError
 from ...system.private_files import make_folder
 from .definitions import definition_of
 
@@ -32,7 +32,7 @@ class Bag:
     folder: must not exist yet. notes: custom data of its metadata.
 
     Raises:
-        ResourceError: The folder exists, or cannot be made or written.
+        FileError: The folder exists, or cannot be made or written.
     """
 
     def __init__(self, folder: Path, notes: Mapping[str, str]) -> None:
@@ -59,7 +59,8 @@ class Bag:
         """Add a topic with the quality of service that its publishers offer.
 
         Raises:
-            ResourceError: The type is not installed, or the bag cannot be written.
+            ResourceError: The type is not installed.
+            FileError: The bag cannot be written.
         """
         definition = definition_of(type_name)
         try:
@@ -77,7 +78,7 @@ class Bag:
         """Write a serialized message. received [ns since 1970].
 
         Raises:
-            ResourceError: The bag cannot be written.
+            FileError: The bag cannot be written.
         """
         try:
             self._writer.write(connection, received, message)
@@ -89,7 +90,7 @@ class Bag:
         """Write the index and the metadata.
 
         Raises:
-            ResourceError: They cannot be written.
+            FileError: They cannot be written.
         """
         if self._writer.storage is None:
             return
@@ -98,16 +99,16 @@ class Bag:
         except OSError as error:
             raise self._stopped(error) from error
 
-    def _stopped(self, error: OSError) -> ResourceError:
+    def _stopped(self, error: OSError) -> FileError:
         """Close the files, and return the error; nothing more can be written."""
         with suppress(OSError):
             self._writer.abort()
         return _error(self.folder, "written", error)
 
 
-def _error(folder: Path, verb: str, error: Exception) -> ResourceError:
+def _error(folder: Path, verb: str, error: Exception) -> FileError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return ResourceError(f"bag {folder} cannot be {verb}: {reason}", stage="record", subjects=(folder.name,))
+    return FileError(f"bag {folder} cannot be {verb}: {reason}", stage="record", subjects=(folder.name,))
 
 
 def _to_qos(profile: QoSProfile) -> Qos:

@@ -95,7 +95,7 @@ def record(folder: Path, options: RecordOptions, report: Report, end: threading.
     report: called with warnings.
 
     Raises:
-        ResourceError: The bag cannot be written; what was written before is in it.
+        FileError: The bag cannot be written; what was written before is in it.
     """
     set_dds_profile()
     context = rclpy.Context()
@@ -167,8 +167,6 @@ class Recorder:
             try:
                 self._subscribe(topic, types[0], offered)
             except ResourceError as error:
-                if error.stage == "record":
-                    raise
                 self._skip(topic, str(error))
 
     def _subscribe(self, topic: str, type_name: str, offered: Sequence[QoSProfile]) -> None:
@@ -187,7 +185,7 @@ class Recorder:
             reliability=ReliabilityPolicy.RELIABLE if reliable else ReliabilityPolicy.BEST_EFFORT,
             durability=DurabilityPolicy.TRANSIENT_LOCAL if latched else DurabilityPolicy.VOLATILE,
         )
-        return PolledSubscription(self._node, _class_of(type_name), topic, quality, raw=True)
+        return PolledSubscription(self._node, class_of(type_name), topic, quality, raw=True)
 
     def _adapt(self, topic: str, offered: Sequence[QoSProfile]) -> None:
         """Subscribe anew if a publisher has appeared that offers less than is requested."""
@@ -213,7 +211,7 @@ def _requested(offered: Sequence[QoSProfile]) -> tuple[bool, bool]:
     return reliable, all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in offered)
 
 
-def _class_of(type_name: str) -> Any:
+def class_of(type_name: str) -> Any:
     """Return the class of a type, also of the parts of services and actions.
 
     Raises:

@@ -24,7 +24,7 @@ class GeometryCheck:
         """Build the geometry of models with meshes.
 
         Raises:
-            GeometryError: a mesh cannot be built; names its object.
+            GeometryError: A mesh cannot be built; names its object.
         """
         for cell in cells:
             if _has_meshes(cell):

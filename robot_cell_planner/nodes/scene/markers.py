@@ -84,12 +84,12 @@ def _markers(shape: Shape) -> list[Marker]:
     if isinstance(geometry, Box):
         return [_marker(Marker.CUBE, pose, geometry.size)]
     if isinstance(geometry, Sphere):
-        return [_ball(pose, geometry.radius)]
+        return [_sphere(pose, geometry.radius)]
     if isinstance(geometry, Cylinder):
         return [_rod(pose, geometry.radius, geometry.length)]
     if isinstance(geometry, Capsule):
         ends = [pose @ Pose((0.0, 0.0, sign * geometry.length / 2)) for sign in (-1.0, 1.0)]
-        return [_rod(pose, geometry.radius, geometry.length), *(_ball(end, geometry.radius) for end in ends)]
+        return [_rod(pose, geometry.radius, geometry.length), *(_sphere(end, geometry.radius) for end in ends)]
     if isinstance(geometry, Cone):
         return [_cone(pose, geometry)]
     if isinstance(geometry, Mesh):
@@ -105,7 +105,7 @@ def _marker(kind: int, pose: Pose, scale: tuple[float, float, float]) -> Marker:
     return Marker(type=kind, action=Marker.ADD, pose=pose_to_message(pose), scale=vector_to_message(scale))
 
 
-def _ball(pose: Pose, radius: float) -> Marker:
+def _sphere(pose: Pose, radius: float) -> Marker:
     return _marker(Marker.SPHERE, pose, (2 * radius, 2 * radius, 2 * radius))
 
 

@@ -13,7 +13,7 @@ from ...collision.state_warnings import collision_warnings
 from ...errors import InvalidRequestError
 from ...io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
 from ...io.cell_file.changed_files import changed_files
-from ...io.scene_import.import_files import import_file
+from ...io.import_files import import_file
 from ...io.scene_import.imported import Imported, moved
 from ...kinematics.transforms import world_pose
 from ...model.bodies import CollisionSettings

@@ -12,7 +12,7 @@ from robot_cell_planner.msg import SceneSnapshot, SceneUpdate, StateSnapshot
 from ...scene.history import SceneHistory
 from ..common.monitored_scene import MonitoredScene
 from ..common.node import LATCHED, CellNode, reliable
-from ..common.rate_budget import Pace
+from ..common.rate_budget import RateBudget
 from ..common.scene_monitor import MAX_UPDATES
 from ..common.waiting import steady_timer
 from ..conversions.basic import configuration_to_message, time_to_message
@@ -21,7 +21,7 @@ from ..conversions.states import StateWriter
 from .markers import SceneMarkers
 from .tf_publisher import FramesPublisher
 
-VIEW_SHARE = 0.1  # fraction of the node's time; in a large cell, views are delayed in favour of changes
+VIEW_FRACTION = 0.1  # fraction of the node's time; in a large cell, views are delayed in favour of changes
 
 
 class ScenePublisher:
@@ -45,7 +45,7 @@ class ScenePublisher:
         self._scene_is_new = False
         self._joints_are_new = False
         self._tf_is_old = False
-        self._pace = Pace(VIEW_SHARE)
+        self._rate_budget = RateBudget(VIEW_FRACTION)
         self._snapshots = node.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
         self._updates = node.create_publisher(SceneUpdate, "scene/updates", reliable(MAX_UPDATES, latched=True))
         self._state_snapshots = node.create_publisher(StateSnapshot, "scene/state", LATCHED)
@@ -121,14 +121,14 @@ class ScenePublisher:
             self._publish_moving()
 
     def _publish_moving(self) -> None:
-        self._tf_is_old = False
         measured = self._view.measured
         stamp = measured.newest() or self._node.get_clock().now().nanoseconds
-        self._frames.publish_moving(self._history.scene, measured.applied_to(self._history.scene.state), stamp)
+        state = measured.applied_to(self._history.scene.state)
+        self._tf_is_old = not self._frames.publish_moving(self._history.scene, state, stamp)
 
     def _follow_scene(self) -> None:
-        if (self._scene_is_new or self._joints_are_new) and self._pace.due:
-            with self._pace:
+        if (self._scene_is_new or self._joints_are_new) and self._rate_budget.due:
+            with self._rate_budget:
                 self._publish_views()
         elif self._history.revision and not self._view.measured.newest():
             self._tf_is_old = True  # without measurements the joints of the state apply, also for late subscribers

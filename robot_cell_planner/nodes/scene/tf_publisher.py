@@ -6,6 +6,9 @@ joints are not. Every static transform is in each message of /tf_static, whose s
 
 from __future__ import annotations
 
+import math
+from time import monotonic
+
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import TransformStamped
@@ -25,6 +28,7 @@ from ..conversions.basic import time_to_message, transform_to_message
 from ..conversions.cached_messages import CachedMessages
 
 AT_REST = 1e-7  # [rad or m] from the values that transforms were computed for
+REST_PERIOD = 0.033  # [s] between messages of /tf while no joint moves, if tf_rate is higher
 
 
 class FramesPublisher:
@@ -40,6 +44,7 @@ class FramesPublisher:
         self._moving_in: RobotCell | None = None
         self._placed: list[TransformStamped] = []
         self._placed_at = np.empty(0)  # joint values that they are computed for
+        self._published_at = -math.inf  # steady clock [s]
         self._mechanisms: CachedMessages[Robot | Tool, list[TransformStamped]] = CachedMessages(self._fixed)
         self._bodies: CachedMessages[BodyState, TransformStamped] = CachedMessages(self._body)
         self._frames: CachedMessages[NamedFrame, TransformStamped] = CachedMessages(self._frame)
@@ -50,48 +55,54 @@ class FramesPublisher:
         """Return the transforms that are constant until the next revision."""
         cell, state = scene.cell, scene.state
         entries = [
-            self._transform(WORLD, robot.mechanism.root, state.base_poses[name]) for name, robot in cell.robots.items()
+            self._transform(robot.attached_to or WORLD, robot.mechanism.root, state.base_poses[name])
+            for name, robot in cell.robots.items()
         ]
         for name, tool in state.tools.items():
-            carrier = cell.tip_link(tool.attached_to) if tool.attached_to else WORLD
-            entries.append(self._transform(carrier, name, tool.pose))
+            parent = cell.tip_link(tool.attached_to) if tool.attached_to else WORLD
+            entries.append(self._transform(parent, name, tool.pose))
         for fixed in self._mechanisms.messages({**cell.robots, **cell.tools}):
             entries.extend(fixed)
         entries.extend(self._bodies.messages(state.bodies))
         entries.extend(self._frames.messages(cell.frames))
         self._static_publisher.publish(TFMessage(transforms=entries))
 
-    def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> None:
+    def publish_moving(self, scene: Scene, state: RobotCellState, stamp: int) -> bool:
         """Publish the transforms that depend on joint values, at a stamp [ns]. They are computed if a joint has moved
-        since they were computed last."""
+        since they were computed last; if none has, they are published every REST_PERIOD. Returns whether they are
+        published, or need not be."""
         cell = scene.cell
         if self._moving_in is not cell:
             parents = cell.mechanism_frames
             self._moving_in, self._moving = cell, [(parents[c], c) for c in parents if c in cell.moved_frames]
             self._placed_at = np.full(len(cell.variables), np.nan)
         if not self._moving:
-            return
+            return True
         values = np.array([state.configuration[name] for name in cell.variables])
         if not (np.abs(values - self._placed_at) <= AT_REST).all():
             transforms = WorldTransforms(cell, state)
             self._placed = [self._transform(a, b, transforms.between(a, b)) for a, b in self._moving]
             self._placed_at = values
+        elif monotonic() - self._published_at < REST_PERIOD:
+            return False
+        self._published_at = monotonic()
         time = time_to_message(stamp)
         for entry in self._placed:
             entry.header.stamp = time
         self._moving_publisher.publish(TFMessage(transforms=self._placed))
+        return True
 
-    def _fixed(self, _: str, owner: Robot | Tool) -> list[TransformStamped]:
+    def _fixed(self, _: str, model: Robot | Tool) -> list[TransformStamped]:
         """Return the transforms of fixed joints, and the tool centre point."""
-        tool = owner if isinstance(owner, Tool) else None
-        joints = [joint for joint in owner.mechanism.tree_order if joint.kind is JointKind.FIXED]
+        tool = model if isinstance(model, Tool) else None
+        joints = [joint for joint in model.mechanism.tree_order if joint.kind is JointKind.FIXED]
         if tool is None:
             return [self._transform(joint.parent, joint.child, joint.origin) for joint in joints]
-        root, carrier = tool.mechanism.root, tool.tcp_link or tool.mechanism.root
+        root, tcp_link = tool.mechanism.root, tool.tcp_link or tool.mechanism.root
         return [
             self._transform(tool.name, tool.frame_of(root), IDENTITY),
             *(self._transform(tool.frame_of(j.parent), tool.frame_of(j.child), j.origin) for j in joints),
-            self._transform(tool.frame_of(carrier), tool.tcp_frame, tool.tcp),
+            self._transform(tool.frame_of(tcp_link), tool.tcp_frame, tool.tcp),
         ]
 
     def _body(self, name: str, body: BodyState) -> TransformStamped:

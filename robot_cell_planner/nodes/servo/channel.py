@@ -25,22 +25,22 @@ class ServoChannel(Channel):
     def __init__(self, joints: tuple[str, ...], owner: str, limits: MotionLimits, start: Array) -> None:
         super().__init__(joints, owner, rest_at(joints, start), 1.0, SamplerOptions(), _nothing, limits=limits)
         self.follower = VelocityFollower(limits, start)
-        self._wanted = np.zeros(len(joints)), -math.inf
+        self._requested = np.zeros(len(joints)), -math.inf
 
     def follow(self, velocities: Array, until: float) -> None:
         """Follow velocities (dof,) until a time of the stream's clock [s]; then come to rest."""
-        self._wanted = velocities, until
+        self._requested = velocities, until
 
     def _next(self, now: float, max_command_gap: float) -> TrajectorySample:
-        """Compute the next command; after a longer gap the robot stands, and continues from rest."""
+        """Compute the next command; after a longer gap the robot is at rest, and continues from rest."""
         passed = now - self.played_at
         if passed > max_command_gap:
             self.follower.go_on_from_rest()
             self.limit_check.rest()
         elif passed > 0.0:
-            velocities, until = self._wanted
-            stands = self.stopping or now > until
-            self.follower.step(np.zeros(len(self.joints)) if stands else velocities, passed)
+            velocities, until = self._requested
+            rests = self.stopping or now > until
+            self.follower.step(np.zeros(len(self.joints)) if rests else velocities, passed)
         return _sample(self.follower.state)
 
     def _stop_step(self, now: float) -> TrajectorySample | None:

@@ -75,8 +75,8 @@ class CollisionMonitor:
         """Request clearances until the token is set.
 
         Raises:
-            ServiceUnavailableError: the collision node does not reply.
-            RobotCellError: the error of the reply, or the reason of the cancellation.
+            ServiceUnavailableError: The collision node does not reply.
+            RobotCellError: The error of the reply, or the reason of the cancellation.
         """
         timeout = self._node.parameters["monitor_timeout"]
         while True:

@@ -105,8 +105,8 @@ class FrameReader:
         """Return the twist (6,) in the axes of the world.
 
         Raises:
-            InvalidRequestError: a number is not finite, or beyond MAX_COMMAND.
-            TransformError: neither the cell nor TF contains the frame, or TF has no data at the stamp.
+            InvalidRequestError: A number is not finite, or beyond MAX_COMMAND.
+            TransformError: Neither the cell nor TF contains the frame, or TF has no data at the stamp.
         """
         twist = twist_from_message(message.twist, "servo/twist")
         _check_size(twist, "servo/twist")
@@ -117,8 +117,8 @@ class FrameReader:
         """Return the pose (4, 4) in the world.
 
         Raises:
-            InvalidRequestError: it is not a pose, or further away than MAX_COMMAND.
-            TransformError: neither the cell nor TF contains the frame, or TF has no data at the stamp.
+            InvalidRequestError: It is not a pose, or further away than MAX_COMMAND.
+            TransformError: Neither the cell nor TF contains the frame, or TF has no data at the stamp.
         """
         pose = pose_from_message(message.pose, "servo/target").matrix
         _check_size(pose[:3, 3], "servo/target")
@@ -138,9 +138,9 @@ def joint_velocities(message: JointJog, variables: tuple[str, ...], joints: tupl
     """Return velocities (dof,) of variables, zero for omitted ones; joints: the robot's names of them.
 
     Raises:
-        InvalidRequestError: there are displacements, the numbers of names and velocities differ, a name is repeated, or
+        InvalidRequestError: There are displacements, the numbers of names and velocities differ, a name is repeated, or
             a velocity is not finite or beyond MAX_COMMAND.
-        UnknownNameError: an unknown name.
+        UnknownNameError: An unknown name.
     """
     field = "servo/joint_velocities"
     if message.displacements:

@@ -80,7 +80,7 @@ def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettin
     """Convert a ServoOptions message to settings.
 
     Raises:
-        InvalidRequestError: a number is out of range.
+        InvalidRequestError: A number is out of range.
     """
     frames = FrameServoOptions(
         linear_speed=_or_default(options, "linear_speed", "servo_linear_speed", parameters),

@@ -27,6 +27,7 @@ from ..conversions.basic import unexpected
 from ..conversions.models import ModelReader
 from ..conversions.targets import MODES
 from ..motion.command_stream import CommandStream
+from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
 from ..motion.permission import MotionPermission
 from ..motion.runner import MotionRunner
@@ -42,7 +43,7 @@ JOINTS_RATE = 5.0  # [Hz]; servo uses the joint states read by the node
 
 
 class ServoServer:
-    """Offers `execution/set_servo`. One session at a time, with exclusive access to the motion, as a trajectory."""
+    """Offers `execution/set_servo`. One session at a time, with exclusive access to its robot, as a trajectory."""
 
     def __init__(
         self,
@@ -53,6 +54,7 @@ class ServoServer:
         permission: MotionPermission,
         runner: MotionRunner,
         motion_access: ExclusiveAccess,
+        robots: IndependentRobots,
     ) -> None:
         self.node = node
         self.stream = stream
@@ -61,10 +63,12 @@ class ServoServer:
         self.permission = permission
         self._runner = runner
         self._motion_access = motion_access
+        self._robots = robots
         self._topics = ServoTopics(node)
         self.statuses = node.create_publisher(ServoStatus, "servo/status", reliable(10))
         self._clearances = node.service_client(srv.ComputeClearance, CLEARANCE)
         self._scene_monitor: SceneMonitor | None = None
+        self._session_access = ExclusiveAccess("is servoing", lambda: None)
         self._running: _Running | None = None
         node.serve(srv.SetServo, "execution/set_servo", self._set_servo)
 
@@ -112,12 +116,15 @@ class ServoServer:
             )
         token = CancellationToken()
         with ExitStack() as stack:
-            stack.enter_context(self._motion_access.acquired_by(owner, token))
+            robots = self._robots.of_group(options.group)
+            claim = stack.enter_context(self._motion_access.acquired_by(owner, token, robots))
+            stack.enter_context(self._session_access.acquired_by(owner, token))
             self.permission.check()
             await self._runner.ready(token)
             state = await self._scene().resolve(options.state)
             response.state = state.used
             task = self._task(options, state, settings)
+            self._motion_access.widen(claim, self._robots.of_joints(task.joints))
             self._drive.check()
             if options.check_collision:
                 within = self.node.parameters["server_timeout"]
@@ -249,17 +256,12 @@ class _Running:
         now = time.monotonic()
         if self.token.error is None:
             session.update(self._server.global_scale)
-        elif channel.failure is not None or (channel.ended and self._has_arrived(now)):
+        elif channel.failure is not None or (channel.ended and session.has_arrived()):
             self._finish()
             return
         if now - self._published_at >= STATUS_PERIOD:
             self._published_at = now
             self._server.statuses.publish(session.status)
-
-    def _has_arrived(self, now: float) -> bool:
-        """Return whether the robot has reached its stop position, or the time limit of trajectory ends has expired."""
-        late = now - self.session.channel.ended_at > self._server.node.parameters["goal_time"]
-        return late or self.session.is_there()
 
     def _finish(self) -> None:
         server = self._server

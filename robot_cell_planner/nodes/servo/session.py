@@ -20,12 +20,12 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import Approach
 from ...trajectory.servo_frames import FrameServo, TargetTracker
+from ...trajectory.tracking import ON_PATH, lost
 from ..common.node import CellNode
 from ..conversions.basic import time_to_message
 from ..motion.command_stream import CommandStream
-from ..motion.joint_feedback import JointFeedback, lost
-from ..motion.motion import ON_PATH
-from ..motion.path_return import PathReturn, feedback_timeouts
+from ..motion.joint_feedback import JointFeedback
+from ..motion.path_return import PathReturn, RobotTimeout, feedback_timeouts
 from .channel import ServoChannel
 from .collision_monitor import CollisionMonitor
 from .commands import Command, FrameReader, ServoTopics, joint_velocities
@@ -83,6 +83,7 @@ class ServoSession:
         self._approach = Approach(task.limits)
         self._timeouts = feedback_timeouts(node.parameters)
         self._return = PathReturn(self._timeouts.path_return_timeout)
+        self._settling = RobotTimeout()
         self._is_silent = False
         self._velocities = np.zeros(len(task.limits.variables))
         self._twist = np.zeros(6)
@@ -98,13 +99,12 @@ class ServoSession:
             return self.channel.violation
         joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
         age = self._feedback.age(joints, now)
-        self._is_silent = age > self._timeouts.silence
+        self._is_silent = max(age, self._feedback.lag(joints)) > self._timeouts.silence
         if age > self._timeouts.lost_after:
             return lost(age, self._timeouts.lost_after)
         if self._is_silent:
             return None
-        stamps = [found.stamp for joint in joints if (found := self._feedback.get(joint)) is not None]
-        desired = self._stream.commanded_at(self.channel, min(stamps))
+        desired = self._stream.commanded_at(self.channel, self._stamp())
         errors = np.abs(desired.positions - self._measured())
         worst = int(np.argmax(errors))
         if errors[worst] <= parameters["path_tolerance"]:
@@ -121,10 +121,19 @@ class ServoSession:
         positions = self._feedback.positions()
         return np.array([positions[joint] for joint in self._task.joints])
 
-    def is_there(self) -> bool:
-        """Return whether the robot is at the last command."""
-        away = np.abs(self._measured() - self.channel.last.positions).max()
-        return bool(away <= self._node.parameters["goal_tolerance"])
+    def _stamp(self) -> int:
+        """Return the stamp of the oldest of the latest measurements [ns]."""
+        found = [self._feedback.get(joint) for joint in self._task.joints]
+        return min(measured.stamp for measured in found if measured is not None)
+
+    def has_arrived(self) -> bool:
+        """Return whether the robot has reached its stop position, or the time limit of trajectory ends has expired."""
+        parameters, last, stamp = self._node.parameters, self.channel.last.positions, self._stamp()
+        if np.abs(self._measured() - last).max() <= parameters["goal_tolerance"]:
+            return True
+        commanded = bool((self._stream.commanded_at(self.channel, stamp).positions == last).all())
+        listened = self._feedback.listened(time.monotonic())
+        return self._settling.has_expired(parameters["goal_time"], listened, stamp, commanded)
 
     def update(self, global_scale: float) -> None:
         """Read commands, and set the velocities of the stream. global_scale: speed scale of the node, 0 to 1."""

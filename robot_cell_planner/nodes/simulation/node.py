@@ -7,33 +7,52 @@ publishes its results.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Protocol, TypeVar
 
+import msgspec
 from builtin_interfaces.msg import Time
+from frozendict import frozendict
 from rclpy.clock import Clock
 from rclpy.publisher import Publisher
+from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 from sensor_msgs.msg import JointState
 
-from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationState
+from robot_cell_planner import srv
+from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationDisturbances, SimulationState
 
-from ...errors import InvalidRequestError, RobotCellError
+from ...errors import InvalidRequestError, LimitExceededError, RobotCellError
 from ...io.cell_file.cell_file import load_cell
+from ...io.cell_file.simulation_section import load_simulated_robot
+from ...model.simulated_robot import CONTROLLERS, SimulatedRobot, controller_settings
+from ...model.state import RobotCellState
+from ...simulation.camera_process import CameraStart
 from ...simulation.commands import read_command
 from ...simulation.contacts import ContactRecord
+from ...simulation.disturbances import Disturbance
+from ...simulation.operations import Disturb, Operation, SetController
 from ...simulation.options import SimulationOptions
-from ...simulation.process import JointSample, Report, Schedule, SimulationProcess, Start
+from ...simulation.process import Answer, JointSample, Report, Schedule, SimulationProcess, Start
 from ..common.diagnostics import OK, WARN
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
-from ..common.node import end, reliable, run, sensor
+from ..common.node import LATCHED, end, reliable, run, sensor
 from ..common.parameters import Parameter
-from ..common.polled_subscription import PolledSubscription
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import steady_timer
 from ..conversions.basic import NANOSECONDS, pose_to_message, time_from_message, time_to_message
+from ..conversions.simulation import (
+    controller_from_request,
+    disturbance_from_message,
+    disturbance_to_message,
+    operation_from_request,
+)
+from .sensor_output import SENSORS, SensorOutput, chosen_sensors
 
 M = TypeVar("M")
+M_contra = TypeVar("M_contra", contravariant=True)
 DEFAULTS = SimulationOptions()
 PARAMETERS = (
     Parameter("cell_file", "", "Cell file; the simulation starts in its state.", constraint="not empty"),
@@ -92,14 +111,28 @@ PARAMETERS = (
         0.001,
         60.0,
     ),
+    Parameter(
+        "controller",
+        "",
+        "Controller of the joints of all robots, with its default settings; empty: those of the cell file.",
+        choices=("", *CONTROLLERS),
+    ),
+    SENSORS,
     *RESOURCE_PARAMETERS,
     *NODE_PARAMETERS,
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
+MAX_DISTURBANCES = 100  # in one request
 MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival; beyond, the stamp is of another clock
 COMMANDS_DEPTH = 200  # between two reads
-SHORTEST_LOOK = 0.004  # [s] between reads of commands, which cost less than wake-ups
+MIN_POLL_PERIOD = 0.004  # [s] between reads of commands, which cost less than wake-ups
 THROTTLE = 5.0  # [s] between warnings of one kind
+
+
+class Publishing(Protocol[M_contra]):
+    """Publishes messages."""
+
+    def publish(self, message: M_contra) -> None: ...
 
 
 class Moments(Protocol):
@@ -144,7 +177,7 @@ class SimulatedMoments:
         self._latest = 0.0
 
     def stamp(self, moment: float) -> Time:
-        self._latest = moment
+        self._latest = max(self._latest, moment)  # images come later than samples
         return time_to_message(round(moment * NANOSECONDS))
 
     def moment(self, stamp: Time) -> float | None:
@@ -167,27 +200,42 @@ class SimulatedRobotNode(ManagedNode):
         if not cell_file:
             raise InvalidRequestError("parameter cell_file is empty, expected a cell file", stage="parameters")
         cell, state = load_cell(cell_file, resource_roots(self.parameters, cell_file))
+        robot = load_simulated_robot(cell_file, resource_roots(self.parameters, cell_file))
+        if self.parameters["controller"]:
+            chosen = controller_settings({"type": self.parameters["controller"]})
+            robot = msgspec.structs.replace(robot, controllers=frozendict({**robot.controllers, "*": chosen}))
+        robot = msgspec.structs.replace(robot, sensors=chosen_sensors(self.parameters["sensors"], robot.sensors))
         self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
-        self._joint_states = self.create_publisher(JointState, "joint_states", reliable(10))
+        prefixes = robot_prefixes(self.parameters)
+        self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
         self._clock_messages: Publisher[ClockMessage] | None = None
         if schedule.simulated_clock:
             # Time continues while the node is inactive.
             self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10), always=True)
+        self._disturbances = self.create_publisher(SimulationDisturbances, "simulation/disturbances", LATCHED)
         self._failure: RobotCellError | None = None
         self._failed = self.create_guard_condition(self._fail)
         self._lost = 0.0
         self._commands = self._refused = 0
+        options = self._options(robot)
+        self._sensors = SensorOutput(
+            self, CameraStart(cell, state, options), self._stamp_of, self._publish, self._on_end
+        )
         self._simulation = SimulationProcess(
-            Start(cell, state, self._options(), schedule), self._on_sample, self._on_report, self._on_end
+            Start(cell, state, options, schedule), self._on_sample, self._on_report, self._on_end, self._sensors.take
         )
         self.on_release(self._simulation.close)
-        for remark in self._simulation.warnings:
-            self.get_logger().warning(f"{cell_file}: {remark}")
+        for warning in self._simulation.warnings:
+            self.get_logger().warning(f"{cell_file}: {warning}")
         self._waiting = set(self._simulation.driven_joints)  # for their first commands
-        self._joint_commands = PolledSubscription(self, JointState, "joint_commands", sensor(COMMANDS_DEPTH))
-        period = max(SHORTEST_LOOK, schedule.delay / 4.0)
+        self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH)
+        period = max(MIN_POLL_PERIOD, schedule.delay / 4.0)
         steady_timer(self, period, self._read_commands)
+        self._injected: tuple[Disturbance, ...] = ()
+        self.serve(srv.ControlSimulation, "simulation/control", self._control)
+        self.serve(srv.DisturbSimulation, "simulation/disturb", self._disturb)
+        self.serve(srv.SetJointController, "simulation/set_controller", self._set_controller)
         self._simulation.run()
         joints = ", ".join(self._simulation.driven_joints)
         self.get_logger().info(f"cell {cell.name} from {cell_file} is simulated; joints: {joints}")
@@ -200,16 +248,60 @@ class SimulatedRobotNode(ManagedNode):
         delay = 0.0 if clock else self.parameters["command_delay"]
         return Schedule(self.parameters["rate"], self.parameters["state_rate"], factor, clock, delay)
 
-    def _options(self) -> SimulationOptions:
-        return SimulationOptions(**{name: self.parameters[name] for name in OPTION_NAMES})
+    def _options(self, robot: SimulatedRobot) -> SimulationOptions:
+        return SimulationOptions(robot=robot, **{name: self.parameters[name] for name in OPTION_NAMES})
+
+    async def _request(self, operation: Operation) -> Answer:
+        """Ask the simulation for an operation, and wait for its answer.
+
+        Raises:
+            RobotCellError: Any error of the operation.
+        """
+        future: Future[Answer] = Future()
+        self._simulation.request(operation, lambda answer: self.resolve(future, answer))
+        answer = await future
+        assert answer is not None
+        if answer.error is not None:
+            raise answer.error
+        return answer
+
+    async def _control(self, request: srv.ControlSimulation.Request, response: srv.ControlSimulation.Response) -> None:
+        operation = operation_from_request(request) or Disturb(())  # nothing to begin: the status alone
+        answer = await self._request(operation)
+        response.time, response.paused = answer.time, answer.paused
+        self._publish_disturbances(answer.disturbances)
+
+    async def _disturb(self, request: srv.DisturbSimulation.Request, response: srv.DisturbSimulation.Response) -> None:
+        if len(request.disturbances) > MAX_DISTURBANCES:
+            text = f"there are {len(request.disturbances)} disturbances, expected at most {MAX_DISTURBANCES}"
+            raise LimitExceededError(text, subjects=("disturbances",))
+        chosen = tuple(disturbance_from_message(message) for message in request.disturbances)
+        answer = await self._request(Disturb(chosen, request.clear))
+        response.active = [disturbance_to_message(each) for each in answer.disturbances]
+        self._publish_disturbances(answer.disturbances)
+
+    def _publish_disturbances(self, active: tuple[Disturbance, ...]) -> None:
+        """Publish the disturbances in force, if they have changed, so that records have them."""
+        if active == self._injected:
+            return
+        self._injected = active
+        message = SimulationDisturbances(disturbances=[disturbance_to_message(each) for each in active])
+        message.header.frame_id = "world"
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._publish(self._disturbances, message)
+
+    async def _set_controller(
+        self, request: srv.SetJointController.Request, response: srv.SetJointController.Response
+    ) -> None:
+        controller = controller_from_request(request)
+        response.joints = list((await self._request(SetController(tuple(request.names), controller))).names)
 
     def _read_commands(self) -> None:
-        for message in self._joint_commands.take():
+        for received in self._joint_commands.take():
             if self.active:
-                self._on_command(message)
+                self._on_command(received.names, received.message)
 
-    def _on_command(self, message: JointState) -> None:
-        names = list(message.name)
+    def _on_command(self, names: Sequence[str], message: JointState) -> None:
         known = self._simulation.driven_joints
         try:
             values = message.position, message.velocity, message.effort
@@ -246,6 +338,7 @@ class SimulatedRobotNode(ManagedNode):
         message.header.frame_id = "world"
         message.header.stamp = self._moments.stamp(report.moment)
         self._publish(self._simulation_states, message)
+        self._publish_disturbances(report.disturbances)
 
     def _contact(self, record: ContactRecord) -> SimulationContact:
         return SimulationContact(
@@ -258,7 +351,10 @@ class SimulatedRobotNode(ManagedNode):
             max_force=record.max_force,
         )
 
-    def _publish(self, publisher: Publisher[M], message: M) -> None:
+    def _stamp_of(self, moment: float) -> Time:
+        return self._moments.stamp(moment)
+
+    def _publish(self, publisher: Publishing[M], message: M) -> None:
         try:
             publisher.publish(message)
         except RuntimeError:  # an RCLError, which has no public name
@@ -281,10 +377,18 @@ class SimulatedRobotNode(ManagedNode):
             "commands": self._commands,
             "commands rejected, in whole or part": self._refused,
             "commands dropped": self._simulation.dropped,
+            "images skipped": self._sensors.skipped,
         }
         if self._lost > 0.0:
             return WARN, f"the simulation could not keep up and has lost {self._lost:.3f} s", values
         return OK, "the simulation keeps up", values
+
+
+def _prefix_of(prefixes: Sequence[str], state: RobotCellState, joint: str) -> str:
+    """Return the prefix of the robot that a joint belongs to; joints of a tool belong to the robot that carries it."""
+    tool = state.tools.get(joint.rpartition("/")[0])
+    name = joint if tool is None else tool.attached_to
+    return next((prefix for prefix in prefixes if name.startswith(prefix)), "")
 
 
 def main() -> None:

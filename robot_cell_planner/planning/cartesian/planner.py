@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from ...errors import NotSupportedError
 from ...kinematics.forward import frame_matrix
 from ...kinematics.ik.problem import ik_problem
 from ...model.arguments import checked_fields, public
@@ -19,6 +20,7 @@ from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE
+from .coordinated import CoordinatedTracker, coordinated_tracker
 from .ladder.search import LadderTracker
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
@@ -35,7 +37,8 @@ class CartesianRequest:
     """Motion in which a frame of the group follows lines and arcs from its current pose through all waypoints.
 
     Attributes:
-        group: Planning group; "" for the main group.
+        group: Planning group; "" for the main group. The first robot of a composite group follows the path, and the
+            tip links of the others keep their poses relative to its frame.
         joints: Joints of the group to move, the others are fixed; empty for all.
         timing: Options of time parameterization, which rests at sharp corners; None for no timing.
 
@@ -105,24 +108,43 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     if options.check_collision:
         with monitor.stage("certify"):
             plan = replace(plan, certified_fraction=context.checks.certified_fraction(path))
-    return finish_plan(
+    plan = finish_plan(
         context,
         plan,
         None if timing is None else lambda: timed(timing),
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )
+    if isinstance(tracker, CoordinatedTracker) and plan.trajectory is not None:
+        tracker.check_trajectory(plan.trajectory)
+    return plan
 
 
-def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker:
+def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker | CoordinatedTracker:
     """Return the tracker of the Cartesian path, at its start."""
-    waypoints, space = request.waypoints, context.space
+    cell, state, options = context.cell, context.state, request.options
+    groups = cell.target_groups(context.space.group)
+    if len(groups) == 1:
+        return _tracker_of_chain(context, request.waypoints, options)
+    if request.joints:
+        text = f"{context.space.group} consists of several robots: all its joints move"
+        raise NotSupportedError(text, stage=STAGE, subjects=request.joints)
+
+    def leader_of(group: str, options: CartesianOptions) -> IkTracker:
+        own = create_context(cell, state, group, (), options, context.monitor)
+        return _tracker_of_chain(own, request.waypoints, options)
+
+    return coordinated_tracker(context, groups, options, leader_of)
+
+
+def _tracker_of_chain(context: PlanningContext, waypoints: Waypoints, options: CartesianOptions) -> IkTracker:
+    space = context.space
     problem = ik_problem(context.cell, context.state, waypoints.target(0), space.group, space.variables)
     problem = msgspec.structs.replace(problem, start=space.start.copy())
     reference = frame_matrix(context.cell, context.state, waypoints.reference_frame)
     cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference)
-    kind = LadderTracker if request.options.strategy is Strategy.GRAPH else GreedyTracker
-    return kind(context, cartesian_path, problem, request.options)
+    kind = LadderTracker if options.strategy is Strategy.GRAPH else GreedyTracker
+    return kind(context, cartesian_path, problem, options)
 
 
 def _skips_waypoint_check(request: CartesianRequest) -> bool:

@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
-from ...errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, Value
+from ...errors import ConstraintMismatchError, NotSupportedError, PlanningError, Value
 from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ..path.finish import Origin, bare_plan, finish_plan
-from ..path.simplification import densify, drop_waypoints, shortcut, simplify, tighten, without_repeats
+from ..path.simplification import densify
 from ..path.timing import leaves_path, time_in_context
 from ..problem.constraints import FrameConstraint
 from ..problem.context import PlanningContext, check_start, create_context
-from ..problem.local_planner import LocalPlanner, StraightLocalPlanner
-from ..problem.objective import Objective
-from ..problem.plan import Plan, PlanFailure
-from ..problem.planner_info import PlannerInfo, Settings
+from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
-from ..problem.request import UNTIL_LIMIT, MotionRequest, PlanningOptions
-from ..search.certified_rrt_connect import certified_shortened, certified_tightened
-from ..search.planner import Budget, Planner, SearchProblem, SearchResult
+from ..problem.request import Coordination, MotionRequest
+from ..search.planner import SearchResult
 from ..search.registry import planner_named
+from .among_moving import plan_among_moving
 from .goals import GoalSet, configuration
-from .optimization import optimize
+from .path_search import PathSearch, optimized
+from .prioritised import plan_prioritised
 from .repair import verify_and_repair
 from .start_recovery import correct_start
-from .waypoint_hints import direct_path, searched_path, usable_hints
 
-# Max number of nearest goals for direct motions before a search.
-MAX_DIRECT_MOTIONS = 8
-# Max number of tightening sweeps; few are needed after shortcuts.
-MAX_SWEEPS = 2
 CONSTRAINT_STEP = 0.001  # [rad or m]
 
 
@@ -54,6 +47,8 @@ def plan_motion(
     trajectory, if timing is requested, is validated against limits and the cell in its timed, sampled form. Equal
     requests from equal states give equal plans, except for times.
 
+    With `moving`, the motion is planned in space and time, see `among_moving.plan_among_moving`.
+
     Raises:
         UnknownNameError: A group, joint, named state, planner or parameter does not exist.
         NotSupportedError: The planner does not support the constraints.
@@ -70,6 +65,10 @@ def plan_motion(
 
 def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_motion` with a progress monitor that other motions may share."""
+    if request.moving:
+        return plan_among_moving(cell, state, request, monitor)
+    if request.options.coordination is not Coordination.COUPLED:
+        return _coordinated(cell, state, request, monitor)
     options = request.options
     planner = planner_named(options.planner)
     info = planner.info
@@ -87,7 +86,6 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             monitor,
             constraints=request.constraints,
             slack=options.max_start_correction,
-            certify=options.certify,
         )
         if options.max_start_correction:
             context = correct_start(context, options.max_start_correction, options.resolution, options.seed)
@@ -99,13 +97,29 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
         ]
     with monitor.stage("goals"):
         goals = GoalSet(context, request.goals, options.seed)
-    search = _PathSearch(context, options, planner, parameters)
+    search = PathSearch(context, options, planner, parameters)
     with monitor.stage("search"):
         found = search.first_path(goals, hints)
-    path = _optimized(context, found, options, info)
+    path = optimized(context, found, options, info)
     with monitor.stage("verify"):
         path = _check_constraints(context, verify_and_repair(context, path, options, search.detour))
     return _finish(context, path, goals, request, found)
+
+
+def _coordinated(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
+    """Plan robot by robot; where that fails, or to compare, all together."""
+    prioritised = plan_prioritised(cell, state, request, monitor, plan_with_monitor)
+    coupled = replace(request, options=replace(request.options, coordination=Coordination.COUPLED))
+    if prioritised is None:
+        plan = plan_with_monitor(cell, state, coupled, monitor)
+        return replace(plan, warnings=(*plan.warnings, "robot by robot no motion was found; all were planned together"))
+    if request.options.coordination is Coordination.PRIORITISED:
+        return prioritised
+    try:
+        plan = plan_with_monitor(cell, state, coupled, monitor)
+    except PlanningError:
+        return prioritised
+    return plan if plan.duration < prioritised.duration else prioritised
 
 
 def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:
@@ -131,168 +145,6 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
     return finish_plan(
         context, plan, lambda: time_in_context(context, path, timing, options.resolution), validation_step=step
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _PathSearch:
-    """Search of paths for one request."""
-
-    context: PlanningContext
-    options: PlanningOptions
-    planner: Planner
-    parameters: Settings
-
-    def first_path(self, goals: GoalSet, hints: Sequence[Array]) -> SearchResult:
-        """Return a path to a goal: direct, via waypoint hints, or by search.
-
-        Raises:
-            NotConnectedError: There is none within the state limit.
-        """
-        context, options = self.context, self.options
-        local_planner = context.local_planner(options.search_step)
-        start = context.space.start
-        context.checks.refine_near((start, *(goal.q for goal in goals.found[:MAX_DIRECT_MOTIONS])))
-        for goal in goals.found[:MAX_DIRECT_MOTIONS]:
-            path = local_planner.connect(start, goal.q)
-            if path is not None:
-                return SearchResult(without_repeats(path))
-        rows = [goal.q for goal in goals.found]
-        hints = usable_hints(context, hints, local_planner)
-        if hints:
-            path = direct_path(start, hints, rows[:MAX_DIRECT_MOTIONS], local_planner)
-            if path is None:
-                path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
-            if path is not None:
-                return SearchResult(path)
-        result = self.search(start, rows, options.search_step, options.seed, goals)
-        if result.path is None:
-            raise _not_connected(context, result, options)
-        return result
-
-    def detour(self, context: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
-        """Return a path between two configurations in a context with a larger margin."""
-        return replace(self, context=context).search(start, [end], step, seed).path
-
-    def _search_hint(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
-        budget = Budget(min(states, self.context.checks.states_left))
-        return self._search(start, goals, self.options.search_step, self.options.seed, budget).path
-
-    def search(
-        self, start: Array, goals: Sequence[Array], step: float, seed: int, growing: GoalSet | None = None
-    ) -> SearchResult:
-        """Search with all remaining states; for a growing set of goals, optimize the path as requested."""
-        improves = growing is not None and _optimizes(self.options, self.planner.info)
-        improvement = _improvement(self.options, self.context) if improves else 0
-        budget = Budget(self.context.checks.states_left, improvement)
-        return self._search(start, goals, step, seed, budget, growing)
-
-    def _search(
-        self,
-        start: Array,
-        goals: Sequence[Array],
-        step: float,
-        seed: int,
-        budget: Budget,
-        growing: GoalSet | None = None,
-    ) -> SearchResult:
-        """Search from a configuration to any of others, whose values are the exact ends of the path."""
-        if budget.exhausted:
-            return SearchResult(None)
-        problem = SearchProblem(
-            subspace=self.context.subspace,
-            checks=self.context.checks,
-            local_planner=self.context.local_planner(step),
-            start=start,
-            goals=goals,
-            step=step,
-            seed=seed,
-            parameters=self.parameters,
-            shorten=self.options.simplify and self.options.tighten,
-            more_goals=growing.more if growing is not None and growing.may_grow else None,
-        )
-        result = self.planner.solve(problem, budget)
-        if result.path is None:
-            return result
-        path = result.path.copy()
-        found = list(goals) if growing is None else [goal.q for goal in growing.found]
-        path[0] = start
-        path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
-        return replace(result, path=without_repeats(path), planner=result.planner or self.planner.info.name)
-
-
-def _optimizes(options: PlanningOptions, planner: PlannerInfo) -> bool:
-    """Whether the planner itself optimizes the objective."""
-    return planner.improves and options.objective is Objective.JOINT_LENGTH
-
-
-def _improvement(options: PlanningOptions, context: PlanningContext) -> int:
-    if options.improvement_states == UNTIL_LIMIT:
-        return context.checks.states_left
-    return options.improvement_states
-
-
-def _optimized(context: PlanningContext, found: SearchResult, options: PlanningOptions, planner: PlannerInfo) -> Array:
-    """Return the path simplified, tightened and optimized as requested."""
-    assert found.path is not None
-    local_planner, monitor, path = context.local_planner(options.search_step), context.monitor, found.path
-    cost = context.cost(options.objective)
-    monitor.best_cost = cost.of(path)
-    if (options.simplify or options.tighten) and len(path) > 2:
-        with monitor.stage("simplify"):
-            # If spheres prove the path free, they also prove shorter paths, in a hundredth of the time.
-            proven = context.checks.certified(path)
-            if proven and options.simplify and options.tighten and isinstance(local_planner, StraightLocalPlanner):
-                if not found.shortened:
-                    path = certified_shortened(path, context.checks, context.subspace, options.seed)
-                path = certified_tightened(path, context.checks, context.subspace)
-            else:
-                with context.checks.with_spheres_only(context.checks.state_limit if proven else 0):
-                    path = _simplified(path, local_planner, options, found.shortened)
-            monitor.best_cost = cost.of(path)
-    if options.improvement_states and not _optimizes(options, planner):
-        with monitor.stage("improve"):
-            path = optimize(path, local_planner, cost, _improvement(options, context), options.seed)
-    return path
-
-
-def _simplified(path: Array, local_planner: LocalPlanner, options: PlanningOptions, shortened: bool) -> Array:
-    """Return the path simplified and tightened as requested. shortened: corners were cut before."""
-    straight = isinstance(local_planner, StraightLocalPlanner)
-    if options.simplify and not shortened:
-        path = simplify(path, local_planner)
-    if options.tighten and not shortened:
-        path = shortcut(path, local_planner, options.seed)
-    if options.simplify and straight:
-        path = drop_waypoints(path, local_planner)
-    if options.tighten and straight:
-        path = tighten(path, local_planner, MAX_SWEEPS)
-    return path
-
-
-def _not_connected(context: PlanningContext, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
-    checks = context.checks
-    blocking = checks.most_blocking_pair()
-    values = [
-        Value("states checked", checks.states, options.state_limit),
-        Value("start tree", result.start_tree_size),
-        Value("goal tree", result.goal_tree_size),
-        Value("nearest approach", result.nearest_approach),
-    ]
-    text = "start and goal were not connected within the limit on states checked"
-    if blocking is not None:
-        text += f"; {blocking[0].first} and {blocking[0].second} blocked most motions"
-    failure = PlanFailure(
-        start_tree_size=result.start_tree_size,
-        goal_tree_size=result.goal_tree_size,
-        nearest_approach=result.nearest_approach,
-        blocking_pair=blocking[0] if blocking else None,
-        blocked_motions=blocking[1] if blocking else 0,
-        states_checked=checks.states,
-        motions_checked=checks.motions,
-        times=context.monitor.times,
-    )
-    names = (blocking[0].first, blocking[0].second) if blocking else ()
-    return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)
 
 
 def _check_constraints(context: PlanningContext, path: Array) -> Array:

@@ -28,18 +28,18 @@ def values_and_targets(
     values: dict[str, float] = {}
     targets: dict[str, Target] = {}
     parts = cell.group_parts(space.group)
-    for name, wanted in goal.parts.items():
+    for name, part_goal in goal.parts.items():
         if name not in parts:
             text = f"{unknown_name(f'group {name!r} of {what}', name, parts)} in group {space.group}"
             raise UnknownNameError(text, stage=STAGE, subjects=(name, space.group))
-        if isinstance(wanted, str):
-            named = cell.named_state(name, wanted)
+        if isinstance(part_goal, str):
+            named = cell.named_state(name, part_goal)
             values.update((joint, value) for joint, value in named.items() if joint in space.variables)
-        elif isinstance(wanted, Mapping):
-            _check_joints(cell, name, wanted, what)
-            values.update(wanted)
+        elif isinstance(part_goal, Mapping):
+            _check_joints(cell, name, part_goal, what)
+            values.update(part_goal)
         else:
-            targets[name] = wanted
+            targets[name] = part_goal
     return values, targets
 
 

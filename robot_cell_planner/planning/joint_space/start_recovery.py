@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import MPStartStateInCollisionError
 from ...trajectory.limits import Array
 from ..problem.context import PlanningContext, StartCorrection, check_start, start_in_collision
+from ..problem.frame_constraints import START
 from ..problem.objective import points_between
 from ..problem.space import beyond_limits
 
@@ -47,7 +48,7 @@ def correct_start(context: PlanningContext, max_correction: float, step: float, 
         correction = StartCorrection(space.start, moved, pairs)
         if _is_free(context, correction, step):
             found = replace(context, space=replace(space, start=moved), start_correction=correction)
-            found.frames.check(moved, "the start state")
+            found.frames.check(moved, START)
             return found
     if not within_limits:
         raise beyond_limits(space)

@@ -31,11 +31,13 @@ class LookAheadRequest:
         trajectory: The remaining part, with the times of the whole trajectory.
         step: Step between states without a certificate [rad or m].
         engine: "coal" or "bullet"; certificates require coal.
+        certify: Prove the motion free where possible; otherwise only states are checked.
     """
 
     trajectory: Trajectory
     step: float = 0.001
     engine: str = "coal"
+    certify: bool = True
 
 
 def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
@@ -48,7 +50,7 @@ def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
     checker = CollisionChecker(scene.cell, scene.state, trajectory.variables, engine=request.engine)
     found, checked = _first_of_states(checker, trajectory, COARSE_STEP)
     if found is None:
-        free, found, evaluated = _certified(checker, trajectory, request.engine)
+        free, found, evaluated = _certified(checker, trajectory, request)
         checked += evaluated
         if not free and found is None:
             found, evaluated = _first_of_states(checker, trajectory, request.step)
@@ -89,10 +91,10 @@ def _sample(trajectory: Trajectory, time: float) -> int:
 
 
 def _certified(
-    checker: CollisionChecker, trajectory: Trajectory, engine: str
+    checker: CollisionChecker, trajectory: Trajectory, request: LookAheadRequest
 ) -> tuple[bool, TrajectoryCollision | None, int]:
     """Return whether the curve is proven free, a certain collision, and the number of configurations evaluated."""
-    if engine != "coal" or len(trajectory) < 2:
+    if request.engine != "coal" or not request.certify or len(trajectory) < 2:
         return False, None, 0
     curve = trajectory.curve
     try:

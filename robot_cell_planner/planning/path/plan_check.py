@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
+from ...collision.certification.certifier import certifier_of
 from ...collision.checker import CollisionChecker
-from ...errors import PathInvalidError, RobotCellError, StateError, TrajectoryStartError, Value
+from ...errors import (
+    PathInvalidError,
+    RobotCellError,
+    StateError,
+    TrajectoryInCollisionError,
+    TrajectoryStartError,
+    Value,
+)
 from ...model.cell import RobotCell
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
@@ -18,8 +26,10 @@ from ...trajectory.limits import MotionLimits
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, validate
 from ..problem.collision_checks import pair_names
-from ..problem.plan import Plan
+from ..problem.plan import Plan, path_length
 from ..problem.request import PlanningOptions
+from ..space_time.joint_motion import JointMotion
+from ..space_time.moving_robots import MovingRobots
 from .processing import check_joint_path
 
 LENGTH_TOLERANCE = 1e-9
@@ -64,6 +74,8 @@ def verify_plan(
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     options = options or PlanningOptions()
+    if plan.moving:
+        return _verify_among_moving(cell, state, plan, options)
     # The collision engine alone decides, so that errors in certificates are detected.
     found = check_joint_path(
         cell, state, plan.variables, plan.path, (), options, find_all=True, certificates=False, cancelled=cancelled
@@ -79,6 +91,38 @@ def verify_plan(
     if plan.trajectory is not None:
         violations.extend(_trajectory_violations(cell, state, plan, plan.trajectory, options))
     return PlanVerdict(tuple(violations), found.record)
+
+
+def _verify_among_moving(cell: RobotCell, state: RobotCellState, plan: Plan, options: PlanningOptions) -> PlanVerdict:
+    """Verify a plan together with the trajectories of the moving robots, which have to begin at the state."""
+    moving = MovingRobots(cell, state, plan.moving, plan.variables)
+    record = replace(plan, path_length=path_length(plan.path), states_checked=0, motions_checked=0)
+    violations = _origin_violations(cell, state, plan, options.start_limit_tolerance)
+    if plan.trajectory is None:
+        violations.append(PathInvalidError("a plan among moving robots has no trajectory", stage="verify plan"))
+        return PlanVerdict(tuple(violations), record)
+    checker = CollisionChecker(cell, state, (*plan.variables, *moving.variables), engine=options.engine)
+    motion = JointMotion(checker, plan.trajectory, moving.trajectories)
+    proof = motion.proof(certifier_of(checker) if checker.engine == "coal" else None)
+    record = replace(record, certified_fraction=proof.fraction, clearance=motion.clearance(plan.path))
+    violations += _claim_violations(plan, record)
+    # The collision engine alone decides, as for other plans.
+    violations += _limit_violations(cell, plan, plan.trajectory)
+    try:
+        record = replace(record, states_checked=motion.check_states(options.resolution))
+    except TrajectoryInCollisionError as error:
+        violations.append(error)
+    return PlanVerdict(tuple(violations), record)
+
+
+def _limit_violations(cell: RobotCell, plan: Plan, trajectory: Trajectory) -> list[RobotCellError]:
+    """Return violations of limits, and of the ends of the path, by a trajectory."""
+    violations = _end_violations(plan, trajectory)
+    try:
+        validate(trajectory, MotionLimits.of([cell.variables[name] for name in plan.variables])).check()
+    except RobotCellError as error:
+        violations.append(error)
+    return violations
 
 
 def _before(violation: RobotCellError, parameter: int) -> bool:
@@ -132,12 +176,7 @@ def _trajectory_violations(
     if trajectory.variables != plan.variables:
         text = f"the trajectory moves {list(trajectory.variables)}, the path {list(plan.variables)}"
         return [PathInvalidError(text, stage="verify plan")]
-    violations: list[RobotCellError] = []
-    for what, index in (("begin", 0), ("end", -1)):
-        distance = float(np.abs(trajectory.positions[index] - plan.path[index]).max())
-        if distance > END_TOLERANCE:
-            values = (Value("distance", distance, END_TOLERANCE),)
-            violations.append(TrajectoryStartError(f"the trajectory does not {what} with the path", values=values))
+    violations = _end_violations(plan, trajectory)
     checker = CollisionChecker(cell, state, plan.variables, engine=options.engine)
 
     limits = MotionLimits.of([cell.variables[name] for name in plan.variables])
@@ -147,4 +186,14 @@ def _trajectory_violations(
         report.check()
     except RobotCellError as error:
         violations.append(error)
+    return violations
+
+
+def _end_violations(plan: Plan, trajectory: Trajectory) -> list[RobotCellError]:
+    violations: list[RobotCellError] = []
+    for what, index in (("begin", 0), ("end", -1)):
+        distance = float(np.abs(trajectory.positions[index] - plan.path[index]).max())
+        if distance > END_TOLERANCE:
+            values = (Value("distance", distance, END_TOLERANCE),)
+            violations.append(TrajectoryStartError(f"the trajectory does not {what} with the path", values=values))
     return violations

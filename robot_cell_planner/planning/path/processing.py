@@ -222,7 +222,7 @@ def path_context(
     space = replace(space_of(cell, variables, path[0].copy(), group), start_warnings=warnings)
     start = state.with_configuration(dict(zip(variables, path[0].tolist(), strict=True)))
     cell.check_state(start)
-    return context_in_space(cell, start, space, options, monitor, constraints, options.certify), path
+    return context_in_space(cell, start, space, options, monitor, constraints), path
 
 
 def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:

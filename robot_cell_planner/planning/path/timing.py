@@ -180,5 +180,5 @@ def _efforts(context: PlanningContext) -> tuple[Efforts, Array]:
 
 
 def leaves_path(timing: TimingOptions) -> bool:
-    """Whether the motion deviates from its path, so that it has to be checked between its samples, too."""
+    """Whether the motion deviates from its path, so that it also has to be checked between its samples."""
     return timing.method is Method.SMOOTH

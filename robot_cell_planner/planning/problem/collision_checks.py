@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +16,12 @@ from ...collision.certification.paths import certified_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline
 from ...collision.checker import CollisionChecker, segments
 from ...collision.pairs.allowed_pairs import CollisionOptions
-from ...collision.report import CollisionPair
 from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from ...errors import GeometryError
 from ...trajectory.limits import Array
+from .blocked_motions import BlockedMotion, BlockedMotions
 from .progress import ProgressMonitor
 
-MAX_BLOCKED_MOTIONS = 256
 # States per collision query, so that cancellations are handled within milliseconds.
 BATCH_SIZE = 64
 # Max number of configurations with exact distances per interval of a motion that the spheres do not decide.
@@ -35,25 +32,13 @@ MAX_STATES_BETWEEN = 40_000
 MIN_STATES_BETWEEN = 32
 
 
-class _BlockedMotion(NamedTuple):
-    """Motion that is blocked at a path parameter from 0 to 1."""
-
-    start: Array
-    end: Array
-    parameter: float
-
-    @property
-    def configuration(self) -> Array:
-        return self.start + self.parameter * (self.end - self.start)
-
-
 class CountedChecks:
     """Collision checker with counters, a state limit, and cancellation.
 
     Attributes:
         states: Number of states checked so far.
         motions: Number of motions checked so far.
-        blocked: Number of motions found in collision.
+        blocked: Motions found in collision.
         state_limit: Max number of states.
         spheres_only_until: Number of states up to which a motion that the spheres do not prove free counts as
             blocked, without checks of samples.
@@ -74,13 +59,11 @@ class CountedChecks:
         self.states = 0
         self.spheres_only_until = 0
         self.motions = 0
-        self.blocked = 0
+        self.blocked = BlockedMotions()
         self._certified_only = False
         self._refined = False
         self._certificates: dict[bytes, MotionCertificate] = {}
         self._possible_overlaps: dict[bytes, Overlap] = {}
-        self._first_blocked: list[_BlockedMotion] = []
-        self._last_blocked = _BlockedMotion(checker.default, checker.default, 0.0)
 
     @property
     def states_left(self) -> int:
@@ -251,7 +234,7 @@ class CountedChecks:
             self.certifier,
             ignored=ignored,
             enough=max(MIN_STATES_BETWEEN, min(ENOUGH, MAX_STATES_BETWEEN - before)),
-            look=lambda: self.monitor.check(self.states),
+            on_step=lambda: self.monitor.check(self.states),
         )
         self.states += refiner.states - before
         if len(configurations) == 2 and found is not None and not found.collides:
@@ -295,9 +278,9 @@ class CountedChecks:
             return True
         if self.certifier is not None:
             # The most likely collision is where the spheres are undecided or touch.
-            undecided = _BlockedMotion(start, end, self.certifier.undecided_fraction)
+            undecided = BlockedMotion(start, end, self.certifier.undecided_fraction)
             if self.spheres_only or not self.state_free(undecided.configuration):
-                self._note_blocked(undecided)
+                self.blocked.add(undecided)
                 return False
             if self._certified_only:
                 return self._proven_free(start, end)
@@ -307,27 +290,16 @@ class CountedChecks:
             self.states += count + 1
             return True
         self.states += rank_in_bisection_order(round(fraction * count), count)
-        self._note_blocked(_BlockedMotion(start, end, fraction))
+        self.blocked.add(BlockedMotion(start, end, fraction))
         return False
 
     def _proven_free(self, start: Array, end: Array) -> bool:
         """Return whether a straight motion is proven free by spheres or exact distances."""
         found = self.certificate(start, end)
         if found is None or not found.free:
-            self._note_blocked(_BlockedMotion(start, end, 0.5 if found is None else found.place))
+            self.blocked.add(BlockedMotion(start, end, 0.5 if found is None else found.place))
             return False
         return True
-
-    def _note_blocked(self, motion: _BlockedMotion) -> None:
-        self.blocked += 1
-        self._last_blocked = motion
-        if len(self._first_blocked) < MAX_BLOCKED_MOTIONS:
-            self._first_blocked.append(motion)
-
-    @property
-    def last_blocked(self) -> Array:
-        """Configuration (dof,) at which the last blocked motion collides."""
-        return self._last_blocked.configuration
 
     def clearance(self, q: Array, max_distance: float) -> float:
         """Return the clearance [m] of a state (dof,), at most `max_distance`. Counts as one state.
@@ -352,22 +324,6 @@ class CountedChecks:
             result[first : first + BATCH_SIZE] = ~self.checker.in_collision_batch(part)
             self.states += len(part)
         return result
-
-    def most_blocking_pair(self) -> tuple[CollisionPair, int] | None:
-        """Return the pair that blocks most of the first 256 blocked motions, and its count; None if no motion was
-        blocked.
-        """
-        found: dict[tuple[str, str], CollisionPair] = {}
-        counts: Counter[tuple[str, str]] = Counter()
-        for motion in self._first_blocked:
-            pair = self.checker.first_pair(motion.configuration)
-            if pair is not None:
-                found.setdefault((pair.first, pair.second), pair)
-                counts[pair.first, pair.second] += 1
-        if not counts:
-            return None
-        most = min(counts, key=lambda names: (-counts[names], names))
-        return found[most], counts[most]
 
 
 def with_extra_margin(checker: CollisionChecker, extra_margin: float) -> CollisionChecker:

@@ -18,7 +18,7 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import Array, MotionLimits
 from .collision_checks import CountedChecks
 from .constraints import FrameConstraint, JointCombination, PathConstraint
-from .frame_constraints import FrameConstraints
+from .frame_constraints import START, FrameConstraints
 from .local_planner import LocalPlanner, ProjectedLocalPlanner, StraightLocalPlanner
 from .objective import Objective, PathCost, inverse_clearance, joint_length, tool_length
 from .plan import PlanFailure
@@ -137,13 +137,11 @@ def create_context(
     *,
     constraints: Sequence[PathConstraint] = (),
     slack: float = 0.0,
-    certify: bool = True,
 ) -> PlanningContext:
     """Create the context of a request.
 
     Args:
         slack: Allowed excess of the state over position limits [rad or m], see `joint_space`.
-        certify: Prove motions free where possible.
 
     Raises:
         StateError, UnknownNameError, FrameCycleError: The state does not match the cell, or a name is unknown.
@@ -152,7 +150,7 @@ def create_context(
     """
     cell.check_state(state)
     space = joint_space(cell, state, group, joints, slack, options.start_limit_tolerance)
-    return context_in_space(cell, state, space, options, monitor, constraints, certify)
+    return context_in_space(cell, state, space, options, monitor, constraints)
 
 
 def context_in_space(
@@ -162,12 +160,11 @@ def context_in_space(
     options: CommonOptions,
     monitor: ProgressMonitor,
     constraints: Sequence[PathConstraint],
-    certify: bool,
 ) -> PlanningContext:
     """Create the context of a request in a given joint space. Errors as for `create_context`."""
     margins = CollisionOptions(extra_margin=options.extra_margin)
     checker = CollisionChecker(cell, state, space.variables, engine=options.engine, options=margins)
-    checks = CountedChecks(checker, monitor, options.state_limit, certify)
+    checks = CountedChecks(checker, monitor, options.state_limit, options.certify)
     combinations = tuple(entry for entry in constraints if isinstance(entry, JointCombination))
     frames = tuple(entry for entry in constraints if isinstance(entry, FrameConstraint))
     subspace = subspace_of(space, combinations)
@@ -184,7 +181,7 @@ def check_start(context: PlanningContext) -> None:
     """
     if not context.checks.state_free(context.space.start):
         raise start_in_collision(context, context.checks.checker.report(context.space.start))
-    context.frames.check(context.space.start, "the start state")
+    context.frames.check(context.space.start, START)
 
 
 def start_in_collision(context: PlanningContext, report: CollisionReport) -> MPStartStateInCollisionError:

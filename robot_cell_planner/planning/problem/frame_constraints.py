@@ -25,6 +25,7 @@ from .space import JointSpace
 TOLERANCE_FRACTION = 0.5
 MAX_ITERATIONS = 60
 EPSILON = 1e-12
+START = "the start state"  # how errors name it
 ANGULAR_RULES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
 
 
@@ -165,7 +166,8 @@ class FrameConstraints:
                 unit = "rad" if frame.constraint.rule in ANGULAR_RULES else "m"
                 text = f"{what} breaks the constraint '{frame.constraint.rule.value}' on frame {frame.name}"
                 values = (Value("deviation", deviation, frame.tolerance, unit),)
-                raise ConstraintMismatchError(text, stage="goals", subjects=(frame.name,), values=values)
+                stage = "start" if what == START else "goals"
+                raise ConstraintMismatchError(text, stage=stage, subjects=(frame.name,), values=values)
 
 
 def _constrained_frame(

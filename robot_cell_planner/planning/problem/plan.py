@@ -42,7 +42,7 @@ class StageTime:
 
 @dataclass(frozen=True)
 class CartesianReport:
-    """How far and how precisely a Cartesian path was followed.
+    """Report of how far and how precisely a Cartesian path was followed.
 
     Attributes:
         fraction: Completed fraction of the path, 0 to 1, by length (by angle for a pure rotation).
@@ -96,7 +96,9 @@ class Plan:
         clearance: Min clearance along the path.
         cartesian: Report of a Cartesian plan, otherwise None.
         trajectory: Timed samples, if timing was requested.
-        warnings: Remarks on a successful plan.
+        moving: Trajectories of other robots that the trajectory is free among; `certified_fraction` and `clearance`
+            are then those of all robots together, over the whole time.
+        warnings: Warnings about a successful plan.
     """
 
     group: str
@@ -119,6 +121,7 @@ class Plan:
     clearance: PathClearance | None = None
     cartesian: CartesianReport | None = None
     trajectory: Trajectory | None = None
+    moving: tuple[Trajectory, ...] = ()
     warnings: tuple[str, ...] = ()
     revision: int = 0
     times: tuple[StageTime, ...] = ()

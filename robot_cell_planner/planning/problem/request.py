@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import TypeAlias
 
 from frozendict import frozendict
@@ -15,6 +16,7 @@ from ...model.joint_arrays import check_distinct
 from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...model.value import Vector3, check_joint_value
 from ...trajectory.timing import TimingOptions
+from ...trajectory.trajectory import Trajectory
 from .constraints import MAX_CONSTRAINTS, PathConstraint
 from .objective import Objective
 from .planner_info import AUTOMATIC
@@ -45,6 +47,7 @@ class CommonOptions:
         engine: Collision engine.
         start_limit_tolerance: A start beyond a position limit by at most this is moved to the limit, with a warning
             [rad or m].
+        certify: Prove motions free where possible; otherwise only states are checked.
 
     Raises:
         InvalidRequestError: A value is out of range.
@@ -58,6 +61,7 @@ class CommonOptions:
     resolution: float = 0.001
     engine: str = "coal"
     start_limit_tolerance: float = START_LIMIT_TOLERANCE
+    certify: bool = True
 
     def __post_init__(self) -> None:
         check_range("seed", self.seed, 0, 2**63 - 1)
@@ -67,6 +71,14 @@ class CommonOptions:
         check_range("resolution", self.resolution, 1e-5, 1.0)
         check_range("search_step", self.search_step, self.resolution, 1.0)
         check_range("start_limit_tolerance", self.start_limit_tolerance, 0.0, MAX_START_TOLERANCE)
+
+
+class Coordination(str, Enum):
+    """Method for the robots of a composite group."""
+
+    COUPLED = "coupled"  # all joints together, on straight motions in their joint space
+    PRIORITISED = "prioritised"  # one robot after the other, each among the motions of those before; else coupled
+    FASTEST = "fastest"  # the shorter one of both
 
 
 @checked_fields
@@ -84,7 +96,7 @@ class PlanningOptions(CommonOptions):
         tighten: Cut corners and shorten the path around obstacles.
         max_start_correction: Max motion of a joint out of a start in collision or beyond limits [rad or m]; 0: not
             allowed.
-        certify: Prove motions free where possible; otherwise only states are checked.
+        coordination: How the robots of a composite group are planned.
 
     Raises:
         InvalidRequestError: A value is out of range.
@@ -97,7 +109,7 @@ class PlanningOptions(CommonOptions):
     simplify: bool = True
     tighten: bool = True
     max_start_correction: float = 0.0
-    certify: bool = True
+    coordination: Coordination = Coordination.COUPLED
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -209,10 +221,12 @@ class MotionRequest:
         constraints: Constraints that hold along the path.
         waypoint_suggestions: Configurations, as values by variable, that the path may pass; tried in this order.
         timing: Options of time parameterization; None for no timing.
+        moving: Trajectories of other robots that move meanwhile. Their times count from the start of the planned
+            motion; before its first and after its last sample, a robot is at rest.
 
     Raises:
         InvalidRequestError: A joint is listed twice.
-        LimitExceededError: There are more than 32 constraints or 1000 suggestions.
+        LimitExceededError: There are more than 32 constraints, 1000 suggestions or 100 trajectories.
     """
 
     goals: Goals
@@ -222,9 +236,11 @@ class MotionRequest:
     timing: TimingOptions | None = field(default_factory=TimingOptions)
     constraints: tuple[PathConstraint, ...] = ()
     waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
+    moving: tuple[Trajectory, ...] = ()
 
     def __post_init__(self) -> None:
         check_distinct(self.joints, STAGE)
+        check_count("trajectories of moving robots", len(self.moving), MAX_PARTS)
         object.__setattr__(self, "waypoint_suggestions", check_suggestions(self.waypoint_suggestions))
         check_count("constraints", len(self.constraints), MAX_CONSTRAINTS)
 

@@ -93,7 +93,7 @@ class MultistepRequest:
         """Return the index of the step that a step is paired with, None without one.
 
         Raises:
-            InvalidRequestError, UnknownNameError: as from the constructor.
+            InvalidRequestError, UnknownNameError: As from the constructor.
         """
         step, before = self.steps[index], self.steps[:index]
         if not step.paired_with:

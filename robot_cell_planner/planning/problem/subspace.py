@@ -81,7 +81,7 @@ def subspace_of(space: JointSpace, combinations: Sequence[JointCombination]) -> 
     _, values, rows = np.linalg.svd(matrix)
     rank = int((values > RANK_TOLERANCE * values[0]).sum())
     if rank == size:
-        text = f"{len(combinations)} combinations of joints hold all {size} joints where they are"
+        text = f"{len(combinations)} combinations of joints fix all {size} joints"
         raise ConstraintMismatchError(text, stage="start", subjects=space.variables)
     basis = np.ascontiguousarray(rows[rank:].T)
     return Subspace(space.start, basis, space.lower, space.upper, False)

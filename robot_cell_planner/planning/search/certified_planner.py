@@ -22,7 +22,8 @@ class CertifiedPlanner:
         CERTIFIED,
         "robot_cell_planner",
         "RRTConnect with shortcuts, compiled, on motions that are proven free: sphere models along the path, exact "
-        "distances near start and goals. Fastest; keeps about 8 mm from objects along the path. Needs engine coal.",
+        "distances near start and goals and, where a search stalls, on motions of one joint. Fastest; keeps about 8 mm "
+        "from objects along other motions. Needs engine coal.",
         parameters=(CERTIFIED_RANGE,),
     )
 

@@ -10,7 +10,6 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from ...collision.certification._kernels.arrays import HITS
 from ...collision.certification.certifier import COARSE, MotionCertifier
@@ -20,8 +19,10 @@ from ..problem.collision_checks import CountedChecks
 from ..problem.subspace import Subspace
 from ._kernels import rrt_connect_kernels as kernels
 from ._kernels import shortcut_kernels
+from .bridges import Bridges
 from .free_space_connectors import FreeSpaceConnectors
 from .planner import SearchResult
+from .roadmap import smallest_distance
 from .sampling_regions import sampling_regions
 
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
@@ -66,6 +67,7 @@ class CertifiedRrtConnect:
         self._space = subspace
         self._finer = finer
         self._connector_states = 0
+        self._bridges: Bridges | None = None
         self._use(certifier)
         axes = _axes(certifier, subspace)
         self._origin, self._basis = axes.origin, axes.basis
@@ -95,7 +97,8 @@ class CertifiedRrtConnect:
     @property
     def states(self) -> int:
         """Number of configurations evaluated, by spheres or exact distances."""
-        return int(self._counters[0]) + self._connector_states + self._connectors.states
+        bridges = self._bridges.states if self._bridges is not None else 0
+        return int(self._counters[0]) + self._connector_states + self._connectors.states + bridges
 
     def solve(
         self,
@@ -122,14 +125,17 @@ class CertifiedRrtConnect:
 
         def add_roots(tree: int, endpoints: Sequence[Array], count: int) -> None:
             for q in endpoints:
-                trees.add(tree, self._connectors.find(q, options.seed, count, check_states))
+                found = self._connectors.find(q, options.seed, count, check_states)
+                if not found and self._finer is None:
+                    found = self._connectors.find_far(q, check_states)
+                trees.add(tree, found)
 
         add_roots(0, [start], 1)
         add_roots(1, goals, 1)
         bounds = sampling_regions(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
         outcome = kernels.NOT_FINISHED
         stalled = {0: [start], 1: list(goals)}
-        limit = float(FIRST_CALL_STATES)
+        limit, bridged = float(FIRST_CALL_STATES), False
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check_states()
             if trees.counts[0] and trees.counts[1]:
@@ -140,9 +146,10 @@ class CertifiedRrtConnect:
                     options.seed, options.longest, COARSE, int(limit), self._counters,
                 )  # fmt: skip
             limit = self._counters[0] + STATES_PER_CALL
-            if outcome != kernels.NOT_FINISHED:
+            if outcome != kernels.NOT_FINISHED or self.states >= options.state_limit:
                 break
-            self._refine()
+            if not self._refine() and trees.counts[0] and trees.counts[1]:
+                bridged = self._bridge(trees, options.seed, check_states) or bridged
             for tree, endpoints in stalled.items():
                 # A tree that hardly grew gets more connectors at its roots, once.
                 if endpoints and trees.counts[tree] < MIN_GROWTH * len(endpoints):
@@ -159,7 +166,18 @@ class CertifiedRrtConnect:
         if options.shorten:
             path = self._shorten(path, options.seed)
         rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
-        return SearchResult(rows, self.states, int(trees.counts[0]), int(trees.counts[1]))
+        sizes = (int(trees.counts[0]), int(trees.counts[1]))
+        return SearchResult(rows, self.states, *sizes, shortened=options.shorten and not bridged)
+
+    def _bridge(self, trees: _Trees, seed: int, check: Callable[[], None]) -> bool:
+        """Add bridges to both trees; return whether any was found."""
+        if self._bridges is None:
+            self._bridges = Bridges(self._certifier, self._space, seed)
+        found = [(tree, self._bridges.find(trees.points(tree), check)) for tree in (0, 1)]
+        for tree, bridges in found:
+            for node, point in bridges:
+                trees.extend(tree, node, point)
+        return any(bridges for _, bridges in found)
 
     def shortened(self, path: Array, seed: int) -> Array:
         """Return a path (n, dof) without unnecessary waypoints and with corners cut. Spheres prove the given and the
@@ -249,6 +267,18 @@ class _Trees:
                 self._connectors[tree, node] = connector
                 self.counts[tree] += 1
 
+    def points(self, tree: int) -> Array:
+        """Return the nodes (n, k) of a tree, unweighted."""
+        return np.asarray(self.nodes[tree, :, : int(self.counts[tree])].T / self._weights)
+
+    def extend(self, tree: int, parent: int, point: Array) -> None:
+        """Add a point (k,), unweighted, to a tree."""
+        node = int(self.counts[tree])
+        if node + 1 < kernels.CAPACITY:
+            self.nodes[tree, :, node] = self.single[tree, :, node] = point * self._weights
+            self.parents[tree, node], self.ranges[tree, node] = parent, self._longest
+            self.counts[tree] += 1
+
     def path(self) -> tuple[Array, Array, Array]:
         """Return the path (n, k) through the connection of the trees, unweighted, between the connectors of its two
         ends, which are ordered from the outer end.
@@ -264,10 +294,10 @@ class _Trees:
 
     def nearest_approach(self) -> float:
         """Min distance between nodes of the two trees; NaN if one is empty."""
-        one, other = (self.nodes[tree, :, : int(self.counts[tree])].T / self._weights for tree in (0, 1))
+        one, other = self.points(0), self.points(1)
         if not len(one) or not len(other):
             return math.nan
-        return float(np.min(cKDTree(other).query(one)[0]))
+        return smallest_distance(one, other)
 
 
 @dataclass(frozen=True, eq=False)

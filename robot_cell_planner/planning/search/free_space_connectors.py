@@ -22,6 +22,9 @@ NEAR_DISTANCE = 0.03
 CLEARANCE, CLEARANCE_BETWEEN_LINKS = 0.015, 0.025
 STEP_FACTORS = (1.0, 1.5, 2.2)  # of the computed step
 MAX_STEP = 0.6  # [rad or m] that such a step may go
+# Lengths [rad or m] of motions of one coordinate, max number of them in a connector, and of certificates for each.
+COORDINATE_STEPS = (0.2, 0.4, 0.8, 1.2, 1.6)
+MAX_COORDINATE_MOTIONS, MAX_CERTIFICATES = 4, 8
 DIFFERENCE_STEP = 1e-4  # [rad or m] by which joints are moved to see what that changes
 
 
@@ -70,6 +73,51 @@ class FreeSpaceConnectors:
                 break
         return found
 
+    def find_far(self, q: Array, check: Callable[[], None]) -> list[Array]:
+        """Return a connector (n, dof) of motions of one coordinate each that increase small distances; none if these
+        do not lead to a configuration that spheres prove free.
+
+        It leaves regions in which links pass each other closely, from which `find` sees no way out.
+        """
+        points, missing = [q], self._total_missing(q)
+        for _ in range(MAX_COORDINATE_MOTIONS):
+            check()
+            steps = [
+                (self._total_missing(inner), number, inner) for number, inner in enumerate(self._steps(points[-1]))
+            ]
+            better = sorted(step for step in steps if step[0] < missing)[:MAX_CERTIFICATES]
+            chosen = next(((left, inner) for left, _, inner in better if self._proven(points[-1], inner)), None)
+            if chosen is None:
+                return []
+            missing = chosen[0]
+            points.append(chosen[1])
+            if self._certifier.quickly_free(points[-1], points[-1]):
+                return [np.array(points)]
+        return []
+
+    def _proven(self, first: Array, second: Array) -> bool:
+        """Return whether a motion is proven free with few exact distances."""
+        verdict = self._certifier.certify(first, second, enough=MAX_PROOF_STATES[0])
+        self.states += verdict.states + verdict.exact_states
+        return verdict.free
+
+    def _steps(self, q: Array) -> Iterator[Array]:
+        """Yield configurations within limits that differ from another one by one coordinate, nearest first."""
+        z = self._space.to_reduced(q)
+        for length in COORDINATE_STEPS:
+            for coordinate in range(len(z)):
+                for step in (length, -length):
+                    moved = z.copy()
+                    moved[coordinate] += step
+                    inner = self._space.to_full(moved)
+                    if self._space.within_limits(inner):
+                        yield inner
+
+    def _total_missing(self, q: Array) -> float:
+        """Return the sum of the missing clearances [m]."""
+        self.states += 1
+        return sum(missing for *_, missing in self._close_pairs(q))
+
     def _try(self, q: Array, inner: Array, max_states: int, found: list[Array]) -> bool:
         """Return whether spheres prove a configuration free; add the connector to it if it is certified."""
         self.states += 1
@@ -102,15 +150,9 @@ class FreeSpaceConnectors:
 
     def _missing_clearances(self, q: Array) -> tuple[Array, Array]:
         """Return by how much the distances of close pairs are too small (n,) [m], and their gradients (n, dof)."""
-        scene, checker = self._certifier.scene, self._certifier.checker
+        checker = self._certifier.checker
         self.states += 1 + len(q)
-        rows = []
-        for pair, i, j, margin in checker.near_geometries(q, NEAR_DISTANCE):
-            both = all(obj in scene.model.number for obj in pair)
-            distance = checker.geometry_distance(i, j)
-            missing = margin + (CLEARANCE_BETWEEN_LINKS if both else CLEARANCE) - distance
-            if missing > 0.0 and any(obj in scene.model.number for obj in pair):
-                rows.append((i, j, distance, missing))
+        rows = self._close_pairs(q)
         gradients = np.zeros((len(rows), len(q)))
         for joint in range(len(q) if rows else 0):
             moved = q.copy()
@@ -119,3 +161,15 @@ class FreeSpaceConnectors:
             for row, (i, j, distance, _) in enumerate(rows):
                 gradients[row, joint] = (checker.geometry_distance(i, j) - distance) / DIFFERENCE_STEP
         return np.array([row[3] for row in rows]), gradients
+
+    def _close_pairs(self, q: Array) -> list[tuple[int, int, float, float]]:
+        """Return close pairs of geometries: their indices, distance, and by how much it is too small [m]."""
+        scene, checker = self._certifier.scene, self._certifier.checker
+        rows = []
+        for pair, i, j, margin in checker.near_geometries(q, NEAR_DISTANCE):
+            both = all(obj in scene.model.number for obj in pair)
+            distance = checker.geometry_distance(i, j)
+            missing = margin + (CLEARANCE_BETWEEN_LINKS if both else CLEARANCE) - distance
+            if missing > 0.0 and any(obj in scene.model.number for obj in pair):
+                rows.append((i, j, distance, missing))
+        return rows

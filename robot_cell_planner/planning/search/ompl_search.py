@@ -19,7 +19,6 @@ import numpy as np
 from ompl import base as ob
 from ompl import geometric as og
 from ompl import util as ou
-from scipy.spatial import cKDTree
 
 from ...errors import InvalidRequestError
 from ...trajectory.limits import Array
@@ -27,7 +26,7 @@ from ..problem.collision_checks import CountedChecks
 from ..problem.planner_info import PlannerInfo
 from .ompl_space import SearchSpace
 from .planner import STATES_PER_ROUND, Budget, SearchProblem, SearchResult
-from .roadmap import component_of, shortest_path
+from .roadmap import component_of, shortest_path, smallest_distance
 from .sampling_regions import sampling_regions
 
 _LOCK = threading.Lock()
@@ -43,7 +42,7 @@ ou.setLogLevel(ou.LOG_NONE)
 
 
 class SearchMode(str, Enum):
-    """How an OMPL planner is called so that it terminates and its results are repeatable.
+    """Way in which an OMPL planner is called, so that it terminates and its results are repeatable.
 
     TREE: It ends at its first path, and continues with the same trees when it is called again. ANYTIME: It optimizes
     until it is terminated. BATCH: It ends after its samples. ROADMAP: A graph that grows by counted states and is
@@ -82,13 +81,13 @@ class _Termination:
         if checks is None:
             return None
         if self.best_cost is not None:
-            self._look(checks, self.best_cost())
+            self._check_improvement(checks, self.best_cost())
         if checks.states >= self._end_states:
             self.condition.terminate()
             return None
         return checks
 
-    def _look(self, checks: CountedChecks, cost: float) -> None:
+    def _check_improvement(self, checks: CountedChecks, cost: float) -> None:
         if not math.isfinite(cost):
             return
         checks.monitor.best_cost = cost
@@ -324,7 +323,7 @@ class _Search:
         mine, others = vertices[reached], vertices[~reached]
         nearest = float("nan")
         if len(mine) and len(others):
-            nearest = float(np.min(cKDTree(others).query(mine)[0]))
+            nearest = smallest_distance(mine, others)
         return SearchResult(None, start_tree_size=len(mine), goal_tree_size=len(others), nearest_approach=nearest)
 
     def _graph(self, solver: Any) -> tuple[Array, list[tuple[int, int]], int]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.spatial import cKDTree
 
 from ...trajectory.limits import Array
 from ..problem.local_planner import ProjectedLocalPlanner
 from .planner import STATES_PER_ROUND, Budget, SearchProblem, SearchResult
+from .roadmap import smallest_distance
 
 INITIAL_CAPACITY = 1024
 # Number of consecutive samples without an extension that ends a search.
@@ -107,7 +107,7 @@ class ProjectedRrt:
                 next_round = checks.states + STATES_PER_ROUND
                 for goal in more_goals():
                     self._goal.add(goal, -1)
-        nearest = float(np.min(cKDTree(self._goal.rows).query(self._start.rows)[0]))
+        nearest = smallest_distance(self._start.rows, self._goal.rows)
         return SearchResult(None, self._states, len(self._start), len(self._goal), nearest)
 
     def _grow(self, tree: _Tree, target: Array) -> tuple[int, bool]:

@@ -43,6 +43,7 @@ class Job:
     Args:
         task: Task as "module:function".
         time_limit: Time limit from now on [s]; 0 for none.
+        prepared: Whether the worker has to be prepared for the cell.
     """
 
     def __init__(
@@ -53,7 +54,9 @@ class Job:
         time_limit: float,
         on_progress: Callable[[Any], None],
         on_done: Done,
+        prepared: bool = True,
     ) -> None:
+        self.prepared = prepared
         self.task = task
         self.scene = scene
         self.request = request

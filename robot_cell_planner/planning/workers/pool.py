@@ -6,6 +6,9 @@ grace period is killed with its worker.
 
 Before a worker runs a job for a new cell, it is prepared for that cell. The job counts as waiting until then, so that
 its cancellation and time limit end it immediately, without killing the worker.
+
+The pools of concurrent.futures and Pebble do not suffice: they have no preparation of workers for a cell, no reports of
+progress from running tasks, and no cancellation that lets a task end by itself before its worker is killed.
 """
 
 from __future__ import annotations
@@ -83,8 +86,9 @@ class WorkerPool:
         time_limit: float,
         on_done: Callable[[Any, RobotCellError | None], None],
         on_progress: Callable[[Any], None] = lambda progress: None,
+        prepared: bool = True,
     ) -> Job:
-        """Queue a job.
+        """Queue a job. prepared: prepare the worker for the scene's cell before, if it is not prepared.
 
         Its time limit starts now, or when the first worker is ready, which may have to compile kernels that later ones
         load from disk.
@@ -96,7 +100,7 @@ class WorkerPool:
         if waiting >= MAX_WAITING:
             numbers = (Value("requests", waiting, MAX_WAITING),)
             raise LimitExceededError("too many requests wait for a worker", stage="worker", values=numbers)
-        job = Job(task, scene, request, time_limit, on_progress, on_done)
+        job = Job(task, scene, request, time_limit, on_progress, on_done, prepared)
         self._jobs.put(job)
         with self._lock:
             if self._unstarted is not None:
@@ -195,8 +199,10 @@ class WorkerPool:
             return worker
         if not job.waits:
             return worker
-        self._latest = job.scene
-        worker = self._prepared(self._alive_worker(worker), job.scene)
+        worker = self._alive_worker(worker)
+        if job.prepared:
+            self._latest = job.scene
+            worker = self._prepared(worker, job.scene)
         if not job.take(wake):
             return worker
         if worker is None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-import scipy.linalg  # noqa: F401 (slow to import, and imported lazily elsewhere)
+# Slow to import, and imported lazily elsewhere.
+import scipy.linalg
+import scipy.sparse.csgraph
+import scipy.spatial.transform  # noqa: F401
 
 from . import tasks
 from .warm_up import KERNELS

@@ -48,8 +48,8 @@ class RecentStates:
 
     def _recent(self, name: str, part: Any) -> Any:
         parts = self._parts[name]
-        found = next((kept for kept in parts if kept == part), part)
-        parts[:] = [found, *(kept for kept in parts if kept is not found)][:MAX_RECENT_PARTS]
+        found = next((retained for retained in parts if retained == part), part)
+        parts[:] = [found, *(retained for retained in parts if retained is not found)][:MAX_RECENT_PARTS]
         return found
 
 
@@ -113,7 +113,7 @@ def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pip
     except RobotCellError as error:
         return "error", error
     except MemoryError:
-        text = "the worker ran out of memory (ulimit -v, or the limit of a container); raise the limit, or ask for less"
+        text = "the worker ran out of memory (ulimit -v, or the limit of a container); raise it, or reduce the request"
         return "error", LimitExceededError(text, stage="worker", subjects=(task,))
     except Exception as error:
         # Any exception of a task affects only its own request.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from frozendict import frozendict
 
@@ -89,6 +90,27 @@ class PlanCheck:
 
     plan: Plan
     options: PlanningOptions = field(default_factory=PlanningOptions)
+
+
+def certifies(request: Any) -> bool:
+    """Return whether a request asks to prove motions free."""
+    return bool(getattr(getattr(request, "options", request), "certify", False))
+
+
+def without_certificates(request: Any) -> Any:
+    """Return a request that checks states only, and needs no sphere models."""
+    if not certifies(request):
+        return request
+    if hasattr(request, "options"):
+        return replace(request, options=replace(request.options, certify=False))
+    return replace(request, certify=False)
+
+
+def with_warning(result: Any, warning: str) -> Any:
+    """Return a plan, or plans, with a warning; other results are returned unchanged."""
+    if isinstance(result, tuple):
+        return tuple(with_warning(each, warning) for each in result)
+    return replace(result, warnings=(*result.warnings, warning)) if isinstance(result, Plan) else result
 
 
 def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> Plan:

@@ -11,7 +11,12 @@ async function loadReplay() {
   const array = (place) => new ARRAYS[place.kind](buffer, place.offset, place.count);
 
   replay.times = array(replay.times);
-  for (const thing of [...replay.things, ...replay.tool_points]) thing.track = array(thing.track);
+  for (const object of [...replay.objects, ...replay.tool_points]) object.track = array(object.track);
+  for (const object of replay.objects) object.spheres = array(object.spheres);
+  for (const curve of replay.curves) {
+    for (const name of ['times', 'path', 'position', 'velocity', 'acceleration', 'jerk']) curve[name] = array(curve[name]);
+  }
+  if (replay.certificate) replay.certificate.points = array(replay.certificate.points);
   for (const joint of replay.joints) joint.values = array(joint.values);
   for (const mesh of replay.meshes) {
     mesh.vertices = array(mesh.vertices);
@@ -22,9 +27,9 @@ async function loadReplay() {
   return replay;
 }
 
-// Colours that can be told apart on a light and on a dark ground.
+// Colours that people with any colour vision can tell apart, on a light and on a dark ground (Okabe and Ito).
 function segmentColour(index) {
-  const colours = ['#2f7ed8', '#e0762b', '#2aa876', '#b74fc0', '#d6455d', '#7a6ff0', '#b08a1e', '#1899b5'];
+  const colours = ['#0072b2', '#d55e00', '#009e73', '#cc79a7', '#56b4e9', '#b8860b'];
   return colours[index % colours.length];
 }
 
@@ -36,9 +41,9 @@ function placeInTime(times, time) {
     const middle = (low + high) >> 1;
     if (times[middle] <= time) low = middle; else high = middle;
   }
-  if (high === low || time <= times[low]) return { index: low, share: 0 };
-  if (time >= times[high]) return { index: high, share: 0 };
-  return { index: low, share: (time - times[low]) / (times[high] - times[low]) };
+  if (high === low || time <= times[low]) return { index: low, fraction: 0 };
+  if (time >= times[high]) return { index: high, fraction: 0 };
+  return { index: low, fraction: (time - times[low]) / (times[high] - times[low]) };
 }
 
 // Position and orientation of a track there: linear, and along the great circle.
@@ -47,9 +52,9 @@ function poseAt(track, place, position, quaternion) {
   const row = 7 * Math.min(place.index, rows - 1);
   position.fromArray(track, row);
   quaternion.fromArray(track, row + 3);
-  if (place.share > 0 && rows > 1) {
-    position.lerp(poseAt.nextPosition.fromArray(track, row + 7), place.share);
-    quaternion.slerp(poseAt.nextQuaternion.fromArray(track, row + 10), place.share);
+  if (place.fraction > 0 && rows > 1) {
+    position.lerp(poseAt.nextPosition.fromArray(track, row + 7), place.fraction);
+    quaternion.slerp(poseAt.nextQuaternion.fromArray(track, row + 10), place.fraction);
   }
 }
 poseAt.nextPosition = new THREE.Vector3();
@@ -57,7 +62,7 @@ poseAt.nextQuaternion = new THREE.Quaternion();
 
 function valueAt(values, place) {
   const value = values[place.index];
-  return place.share > 0 ? value + place.share * (values[place.index + 1] - value) : value;
+  return place.fraction > 0 ? value + place.fraction * (values[place.index + 1] - value) : value;
 }
 
 // The segment at a time; of two that meet there, the later one.

@@ -38,6 +38,7 @@ class Panel {
     const head = element('tr');
     head.append(element('th', 'segment'), element('th', 'time s'), ...columns.map((name) => element('th', name)));
     table.createTHead().append(head);
+    new ResizeObserver(() => this.fitTable(table)).observe(table.parentElement);
     const body = table.createTBody();
     this.rows = segments.map((segment) => {
       const name = element('td');
@@ -45,30 +46,49 @@ class Panel {
       swatch.style.background = segment.colour;
       name.append(swatch, segment.name);
       const row = element('tr');
-      row.append(name, element('td', (segment.end - segment.start).toFixed(2)));
-      row.append(...columns.map((column) => factCell(segment.facts[column] ?? '')));
+      const time = element('td', (segment.end - segment.start).toFixed(2));
+      time.dataset.name = 'time s';
+      row.append(name, time);
+      row.append(...columns.map((column) => Object.assign(factCell(segment.facts[column] ?? ''), { title: column })));
+      for (const cell of row.querySelectorAll('[title]')) cell.dataset.name = cell.title;
       row.addEventListener('click', () => seek(segment.start));
       body.append(row);
       return row;
     });
   }
 
+  // Where the columns do not fit side by side, each row becomes a list with the names of the columns.
+  fitTable(table) {
+    table.classList.remove('stacked');
+    table.classList.toggle('stacked', table.scrollWidth > table.parentElement.clientWidth);
+  }
+
   addTimeline() {
     const { segments, events, duration } = this.replay;
-    const share = (time) => `${duration ? (100 * time) / duration : 0}%`;
-    this.share = share;
+    const percent = (time) => `${duration ? (100 * time) / duration : 0}%`;
+    this.percent = percent;
     this.blocks = segments.map((segment) => {
-      const block = element('div', segment.name);
-      Object.assign(block.style, { left: share(segment.start), width: share(segment.end - segment.start), background: segment.colour });
+      const block = element('div');
+      block.append(element('span', segment.name), element('b', String(segments.indexOf(segment) + 1)));
+      Object.assign(block.style, { left: percent(segment.start), width: percent(segment.end - segment.start), background: segment.colour });
       block.title = segment.name;
       document.getElementById('blocks').append(block);
       return block;
     });
+    new ResizeObserver(() => this.fitNames()).observe(document.getElementById('blocks'));
     for (const event of events) {
       const tick = element('i');
-      tick.style.left = share(event.time);
+      tick.style.left = percent(event.time);
       tick.title = event.text;
       document.getElementById('ticks').append(tick);
+    }
+  }
+
+  // A name that does not fit its block gives way to the number of the segment.
+  fitNames() {
+    for (const block of this.blocks) {
+      block.classList.remove('narrow');
+      block.classList.toggle('narrow', block.scrollWidth > block.clientWidth);
     }
   }
 
@@ -76,8 +96,11 @@ class Panel {
     const { joints, times, duration } = this.replay;
     this.joints = joints.map((joint) => {
       const row = element('div', undefined, 'joint');
-      const low = joint.values.reduce((least, value) => Math.min(least, value), Infinity);
-      const span = joint.values.reduce((most, value) => Math.max(most, value), -Infinity) - low || 1;
+      let low = joint.values.reduce((least, value) => Math.min(least, value), Infinity);
+      const high = joint.values.reduce((most, value) => Math.max(most, value), -Infinity);
+      // The noise of a joint at rest fills no chart.
+      const span = Math.max(high - low, STILL[joint.angular]);
+      low = (low + high - span) / 2;
       const points = Array.from(joint.values, (value, i) => {
         const x = duration ? (100 * times[i]) / duration : 0;
         return `${x.toFixed(2)},${(22 - (20 * (value - low)) / span).toFixed(2)}`;
@@ -114,12 +137,12 @@ class Panel {
     this.caption.style.setProperty('--segment', now ? now.colour : 'var(--accent)');
     document.getElementById('caption-name').textContent = now ? now.name : '';
     document.getElementById('caption-event').textContent = event ? event.text : '';
-    this.cursor.style.left = this.share(time);
+    this.cursor.style.left = this.percent(time);
     this.clock.textContent = `${time.toFixed(2)} / ${duration.toFixed(2)} s`;
     for (const { joint, value, line } of this.joints) {
       value.textContent = this.number(joint, valueAt(joint.values, place));
-      line.setAttribute('x1', parseFloat(this.share(time)));
-      line.setAttribute('x2', parseFloat(this.share(time)));
+      line.setAttribute('x1', parseFloat(this.percent(time)));
+      line.setAttribute('x2', parseFloat(this.percent(time)));
     }
   }
 }

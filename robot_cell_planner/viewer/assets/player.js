@@ -1,5 +1,6 @@
 'use strict';
-// Time: play, pause, scrub, speed. The address may carry #t=<seconds>&theme=<light|dark>&view=<name>&play.
+// Time: play, pause, scrub, speed. The address may carry
+// #t=<seconds>&theme=<light|dark>&view=<name>&layers=<names>&pick=<frame>&curve=<order>&play.
 
 class Player {
   constructor(replay) {
@@ -9,6 +10,9 @@ class Player {
     this.playing = false;
     this.stage = new Stage(document.getElementById('view'), replay);
     this.trails = replay.tool_points.map(({ track }) => new Trail(this.stage, replay, track));
+    this.layers = new Layers(this.stage, replay);
+    this.marks = this.layers.marks = new Marks(this.stage, replay);
+    this.curves = new Curves(this.stage, replay);
     this.panel = new Panel(replay, (time) => this.seek(time));
     this.bindButtons();
     this.bindTimeline();
@@ -21,6 +25,9 @@ class Player {
     const place = placeInTime(this.replay.times, this.time);
     this.stage.pose(place);
     for (const trail of this.trails) trail.update(place);
+    this.marks.update(place);
+    this.layers.update(this.time);
+    this.curves.update(this.time);
     this.panel.update(this.time, place);
   }
 
@@ -28,6 +35,15 @@ class Player {
     if (playing && this.time >= this.replay.duration) this.seek(0);
     this.playing = playing;
     document.getElementById('play').classList.toggle('playing', playing);
+  }
+
+  // To the next or the previous recorded moment.
+  step(direction) {
+    const { times } = this.replay;
+    const { index, fraction } = placeInTime(times, this.time);
+    const next = direction > 0 ? index + 1 : fraction > 0 ? index : index - 1;
+    this.play(false);
+    this.seek(times[Math.min(Math.max(next, 0), times.length - 1)]);
   }
 
   tick(now) {
@@ -74,13 +90,17 @@ class Player {
   }
 
   bindKeys() {
-    const steps = { ArrowLeft: -0.1, ArrowRight: 0.1, PageDown: -1, PageUp: 1 };
+    // Space, arrows left and right (one moment), up and down (begin and end), as Gestalt has them; and pages (1 s).
+    const seconds = { PageDown: -1, PageUp: 1 };
+    const moments = { ArrowLeft: -1, ArrowRight: 1 };
     document.addEventListener('keydown', (event) => {
       if (event.target.closest('select, button') && event.key === ' ') return;
       if (event.key === ' ') this.play(!this.playing);
-      else if (event.key === 'Home') this.seek(0);
-      else if (event.key === 'End') this.seek(this.replay.duration);
-      else if (event.key in steps && !event.target.closest('select')) this.seek(this.time + steps[event.key]);
+      else if (event.target.closest('select')) return;
+      else if (event.key === 'Home' || event.key === 'ArrowUp') this.seek(0);
+      else if (event.key === 'End' || event.key === 'ArrowDown') this.seek(this.replay.duration);
+      else if (event.key in seconds) this.seek(this.time + seconds[event.key]);
+      else if (event.key in moments) this.step(moments[event.key]);
       else return;
       event.preventDefault();
     });
@@ -99,6 +119,13 @@ async function start() {
     const player = new Player(await loadReplay());
     if (address.has('view')) player.stage.look(address.get('view'));
     if (address.has('t')) player.seek(Number(address.get('t')));
+    for (const name of (address.get('layers') ?? '').split(',').filter((each) => each in LAYERS)) player.layers.show(name, true);
+    if (address.has('pick')) player.marks.pick(address.get('pick'));
+    if (address.has('curve') && player.replay.curves.length) {
+      player.curves.order = address.get('curve');
+      player.curves.draw();
+    }
+    window.player = player;
     player.play(address.has('play'));
     player.tick(performance.now());
     document.documentElement.dataset.ready = 'true';

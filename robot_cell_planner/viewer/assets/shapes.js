@@ -1,5 +1,5 @@
 'use strict';
-// Geometry and material of the parts that things are made of. Lengths in m, z up.
+// Geometry and material of the parts that objects are made of. Lengths in m, z up.
 
 // Turned about the y axis with chamfered rims, then stood up along z.
 function roundSolid(radius, length) {
@@ -41,7 +41,8 @@ function solid(part, meshes) {
 
 const materials = new Map();
 
-function material([red, green, blue, alpha]) {
+function material(rgba) {
+  const [red, green, blue, alpha] = rgba ?? [0.6, 0.63, 0.68, 1];
   const key = [red, green, blue, alpha].join();
   if (!materials.has(key)) {
     const made = new THREE.MeshStandardMaterial({ roughness: 0.52, metalness: 0.08, transparent: alpha < 1, opacity: alpha });
@@ -51,15 +52,15 @@ function material([red, green, blue, alpha]) {
   return materials.get(key);
 }
 
-// One thing that moves as a whole.
-function buildThing(thing, meshes) {
+// One object that moves as a whole.
+function buildObject(object, meshes) {
   const group = new THREE.Group();
-  group.name = thing.frame;
-  for (const part of thing.parts) {
+  group.name = object.frame;
+  for (const part of object.parts) {
     const mesh = new THREE.Mesh(solid(part, meshes), material(part.rgba));
     mesh.position.fromArray(part.pose);
     mesh.quaternion.fromArray(part.pose, 3);
-    mesh.castShadow = part.rgba[3] > 0.5;
+    mesh.castShadow = (part.rgba?.[3] ?? 1) > 0.5;
     mesh.receiveShadow = true;
     group.add(mesh);
   }

@@ -18,10 +18,10 @@ class Stage {
     this.controls.addEventListener('change', () => { this.changed = true; });
     this.changed = true;
 
-    this.things = replay.things.map((thing) => {
-      const group = buildThing(thing, replay.meshes);
+    this.objects = replay.objects.map((object) => {
+      const group = buildObject(object, replay.meshes);
       this.scene.add(group);
-      return { ...thing, group };
+      return { ...object, group };
     });
     this.measure();
     this.addLight();
@@ -31,13 +31,13 @@ class Stage {
     this.resize();
   }
 
-  // A ball around what matters: all places of things that move, and bodies that are no floor.
+  // A ball around what matters: all places of objects that move, and bodies that are no floor.
   measure() {
     const low = new THREE.Vector3(Infinity, Infinity, Infinity);
     const high = new THREE.Vector3(-Infinity, -Infinity, -Infinity);
     const position = new THREE.Vector3();
     this.floor = 0;
-    for (const { track, parts } of this.things) {
+    for (const { track, parts } of this.objects) {
       let reach = 0;
       for (const part of parts) {
         const half = part.type === 'box' ? Math.hypot(...part.size) / 2 : 0.05;
@@ -151,7 +151,7 @@ class Stage {
 
   // Put everything where it is at a place in time.
   pose(place) {
-    for (const { group, track, shown } of this.things) {
+    for (const { group, track, shown } of this.objects) {
       poseAt(track, place, group.position, group.quaternion);
       group.visible = shown.reduce((visible, [index, now]) => (index <= place.index ? now : visible), true);
     }
@@ -162,6 +162,7 @@ class Stage {
     this.controls.update();
     if (!this.changed) return;
     this.changed = false;
+    arrangeLabels(this.scene, this.camera);
     this.renderer.render(this.scene, this.camera);
   }
 }

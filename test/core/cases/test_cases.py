@@ -8,9 +8,11 @@ import zipfile
 
 import numpy as np
 import pytest
+from loaded_cells import loaded
 from sources import ROOT
 
 from robot_cell_planner.cases import case_file, open_case, reproduce, save_case
+from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import (
     FileError,
     InvalidRequestError,
@@ -18,18 +20,19 @@ from robot_cell_planner.errors import (
     PlanningError,
     RobotCellError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_ahead
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
 from robot_cell_planner.planning.sequence import plan_multistep
 from robot_cell_planner.planning.workers.tasks import ValidationRequest, validated
 from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.trajectory.tracking import Check, Tolerances, TrackingRow, supervise, supervised
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
@@ -39,7 +42,7 @@ AWAY = FrameTarget(pose=Pose((4.0, 0.0, 0.0)), mode=TargetMode.TOOL)
 
 @pytest.fixture(scope="module")
 def demo():
-    return load_cell(DEMO)
+    return loaded()
 
 
 def motion(**options):
@@ -78,16 +81,38 @@ def through_the_table(cell, state):
     return ValidationRequest(Trajectory(names, np.array([0.0, 0.1]), rows, np.zeros((2, 6)), np.zeros((2, 6))))
 
 
+def executed(cell, state, error):
+    """A motion whose robot is so far behind its commands after half of its time [rad]."""
+    trajectory = plan_motion(cell, state, motion()).trajectory
+    names, one = trajectory.variables, np.ones(len(trajectory.variables))
+    times = np.linspace(0.0, 0.5 * trajectory.duration, 20)
+    commands, speeds = trajectory.at(times), trajectory.at(times, 1)
+    measured = commands - error * np.linspace(0.0, 1.0, 20)[:, None]
+    rows = [
+        TrackingRow(Check.PATH, time, time, 0.0, command, speed, actual, np.nan * one)
+        for time, command, speed, actual in zip(times.tolist(), commands, speeds, measured, strict=True)
+    ]
+    tolerances = Tolerances(0.01, 0.1 * one, np.inf * one, 0.01 * one, 0.1 * one, 2.0)
+    return supervised(trajectory, names, tolerances, rows, silence=0.2, lost_after=0.5)
+
+
+def in_scene(function):
+    return lambda cell, state, request: function(Scene(cell, state), request)
+
+
 CASES = {
     "motion": lambda cell, state: (plan_motion, motion(seed=3)),
     "search exhausted": lambda cell, state: (plan_motion, MotionRequest(Goals(targets=(AWAY,)))),
     "line": lambda cell, state: (plan_cartesian, line(cell, state, 0.05)),
     "line that ends": lambda cell, state: (plan_cartesian, line(cell, state, 3.0)),
     "steps": lambda cell, state: (plan_multistep, steps(cell, state)),
-    "invalid trajectory": lambda cell, state: (
-        lambda cell, state, request: validated(Scene(cell, state), request),
-        through_the_table(cell, state),
+    "invalid trajectory": lambda cell, state: (in_scene(validated), through_the_table(cell, state)),
+    "collision ahead": lambda cell, state: (
+        in_scene(look_ahead),
+        LookAheadRequest(through_the_table(cell, state).trajectory),
     ),
+    "off the path": lambda cell, state: (lambda _, __, request: supervise(request), executed(cell, state, 0.3)),
+    "on the path": lambda cell, state: (lambda _, __, request: supervise(request), executed(cell, state, 0.05)),
 }
 
 
@@ -109,7 +134,7 @@ def test_a_case_comes_out_the_same(demo, tmp_path, kind):
 
 
 def test_a_case_with_meshes_has_them_and_no_path_of_this_machine(tmp_path):
-    cell, state = load_cell(UR10)
+    cell, state = loaded("ur10")
     request = MotionRequest(Goals(joint_goals=({cell.group().variables[0]: 0.3},)), timing=None)
     plan = plan_motion(cell, state, request)
     file = save_case(tmp_path / "a.case", cell, state, request, plan)
@@ -136,7 +161,7 @@ def test_equal_cases_have_equal_bytes(demo, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_another_answer_is_told_with_its_place(demo, tmp_path):
+def test_another_answer_is_reported_with_its_place(demo, tmp_path):
     cell, state = demo
     plan = plan_motion(cell, state, motion(seed=1))
     file = save_case(tmp_path / "a.case", cell, state, motion(seed=2), plan)
@@ -161,7 +186,7 @@ def test_what_no_method_answers_is_refused(demo, tmp_path):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """A case with meshes, as names and contents."""
-    cell, state = load_cell(UR10)
+    cell, state = loaded("ur10")
     request = MotionRequest(Goals(named_states=("nowhere",)), timing=None)
     file = save_case(tmp_path_factory.mktemp("case") / "a.case", cell, state, request, PlanningError("none"))
     with zipfile.ZipFile(file) as archive:
@@ -229,9 +254,9 @@ def test_damaged_compression_is_refused(whole, tmp_path):
 @pytest.mark.parametrize("compression", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
 def test_other_compressions_are_refused(whole, tmp_path, compression):
     file = tmp_path / "a.case"
-    with zipfile.ZipFile(file, "w", compression) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, data in whole.items():
-            archive.writestr(name, data)
+            archive.writestr(name, data, compression if name == "case.json" else zipfile.ZIP_STORED)
     with pytest.raises(FileError, match="neither stored nor deflated"), open_case(file):
         pass
 
@@ -254,20 +279,61 @@ def test_an_archive_that_grows_is_refused(whole, tmp_path, monkeypatch):
         pass
 
 
-def test_the_commands_write_and_reproduce_cases(tmp_path):
+def test_the_commands_write_and_reproduce_cases(tmp_path, capsys):
     def run(*words):
+        status = main(list(words))
+        return status, "".join(capsys.readouterr())
+
+    def run_elsewhere(*words):
         done = subprocess.run(["robot_cell", *words], capture_output=True, text=True, check=False, cwd=ROOT)
         return done.returncode, done.stdout + done.stderr
 
     file, page = tmp_path / "a.case", tmp_path / "a.html"
-    cell = "config/demo/cell.yaml"
-    assert run("plan", cell, "--joint", "elbow_joint=1.2", "--case", str(file))[0] == 0
-    status, text = run("reproduce", str(file), "--view", str(page))
+    assert run("plan", str(DEMO), "--joint", "elbow_joint=1.2", "--case", str(file))[0] == 0
+    status, text = run_elsewhere("reproduce", str(file), "--view", str(page))
     assert status == 0, text
     assert "the same answer" in text
     assert page.stat().st_size > 10_000
-    status, text = run("plan", cell, "--pose", "4,0,0", "--case", str(file))
+    status, text = run("plan", str(DEMO), "--pose", "4,0,0", "--case", str(file))
     assert status == 1
     status, text = run("reproduce", str(file))
     assert status == 0, text
     assert "MPNoIKSolutionError" in text
+
+
+def test_the_commands_show_a_motion_that_failed(demo, tmp_path, capsys):
+    cell, state = demo
+    motion, file, page = executed(cell, state, 0.3), tmp_path / "a.case", tmp_path / "a.html"
+    save_case(file, cell, state, motion, answered(lambda _, __, motion: supervise(motion), cell, state, motion))
+    assert main(["reproduce", str(file)]) == 0
+    text = capsys.readouterr().out
+    assert "TrackingError: path tolerance: path tolerance violated" in text
+    assert "supervision of 20 recorded measurements" in text
+    assert main(["view", str(file), "--output", str(page)]) == 0
+    content = page.read_text()
+    assert "path tolerance violated" in content
+    assert "measured" in content
+    other = executed(cell, state, 0.31)
+    save_case(file, cell, state, other, answered(lambda _, __, motion: supervise(motion), cell, state, motion))
+    assert main(["reproduce", str(file)]) == 1
+    assert "answer differs: error.message" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["invalid trajectory", "collision ahead"])
+def test_the_command_prints_what_is_wrong_with_a_trajectory(demo, tmp_path, capsys, kind):
+    cell, state = demo
+    function, request = CASES[kind](cell, state)
+    report = answered(function, cell, state, request)
+    first = report.violations[0] if report.violations else report.collisions[0]
+    assert main(["reproduce", str(save_case(tmp_path / "a.case", cell, state, request, report))]) == 0
+    text = str(first) if report.violations else f"{first.first} and {first.second} collide at {first.time:.3f} s"
+    assert f"not valid: {text}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("kind", ["search exhausted", "steps", "invalid trajectory", "collision ahead", "on the path"])
+def test_a_page_shows_every_kind_of_case(demo, tmp_path, kind):
+    cell, state = demo
+    function, request = CASES[kind](cell, state)
+    file = save_case(tmp_path / "a.case", cell, state, request, answered(function, cell, state, request))
+    assert main(["view", str(file), "--output", str(tmp_path / "a.html")]) == 0
+    assert (tmp_path / "a.html").stat().st_size > 10_000

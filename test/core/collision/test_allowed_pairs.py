@@ -125,7 +125,7 @@ def test_a_touch_list_allows_nothing_else():
     assert before - {p[:3] for p in after} == {(PairType.BODY_BODY, "part", "table")}
 
 
-def test_a_hidden_thing_is_never_checked():
+def test_a_hidden_object_is_never_checked():
     cell, state = cell_and_state()
     for name, carrier in (("part", "gripper"), ("table", ""), ("gripper", "manipulator")):
         pairs = AllowedPairs(cell, place(state, name, attached_to=carrier, hidden=True)).checked()
@@ -280,12 +280,12 @@ def test_names_in_the_settings_that_nothing_has_are_found():
     assert AllowedPairs(cell, state).checked()
 
 
-def test_things_without_collision_shapes_own_nothing():
+def test_objects_without_collision_shapes_own_nothing():
     cell, state = working_cell()
     assert "flange" not in AllowedPairs(cell, state).by_name
 
 
-def test_plain_obstacles_are_looked_at_once():
+def test_plain_obstacles_are_checked_once():
     """Equal rows are shared, and differ where anything that the rules look at does."""
     many = [body(f"stone{i}", sphere(0.1)) for i in range(1000)]
     cell, state = working_cell(many, settings({"ours": ("stone7", "link3")}, {"stone8": 0.1}))

@@ -59,7 +59,7 @@ def _robot_model(robot: str, variant: int, folder: Path) -> AuditModel:
 
 
 @pytest.mark.parametrize("path", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
-def test_what_looks_at_motions_imports_nothing_of_the_library(path: Path) -> None:
+def test_the_check_of_motions_imports_nothing_of_the_library(path: Path) -> None:
     if path.stem in MAKERS:
         return
     for node in ast.walk(ast.parse(path.read_text())):

@@ -97,7 +97,7 @@ def test_shapes_are_checked():
                 ask(start, end)
 
 
-def test_beyond_the_limits_of_a_slide_balls_cannot_tell():
+def test_beyond_the_limits_of_a_slide_spheres_prove_nothing():
     """What is known of what it carries holds within them."""
     certifier = MotionCertifier(CollisionChecker(*slide(-1.0)))
     assert certifier.quickly_free(np.zeros(1), np.array([3.1]))

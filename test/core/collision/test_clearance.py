@@ -21,7 +21,7 @@ def crowded(seed=3, count=20, collision=None):
 
 def every_distance(checker, q):
     """Distance of every pair of things, without any box."""
-    table, engine = checker._geometry_model, checker._engine
+    table, engine = checker.geometry_model, checker._engine
     engine.place(checker._expand(q))
     geometries = {}
     for index, obj in enumerate(table.object_indices.tolist()):
@@ -122,7 +122,7 @@ def test_of_states_that_are_equally_close_it_is_the_first():
     assert checker.closest_of(turned)[1].distance == pytest.approx(closest, abs=1e-9)
 
 
-def test_far_things_are_found_too():
+def test_far_objects_are_found_too():
     cell, state = working_cell((body("far", Shape(bracket())),))
     state = place(state, "far", at(500.0))
     found = CollisionChecker(cell, state).clearances(np.zeros(6), names=("far",))

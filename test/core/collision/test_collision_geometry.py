@@ -119,14 +119,14 @@ def triangles(mesh, faces, use):
 def test_triangles_that_bound_nothing_are_refused_by_their_owner(use):
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
     inwards, thin = cube.faces[:, ::-1], np.column_stack((cube.faces[:, 0], cube.faces[:, :2]))
-    for faces, message in ((inwards, "look inwards"), (thin, "has an area")):
+    for faces, message in ((inwards, "point inwards"), (thin, "has an area")):
         cell = make_cell((arm(),), (), (body("crate", Shape(triangles(cube, faces, use))),))
         with pytest.raises(GeometryError, match=rf"^triangles: crate: .*{message}") as caught:
             prepare_geometry(cell)
         assert caught.value.subjects[0] == "crate"
 
 
-def test_which_way_triangles_look_does_not_matter_to_their_hull():
+def test_the_orientation_of_triangles_does_not_matter_to_their_hull():
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
     (one,), (other,) = (
         collision_geometries(triangles(cube, faces, MeshUse.HULL)) for faces in (cube.faces, cube.faces[:, ::-1])

@@ -22,10 +22,10 @@ def checker(mover, stationary, pose=IDENTITY, engine="coal", mover_pose=IDENTITY
     cell = make_cell(
         (free_body("mover", Shape(mover, mover_pose)),),
         (),
-        (body("thing", Shape(stationary)),),
+        (body("obstacle", Shape(stationary)),),
         settings(margins=margins),
     )
-    return CollisionChecker(cell, place(cell.default_state(), "thing", pose), engine=engine)
+    return CollisionChecker(cell, place(cell.default_state(), "obstacle", pose), engine=engine)
 
 
 def turned(x, *rpy):
@@ -34,7 +34,7 @@ def turned(x, *rpy):
 
 EDGE = 0.1 * math.sqrt(2.0) + 0.2
 
-# What touches what, and where: reach of the mover towards +x plus the reach of the thing towards -x.
+# What touches what, and where: reach of the mover towards +x plus the reach of the obstacle towards -x.
 CASES = {
     "sphere-sphere": (Sphere(0.1), Sphere(0.2), IDENTITY, IDENTITY, 0.3),
     "sphere-box": (Sphere(0.1), Box((0.4, 1.0, 1.0)), IDENTITY, IDENTITY, 0.3),
@@ -61,15 +61,15 @@ CASES = {
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", CASES)
 def test_distance_depth_and_points_are_exact(case, engine):
-    mover, thing, mover_pose, thing_turn, reach = CASES[case]
-    where = at(1.0) @ thing_turn
-    check = checker(mover, thing, where, engine, mover_pose)
+    mover, obstacle, mover_pose, obstacle_turn, reach = CASES[case]
+    where = at(1.0) @ obstacle_turn
+    check = checker(mover, obstacle, where, engine, mover_pose)
     contact = 1.0 - reach
     for gap in (0.5, 0.05, 0.001, -0.001, -0.01):
         q = np.array([contact - gap])
         found = check.distance(q)
         assert found.distance == pytest.approx(gap, abs=2e-5), gap
-        assert (found.first, found.second) == ("slider", "thing")
+        assert (found.first, found.second) == ("slider", "obstacle")
         # The normal leads from the second to the first: back along x.
         assert found.normal == pytest.approx((-1.0, 0.0, 0.0), abs=2e-2)
         between = np.subtract(found.point_first, found.point_second)
@@ -115,12 +115,12 @@ def segment_distance(a, b, c, d):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("thing", [Box((0.4, 1.0, 1.0)), CUBE, bracket()], ids=["box", "hull", "surface"])
-def test_things_that_touch_do_not_collide(thing, engine):
+@pytest.mark.parametrize("obstacle", [Box((0.4, 1.0, 1.0)), CUBE, bracket()], ids=["box", "hull", "surface"])
+def test_objects_that_touch_do_not_collide(obstacle, engine):
     """A part that stands on a table is at distance zero, give or take rounding."""
-    front = 0.2 if isinstance(thing, Box) else 0.1 if thing is CUBE else 0.17
+    front = 0.2 if isinstance(obstacle, Box) else 0.1 if obstacle is CUBE else 0.17
     lift = at(0.0, 0.0, 0.15) if front == 0.17 else IDENTITY
-    check = checker(Box((0.1, 0.08, 0.08)), thing, at(1.0), engine, lift)
+    check = checker(Box((0.1, 0.08, 0.08)), obstacle, at(1.0), engine, lift)
     contact = 1.0 - front - 0.05
     for gap in (1e-4, 1e-7, 1e-12, 0.0, -1e-12, -1e-7, -0.8 * TOUCHING):
         assert not check.in_collision(np.array([contact - gap])), gap
@@ -131,11 +131,16 @@ def test_things_that_touch_do_not_collide(thing, engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("thing", [Box((0.4, 1.0, 1.0)), bracket()], ids=["box", "surface"])
-def test_a_gap_below_the_margin_collides(thing, engine):
-    front = 0.2 if isinstance(thing, Box) else 0.17
+@pytest.mark.parametrize("obstacle", [Box((0.4, 1.0, 1.0)), bracket()], ids=["box", "surface"])
+def test_a_gap_below_the_margin_collides(obstacle, engine):
+    front = 0.2 if isinstance(obstacle, Box) else 0.17
     check = checker(
-        Sphere(0.05), thing, at(1.0), engine, at(0.0, 0.0, 0.15), margins=frozendict({"mover": 0.02, "thing": 0.03})
+        Sphere(0.05),
+        obstacle,
+        at(1.0),
+        engine,
+        at(0.0, 0.0, 0.15),
+        margins=frozendict({"mover": 0.02, "obstacle": 0.03}),
     )
     contact = 1.0 - front - 0.05
     for gap, collides in ((0.06, False), (0.0501, False), (0.05, False), (0.0499, True), (0.0, True), (-0.01, True)):
@@ -157,14 +162,14 @@ def test_a_concave_mesh_has_its_hollow_only_when_exact(engine):
         check = checker(ball, bracket(use=use), at(0.0), engine, at(0.0, 0.0, 0.1))
         assert check.in_collision(np.array([0.0])) is not hollow
         assert check.in_collision(np.array([-0.12]))
-        assert check.decomposed == (("thing",) if use is MeshUse.DECOMPOSITION else ())
+        assert check.decomposed == (("obstacle",) if use is MeshUse.DECOMPOSITION else ())
 
 
 def test_bullet_decomposes_one_of_two_surfaces_and_says_so():
-    mover, thing = bracket(), bracket(0.4)
+    mover, obstacle = bracket(), bracket(0.4)
     results = {}
     for engine in ENGINES:
-        check = checker(mover, thing, at(1.0), engine)
+        check = checker(mover, obstacle, at(1.0), engine)
         results[engine] = [check.in_collision(np.array([x])) for x in (0.0, 0.6, 0.95, 1.0)]
         assert check.decomposed == (("slider",) if engine == "bullet" else ())
         assert check.report(np.array([0.95])).decomposed == check.decomposed
@@ -185,8 +190,8 @@ def test_a_flat_sheet_that_moves_is_not_forgotten():
 @pytest.mark.parametrize("margin", [0.0, 0.02])
 @pytest.mark.parametrize("case", CASES)
 def test_verdict_first_pair_and_report_agree_on_the_very_threshold(case, margin, engine):
-    mover, thing, mover_pose, pose, reach = CASES[case]
-    made = checker(mover, thing, Pose((1.0, 0.0, 0.0), pose.quaternion), engine, mover_pose, {"*": margin / 2})
+    mover, obstacle, mover_pose, pose, reach = CASES[case]
+    made = checker(mover, obstacle, Pose((1.0, 0.0, 0.0), pose.quaternion), engine, mover_pose, {"*": margin / 2})
     threshold = 1.0 - reach - margin + TOUCHING
     steps = np.concatenate((np.linspace(-4e-6, 4e-6, 17), np.linspace(-1e-8, 1e-8, 5)))
     verdicts = set()

@@ -21,7 +21,7 @@ def random_model(seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_solids_are_where_pinocchio_has_their_joints(seed):
+def test_geometries_are_where_pinocchio_has_their_joints(seed):
     pin.seed(seed)
     model = random_model(seed)
     rng = np.random.default_rng(seed)

@@ -132,7 +132,7 @@ def busy():
     return with_obstacles(working_cell(bodies, collision), poses)
 
 
-def test_reach_bounds_the_speed_of_every_ball(busy):
+def test_motion_bounds_limit_the_speed_of_every_sphere(busy):
     """By finite differences at random configurations, and it is attained to some percent for the joint that carries."""
     checker = CollisionChecker(*busy)
     scene = MotionScene(checker)
@@ -228,7 +228,7 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
     assert space.arrays[DISPLACEMENTS] is not None
 
 
-def test_a_closer_look_finds_what_a_whole_one_does(busy):
+def test_a_check_of_listed_candidates_finds_what_a_full_check_does(busy):
     """For smaller displacements, and again for still smaller ones: the same lanes are not clear, or hit."""
     checker = CollisionChecker(*busy)
     made = MotionScene(checker).arrays()
@@ -261,7 +261,7 @@ def test_a_closer_look_finds_what_a_whole_one_does(busy):
     assert max(listed) > 20
 
 
-def test_where_too_much_is_near_to_be_listed_a_whole_look_follows():
+def test_where_too_much_is_near_to_be_listed_a_full_check_follows():
     """More balls than the list holds, all of them close to a plate: the motion along it is proven all the same."""
     shapes = [sphere(0.01, at(0.002 * (i % 40), 0.002 * (i // 40), 0.0)) for i in range(800)]
     cell = make_cell((free_body("robot", *shapes),), (), (body("plate", box(2.0, 2.0, 0.1)),))
@@ -304,7 +304,7 @@ def test_verdicts_hold(busy, margin):
             by_balls += found.exact_states == 0
             assert found.clearance == margin
             assert check_closely(checker, start, end) >= margin - 2e-5
-            assert found.exact_states or certifier.quickly_free(start, end, margin) or found.exact_share == 0.0
+            assert found.exact_states or certifier.quickly_free(start, end, margin) or found.exact_fraction == 0.0
         elif found.verdict is Verdict.COLLIDING:
             q = np.array(found.configuration)
             assert np.allclose(q, start + found.place * (end - start))
@@ -359,7 +359,7 @@ def test_a_planted_error_in_the_exact_bounds_is_seen():
 
 
 @pytest.mark.parametrize("factor, done", [(0.99, True), (1.01, False), (1.05, False)])
-def test_exact_stretches_at_the_threshold(factor, done):
+def test_exact_intervals_at_the_threshold(factor, done):
     """A pair is done with where its distance exceeds what the motion can make good, and only there."""
     gap = 0.05
     cell, state = swing(1, wall=MOTION_BOUNDS + 2.0 * RADIUS + gap)
@@ -372,7 +372,7 @@ def test_exact_stretches_at_the_threshold(factor, done):
     assert (not left) is done
 
 
-def test_things_that_no_variable_moves_are_looked_at():
+def test_objects_that_no_variable_moves_are_checked():
     """A wall through the upper arm, which is held: no motion of the wrist is free."""
     cell, state = working_cell((body("wall", box(0.1, 0.1, 0.1)),))
     free = place(state, "wall", at(0.0, 1.5, 0.4))

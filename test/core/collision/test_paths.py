@@ -64,7 +64,7 @@ def test_between_waypoints_only_where_asked(checker):
     assert min(middle) + max(middle) == pytest.approx(1.0, abs=0.03)
 
 
-def test_a_free_path_is_looked_at_everywhere(checker):
+def test_a_free_path_is_checked_everywhere(checker):
     path = sweep(17)
     path[:, 1] = 0.0
     for find_all in (False, True):

@@ -41,7 +41,7 @@ def answers(seed):
     script = SCRIPT.format(folders=[str(SUPPORT), str(Path(__file__).parent)])
     environment = {**os.environ, "PYTHONSAFEPATH": "1", "PYTHONHASHSEED": seed}
     done = subprocess.run(
-        [sys.executable, "-c", script, seed], capture_output=True, env=environment, check=False, timeout=240
+        [sys.executable, "-c", script, seed], capture_output=True, env=environment, check=False, timeout=500
     )
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
@@ -55,5 +55,5 @@ def test_processes_agree_to_the_last_byte():
 
 def test_boxes_have_their_size_whatever_was_asked_first():
     """coal settles at the first box of a process whether all boxes are a little wider."""
-    done = subprocess.run([sys.executable, "-c", SETTLED], capture_output=True, check=True, timeout=240)
+    done = subprocess.run([sys.executable, "-c", SETTLED], capture_output=True, check=True, timeout=500)
     assert abs(float(done.stdout) - 0.0273132491104385) < 1e-15

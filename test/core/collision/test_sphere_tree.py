@@ -20,7 +20,7 @@ def excess(outer, spheres):
 
 
 @given(SPHERES)
-def test_a_ball_holds_those_it_is_made_around_and_is_no_larger_than_it_must_be(spheres):
+def test_a_sphere_contains_those_it_is_made_around_and_is_no_larger_than_it_must_be(spheres):
     found = bounding_sphere(spheres)
     assert excess(found, spheres) <= 1e-12
     # Jung's theorem, for all points of all balls, and what the algorithm may be off after so many steps.
@@ -44,7 +44,7 @@ def test_it_is_the_smallest_where_that_is_known(radius):
 
 
 @given(SPHERES)
-def test_a_tree_has_each_ball_once_and_holds_it_at_every_level(spheres):
+def test_a_tree_has_each_sphere_once_and_contains_it_at_every_level(spheres):
     tree = sphere_tree(spheres)
     assert sorted(map(tuple, tree.leaves.tolist())) == sorted(map(tuple, spheres.tolist()))
     assert excess(tree.root, spheres) <= 1e-12
@@ -56,6 +56,6 @@ def test_a_tree_has_each_ball_once_and_holds_it_at_every_level(spheres):
 
 
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
-def test_it_is_the_smallest_around_two_balls_of_any_size(one, other):
+def test_it_is_the_smallest_around_two_spheres_of_any_size(one, other):
     found = bounding_sphere(np.array(((0.0, 0.0, 0.0, one), (3.0, 0.0, 0.0, other))))
     assert found[3] == pytest.approx(0.5 * (3.0 + one + other), rel=0.01)

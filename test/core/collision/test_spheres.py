@@ -77,7 +77,7 @@ def points_of(name, solid, rng, count=20_000):
 
 
 @pytest.mark.parametrize("name", SOLIDS)
-def test_every_point_lies_in_a_ball(name):
+def test_every_point_lies_in_a_sphere(name):
     found = approximate(SOLIDS[name], PROTRUSION)
     points = points_of(name, SOLIDS[name], np.random.default_rng(2))
     nearest = np.full(len(points), np.inf)
@@ -88,7 +88,7 @@ def test_every_point_lies_in_a_ball(name):
 
 
 @pytest.mark.parametrize("name", ["box", "cylinder", "cone", "hull", "sliver"])
-def test_no_ball_sticks_out_further_than_said(name):
+def test_no_sphere_protrudes_further_than_stated(name):
     """Around an inner point a ball leaves a convex solid by its radius less the distance to the nearest face."""
     polytope = polytope_around(SOLIDS[name])
     for sphere in approximate(SOLIDS[name], PROTRUSION).spheres:
@@ -98,7 +98,7 @@ def test_no_ball_sticks_out_further_than_said(name):
 
 
 @pytest.mark.parametrize("name", ["box", "cylinder", "cone", "hull", "surface"])
-def test_balls_that_are_too_small_are_not_proven(name):
+def test_spheres_that_are_too_small_are_not_proven(name):
     polytope = polytope_around(SOLIDS[name])
     spheres = approximate(SOLIDS[name], PROTRUSION).spheres
     assert prove(polytope, spheres, PROTRUSION) is not None
@@ -108,14 +108,14 @@ def test_balls_that_are_too_small_are_not_proven(name):
     assert prove(polytope, spheres * np.nan, PROTRUSION) is None
 
 
-def test_round_solids_lie_within_their_polytopes():
+def test_round_geometries_lie_within_their_polytopes():
     for name in ("cylinder", "cone"):
         polytope = polytope_around(SOLIDS[name])
         points = points_of(name, SOLIDS[name], np.random.default_rng(3))
         assert (points @ polytope.planes[:, :3].T <= polytope.planes[:, 3] + 1e-12).all()
 
 
-def test_a_finer_cover_has_more_balls():
+def test_a_finer_approximation_has_more_spheres():
     coarse, fine = approximate(SOLIDS["box"], 0.02), approximate(SOLIDS["box"], PROTRUSION)
     assert len(coarse.spheres) < len(fine.spheres)
 
@@ -153,7 +153,7 @@ class TestCache:
         entry.write_bytes(damage(entry.read_bytes()))
         assert np.array_equal(self.fresh(), made)
 
-    def test_a_file_with_smaller_balls_is_not_believed(self, folder):
+    def test_a_file_with_smaller_spheres_is_refused(self, folder):
         """Its checksum fits, its contents do not hold the solid."""
         made = self.fresh()
         (entry,) = folder.iterdir()
@@ -161,7 +161,7 @@ class TestCache:
         mesh_cache.write_cached(entry.stem, approximation.KIND, rows, np.empty((0, 3), dtype=np.int32))
         assert np.array_equal(self.fresh(), made)
 
-    def test_equal_solids_have_equal_bytes(self, folder, monkeypatch):
+    def test_equal_geometries_have_equal_bytes(self, folder, monkeypatch):
         made = hashlib.sha256(self.fresh().tobytes()).hexdigest()
         monkeypatch.setenv(mesh_cache.ENVIRONMENT, "")
         assert hashlib.sha256(self.fresh().tobytes()).hexdigest() == made
@@ -176,7 +176,7 @@ def test_everything_in_a_cell_is_covered():
     assert 0.0 < report.protrusion <= PROTRUSION
 
 
-def test_balls_are_finer_where_they_come_nearest_to_things():
+def test_spheres_are_finer_where_they_come_nearest_to_objects():
     """Links that few joints move as asked for; the wrist, tools and bodies by less."""
     cell, _ = working_cell()
     found = protrusions(cell, 0.01)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 import pytest
+from loaded_cells import loaded
 
 from robot_cell_planner.commands.group import COMMANDS, commands
 from robot_cell_planner.commands.main import main
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics_to_frame
 from robot_cell_planner.kinematics.targets import TargetMode, target_frame
 from robot_cell_planner.model.pose import Pose
@@ -21,7 +21,7 @@ DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
 
 @pytest.fixture(scope="module")
 def demo():
-    return load_cell(DEMO)
+    return loaded()
 
 
 def answer(capsys, *words, status=0):

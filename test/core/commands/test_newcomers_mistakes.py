@@ -121,7 +121,7 @@ def test_the_page_has_all_mistakes():
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)
-def test_each_mistake_is_told_as_the_page_says(mistake, folder, capsys):
+def test_each_mistake_is_reported_as_on_the_page(mistake, folder, capsys):
     MISTAKES[mistake](folder)
     said = " ".join("".join(capsys.readouterr()).split())
     begin = 0

@@ -71,7 +71,7 @@ def test_a_new_cell_of_an_sdf_file_has_its_robot(tmp_path):
     assert robots[0].mechanism.links["l3"] == robots[1].mechanism.links["l3"]
 
 
-def test_new_replaces_nothing_unless_told(made, capsys):
+def test_new_replaces_nothing_unless_requested(made, capsys):
     path = made.parent / "somewhere" / "urdf" / "arm.urdf.xacro"
     given = ["new", str(path), "--folder", str(made), "--samples", "20"]
     assert main(given) == 1
@@ -105,7 +105,7 @@ def test_links_without_collision_shapes_are_reported_by_check_and_in_plans(tmp_p
     assert any("6 links have no collision shapes" in text for text in plan.warnings)
 
 
-def test_a_gripper_is_added_as_a_tool(tmp_path):
+def test_a_gripper_is_added_as_a_tool(tmp_path, capsys):
     gripper = tmp_path / "gripper" / "gripper.urdf"
     gripper.parent.mkdir()
     box = '<origin xyz="0 0 0.1"/><geometry><box size="0.01 0.02 0.06"/></geometry>'
@@ -119,12 +119,23 @@ def test_a_gripper_is_added_as_a_tool(tmp_path):
     parts = [finger.format(n) + joint.format(n, x, m) for n, x, m in fingers]
     gripper.write_text(f'<robot name="g"><link name="palm"/>{"".join(parts)}</robot>')
     path = write_arm(tmp_path / "arm")
+    # A plate that is fixed to the flange, beside the chain to its tip, which the tool overlaps at all configurations.
+    plate = '<link name="plate"><collision><geometry><box size="0.02 0.02 0.3"/></geometry></collision></link>'
+    fixed = '<joint name="{0}_joint" type="fixed"><parent link="l5"/><child link="{0}"/></joint>'
+    added = f'{plate}<link name="tool0"/>{fixed.format("plate")}{fixed.format("tool0")}'
+    path.write_text(path.read_text().replace("</robot>", f"{added}</robot>"))
     given = ["new", str(path), "--add", str(gripper), "--folder", str(tmp_path / "cell"), "--samples", "20"]
     assert main([*given, "--at", "nowhere"]) == 1
-    assert main([*given, "--at", "l5"]) == 0
+    capsys.readouterr()
+    assert main([*given, "--at", "tool0", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(group["name"], group["to"]) for group in found["groups"]] == [("manipulator", "tool0")]
+    assert {path.name for path in (tmp_path / "cell").iterdir()} == set(found["files"])
+    assert {finding["level"] for finding in found["findings"]} == {"warning", "draft"}
     cell, state = load_cell(tmp_path / "cell" / "cell.yaml")
     tool = cell.tools["gripper"]
     assert state.tools["gripper"].attached_to == "manipulator"
+    assert state.tools["gripper"].touch_links == ("tool0", "l5", "l4", "plate")
     assert dict(state.tools["gripper"].configuration) == {"left_finger_joint": 0.04}
     assert tool.tcp.position == pytest.approx((0.0, 0.0, 0.12), abs=1e-4)  # 10 mm behind the ends, at 0.13 m
 

@@ -189,7 +189,7 @@ def test_collision_settings(loaded):
     assert settings_read.pair_margins == (PairMargin("table", "lower", 0.01),)
 
 
-def test_poses_relative_to_other_frames_are_settled_where_the_thing_is_carried(loaded):
+def test_poses_relative_to_other_frames_are_resolved_where_the_object_is_attached(loaded):
     cell, state = loaded
     assert cell.frames["place"].attached_to == "upper"
     position, angle = Placements(placements(cell, state)).world("place").distance_to(Pose((0.6, 0.4, 0.1)))
@@ -260,7 +260,7 @@ def test_a_cell_without_state_is_saved_at_its_start(folder, loaded):
     assert state == again.default_state()
 
 
-def test_saving_does_not_overwrite_unless_told(folder, loaded):
+def test_saving_does_not_overwrite_unless_requested(folder, loaded):
     save_cell(folder / "again.yaml", *loaded, overwrite=False)
     with pytest.raises(FileError, match="exists"):
         save_cell(folder / "again.yaml", *loaded, overwrite=False)
@@ -513,7 +513,7 @@ def test_inertia_from_density_is_that_of_the_mesh(folder):
 
 def test_the_examples_of_the_documentation(tmp_path):
     text = Path(__file__).parents[3].joinpath("docs/cell_file.md").read_text()
-    cell_text, limits_text = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    cell_text, _, limits_text = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
     chain = '<chain base_link="base_link" tip_link="tool0"/>'
     for name, content in {
         "cell.yaml": cell_text,
@@ -522,10 +522,12 @@ def test_the_examples_of_the_documentation(tmp_path):
         '<group_state name="home" group="manipulator"><joint name="elbow_joint" value="1"/></group_state></robot>',
         "gripper.urdf.xacro": GRIPPER.replace("jaw_joint", "finger_joint"),
         "part.stl": tetrahedron_stl(),
+        "workshop.sdf": '<sdf version="1.9"><world name="w"><model name="wall"><link name="l"><collision name="c">'
+        "<geometry><box><size>1 1 1</size></box></geometry></collision></link></model></world></sdf>",
     }.items():
         (tmp_path / name).write_text(content)
     cell, state = load_cell(tmp_path / "cell.yaml")
-    assert list(cell.bodies) == ["table", "part"]
+    assert list(cell.bodies) == ["table", "part", "shop/wall::l"]
     assert state.configuration["elbow_joint"] == 1.2
     assert cell.robot.variables["elbow_joint"].limits.upper == pytest.approx(math.radians(150))
 
@@ -558,6 +560,42 @@ def test_lengths_in_other_units(tmp_path):
     for unit in (0.0, -1.0, ".nan"):
         with pytest.raises(FileError, match="native_scale"):
             read_cell(UNITS.format(unit=unit, a=1, b=1, c=1), str(tmp_path), roots)
+
+
+def test_models_in_units_of_their_own(tmp_path):
+    """The unit of a body or tool is that of its shapes and its tool centre point, not that of its pose in the cell."""
+    (tmp_path / "part.stl").write_text(tetrahedron_stl())
+    roots = ResourceRoots().with_folder(str(tmp_path))
+
+    def read(whole, own, key):
+        length, place, of_file = f"{1.0 / own:g}", f"{0.5 / whole:g}", 1.0
+        shape = f"pose: {{position: [{length}, 0, 0], rpy: [0, 1, 0]}}"
+        mesh = f"{{type: mesh, uri: part.stl, scale: {of_file / own:g}}}"
+        text = f"""format: robot_cell/1
+native_scale: {whole}
+bodies:
+  part:
+    {key}
+    collisions: [{{type: box, size: [{length}, {length}, {length}], {shape}}}, {mesh}]
+    inertial: {{mass: 2, pose: {{position: [0, {length}, 0]}}, inertia: [1, 0, 0, 1, 0, 1]}}
+    pose: {{position: [{place}, 0, 0]}}
+tools:
+  spindle:
+    {key}
+    collisions: [{{type: cylinder, radius: {length}, length: {length}}}]
+    density: 2
+    tcp: {{position: [0, 0, {length}]}}
+    pose: {{position: [{place}, 0, 0]}}
+"""
+        return read_cell(text, str(tmp_path), roots)
+
+    expected = read(1.0, 1.0, "hidden: false")
+    assert read(0.25, 0.25, "hidden: false") == expected
+    for whole, own in ((1.0, 0.25), (0.25, 1.0), (0.5, 0.125)):
+        assert read(whole, own, f"native_scale: {own}") == expected
+    for unit in (0, -1, ".inf"):
+        with pytest.raises(FileError, match=r"tools\.spindle\.native_scale"):
+            read(1.0, 1.0, f"native_scale: {unit}")
 
 
 MISSPELT = {

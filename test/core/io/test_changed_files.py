@@ -19,7 +19,7 @@ def test_nothing_has_changed(folder):
 
 
 @pytest.mark.parametrize("name", ["meshes/part.obj", "robots/arm.urdf", "robots/arm.srdf", "robots/limits.yaml"])
-def test_a_file_that_changes_is_told(folder, name):
+def test_a_file_that_changes_is_reported(folder, name):
     cell, _ = load_cell(folder / "cell.yaml")
     file = folder / name
     before = file.read_text()
@@ -29,7 +29,7 @@ def test_a_file_that_changes_is_told(folder, name):
     assert changed_files(cell, ResourceRoots(folders=(str(folder),))) == ()
 
 
-def test_a_mesh_that_is_gone_is_told(folder):
+def test_a_mesh_that_is_gone_is_reported(folder):
     cell, _ = load_cell(folder / "cell.yaml")
     (folder / "meshes/part.obj").unlink()
     assert changed_files(cell) == (str(folder / "meshes/part.obj"),)

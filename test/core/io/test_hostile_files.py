@@ -8,9 +8,9 @@ import pytest
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError, RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell, load_state
 from robot_cell_planner.io.common.resources import ResourceRoots, read_bytes
+from robot_cell_planner.io.import_files import import_file
 from robot_cell_planner.io.mesh.loading import load_mesh, mesh_reference
 from robot_cell_planner.io.robot_description.loading import load_robot, load_tool
-from robot_cell_planner.io.scene_import.import_files import import_file
 
 URDF = '<robot name="arm"><link name="base"/></robot>'
 CELL = "format: robot_cell/1\nbodies: {b: {collisions: [{type: sphere, radius: 1}]}}\n"

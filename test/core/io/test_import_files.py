@@ -9,7 +9,7 @@ from test_moveit_scene import NEW
 
 from robot_cell_planner.errors import DuplicateNameError, FileError, ResourceError
 from robot_cell_planner.io.common.resources import ResourceRoots
-from robot_cell_planner.io.scene_import.import_files import import_file
+from robot_cell_planner.io.import_files import import_file
 from robot_cell_planner.io.scene_import.imported import moved
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.placement import Placements, placements

@@ -14,6 +14,7 @@ from test_meshes import BAD, CUBE, CUBE_FACES, FILES, collada, reference
 from robot_cell_planner.errors import GeometryError
 from robot_cell_planner.io.cell_file.reader import read_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.import_files import import_file
 from robot_cell_planner.io.mesh import cache as mesh_cache
 from robot_cell_planner.io.mesh import formats as mesh_formats
 from robot_cell_planner.io.mesh import loading as meshes
@@ -22,7 +23,6 @@ from robot_cell_planner.io.mesh.formats import parse_binary_stl
 from robot_cell_planner.io.mesh.loading import load_mesh
 from robot_cell_planner.io.mesh.process import parse_mesh
 from robot_cell_planner.io.robot_description.urdf import read_urdf
-from robot_cell_planner.io.scene_import.import_files import import_file
 from robot_cell_planner.viewer.appearance import surfaces
 
 MARKER_MTL = "newmtl a\nmap_Kd /etc/hostname\n"
@@ -299,7 +299,7 @@ def test_a_mesh_that_cannot_be_checked_is_refused_where_it_is_named(tmp_path, na
 
 
 @pytest.mark.parametrize("kind", ["urdf", "sdf"])
-def test_a_mesh_that_is_only_looked_at_is_not(tmp_path, kind):
+def test_a_mesh_that_is_only_visual_is_not(tmp_path, kind):
     (tmp_path / "nan.stl").write_bytes(BAD["nan.stl"])
     READERS[kind](TEXTS[kind].format("visual", "nan.stl"), tmp_path, ResourceRoots(folders=(str(tmp_path),)))
 

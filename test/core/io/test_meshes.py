@@ -136,7 +136,7 @@ def test_data_cannot_be_changed():
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_hull_holds_all_points_and_looks_outwards(name):
+def test_hull_contains_all_points_and_its_faces_point_outwards(name):
     mesh = reference(FILES[name])
     data, convex = load_mesh(mesh), hull(mesh)
     corners = convex.vertices[convex.faces]

@@ -1,10 +1,12 @@
 """Files are found through packages, roots and relative paths, and nothing outside of them."""
 
 import os
+import sys
+from pathlib import Path
 
 import pytest
 from frozendict import frozendict
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
@@ -115,20 +117,38 @@ def test_malformed_and_missing(tree, roots, uri):
         resolve(uri, tree / "root", roots)
 
 
+def installed_packages():
+    """The folders with a package.xml among the installed Python packages and in AMENT_PREFIX_PATH."""
+    prefixes = [Path(entry, "cmeel.prefix") for entry in sys.path]
+    prefixes += map(Path, filter(None, os.environ.get("AMENT_PREFIX_PATH", "").split(os.pathsep)))
+    return {file.parent.resolve() for prefix in prefixes for file in prefix.glob("share/*/package.xml")}
+
+
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=30) | st.text("./%ae:pckgile", max_size=5000))
-def test_any_text_leads_below_the_roots_or_is_refused(tmp_path_factory, text):
+@example("ament_index")
+@example("pinocchio")
+def test_any_text_leads_below_the_roots_or_into_an_installed_package_or_is_refused(tmp_path_factory, text):
     root = tmp_path_factory.getbasetemp() / "root"
     root.mkdir(exist_ok=True)
     (root / "a").write_text("")
     given_roots = ResourceRoots(folders=(str(root),))
+    allowed = {root.resolve(), *installed_packages()}
     for uri in (text, f"package://{text}", f"file://{text}", f"model://root/{text}"):
         for call in (lambda uri=uri: resolve(uri, root, given_roots), lambda uri=uri: resolve_below(uri, given_roots)):
             try:
                 found = call()
             except ResourceError:
                 continue
-            assert found.is_relative_to(root.resolve())
+            assert any(found.is_relative_to(folder) for folder in allowed)
+
+
+@pytest.mark.parametrize("name", ["ament_index", "doc"])
+def test_a_folder_beside_the_installed_packages_is_no_package(monkeypatch, tmp_path, name):
+    (tmp_path / "cmeel.prefix" / "share" / name).mkdir(parents=True)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ResourceError, match=f"package '{name}' was not found"):
+        resolve(f"package://{name}")
 
 
 def test_a_relative_path_needs_a_folder(roots):

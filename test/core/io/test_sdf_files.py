@@ -107,7 +107,7 @@ def test_automatic_inertia():
     assert inertial.inertia[5] == pytest.approx(2.0 * 0.01 / 6.0)
 
 
-def test_what_is_left_out_is_told():
+def test_what_is_left_out_is_reported():
     content = world("<gui/><light name='sun'/><plugin/><plugin/>", model(link("l"), "<plugin/>"))
     assert read(content).left_out == ("1 x gui", "1 x light", "3 x plugin")
 

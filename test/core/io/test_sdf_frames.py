@@ -42,7 +42,7 @@ def test_link_poses_relative_to_other_frames():
     )
 
 
-def test_joints_are_relative_to_their_child_unless_told_otherwise():
+def test_joints_are_relative_to_their_child_unless_specified_otherwise():
     check(
         "<model name='m'>"
         + link("p", "<pose>{A}</pose>")
@@ -56,7 +56,7 @@ def test_joints_are_relative_to_their_child_unless_told_otherwise():
     )
 
 
-def test_frames_are_relative_to_what_they_are_attached_to_unless_told_otherwise():
+def test_frames_are_relative_to_what_they_are_attached_to_unless_specified_otherwise():
     check(
         "<model name='m'><pose>{A}</pose>" + link("l", "<pose>{B}</pose>") + "<frame name='f0'><pose>{C}</pose></frame>"
         "<frame name='f1' attached_to='l'><pose>{C}</pose></frame>"

@@ -4,6 +4,7 @@ import pytest
 from robots import MANIPULATORS, ROBOTS
 
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.io.robot_description.srdf import EndEffector, VirtualJoint, read_srdf
 from robot_cell_planner.io.robot_description.urdf import read_urdf
@@ -67,6 +68,16 @@ def test_groups(mechanism, members, variables, ends):
     group = read(mechanism, text).groups["g"]
     assert group.variables == variables
     assert (group.base_link, group.tip_link) == ends
+
+
+def test_a_passive_joint_in_a_group_is_left_out_with_a_warning(mechanism):
+    """The Panda's SRDF of moveit_resources has one, which MoveIt ignores."""
+    text = '<group name="g"><joint name="j1"/><passive_joint name="j2"/></group>'
+    defects = Defects()
+    assert read(mechanism, text, defects=defects).groups["g"].variables == ("j1",)
+    assert "<passive_joint> is no member of a group" in defects.texts[0]
+    with pytest.raises(FileError, match="no member of a group"):
+        read(mechanism, text)
 
 
 def test_passive_joints_are_not_planned_for(mechanism):

@@ -2,6 +2,9 @@
 
 import numpy as np
 import pytest
+from frozendict import frozendict
+from loaded_cells import loaded
+from msgspec.structs import replace
 from reference import reference_world_pose
 
 from robot_cell_planner import (
@@ -14,7 +17,6 @@ from robot_cell_planner import (
     composite_forward_kinematics,
     composite_inverse_kinematics,
     inverse_kinematics,
-    load_cell,
 )
 from robot_cell_planner.errors import (
     AllSolutionsInCollisionError,
@@ -23,13 +25,14 @@ from robot_cell_planner.errors import (
     UnknownNameError,
 )
 from robot_cell_planner.kinematics.ik.options import IkOrder
+from robot_cell_planner.model.state import BodyState
 
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 
 
 @pytest.fixture(scope="module")
 def arms(request):
-    return load_cell(request.config.rootpath / "config" / "two_arms" / "cell.yaml")
+    return loaded("two_arms")
 
 
 def tool_at(pose, frame="world"):
@@ -133,3 +136,15 @@ def test_an_arm_without_target_stays_and_errors_name_the_group(arms):
         composite_inverse_kinematics(cell, state, {"middle": tool_at(pose)}, "both")
     with pytest.raises(InvalidRequestError):
         composite_inverse_kinematics(cell, state, {}, "both")
+
+
+def test_a_tool_named_like_the_prefix_of_a_robot_holds_only_what_is_attached_to_it(arms):
+    cell, state = arms
+    tool = replace(cell.tools["left_gripper"], name="left")
+    cell = replace(cell, tools=frozendict(left=tool))
+    state = replace(state, tools=frozendict(left=state.tools["left_gripper"]))
+    holds = {"left/wrist_3_link": (), "left/palm": ("bar",), "left/tcp": ("bar",), "left": ("bar",)}
+    for parent, held in holds.items():
+        found = state.with_body("bar", BodyState(attached_to=parent))
+        cell.check_state(found)
+        assert cell.workpieces_of_tool(found, "left") == held

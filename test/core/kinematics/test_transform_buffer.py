@@ -129,7 +129,7 @@ def test_a_single_sample_holds_at_its_stamp_alone(buffer):
         buffer.lookup("world", "part", SECOND + 1)
 
 
-def test_separate_trees_are_told(buffer):
+def test_separate_trees_are_reported(buffer):
     insert(buffer, "world", "robot", static=True)
     insert(buffer, "map", "camera", static=True)
     for stamp in (0, SECOND):
@@ -137,7 +137,7 @@ def test_separate_trees_are_told(buffer):
             buffer.lookup("robot", "camera", stamp)
 
 
-def test_a_loop_is_told(buffer):
+def test_a_loop_is_reported(buffer):
     insert(buffer, "a", "b", static=True)
     insert(buffer, "b", "a", static=True)
     insert(buffer, "world", "c", static=True)

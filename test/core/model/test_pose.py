@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
 from robot_cell_planner.model.pose import IDENTITY, Pose
 
@@ -59,6 +60,23 @@ def test_rpy_turns_about_fixed_axes():
 
     expected = about("z", yaw) @ about("y", pitch) @ about("x", roll)
     np.testing.assert_allclose(Pose.from_rpy((0, 0, 0), (roll, pitch, yaw)).matrix[:3, :3], expected, atol=1e-15)
+
+
+angles = st.floats(-math.pi, math.pi)
+
+
+@given(angles, st.floats(-0.5 * math.pi, 0.5 * math.pi) | st.just(0.5 * math.pi) | st.just(-0.5 * math.pi), angles)
+def test_rpy_and_back(roll, pitch, yaw):
+    pose = Pose.from_rpy((1, 2, 3), (roll, pitch, yaw))
+    assert all(abs(angle) <= math.pi for angle in pose.rpy)
+    assert abs(pose.rpy[1]) <= 0.5 * math.pi
+    np.testing.assert_allclose(Pose.from_rpy((1, 2, 3), pose.rpy).matrix, pose.matrix, atol=2e-15)
+
+
+@given(poses())
+def test_rpy_is_that_of_scipy(pose):
+    assume(abs(abs(pose.rpy[1]) - 0.5 * math.pi) > 1e-3)
+    np.testing.assert_allclose(pose.rpy, Rotation.from_quat(pose.quaternion).as_euler("xyz"), atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 were."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -22,6 +23,8 @@ from robot_cell_planner.errors import (
     TrackingError,
     UnknownNameError,
 )
+from robot_cell_planner.offline.outcome import executed_motion
+from robot_cell_planner.simulation.contacts import ContactRecord
 
 DEMO = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
 DOWN = 3.141592653589793
@@ -113,6 +116,16 @@ def test_a_motion_into_something_that_the_planner_does_not_know_is_an_error(cell
     assert any("wall" in subject for subject in failure.value.subjects)
     assert failure.value.partial.contacts
     assert cell.motions == [failure.value.partial]
+
+
+@pytest.mark.parametrize(("depth", "force", "counts"), [(0.0, 0.0, 0), (5e-5, 0.0, 0), (5e-4, 0.0, 1), (0.0, 0.1, 1)])
+def test_surfaces_that_meet_without_force_or_depth_do_not_end_a_motion(cell, depth, force, counts):
+    plan = cell.plan(joints={"shoulder_pan_joint": -0.9})
+    end = cell.state.with_configuration(plan.end_configuration())
+    record = ContactRecord("forearm_link", "table", 0.1, 0.2, 3, depth, force)
+    simulation = SimpleNamespace(state=lambda: end, contact_log=(record,))
+    executed = executed_motion(cell.cell, end, plan, simulation, {}, 0.0)
+    assert len(executed.contacts) == counts
 
 
 def test_a_part_that_is_not_gripped_is_lost(cell):

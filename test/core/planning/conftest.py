@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
+from loaded_cells import loaded
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
@@ -15,7 +15,7 @@ DEMO = Path(__file__).parents[3] / "config/demo/cell.yaml"
 @pytest.fixture(scope="session")
 def demo():
     """The cell of the demonstration and its state."""
-    return load_cell(DEMO)
+    return loaded()
 
 
 @pytest.fixture(scope="session")

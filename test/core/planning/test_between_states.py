@@ -95,15 +95,7 @@ def test_cartesian_motions_find_it(engine):
 def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
     for depth in (0.0005, -0.0005):
         cell, state, path = past_a_corner(depth)
-        context = create_context(
-            cell,
-            state,
-            "",
-            (),
-            PlanningOptions(),
-            ProgressMonitor(),
-            certify=certify,
-        )
+        context = create_context(cell, state, "", (), PlanningOptions(certify=certify), ProgressMonitor())
         path[-1] += (0.3 * STEP, -0.3 * STEP)
         trajectory = stop_at_waypoints(path, context.limits, TimingOptions(period=0.0201)).trajectory
         assert context.checks.batch_free(trajectory.at(dense_times(trajectory, STEP))).all()
@@ -148,7 +140,7 @@ def test_a_proven_plan_has_no_such_warning():
 
 @pytest.mark.parametrize("make", [wall_with_gap, scissors])
 @pytest.mark.parametrize("enough", [3, 30, 300])
-def test_nothing_deeper_is_hidden_than_said(make, enough):
+def test_nothing_deeper_is_hidden_than_stated(make, enough):
     """Against distances at many configurations."""
     cell, state = make()
     checker = CollisionChecker(cell, state)

@@ -257,7 +257,7 @@ def test_cancelling_ends_it(above):
         plan_cartesian(cell, state, lines(moved(pose, z=-0.1)), cancelled=lambda: True)
 
 
-def test_what_is_proven_is_said(above):
+def test_what_is_proven_is_reported(above):
     cell, state, pose = above
     free, unchecked = lines(moved(pose, z=-0.1)), lines(moved(pose, z=-0.1), check_collision=False)
     assert plan_cartesian(cell, state, free).certified_fraction == 1.0

@@ -265,7 +265,7 @@ def test_a_limit_on_states_ends_it(slot):
             follow(cell, state, up, strategy=strategy, state_limit=3)
 
 
-def test_the_log_tells_what_was_tried(slot):
+def test_the_log_reports_what_was_tried(slot):
     cell, state, _ = slot
     for strategy in Strategy:
         near = frames(moved(forward_kinematics(cell, state, mode=TargetMode.TOOL), z=0.05))

@@ -269,4 +269,4 @@ def test_what_is_thinner_than_steps_is_found_where_spheres_touch_it():
     start, end = np.array((-0.8, 0.0)), np.array((0.8, 0.0))
     assert checks.checker.first_collision_on_motion(start, end, 1.6) is None
     assert not checks.motion_free(start, end, 1.6)
-    assert abs(checks.last_blocked[0]) <= 0.051
+    assert abs(checks.blocked.last.configuration[0]) <= 0.051

@@ -120,7 +120,7 @@ def test_a_line_and_an_orientation_are_kept_together(demo):
     assert found[-1, 2, 3] == pytest.approx(start[2, 3] + 0.1, abs=1e-5)
 
 
-def test_disagreeing_goals_are_told_with_their_values(demo):
+def test_disagreeing_goals_are_reported_with_their_values(demo):
     with pytest.raises(ConstraintMismatchError, match=r"1 elbow_joint is 1\.9 at the start and 1\.5 there") as caught:
         plan(demo, JointCombination({"elbow_joint": 1.0}), goal={**RIGHT, "elbow_joint": 1.5})
     assert caught.value.values[1].value == pytest.approx(-0.4)
@@ -154,7 +154,7 @@ def test_what_cannot_be_held_is_refused(demo):
     with pytest.raises(UnknownNameError):
         plan(demo, JointCombination({"elbow": 1.0}))
     everything = [JointCombination({joint: 1.0}) for joint in LEFT]
-    with pytest.raises(ConstraintMismatchError, match="hold all 6 joints"):
+    with pytest.raises(ConstraintMismatchError, match="fix all 6 joints"):
         plan(demo, *everything, goal=LEFT)
 
 

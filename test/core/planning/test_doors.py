@@ -18,10 +18,10 @@ from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import InvalidRequestError, InvalidValueError, RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
 from robot_cell_planner.io.common.resources import NO_ROOTS, ResourceRoots
+from robot_cell_planner.io.import_files import import_file
 from robot_cell_planner.io.mesh.loading import mesh_reference
 from robot_cell_planner.io.robot_description.loading import load_robot, load_tool
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
-from robot_cell_planner.io.scene_import.import_files import import_file
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import (

@@ -144,7 +144,7 @@ def test_a_continuous_joint_takes_the_short_way():
     assert plan.path_length < 0.3
 
 
-def test_a_limited_joint_goes_where_it_is_told_however_far():
+def test_a_limited_joint_goes_where_it_is_commanded_however_far():
     cell, state = spinner()
     plan = plan_motion(cell, state, to({"wide": 7.0}))
     assert plan.path[-1].tolist() == [0.0, 7.0]
@@ -193,7 +193,7 @@ def test_a_start_beyond_limits_names_joint_and_limit():
     assert (value.name, value.value, value.limit, value.unit) == ("y", 1.25, 1.0, "m")
 
 
-def test_goals_that_cannot_be_used_are_told_one_by_one():
+def test_goals_that_cannot_be_used_are_reported_one_by_one():
     cell, state = wall_with_gap()
     with pytest.raises(JointLimitError, match="joint goal 0 is beyond limits of joint x"):
         plan_motion(cell, state, to({"x": 1.5}))
@@ -226,7 +226,7 @@ def test_targets_out_of_reach_and_modes_that_are_not_there(demo):
         plan_motion(cell, state, MotionRequest(Goals(targets=(held,))))
 
 
-def test_an_unconnected_goal_tells_how_near_it_came_and_what_blocked():
+def test_an_unconnected_goal_reports_how_near_it_came_and_what_blocked():
     cell, state = wall_with_gap(gap=0.08)
     with pytest.raises(NotConnectedError) as caught:
         plan_motion(cell, state, to(FAR, state_limit=20_000))

@@ -45,7 +45,7 @@ def along_x(begin=2.0, y=0.0):
 
 
 @pytest.mark.parametrize("engine", ["coal", "bullet"])
-def test_it_tells_when_and_who(engine):
+def test_it_reports_when_and_who(engine):
     report = look_ahead(scene((0.2, 0.0, 0.0)), LookAheadRequest(along_x(), engine=engine))
     (found,) = report.collisions
     assert {found.first, found.second} == {"ball", "post"}
@@ -68,7 +68,7 @@ def test_a_collision_between_coarse_states_is_found():
     assert seen == [1, 0]
 
 
-def test_a_single_sample_is_looked_at():
+def test_a_single_sample_is_checked():
     still = Trajectory(("x", "y"), np.array([1.0]), np.array([[0.2, 0.0]]))
     assert len(look_ahead(scene((0.2, 0.0, 0.0)), LookAheadRequest(still)).collisions) == 1
 

@@ -131,7 +131,7 @@ def test_states_are_counted_one_by_one(checks):
         checks.motion_free(np.array([start, 0.0]), np.array([end, 0.0]), 0.013)
         assert checks.states == len(asked)
     assert checks.motions == 4
-    assert checks.blocked == 3
+    assert checks.blocked.count == 3
 
 
 def test_equivalents_turn_what_may_turn():

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loaded_cells import loaded
 from planning_cells import gantry
 
 from robot_cell_planner.errors import JointLimitError, StartBeyondLimitsError, Value, distinct_texts
@@ -34,7 +35,7 @@ from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory.timing import TimingOptions
 
 CONFIG = Path(__file__).parents[3] / "config"
-UR10, UR10_STATE = load_cell(CONFIG / "ur10" / "cell.yaml")
+UR10, UR10_STATE = loaded("ur10")
 UP = UR10.robot_of_group().named_state("", "up")
 GROUP = UR10.group()
 ELBOW = GROUP.variables.index("elbow_joint")
@@ -165,7 +166,7 @@ def test_inverse_kinematics_from_beyond_a_limit_stays_within_it(elbow):
 
 
 @given(st.floats(-1e6, 1e6), st.floats(-1e6, 1e6))
-def test_numbers_that_differ_look_different(value, limit):
+def test_numbers_that_differ_are_printed_differently(value, limit):
     texts = distinct_texts(value, limit)
     assert (texts[0] != texts[1]) == (value != limit)
 
@@ -194,7 +195,7 @@ def test_only_what_is_nearly_within_limits_is_moved(values):
     assert len(warnings) == moved
 
 
-def test_states_beyond_limits_are_told_when_a_cell_is_loaded(tmp_path, caplog):
+def test_states_beyond_limits_are_reported_when_a_cell_is_loaded(tmp_path, caplog):
     for name in ("package.xml", "config/ur10", "urdf"):
         source, target = CONFIG.parent / name, tmp_path / name
         shutil.copytree(source, target) if source.is_dir() else shutil.copy(source, target)
@@ -207,7 +208,7 @@ def test_states_beyond_limits_are_told_when_a_cell_is_loaded(tmp_path, caplog):
 
 @pytest.mark.parametrize("name", ["demo", "ur10"])
 def test_default_and_named_states_of_the_shipped_cells_are_within_limits(name):
-    assert states_beyond_limits(*load_cell(CONFIG / name / "cell.yaml")) == ()
+    assert states_beyond_limits(*loaded(name)) == ()
 
 
 def test_the_ur10_does_not_strand_in_its_own_state_up():

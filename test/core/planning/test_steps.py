@@ -96,7 +96,7 @@ def test_the_direction_of_an_axis_is_a_goal_of_a_straight_step(demo):
     np.testing.assert_allclose(end.matrix[:3, 2], [0.0, 0.0, -1.0], atol=2e-6)
 
 
-def test_the_reasons_of_all_goals_are_told_if_no_line_is_free(demo):
+def test_the_reasons_of_all_goals_are_reported_if_no_line_is_free(demo):
     cell, state = demo
     request = MultistepRequest(steps_of(cell, state, [0.0, 0.3], [0.05, 0.06]), **UNTIMED)
     with pytest.raises(PlanningError, match="step down: ") as caught:

@@ -4,6 +4,7 @@ obstacle to the other."""
 import numpy as np
 import pytest
 from independent_cell import IndependentCell, dense, prefixed_urdf
+from loaded_cells import loaded
 from reference import reference_world_pose
 
 from robot_cell_planner import (
@@ -20,7 +21,6 @@ from robot_cell_planner import (
     TargetMode,
     apply_changes,
     check_joint_path,
-    load_cell,
     plan_motion,
     world_pose,
 )
@@ -39,7 +39,7 @@ CROSSED = {
 
 @pytest.fixture(scope="module")
 def arms(request):
-    return load_cell(request.config.rootpath / "config" / "two_arms" / "cell.yaml")
+    return loaded("two_arms")
 
 
 @pytest.fixture(scope="module")

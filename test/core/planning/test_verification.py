@@ -4,11 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from loaded_cells import loaded
 from planning_cells import gantry, is_free, scissors, wall_with_gap
 
 from robot_cell_planner.collision.certification.motion_bounds import motion_model
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.planning.path.validity import PathVerifier
 from robot_cell_planner.planning.problem.collision_checks import CountedChecks
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
@@ -21,7 +21,7 @@ def verifier(cell, state, resolution=0.001):
     return PathVerifier(checks, resolution), checks
 
 
-@pytest.mark.parametrize("make", [scissors, wall_with_gap, lambda: load_cell(DEMO)], ids=["scissors", "gantry", "demo"])
+@pytest.mark.parametrize("make", [scissors, wall_with_gap, loaded], ids=["scissors", "gantry", "demo"])
 def test_no_pair_approaches_faster_than_its_bound(make):
     """By distances of coal before and after random steps of all variables."""
     cell, state = make()

@@ -146,7 +146,7 @@ class Refusing:
         (ConnectionRefusedError(errno.ECONNREFUSED, "Connection refused"), "fork server of the workers terminated"),
     ],
 )
-def test_why_no_worker_can_be_started_is_told(error, text, monkeypatch):
+def test_the_reason_why_no_worker_can_be_started_is_reported(error, text, monkeypatch):
     monkeypatch.setattr(handle, "RETRY_DELAY", 0.0)
     with pytest.raises(NoWorkerError, match=text):
         start_worker(Refusing(error), 0)
@@ -214,7 +214,7 @@ def test_a_request_that_cannot_be_sent_costs_itself_alone(single):
     assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
 
 
-def test_a_caller_that_fails_when_told_of_progress_costs_itself_alone(single):
+def test_a_caller_that_fails_on_progress_affects_only_itself(single):
     def fail(progress):
         raise AssertionError("the field must be of type float")
 

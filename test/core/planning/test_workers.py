@@ -87,7 +87,7 @@ def test_feedback_of_a_long_request_names_its_stage(pool):
     end = Ended(pool, tasks.PLAN_MOTION, MotionRequest(goals, options=options, timing=None))
     end.wait()
     stages = [end.progress.get().stage for _ in range(end.progress.qsize())]
-    assert "improve" in stages
+    assert "optimize" in stages
 
 
 def test_reports_come_at_each_step_and_otherwise_at_intervals(monkeypatch):
@@ -257,7 +257,7 @@ def test_what_ends_a_job_while_its_worker_prepares_costs_no_worker():
         assert served.wait() == ((worker, [SCENE.cell.digest_with_places()]), None)
 
 
-def test_workers_prepare_for_a_scene_that_they_are_told_of():
+def test_workers_prepare_for_a_scene_that_they_receive():
     with preparing("prepare_when_continued") as pool:
         pool.prepare(SCENE)
         worker = stopped_child()
@@ -268,7 +268,7 @@ def test_workers_prepare_for_a_scene_that_they_are_told_of():
         assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest_with_places()])
 
 
-def test_a_preparation_that_kills_its_worker_leaves_the_job_to_tell_what_is_wrong():
+def test_a_preparation_that_kills_its_worker_leaves_the_report_to_the_job():
     with preparing("prepare_badly") as pool:
         assert pool.run("worker_tasks:prepared", SCENE, None)[1] == []
 

@@ -64,12 +64,12 @@ def server(tmp_path):
     assert token_file.read_text().strip() not in said
     yield port, token_file.read_text().strip()
     process.kill()
-    process.wait(30)
+    process.wait(120)
     process.stderr.close()
 
 
 def post(port, body, **headers):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request("POST", "/", body, headers)
     response = connection.getresponse()
     text = response.read().decode()
@@ -89,7 +89,7 @@ def test_http_answers_those_with_the_token_alone(server):
     assert post(port, b"", **allowed | {"Content-Length": str(MAX_REQUEST + 1)})[0] == 413
     notice = {"jsonrpc": "2.0", "method": "version"}
     assert post(port, json.dumps(notice), **allowed) == (204, "")
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request("GET", "/")
     assert connection.getresponse().status == 501
 

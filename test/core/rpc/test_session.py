@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from loaded_cells import loaded
 
 from robot_cell_planner import FrameTarget, Goals, MotionRequest, PlanningOptions, inverse_kinematics, plan_motion
 from robot_cell_planner.errors import ERRORS_BY_CODE, OutOfReachError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.rpc.methods import methods
 from robot_cell_planner.rpc.replay import replay
@@ -40,7 +40,7 @@ def call(session, method, **params):
 
 def test_a_plan_is_that_of_the_library(session):
     found = call(session, "plan_motion", request=MOTION)
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=(GOAL,)), options=PlanningOptions(seed=4)))
     assert np.array_equal(found["path"], plan.path)
     assert np.array_equal(found["trajectory"]["positions"], plan.trajectory.positions)
@@ -50,7 +50,7 @@ def test_a_plan_is_that_of_the_library(session):
 def test_solutions_are_those_of_the_library(session):
     pose = {"position": [0.4, 0.2, 0.5], "quaternion": [1.0, 0.0, 0.0, 0.0]}
     found = call(session, "inverse_kinematics", target={"type": "frame_target", "pose": pose})
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     target = FrameTarget(pose=Pose((0.4, 0.2, 0.5), (1.0, 0.0, 0.0, 0.0)))
     assert np.array_equal(found["solutions"], inverse_kinematics(cell, state, target).solutions)
 

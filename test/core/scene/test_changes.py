@@ -55,7 +55,7 @@ def test_a_grip_keeps_the_pose_in_the_world(carrier):
     assert carrier in FrameTree(gripped.cell, gripped.state).ancestors("part")
 
 
-def test_what_is_attached_moves_with_its_carrier():
+def test_what_is_attached_moves_with_its_parent():
     scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper"))
     before = world(scene, "tip").inverse() @ world(scene, "part")
     moved = apply(scene, SetJoints({"turn": -1.0, "push": math.nan}))
@@ -64,7 +64,7 @@ def test_what_is_attached_moves_with_its_carrier():
     assert world(moved, "part").distance_to(world(scene, "part"))[0] > 0.1
 
 
-def test_detach_leaves_the_thing_where_it_is():
+def test_detach_leaves_the_object_where_it_is():
     scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper/tcp", HERE))
     free = apply(scene, Detach("part", touch_bodies=("table",)))
     assert free.state.bodies["part"].attached_to == ""
@@ -81,9 +81,18 @@ def test_move_relative_to_a_frame_and_partly():
     assert_same_place(relative, Pose((0.1, 0.2, 0.5)))
 
 
-def test_a_pose_in_the_carrier_is_kept_to_the_last_bit():
+def test_a_pose_in_the_parent_is_kept_to_the_last_bit():
     assert apply(SCENE, Attach("part", "upper", HERE)).state.bodies["part"].pose == HERE
     assert apply(SCENE, Move("part", HERE.position, HERE.quaternion)).state.bodies["part"].pose == HERE
+
+
+def test_a_frame_is_detached_with_the_empty_touch_lists_of_messages():
+    scene = apply(SCENE, AddFrame("mark", "tip", HERE, "tip"))
+    free = apply(scene, Detach("mark", (), ()))
+    assert free.cell.frames["mark"].attached_to == "world"
+    assert_same_place(world(scene, "mark"), world(free, "mark"))
+    with pytest.raises(UnknownNameError):
+        apply(scene, Detach("mark", ("tip",), ()))
 
 
 def test_base_pose_and_named_frames():
@@ -205,7 +214,7 @@ def test_reparenting_never_moves_anything(steps):
         np.testing.assert_allclose(world(scene, name).matrix, place.matrix, atol=1e-9)
 
 
-def test_a_zero_and_a_negative_zero_are_told_apart():
+def test_a_zero_and_a_negative_zero_are_distinguished():
     free = apply(SCENE, Move("part", (0.0, 0.0, 0.0)), SetJoints({"turn": 0.0}))
     signed = apply(free, Move("part", (-0.0, 0.0, -0.0)), SetJoints({"turn": -0.0}))
     assert signed.state == free.state

@@ -39,7 +39,7 @@ def test_a_refused_change_leaves_everything_as_it_was():
         owner.apply([])
 
 
-def test_a_dry_run_tells_but_does_not_do():
+def test_a_dry_run_reports_but_does_not_apply():
     owner = owned()
     before = owner.scene
     told = owner.apply(move(0.5), dry_run=True)

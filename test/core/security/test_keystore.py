@@ -1,5 +1,6 @@
 """A keystore is what SROS 2 makes: its certificates, signatures and permissions hold when others verify them."""
 
+import json
 import shutil
 import stat
 import subprocess
@@ -91,7 +92,7 @@ def test_openssl_verifies_the_signed_documents_and_no_changed_ones(store, tmp_pa
     def verified(signed):
         authority = ["-CAfile", str(store / "public" / "ca.cert.pem")]
         command = [OPENSSL, "smime", "-verify", "-text", "-in", str(signed), *authority]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60)
+        return subprocess.run(command, capture_output=True, text=True, timeout=300)
 
     signed = store / "enclaves" / f"{name}.p7s"
     found = verified(signed)
@@ -159,14 +160,18 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
 def test_the_command_makes_the_enclaves_of_the_shipped_policies_in_a_namespace(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", "12")
     assert main(["keystore", str(tmp_path / "store"), "--namespace", "/one"]) == 0
+    printed = capsys.readouterr().out
     made = {
         path.parent.name for path in (tmp_path / "store" / "enclaves" / "one" / "robot_cell_planner").glob("*/cert.pem")
     }
-    nodes = {
-        f"{name}_node" for name in ("scene", "kinematics", "collision", "planning", "execution", "simulated_robot")
-    }
+    names = "scene kinematics collision planning execution simulated_robot viewer moveit_adapter"
+    nodes = {f"{name}_node" for name in names.split()}
     assert made == {*nodes, "client", "recorder"}
-    assert "for ROS_DOMAIN_ID=12" in capsys.readouterr().out
+    assert "for ROS_DOMAIN_ID=12" in printed
+    assert main(["keystore", str(tmp_path / "store"), "--namespace", "/one", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["domain"] == 12
+    assert set(answer["enclaves"]) == {f"/one/robot_cell_planner/{name}" for name in made}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ def completed(*joints, links):
     """The parts of a robot by their owner, and the assumptions."""
     (item,) = Multibodies(*pendulums(*joints, links=links)).items
     texts = assume_masses_and_efforts(item, 1000.0)
-    return {part.owner: part for part in item.parts}, texts
+    return {part.object_name: part for part in item.parts}, texts
 
 
 def masses(parts):
@@ -39,7 +39,7 @@ def arm(effort):
     return (shoulder, elbow), [Link("upper", collisions=far), Link("fore", collisions=far)]
 
 
-def test_links_with_shapes_get_a_mass_from_them_and_that_is_said():
+def test_links_with_shapes_get_a_mass_from_them_with_a_warning():
     joints = [
         joint("solid", JointKind.REVOLUTE, "base", "block", (0.0, 0.0, 1.0)),
         joint("empty", JointKind.REVOLUTE, "base", "nothing", (0.0, 0.0, 1.0)),

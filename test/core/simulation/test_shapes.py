@@ -50,7 +50,7 @@ FLAT_TABLE = body("table", [box(1.0, 1.0, 0.1, Pose((0.0, 0.0, -0.05)))])
     ],
     ids=["box", "sphere", "cylinder", "capsule", "cone", "hull", "moving triangles"],
 )
-def test_things_rest_at_their_height(shape, height, tolerance):
+def test_objects_rest_at_their_height(shape, height, tolerance):
     assert rest_height(shape, FLAT_TABLE, height) == pytest.approx(height, abs=tolerance)
 
 

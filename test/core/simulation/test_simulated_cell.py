@@ -160,7 +160,7 @@ def test_time_goes_on_to_a_moment_but_never_back(simulated):
     assert simulated.time == pytest.approx(0.12)
 
 
-def test_a_joint_that_starts_beyond_its_limits_stays_until_it_is_told_otherwise():
+def test_a_joint_that_starts_beyond_its_limits_stays_until_it_is_commanded():
     cell, state = workshop()
     with SimulatedCell(cell, state.with_configuration({"x": 0.7}), SimulationOptions(settle_time=0.1)) as simulated:
         simulated.step(0.2)
@@ -180,13 +180,13 @@ def test_end_stops_hold_a_joint_that_is_pushed(simulated):
     assert positions(simulated, ["y"])[0] == pytest.approx(0.6, abs=5e-3)
 
 
-def test_a_missing_effort_limit_is_told():
+def test_a_missing_effort_limit_is_reported():
     cell, state = pendulums(joint("hinge", JointKind.REVOLUTE, "base", "bob", (0.0, 1.0, 0.0)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
         assert simulated.warnings == ("no effort limit is given for hinge; 500 Nm or 500 N is assumed",)
 
 
-def test_what_moves_before_the_start_is_told():
+def test_what_moves_before_the_start_is_reported():
     stone, table = body("stone", [box(0.1, 0.1, 0.1)], 1.0), body("table", [box(1, 1, 0.1, Pose((0.0, 0.0, -0.05)))])
     high = things(stone, table, stone=Pose((0.0, 0.0, 0.07)))
     with SimulatedCell(*high) as simulated:
@@ -217,7 +217,7 @@ def test_touches_are_logged_with_time_force_and_depth_but_rest_is_not(simulated)
     assert ("gripper/palm", "post") in {contact.pair for contact in simulated.contacts()}
 
 
-def test_a_gripper_presses_no_harder_than_it_is_told():
+def test_a_gripper_presses_no_harder_than_it_is_commanded():
     cell, state = workshop()
     for limit, expected in ((40.0, 20.0), (0.0, 30.0)):
         with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:

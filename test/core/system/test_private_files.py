@@ -1,13 +1,13 @@
 """Files that hold a user's cell are readable by that user alone, whatever the umask is."""
 
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
+from loaded_cells import loaded
 from reference import small_cell
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell, save_state
+from robot_cell_planner.io.cell_file.cell_file import save_cell, save_state
 from robot_cell_planner.io.mesh.cache import ENVIRONMENT, write_cached
 from robot_cell_planner.system.private_files import make_folder, write_private_text
 from robot_cell_planner.viewer import Recorder, write_html
@@ -34,7 +34,7 @@ def test_replays_are_private(tmp_path):
 
 
 def test_saved_cells_and_states_are_private_and_keep_the_mode_they_were_given(tmp_path):
-    cell, state = load_cell(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
+    cell, state = loaded()
     cell_file, state_file = tmp_path / "cell.yaml", tmp_path / "state.yaml"
     save_cell(str(cell_file), cell, state)
     save_state(str(state_file), state)

@@ -86,7 +86,7 @@ def test_largest_derivatives_are_those_of_dense_sampling(degree, order, seed):
     curve = PolynomialCurve(breaks, rng.normal(size=(4, degree + 1, 2)) * 3.0 ** rng.uniform(-3, 3, (4, 1, 2)))
     largest = curve.largest_derivatives(order)
     for piece, (first, last) in enumerate(pairwise(breaks.tolist())):
-        times = np.linspace(first, last, 4000)[:-1]
+        times = np.linspace(first, np.nextafter(last, first), 4000)  # its ends too, of this piece
         seen = np.abs(curve.evaluate(times, order)).max(axis=0)
         bend = np.abs(curve.evaluate(times, order)).max() + np.ptp(curve.evaluate(times, order), axis=0)
         assert (seen <= largest[piece] * (1.0 + 1e-9) + 1e-12).all()
@@ -132,7 +132,7 @@ class TestPointsWithoutDerivatives:
             assert whole.accelerations is not None
             assert np.array_equal(whole.curve.coefficients, trajectory.curve.coefficients)
 
-    def test_after_its_end_the_playback_stands(self):
+    def test_after_its_end_the_sampler_is_at_rest(self):
         sample = TrajectorySampler(random_trajectory(np.random.default_rng(1), 1), 0.0).sample(100.0)
         assert not sample.velocities.any()
         assert not sample.accelerations.any()

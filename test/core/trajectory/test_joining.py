@@ -122,8 +122,8 @@ def test_short_moves_from_anywhere_near_their_start_keep_all_limits(seed):
     measured = dict(zip(LIMITS.variables, here.tolist(), strict=True))
     assert validate(found, LIMITS, start=measured, start_tolerance=0.0).check()
     assert np.array_equal(found.positions[-1], planned.positions[-1])
-    playback = TrajectorySampler(found, 0.0)
-    samples = [playback.sample(time) for time in np.arange(0.0, found.duration + 1e-3, 1e-4).tolist()]
+    sampler = TrajectorySampler(found, 0.0)
+    samples = [sampler.sample(time) for time in np.arange(0.0, found.duration + 1e-3, 1e-4).tolist()]
     accelerations = np.array([sample.accelerations for sample in samples])
     most = 1.0 + 1e-9
     assert (np.abs([sample.velocities for sample in samples]) <= LIMITS.velocity * most).all()

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from loaded_cells import loaded
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.servo import VelocityFollower
@@ -104,7 +104,7 @@ READY = {"shoulder_pan_joint": 0.0, "shoulder_lift_joint": -1.4, "elbow_joint": 
 
 @pytest.fixture(scope="module")
 def arm():
-    cell, state = load_cell(ROOT / "config" / "demo" / "cell.yaml")
+    cell, state = loaded()
     group = cell.group("")
     return cell, state, MotionLimits.of([cell.variables[name] for name in group.variables])
 

@@ -2,31 +2,111 @@
 
 from __future__ import annotations
 
+import json
+import re
 import shutil
 import subprocess
+from html import unescape
 
 import pytest
-from recordings import demo_cell, small_recording
+from recordings import STEP, demo_cell, small_recording
 
-from robot_cell_planner.viewer import write_html
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.viewer import Moment, Recording, write_html
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--use-angle=swiftshader",
-    "--window-size=320,240", "--virtual-time-budget=2000", "--proxy-server=127.0.0.1:9", "--dump-dom",
+    "--window-size=320,240", "--virtual-time-budget=2000", "--proxy-server=127.0.0.1:9", "--disable-quic",
+    "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--dump-dom",
 )  # fmt: skip
+# Presses keys and clicks on an object, and leaves what the page shows then. Errors of scripts are caught first.
+DRIVER = """<script>
+const errors = [];
+addEventListener('error', (event) => errors.push(event.message));
+addEventListener('unhandledrejection', (event) => errors.push(String(event.reason)));
+console.error = (...words) => errors.push(words.join(' '));
+</script>"""
+STEPS = """<script>
+const press = (key) => document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+const waiting = setInterval(() => {
+  if (document.documentElement.dataset.ready !== 'true') return;
+  clearInterval(waiting);
+  const said = {};
+  const note = (name) => { said[name] = [player.time, player.playing]; };
+  for (const key of ['ArrowUp', 'ArrowRight', 'ArrowRight', 'ArrowLeft', 'ArrowDown', 'ArrowUp', ' ', 'ArrowRight']) {
+    press(key);
+    note(`${Object.keys(said).length} ${key}`);
+  }
+  for (const layer of Object.keys(LAYERS)) if (player.layers.has(layer)) player.layers.show(layer, true);
+  player.marks.pick('forearm_link');
+  player.stage.draw();
+  const requests = performance.getEntriesByType('resource').map((entry) => entry.name);
+  const labels = [];
+  player.stage.scene.traverseVisible((each) => { if (each.isSprite) labels.push(each); });
+  const ray = new THREE.Raycaster();
+  const hits = [];
+  for (let x = -0.99; x < 1; x += 0.02) for (let y = -0.99; y < 1; y += 0.02) {
+    ray.setFromCamera(new THREE.Vector2(x, y), player.stage.camera);
+    hits.push(ray.intersectObjects(labels).length);
+  }
+  const shown = document.createElement('pre');
+  shown.id = 'said';
+  shown.textContent = JSON.stringify({ said, errors, requests, labels: labels.length, hits: Math.max(...hits),
+    checks: document.getElementById('checks').textContent,
+    picked: document.getElementById('picked').textContent, calls: player.stage.renderer.info.render.calls });
+  document.body.append(shown);
+}, 50);
+</script>"""
 
 
-@pytest.mark.timeout(300)
-def test_the_page_draws_the_cell_without_a_network(tmp_path):
+def opened(page, folder, address=""):
+    """Return the document that a browser makes of a page."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser is installed ({', '.join(BROWSERS)})")
+    command = [browser, *OPTIONS, f"--user-data-dir={folder / 'profile'}", f"{page.as_uri()}{address}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+
+def driven(page, folder):
+    """Return what the driver notes on a page."""
+    text = page.read_text(encoding="utf-8")
+    page.write_text(text.replace("<body>", f"<body>{DRIVER}").replace("</body>", f"{STEPS}</body>"), encoding="utf-8")
+    return json.loads(unescape(re.search(r'<pre id="said">(.*?)</pre>', opened(page, folder), re.DOTALL)[1]))
+
+
+def test_the_page_draws_the_cell_without_a_network(tmp_path):
     cell, state = demo_cell()
     page = write_html(tmp_path / "replay.html", cell, small_recording(state), rate=10.0)
-    command = [browser, *OPTIONS, f"--user-data-dir={tmp_path / 'profile'}", f"{page.as_uri()}#t=0.5&theme=light"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    shown = opened(page, tmp_path, "#t=0.5&theme=light")
     assert 'data-ready="true"' in shown
     assert 'class="failure"' not in shown
     assert "0.50 / 1.18 s" in shown
     assert '<b id="caption-name">carry' in shown
+
+
+def test_keys_step_and_play_and_nothing_is_requested(tmp_path):
+    cell, state = demo_cell()
+    found = driven(write_html(tmp_path / "replay.html", cell, small_recording(state)), tmp_path)
+    times = [time for time, _ in found["said"].values()]
+    assert times == pytest.approx([0.0, STEP, 2 * STEP, STEP, 1.18, 0.0, 0.0, STEP], abs=1e-4)
+    assert [playing for _, playing in found["said"].values()] == [False] * 6 + [True, False]
+    assert found["errors"] == []
+    assert found["requests"] == []
+    assert found["calls"] > 20  # draw calls of a frame with all layers
+
+
+def test_a_collision_and_what_a_picked_link_touches_are_shown(tmp_path):
+    cell, state = demo_cell()
+    colliding = state.with_configuration({"shoulder_lift_joint": 0.3})
+    page = write_html(tmp_path / "collision.html", cell, Recording((Moment(0.0, colliding),)))
+    found = driven(page, tmp_path)
+    pairs = CollisionChecker(cell, colliding).report().pairs
+    for pair in pairs:
+        assert f"{pair.first} \N{EN DASH} {pair.second}: {1e3 * pair.depth:.1f} mm deep" in found["checks"]
+    touched = [pair.second for pair in pairs if pair.first == "forearm_link"]
+    assert found["picked"] == f"forearm_linktouches {', '.join(touched)}"
+    assert found["labels"] > 3  # of contacts and frames
+    assert found["hits"] == 1  # labels that a ray through a point of the picture meets
+    assert found["errors"] == []

@@ -2,11 +2,12 @@
 
 from html.parser import HTMLParser
 
+from loaded_cells import loaded
 from sources import ROOT
 
-from robot_cell_planner import Goals, MotionRequest, OfflineCell, load_cell, plan_motion, show
+from robot_cell_planner import Goals, MotionRequest, OfflineCell, plan_motion, show
 from robot_cell_planner.viewer.page import page
-from robot_cell_planner.viewer.plans import plan_recording
+from robot_cell_planner.viewer.plans import plan_details, plan_recording
 from robot_cell_planner.viewer.recording import Moment, Recording
 
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
@@ -32,16 +33,17 @@ def frame(value):
 
 
 def test_a_state_is_shown():
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     found = frame(show(cell, state, title='a "title" <b>', height=300))
     assert found["srcdoc"] == page(cell, Recording((Moment(0.0, state),)), 'a "title" <b>')
     assert "height: 300px" in found["style"]
 
 
 def test_a_plan_is_shown():
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"elbow_joint": 1.0},))))
-    assert frame(show(cell, state, plan))["srcdoc"] == page(cell, plan_recording(state, plan))
+    expected = page(cell, plan_recording(state, plan), **plan_details(cell, state, plan))
+    assert frame(show(cell, state, plan))["srcdoc"] == expected
 
 
 def test_a_cell_shows_its_present_state():

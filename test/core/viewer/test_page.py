@@ -8,10 +8,10 @@ import re
 import msgspec
 import numpy as np
 import pytest
-from recordings import ATTACHED_AT, CONFIG, MOMENTS, demo_cell, small_recording
+from loaded_cells import loaded
+from recordings import ATTACHED_AT, MOMENTS, demo_cell, small_recording
 
 from robot_cell_planner.errors import FileError, StateError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.mesh.loading import load_mesh
 from robot_cell_planner.kinematics.transforms import WorldTransforms
 from robot_cell_planner.model.state import RobotCellState
@@ -41,8 +41,8 @@ def contents(text: str, element: str) -> str:
 
 def poses(text: str, replay: dict, frame: str) -> np.ndarray:
     """The track of a frame as the page reads it: (n, 7)."""
-    thing = next(thing for thing in (*replay["things"], *replay["tool_points"]) if thing["frame"] == frame)
-    return unpack(contents(text, "block"), thing["track"]).reshape(-1, 7)
+    entry = next(entry for entry in (*replay["objects"], *replay["tool_points"]) if entry["frame"] == frame)
+    return unpack(contents(text, "block"), entry["track"]).reshape(-1, 7)
 
 
 def test_nothing_leads_out_of_the_page(recorded):
@@ -87,9 +87,9 @@ def test_poses_are_those_recorded(recorded, frame):
         assert abs(np.dot(row[3:], pose.quaternion)) == pytest.approx(1.0, abs=1e-6)
 
 
-def test_things_at_rest_are_written_once(recorded):
+def test_objects_at_rest_are_written_once(recorded):
     replay = json.loads(contents(recorded[2], "replay"))
-    rows = {thing["frame"]: thing["track"]["count"] // 7 for thing in replay["things"]}
+    rows = {entry["frame"]: entry["track"]["count"] // 7 for entry in replay["objects"]}
     assert {frame for frame, count in rows.items() if count == 1} == {
         "base_link",
         "floor",
@@ -103,9 +103,9 @@ def test_things_at_rest_are_written_once(recorded):
 def test_orientations_never_jump_to_the_other_sign(recorded):
     _, _, text = recorded
     replay = json.loads(contents(text, "replay"))
-    for thing in replay["things"]:
-        track = poses(text, replay, thing["frame"])
-        if thing["frame"] != "workpiece":  # which is put into the gripper from one moment to the next
+    for entry in replay["objects"]:
+        track = poses(text, replay, entry["frame"])
+        if entry["frame"] != "workpiece":  # which is put into the gripper from one moment to the next
             assert np.all(np.sum(track[1:, 3:] * track[:-1, 3:], axis=1) > 0.9)
 
 
@@ -131,13 +131,13 @@ def test_what_is_hidden_disappears_and_returns():
     cell, state = demo_cell()
     hidden = state.with_body("post", msgspec.structs.replace(state.bodies["post"], hidden=True))
     text = page(cell, Recording((Moment(0.0, state), Moment(1.0, hidden), Moment(2.0, state))))
-    things = {thing["frame"]: thing["shown"] for thing in json.loads(contents(text, "replay"))["things"]}
-    assert things["post"] == [[0, True], [1, False], [2, True]]
-    assert things["table"] == []
+    objects = {entry["frame"]: entry["shown"] for entry in json.loads(contents(text, "replay"))["objects"]}
+    assert objects["post"] == [[0, True], [1, False], [2, True]]
+    assert objects["table"] == []
 
 
 def test_meshes_keep_their_place_and_colours():
-    cell, _ = load_cell(CONFIG / "ur10" / "cell.yaml")
+    cell, _ = loaded("ur10")
     mesh = cell.robot.mechanism.links["wrist_3_link"].visuals[0].geometry
     vertices = np.concatenate([surface.vertices[np.unique(surface.faces)] for surface in surfaces(mesh)])
     data = load_mesh(mesh)

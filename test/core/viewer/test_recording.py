@@ -7,7 +7,7 @@ import math
 import pytest
 from recordings import ATTACHED_AT, MOMENTS, STEP, demo_cell, small_recording, state_at
 
-from robot_cell_planner.viewer import Moment, Recorder, Recording, Segment
+from robot_cell_planner.viewer import Moment, RecordedSegment, Recorder, Recording
 
 
 def test_time_never_goes_back():
@@ -19,7 +19,7 @@ def test_time_never_goes_back():
     with pytest.raises(ValueError, match="at least one moment"):
         Recorder().recording()
     with pytest.raises(ValueError, match=r"'reach' goes from 2\.0 to 1\.0 s"):
-        Segment("reach", 2.0, 1.0)
+        RecordedSegment("reach", 2.0, 1.0)
 
 
 def test_thinning_keeps_the_ends_and_both_sides_of_every_change():
@@ -46,7 +46,7 @@ def test_thinning_at_the_rate_of_the_recording_keeps_all():
 def test_what_was_long_before_the_first_segment_is_left_out():
     _, state = demo_cell()
     whole = small_recording(state)
-    late = Recording(whole.moments, (Segment("carry", 3.55, 4.0),), whole.summary)
+    late = Recording(whole.moments, (RecordedSegment("carry", 3.55, 4.0),), whole.summary)
     short = late.from_first_segment(0.25)
     assert short.moments[0] == Moment(pytest.approx(3.3), state_at(state, 14))
     assert short.moments[1:] == whole.moments[15:]

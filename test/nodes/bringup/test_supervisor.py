@@ -36,14 +36,13 @@ session = Session([program(*entry) for entry in programs],
                   os.environ, ShutdownTimeouts(**timeouts))
 sys.exit(session.run())
 """
-WAITING = "import signal, sys; print('ready', flush=True); signal.pause()"
-POLITE = (
-    "import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(0));"
-    "print('ready', flush=True); signal.pause()"
-)
+# `signal.pause` would wait for ever for a signal that comes just before it.
+WAIT = "\nimport time\nwhile True: time.sleep(0.05)"
+WAITING = f"import sys; print('ready', flush=True){WAIT}"
+POLITE = f"import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(0));print('ready', flush=True){WAIT}"
 STUBBORN = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN);"
-    "print('ready', flush=True)\nwhile True: signal.pause()"
+    f"print('ready', flush=True){WAIT}"
 )
 
 
@@ -147,7 +146,7 @@ def test_a_signal_ends_all(number):
     run.wait_for("two | ready")
     run.process.send_signal(number)
     status, _, err = run.finish()
-    assert status == 0
+    assert status == 0, err
     assert f"{number.name}: ending one, two" in err
 
 
@@ -160,14 +159,35 @@ def test_a_signal_during_the_client_is_a_failure():
 
 
 def test_what_does_not_end_is_killed_in_the_end():
-    run = Run([["stubborn", STUBBORN], ["polite", POLITE]], interrupt=0.05, terminate=0.05)
+    run = Run([["stubborn", STUBBORN]], interrupt=0.05, terminate=0.05)
     run.wait_for("stubborn | ready")
-    run.wait_for("polite   | ready")
     run.process.send_signal(signal.SIGINT)
     status, _, err = run.finish()
     assert status == 1
     assert "stubborn did not end: sending SIGTERM" in err
     assert "stubborn did not end: sending SIGKILL" in err
+
+
+def test_a_node_whose_middleware_does_not_close_in_time_is_no_failure():
+    run = Run([["node", POLITE.replace("sys.exit(0)", "signal.raise_signal(signal.SIGALRM)")]])
+    run.wait_for("node | ready")
+    run.process.send_signal(signal.SIGINT)
+    status, _, err = run.finish()
+    assert status == 0, err
+
+
+def test_what_ends_by_itself_is_neither_named_nor_killed():
+    run = Run(
+        [["stubborn", STUBBORN], ["polite", "import os; print(os.getpid());" + POLITE]], interrupt=1e6, terminate=0.05
+    )
+    run.wait_for("stubborn | ready")
+    run.wait_for("polite   | ready")
+    pid = int(run.seen.partition("polite   | ")[2].split()[0])
+    run.process.send_signal(signal.SIGINT)
+    wait_for_end(pid)
+    run.process.send_signal(signal.SIGINT)
+    _, _, err = run.finish()
+    assert "stubborn did not end: sending SIGTERM" in err
     assert "polite did not end" not in err
 
 
@@ -237,7 +257,7 @@ def test_a_program_that_could_start_once_is_started_again_whatever_it_says(tmp_p
     code = (
         f"import os, signal, sys; path = {str(count)!r}; run = int(open(path).read()) + 1;"
         "open(path, 'w').write(str(run));"
-        "run == 1 and os.kill(os.getpid(), 9); run == 2 and sys.exit(1); print('runs', flush=True); signal.pause()"
+        "run == 1 and os.kill(os.getpid(), 9); run == 2 and sys.exit(1); print('runs', flush=True)" + WAIT
     )
     run = Run([["picky", code, True]], refusals=[1], failures=3, steady=1e6, refusal_steady=1e6, first_delay=0.01)
     run.wait_for("picky | runs")
@@ -315,7 +335,7 @@ def test_what_a_process_started_itself_ends_with_it():
     assert not is_alive(pid)
 
 
-def test_nodes_that_are_told_to_end_before_they_have_started_end_without_a_word():
+def test_nodes_that_are_ended_before_they_have_started_end_without_output():
     status, out, err = command("--", sys.executable, "-c", "raise SystemExit(9)")
     assert status == 9
     assert out == ""
@@ -422,7 +442,8 @@ def test_a_domain_that_is_set_is_used():
 
 def test_a_session_is_recorded(tmp_path):
     bag = tmp_path / "bag"
-    status, out, err = command("--only", "scene", "--record", str(bag), "--", "robot_cell", "call", "scene/get_state")
+    client = ["robot_cell", "call", "scene/get_state", "--timeout", "200"]
+    status, out, err = command("--only", "scene", "--record", str(bag), "--", *client)
     assert status == 0, err
     assert "revision: 1" in out
     with AnyReader([bag]) as reader:

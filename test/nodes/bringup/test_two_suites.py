@@ -10,7 +10,7 @@ from running import DEMO
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
-from robot_cell_planner.msg import PlanningOptions, SceneChange
+from robot_cell_planner.msg import ExecutionOptions, PlanningOptions, SceneChange
 from robot_cell_planner.nodes.bringup.command_line import NODES
 from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common.node import reliable
@@ -20,7 +20,9 @@ pytestmark = pytest.mark.alone
 SUITES = ("left", "right")
 PATIENCE = 200.0  # [s] for nodes to appear on a busy machine
 JOINT = "shoulder_pan_joint"
-GOALS = {"left": -0.9, "right": -1.4}
+GOALS = {"left": -0.9, "right": -1.4}  # on either side of where both begin
+# A late command is extrapolated for 0.1 s: at this fraction of the planned speed, by less than 0.01 rad.
+SLOWLY = ExecutionOptions(speed_scale=0.1)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +74,7 @@ def move(client, goal):
     client.scene()
     options = PlanningOptions(time_limit=Duration(sec=240))  # however busy the computer is
     plan = client.plan_motion(make_goal([{JOINT: goal}]), options=options)
-    client.execute(plan.trajectory)
+    client.execute(plan.trajectory, SLOWLY)
 
 
 def test_both_robots_move_at_once_and_each_by_its_own_commands(clients):

@@ -163,11 +163,14 @@ def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client,
 
 @pytest.mark.parametrize("lost", ["request", "answer"])
 def test_a_goal_that_nobody_answers_is_sent_again(client, lost):
-    server = Server(lost)
-    try:
-        error = Call(plan, client, timeout=20.0).wait()
-    finally:
-        server.end()
+    for timeout in (5.0, 40.0):  # a busy computer takes longer
+        server = Server(lost)
+        try:
+            error = Call(plan, client, timeout=timeout).wait()
+        finally:
+            server.end()
+        if isinstance(error, ServiceUnavailableError):
+            break
     assert isinstance(error, ServiceUnavailableError), "it was accepted, and has not ended in time"
     assert "unanswered\n" in server.rest
     assert server.rest.count("goal\n") == 1
@@ -209,9 +212,11 @@ def test_the_outcome_of_a_change_is_not_known_when_its_server_is_killed(server, 
     assert "scene/get_state" in error.message, "how to find out"
 
 
-def test_a_lost_reply_is_asked_for_again(server, client, monkeypatch):
+@pytest.mark.parametrize("prefix", ["", "/"])
+def test_a_lost_reply_is_asked_for_again(server, client, monkeypatch, prefix):
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
-    assert client.call_service(*CHECK, timeout=FOR_EVER).in_collision == [True]
+    kind, name, request = CHECK
+    assert client.call_service(kind, prefix + name, request, timeout=FOR_EVER).in_collision == [True]
 
 
 def test_a_change_is_sent_once(server, client, monkeypatch):
@@ -222,8 +227,12 @@ def test_a_change_is_sent_once(server, client, monkeypatch):
 
 
 def test_a_goal_that_nobody_waits_for_any_more_is_cancelled(server, client):
-    with pytest.raises(ServiceUnavailableError, match="has not ended within the timeout"):
-        plan(client, timeout=5.0)
+    for timeout in (5.0, 40.0):  # a busy computer takes longer to accept it
+        with pytest.raises(ServiceUnavailableError) as caught:
+            plan(client, timeout=timeout)
+        if not isinstance(caught.value, OutcomeUnknownError):
+            break
+    assert "has not ended within the timeout" in caught.value.message
     server.wait_for("cancel")
 
 
@@ -250,6 +259,9 @@ def test_what_changes_something_is_not_idempotent():
     assert not is_idempotent("execution/control_motion")
     assert not is_idempotent("execution/set_servo")
     assert is_idempotent("kinematics/inverse_kinematics")
+    assert is_idempotent("scene_node/get_state")
+    assert is_idempotent("left/scene_node/get_parameters")
+    assert not any(is_idempotent(f"scene_node/{name}") for name in ("set_parameters", "change_state"))
 
 
 def test_a_process_that_takes_the_place_of_another_is_not_taken_for_it(domain):
@@ -276,7 +288,7 @@ def test_a_name_of_any_length_can_be_shown(domain):
     presence.close()
 
 
-def test_cancelled_goals_are_told_as_such(server, client):
+def test_cancelled_goals_are_reported_as_such(server, client):
     actions = client._made(lambda: ActionClient(client.node, action.PlanMotion, "planning/plan_motion"))
     assert actions.wait_for_server(60.0)
     handle = client._wait(client._send_goal_async(actions, action.PlanMotion.Goal()), 60.0, "goal")

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from pathlib import Path
 
 import pytest
 from geometry_msgs.msg import Pose
@@ -9,9 +10,12 @@ from running import DEMO
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.commands.options import opened
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.conversions.plain_values import message_from_plain, message_to_plain
+from robot_cell_planner.nodes.scene.node import PARAMETERS
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +42,20 @@ def test_a_service_is_called_with_fields_in_yaml(command, client):
     assert f"revision: {revision + 1}" in text
 
 
+def test_a_command_takes_the_scene_of_the_running_nodes_for_a_cell_file(command, client, domain, monkeypatch, capsys):
+    client.apply(SceneChange(operation=SceneChange.HIDE, name="post"))
+    running = client.scene()[0].state
+    assert main(["fk", "@running", "gripper/tcp", "table", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["poses"]
+    assert main(["fk", str(DEMO), "gripper/tcp", "table", "--json"]) == 0
+    assert found == json.loads(capsys.readouterr().out)["poses"]
+    _, state = opened(Path("@running"), (), "", [("elbow_joint", 0.5)])
+    assert state == running.with_configuration({"elbow_joint": 0.5})
+    monkeypatch.setattr("robot_cell_planner.commands.running.APPEARS_WITHIN", 0.1)
+    assert main(["fk", "@running/nowhere"]) == 1
+    assert "does its node run" in capsys.readouterr().err
+
+
 def test_an_error_of_the_node_is_an_error_of_the_command(command):
     request = f"{{changes: [{{operation: {SceneChange.HIDE}, name: pots}}]}}"
     assert "nearest: post" in command("call", "scene/apply_changes", request, status=1)
@@ -59,6 +77,23 @@ def test_what_runs_and_what_an_interface_means_is_described(command):
     assert "SceneChange[] changes" in text
     assert "float64[] position" in command("describe", "sensor_msgs/msg/JointState")
     assert "sensor_msgs/msg/Nothing is not installed" in command("describe", "sensor_msgs/msg/Nothing", status=1)
+
+
+def test_parameters_of_a_node_are_described_and_protected(command):
+    found = json.loads(command("describe", "scene_node", "--json"))
+    assert found["node"] == "/scene_node"
+    parameters = {each["name"]: each for each in found["parameters"]}
+    expected = {each.name: each for each in PARAMETERS}
+    for name in ("cell_file", "tf_rate"):
+        assert parameters[name]["description"] == expected[name].description
+    assert parameters["cell_file"]["value"] == str(DEMO)
+    assert parameters["cell_file"]["read_only"]
+    assert parameters["tf_rate"]["bounds"] == [expected["tf_rate"].lower, expected["tf_rate"].upper]
+    value = "{parameters: [{name: tf_rate, value: {type: 3, double_value: 2.5}}]}"
+    assert "successful: false" in command("call", "scene_node/set_parameters", value)
+    lines = command("describe", "scene_node").splitlines()
+    place = lines.index("tf_rate: 100.0  [0.1 to 1000]  read-only")
+    assert lines[place + 1].strip() == expected["tf_rate"].description
 
 
 def test_messages_survive_the_way_to_plain_values_and_back():

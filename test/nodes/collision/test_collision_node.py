@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
 from geometry_msgs.msg import Point, Pose, Vector3
+from loaded_cells import loaded
 from running import DEMO
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
@@ -20,7 +21,6 @@ from robot_cell_planner.collision.pairs.allowed_pairs import PairType
 from robot_cell_planner.collision.paths import check_path
 from robot_cell_planner.collision.targets import TargetChecker
 from robot_cell_planner.errors import InvalidRequestError, LimitExceededError, TargetModeMismatchError, UnknownNameError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.model.pose import Pose as CellPose
 from robot_cell_planner.msg import (
@@ -39,7 +39,7 @@ from robot_cell_planner.nodes.common.node import LATCHED
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_to_message
 from robot_cell_planner.nodes.conversions.certificates import VERDICTS
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 HOME = np.array([STATE.configuration[name] for name in JOINTS])
 NAN = math.nan
@@ -235,14 +235,14 @@ def test_the_present_contacts_are_shown_and_taken_away_again(client):
     move = SceneChange(operation=SceneChange.MOVE, name="workpiece", pose=pose_to_message(where))
     client.apply(move)
     with arrived:
-        assert arrived.wait_for(lambda: any(len(message.markers) > 1 for message in seen), 30.0)
+        assert arrived.wait_for(lambda: any(len(message.markers) > 1 for message in seen), 120.0)
         shown = next(message for message in seen if len(message.markers) > 1)
     assert shown.markers[0].action == Marker.DELETEALL
     assert all("workpiece" in marker.text for marker in shown.markers[1:])
     move.pose = pose_to_message(STATE.bodies["workpiece"].pose)
     client.apply(move)
     with arrived:
-        assert arrived.wait_for(lambda: len(seen[-1].markers) == 1, 30.0)
+        assert arrived.wait_for(lambda: len(seen[-1].markers) == 1, 120.0)
     client.node.destroy_subscription(subscription)
 
 

@@ -5,6 +5,7 @@ import threading
 import numpy as np
 import pytest
 from builtin_interfaces.msg import Duration
+from loaded_cells import loaded
 from running import DEMO
 
 from robot_cell_planner import srv
@@ -17,14 +18,13 @@ from robot_cell_planner.errors import (
     TargetModeMismatchError,
     UnknownNameError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import CollisionOptions, GoalSpec, IkOptions, JointPath, PlanningOptions, StateRef, Target
 from robot_cell_planner.nodes.client.client import final_joint_values, make_goal, make_pose_target, state_with_joints
 from robot_cell_planner.nodes.client.run_record import plan_digest
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_from_message
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 
 

@@ -16,14 +16,14 @@ from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.qos import qos_profile_parameters
 from rclpy.task import Future
 from rclpy.waitable import NumberOfEntities, Waitable
-from running import DEMO, MODULES, RunningNode
+from running import DEMO, MODULES, RunningNode, wait_until_answered
 from std_msgs.msg import UInt8
 
 from robot_cell_planner import action, msg, srv
 from robot_cell_planner.errors import InternalError, InvalidRequestError, LimitExceededError
 from robot_cell_planner.nodes.common import node as node_module
 from robot_cell_planner.nodes.common.action_server import GoalServer, report_error
-from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor, NodeEndsError
+from robot_cell_planner.nodes.common.callback_guard import QUIET, GuardedExecutor, NodeEndsError
 from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.conversions.basic import error_from_message
 
@@ -52,16 +52,14 @@ def raising_nodes(domain, client):
     yield nodes
     for node in nodes.values():
         node.kill()
+        node.stop()
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_every_callback_of_a_node_may_raise(raising_nodes, client, name):
     caller = client.node.create_client(GetParameters, f"{name}/get_parameters", qos_profile=qos_profile_parameters)
-    assert caller.wait_for_service(60.0)
-    answered = threading.Event()
+    wait_until_answered(caller, GetParameters.Request(names=["diagnostics_period"]))
     seen = threading.Event()
-    caller.call_async(GetParameters.Request(names=["diagnostics_period"])).add_done_callback(lambda _: answered.set())
-    assert answered.wait(60.0)
     node = raising_nodes[name]
     for _ in range(600):
         if "injected" in node.output:
@@ -74,7 +72,11 @@ def test_every_callback_of_a_node_may_raise(raising_nodes, client, name):
 def test_nodes_that_raise_still_answer(raising_nodes, client):
     reply = client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
     assert not reply.in_collision[0]
-    assert raising_nodes["collision_node"].output.count("Traceback") < 50  # however many callbacks have raised
+    # However many callbacks have raised, each kind is reported once in a while.
+    output = raising_nodes["collision_node"].output
+    repeated = re.findall(r"more in the last (\d+) s", output)
+    assert output.count("Traceback") - len(repeated) < 50
+    assert all(float(seconds) >= QUIET for seconds in repeated)
 
 
 def test_no_node_has_another_executor():
@@ -168,7 +170,7 @@ def test_cancelling_that_fails_is_answered(raiser, client):
 def _wait(future):
     done = threading.Event()
     future.add_done_callback(lambda _: done.set())
-    assert done.wait(30.0)
+    assert done.wait(60.0)
     return future.result()
 
 

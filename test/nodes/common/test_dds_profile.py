@@ -119,6 +119,7 @@ def test_processes_without_a_profile_are_heard(domain, reach, profile):
 
 
 SENDER = """
+import time
 import rclpy
 from rclpy.duration import Duration
 from std_msgs.msg import String
@@ -126,7 +127,7 @@ rclpy.init()
 node = rclpy.create_node("sender")
 publisher = node.create_publisher(String, "large", 10)
 while not publisher.get_subscription_count():
-    pass
+    time.sleep(0.02)
 sent = 0
 while sent < 30 and publisher.wait_for_all_acked(Duration(seconds=20.0)):
     publisher.publish(String(data="x" * 300_000))
@@ -158,7 +159,7 @@ def test_parts_of_a_message_that_a_full_socket_loses_are_sent_again_soon(domain,
     try:
         environment |= {PROFILE_VARIABLE: str(CONFIG / profile)}
         done = subprocess.run(
-            [sys.executable, "-c", SENDER], env=environment, capture_output=True, text=True, timeout=45
+            [sys.executable, "-c", SENDER], env=environment, capture_output=True, text=True, timeout=80
         )
     finally:
         receiver.kill()

@@ -5,14 +5,13 @@ import math
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from running import DEMO
+from loaded_cells import loaded
 
 from robot_cell_planner.errors import UnknownNameError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.common.clock_monitor import CLOCK_STEP
 from robot_cell_planner.nodes.common.joint_state_monitor import JointStateMonitor
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = list(CELL.variables)
 FINGER = "gripper/finger_joint"
 SECOND = 1_000_000_000

@@ -23,6 +23,8 @@ def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, clie
     caller = client.node.create_client(kind, name, qos_profile=SERVICES)
     assert caller.wait_for_service(60.0)
 
+    pause = threading.Event()
+
     def send(count, size=SIZE):
         request = kind.Request(changes=[SceneChange(operation=SceneChange.REMOVE, name="x" * size)])
         left = threading.Semaphore(0)
@@ -31,12 +33,14 @@ def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, clie
         for _ in range(count):
             assert left.acquire(timeout=60.0)
 
-    def least_memory():
-        """What is held in the end: some of the last request is still there when its answer comes."""
+    def least_memory(wanted=0.0):
+        """What is held in the end [MB]: some of the last requests is still there when their answers come, and for as
+        long as the middleware takes to see that all has arrived."""
         found = []
-        for _ in range(10):
+        while len(found) < 10 or (min(found) > wanted > 0.0 and len(found) < 600):
             client.scene()
             found.append(Usage.of(node.process.pid).memory)
+            pause.wait(0.1)
         return min(found)
 
     for _ in range(3):  # what the node makes with its first requests, whatever their size, does not count
@@ -46,4 +50,4 @@ def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, clie
     for _ in range(3):
         send(AT_ONCE)
     send(1)
-    assert least_memory() - before < MOST
+    assert least_memory(before + MOST) < before + MOST

@@ -6,10 +6,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-from running import DEMO
+from loaded_cells import loaded
 
 from robot_cell_planner.errors import GeometryError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.common import sphere_preparation
 
 
@@ -17,7 +16,7 @@ class Surroundings:
     """A node, its scene monitor, and a computation of sphere models that lasts until `finish`."""
 
     def __init__(self, error=None):
-        cell, state = load_cell(DEMO)
+        cell, state = loaded()
         self.scene = SimpleNamespace(cell=cell, state=state)
         self.work, self.prepared, self.let = queue.Queue(), [], threading.Event()
         self.error, self.warnings = error, ()
@@ -49,6 +48,27 @@ def answer(coroutine):
     with pytest.raises(StopIteration) as ended:
         coroutine.send(None)
     return ended.value.value
+
+
+@pytest.fixture(autouse=True)
+def missing(monkeypatch):
+    """Names of the objects whose models have to be computed; none unless a test adds some."""
+    names = []
+    monkeypatch.setattr(sphere_preparation, "missing_sphere_models", lambda cell, bodies: tuple(names))
+    return names
+
+
+def test_nothing_waits_while_models_are_computed(monkeypatch, missing):
+    around = Surroundings()
+    missing.append("link")
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around)
+    around.follow()
+    around.work.get(timeout=30.0)()  # the thread has said that it computes
+    monkeypatch.setattr(sphere_preparation, "Deadline", lambda node, seconds: SimpleNamespace(passed=False, end=int))
+    assert answer(maker.wait()) is False
+    around.finish()
+    assert answer(maker.wait()) is True
 
 
 @pytest.fixture

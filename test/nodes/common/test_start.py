@@ -1,6 +1,7 @@
 """What executables say before they start: help, limits that are too small, folders that cannot be written."""
 
 import os
+import signal
 import subprocess
 import sys
 
@@ -40,6 +41,29 @@ class QuietNode(CellNode):
 signal.signal(signal.SIGINT, signal.SIG_IGN)  # as in a background job of a shell
 sys.exit(run(QuietNode, "quiet_node"))
 """
+
+
+# Fast DDS may wait for ever where an entity is destroyed, with Python's global lock.
+HANGING_NODE = """
+import ctypes, os, signal, sys
+from robot_cell_planner.nodes.common import node
+class HangingNode(node.CellNode):
+    def __init__(self):
+        super().__init__("hanging_node")
+        self.on_release(lambda: print("released", flush=True))
+    def start(self):
+        self.create_timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
+    def destroy_node(self):
+        ctypes.PyDLL(None).pause()
+node.CLOSING_TIME = 1.0
+sys.exit(node.run(HangingNode, "hanging_node"))
+"""
+
+
+def test_a_middleware_that_does_not_close_does_not_keep_the_node(domain):
+    found = subprocess.run([sys.executable, "-c", HANGING_NODE], capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout) == (-signal.SIGALRM, "released\n")
+    assert "in destroy_node" in found.stderr
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])

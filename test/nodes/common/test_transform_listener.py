@@ -15,7 +15,7 @@ from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.common.transform_listener import TransformListener
 from robot_cell_planner.nodes.conversions.basic import transform_to_message
 
-PATIENCE = 30.0  # [s]
+PATIENCE = 120.0  # [s]
 SECOND = 10**9
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
 from geometry_msgs.msg import PoseStamped, TransformStamped, TwistStamped, Vector3
+from loaded_cells import loaded
 from running import DEMO
 from std_msgs.msg import Header
 from tf2_msgs.msg import TFMessage
@@ -22,7 +23,6 @@ from robot_cell_planner.errors import (
     TransformLookupError,
     UnknownNameError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import IDENTITY, Pose
 from robot_cell_planner.model.value import WORLD
@@ -47,7 +47,7 @@ from robot_cell_planner.nodes.conversions.basic import (
 )
 from robot_cell_planner.nodes.servo.commands import FrameReader
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 HOME = np.array([STATE.configuration[name] for name in JOINTS])
 SECOND = 10**9
@@ -193,7 +193,7 @@ def test_a_moving_part_is_reached_where_it_was_at_the_stamp(client, tf):
     tf.static(WORLD, "belt", BELT)
     for fraction in (0.0, 1.0):
         tf.send("belt", "part", moved(0.2 * fraction), stamp + int(fraction * SECOND))
-    solved_within(client, seen("part", AT_TARGET, BELT @ moved(0.2)))
+    solved_within(client, seen("part", AT_TARGET, BELT @ moved(0.2), stamp + SECOND))
     for fraction in (0.0, 0.25, 0.7, 1.0):
         then = BELT @ moved(0.2 * fraction)
         assert_near(solve(client, seen("part", AT_TARGET, then, stamp + int(fraction * SECOND))), AT_TARGET)
@@ -210,7 +210,7 @@ def test_errors_are_those_of_tf2(client, tf):
     now = tf.now()
     tf.send(WORLD, "tray", moved(0.0), now - SECOND)
     tf.send(WORLD, "tray", moved(0.1), now)
-    solved_within(client, seen("tray", AT_TARGET, moved(0.1)))
+    solved_within(client, seen("tray", AT_TARGET, moved(0.1), now))
     for stamp, words in ((now - 2 * SECOND, "past"), (now + 1, "future")):
         with pytest.raises(TransformExtrapolationError, match=words) as extrapolated:
             solve(client, seen("tray", AT_TARGET, moved(0.0), stamp))
@@ -266,9 +266,10 @@ def test_frames_are_written_in_a_camera_frame(client):
         assert_near(pose_from_message(message, "pose"), expected, 1e-9)
 
 
-def is_known(client, frame):
+def is_known(client, frame, stamp=0):
+    request = srv.LookupTransforms.Request(frames=[frame], stamp=time_to_message(stamp))
     try:
-        client.call_service(srv.LookupTransforms, LOOKUP, srv.LookupTransforms.Request(frames=[frame]))
+        client.call_service(srv.LookupTransforms, LOOKUP, request)
     except TransformError:
         return False
     return True
@@ -278,9 +279,8 @@ def test_frames_are_written_in_a_frame_where_it_was_at_the_stamp(client, tf):
     stamp = tf.now() - SECOND
     for fraction in (0.0, 1.0):
         tf.send(WORLD, "gantry", moved(fraction), stamp + int(fraction * SECOND))
-    wait_until(lambda: is_known(client, "gantry"))
+    wait_until(lambda: is_known(client, "gantry", stamp + SECOND))
     request = srv.LookupTransforms.Request(frames=["gantry"], stamp=time_to_message(stamp + SECOND // 4))
-    wait_until(lambda: is_known(client, "gantry"))
     reply = client.call_service(srv.LookupTransforms, LOOKUP, request)
     assert reply.poses[0].position.x == pytest.approx(0.25)
     forward = srv.ForwardKinematics.Request(mode=Target.FRAME, frames=["table"], reference_frame="gantry")
@@ -473,6 +473,7 @@ def test_a_body_that_is_released_stays(client, tf):
     tf.send(WORLD, "tracked", moved(0.1), tf.now())
     for name in ("bin", "workpiece"):
         follow(client, "tracked", name=name)
+    wait_until(lambda: is_near(pose_of(client, "workpiece"), moved(0.1)))
     follow(client, "", name="workpiece")
     tf.send(WORLD, "tracked", moved(0.4), tf.now())
     wait_until(lambda: is_near(pose_of(client, "bin"), moved(0.4)))

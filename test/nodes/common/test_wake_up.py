@@ -69,6 +69,52 @@ def test_a_task_that_resolves_a_future_wakes_who_awaits_it(executor):
     assert executor.idle_waits == 0
 
 
+def test_coroutines_that_resolve_one_another_are_resumed_without_an_event(executor):
+    """Each is resumed before the next one, whose future it resolves, so that each needs another pass."""
+    (node,) = executor.get_nodes()
+    futures = [Future() for _ in range(6)]
+
+    async def resolve(index):
+        await futures[index + 1]
+        futures[index].set_result(None)
+
+    resolved = [executor.create_task(resolve, index) for index in range(5)]
+
+    async def tick():
+        timer.cancel()
+        await pause
+        futures[5].set_result(None)
+
+    pause = Future()
+    timer = node.create_timer(0.001, tick)
+    while not executor.idle_waits:
+        executor.spin_once(timeout_sec=0.05)
+    executor.idle_waits = 0
+    executor.create_task(pause.set_result, None)
+    while not all(task.done() for task in resolved):
+        executor.spin_once(timeout_sec=NOTHING_HAPPENS)
+    assert executor.idle_waits == 0
+
+
+def test_entities_that_come_and_go_are_waited_for_or_not(executor):
+    """Each timer makes the next one, and destroys itself."""
+    (node,) = executor.get_nodes()
+    made, ticks = [], []
+
+    def tick():
+        ticks.append(node.destroy_timer(made[-1]))
+        make()
+
+    def make():
+        made.append(node.create_timer(0.001, tick))
+
+    make()
+    while len(ticks) < 20:
+        executor.spin_once()
+    assert ticks == [True] * 20
+    assert list(node.timers) == made[-1:]
+
+
 class PausingExecutor(GuardedExecutor):
     """Pauses once between its last look at whether it ends and its wait for events."""
 

@@ -8,17 +8,18 @@ import pytest
 from frozendict import frozendict
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from loaded_cells import loaded
 from rclpy.serialization import deserialize_message, serialize_message
 from strategies import bodies, frames, inertials, name_tuples, names, poses, shape_tuples, shapes, states
 
 from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.io.common.serialisation import to_json
 from robot_cell_planner.io.robot_description.loading import load_robot, load_tool, robot_from_sources
 from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.msg import JointPath, MotionCertificate, MotionPlan, PlanRecord, SceneChange
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.nodes.conversions import basic
@@ -27,8 +28,11 @@ from robot_cell_planner.nodes.conversions.model_messages import cell_to_message
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.conversions.path_requests import plan_from_message
 from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
+from robot_cell_planner.nodes.conversions.trajectories import report_error
+from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.scene.diff import apply_difference, difference
 from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.trajectory.validation import LimitViolation, Quantity, TrajectoryReport
 
 ROOT = Path(__file__).parents[3]
 OWNER = ModelReader(NO_ROOTS).trusted()
@@ -112,7 +116,7 @@ def test_differences(first, second):
 
 @pytest.mark.parametrize("name", ["demo", "ur10", "two_arms"])
 def test_cells_of_files(name):
-    cell, state = load_cell(ROOT / "config" / name / "cell.yaml")
+    cell, state = loaded(name)
     assert_same(OWNER.cell(sent(cell_to_message(cell)), "cell"), cell)
     assert_same(state_from_message(sent(state_to_message(state)), "state"), state)
 
@@ -226,6 +230,30 @@ def test_changes_in_other_units(shapes, inertial, pose, state):
             operations(SceneChange(operation=SceneChange.REMOVE, name="tool", native_scale=scale))
 
 
+@laws
+@given(shape_tuples, inertials, poses, st.sampled_from((1.0, 0.125)))
+def test_a_model_in_units_of_its_own(shapes, inertial, pose, unit):
+    """A model says the unit of its own lengths; all others are in the unit of the change."""
+    tool = rigid_tool("tool", shapes, inertial=inertial, tcp=pose)
+    frame = NamedFrame("here", pose=Pose((0.5, 1.0, 2.0)))
+    cell = RobotCell("cell", tools=frozendict(tool=tool), frames=frozendict(here=frame))
+    change = SceneChange(operation=SceneChange.ADD, models=cell_to_message(cell))
+    expected = operations(change)
+    own = in_quarters(change)
+    own.native_scale = unit
+    own.models.tools[0].native_scale = 0.25
+    for axis in "xyz":
+        frame = own.models.frames[0].pose.position
+        setattr(frame, axis, getattr(frame, axis) / 4 / unit)
+    before = sent(own)
+    assert operations(own) == expected
+    assert own == before
+    for scale in (-1.0, float("nan"), float("inf")):
+        own.models.tools[0].native_scale = scale
+        with pytest.raises(InvalidRequestError, match=r"tools\[tool\]\.native_scale"):
+            operations(own)
+
+
 @pytest.mark.parametrize("fraction", [0.25, 1.0, math.nan])
 def test_a_plan_claims_on_the_wire_what_it_claimed(fraction):
     verdict = MotionCertificate.NONE if math.isnan(fraction) else MotionCertificate.UNDECIDED
@@ -235,3 +263,10 @@ def test_a_plan_claims_on_the_wire_what_it_claimed(fraction):
     path = JointPath(joint_names=["a"], positions=[0.0, 1.0])
     plan = plan_from_message(MotionPlan(path=path, record=record), "plan", 100)
     assert plan.certified_fraction == pytest.approx(fraction, nan_ok=True)
+
+
+@pytest.mark.parametrize("quantity", list(Quantity))
+def test_the_error_of_a_violation_names_its_quantity(quantity):
+    found = LimitViolation(quantity, "elbow_joint", 3, 0.1, 2.0, 1.0)
+    report = report_to_message(TrajectoryReport(0.1, (found,)))
+    assert report_error(report).message.startswith(f"{quantity.value} of elbow_joint at point 3 (0.100 s)")

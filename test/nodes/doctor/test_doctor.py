@@ -49,11 +49,11 @@ def test_a_graph_that_fits_has_no_finding():
             "error quality of service: /log receives nothing of /r",
         ),
         ({"added": [endpoint("/log", STATES, False, kind="std_msgs/msg/String")]}, "error types: /joint_states has 2"),
-        ({"added": [endpoint("/scene_node", "/clock", False, kind=CLOCK_TYPE)]}, "nobody publishes /clock"),
+        ({"added": [endpoint("/scene_node", "/clock", False, kind=CLOCK_TYPE)]}, "no node publishes /clock"),
         ({"added": [endpoint("/scene_node", "/clock", False, kind=CLOCK_TYPE)]}, "and /execution_node do not"),
         ({"added": [endpoint(f"/gz{i}", "/clock", True, kind=CLOCK_TYPE) for i in (1, 2)]}, "2 nodes publish /clock"),
         ({"stamp_offsets": ((STATES, -3600.0),)}, "the stamps of /joint_states are 3600.0 s behind the clock"),
-        ({"endpoints": SOUND[3:]}, "warning joint states: nobody publishes /joint_states, which /scene_node read"),
+        ({"endpoints": SOUND[3:]}, "warning joint states: no node publishes /joint_states; subscribers: /scene_node"),
         ({"statuses": (("planning", "no cell"),)}, "warning diagnostics: planning: no cell"),
     ],
 )

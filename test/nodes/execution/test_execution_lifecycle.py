@@ -63,7 +63,7 @@ def here(robot):
 
 def test_a_motion_stops_on_its_path_and_nothing_is_commanded_until_the_node_is_active_again(client, robot):
     start, end = np.array(here(robot)), np.array([1.5, -0.7])
-    sent = execute(client, swing(ARM, start.tolist(), end.tolist(), duration=30.0))
+    sent = execute(client, swing(ARM, start.tolist(), end.tolist(), duration=12.0))
     robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.1)
     assert change(client, Transition.TRANSITION_DEACTIVATE)
     done = client.node.get_clock().now().nanoseconds

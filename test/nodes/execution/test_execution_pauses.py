@@ -11,19 +11,19 @@ import pytest
 from action_goals import execute
 from action_msgs.msg import GoalStatus
 from fake_robot import swing
+from loaded_cells import loaded
 from rclpy.qos import qos_profile_sensor_data
 from running import DEMO
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import JointLimits
 from robot_cell_planner.nodes.conversions.basic import duration_from_message, duration_to_message
 from robot_cell_planner.srv import ValidateTrajectory
 
 pytestmark = pytest.mark.alone
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 ARM = CELL.group().variables
 PAN = ARM[0]
 HOME = [STATE.configuration[joint] for joint in ARM]
@@ -78,8 +78,9 @@ class Commands:
 @pytest.fixture(scope="module")
 def nodes(start_node, client):
     validator = Validator(client.node, client._group)
-    # The pauses are the subject, not the age at which joint_states count as lost: a busy machine adds to the pauses.
-    execution = {"monitor_scene": False, "joint_state_lost_after": 20.0}
+    # The pauses are the subject, not the age at which joint_states count as lost, nor the time until the robot stands
+    # at the goal: a busy machine adds to the pauses.
+    execution = {"monitor_scene": False, "joint_state_lost_after": 10.0, "goal_time": 20.0}
     names = {"simulated_robot_node": {"cell_file": DEMO}, "execution_node": execution}
     yield {name: start_node(name, **given).process.pid for name, given in names.items()}
     client.node.destroy_service(validator._service)
@@ -101,11 +102,15 @@ def to_and_fro(times, duration=1.6):
     return trajectory
 
 
-def home():
-    """From wherever the robot is."""
-    trajectory = swing(ARM, HOME, HOME, duration=4.0, samples=2)
+def go_home(client):
+    """From wherever the robot is; on a busy computer its first states come late."""
+    trajectory = swing(ARM, HOME, HOME, duration=2.0, samples=2)
     trajectory.points = trajectory.points[1:]
-    return trajectory
+    for _ in range(30):
+        sent = execute(client, trajectory).wait()
+        if sent.result.error.name not in ("ServiceUnavailableError", "FeedbackLostError"):
+            break
+    assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
 
 
 def child_of(pid):
@@ -127,9 +132,8 @@ def processes(nodes, which):
 
 @pytest.mark.parametrize("which", ["execution", "physics", "robot", "robot and physics", "all"])
 def test_a_fast_motion_survives_pauses(client, nodes, commands, which):
-    sent = execute(client, home()).wait()
-    assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
-    sent = execute(client, to_and_fro(12))
+    go_home(client)
+    sent = execute(client, to_and_fro(9))
     for seconds in PAUSES:
         commands.wait_until_fast(sent.done)
         assert not sent.done.is_set(), sent.result.error
@@ -150,7 +154,7 @@ def test_a_fast_motion_survives_pauses(client, nodes, commands, which):
 
 def test_a_robot_that_does_not_come_back_after_a_pause_ends_the_motion(client, nodes, commands):
     """Its physics stand still for longer than joint states may be away."""
-    assert execute(client, home()).wait().status == GoalStatus.STATUS_SUCCEEDED
+    go_home(client)
     sent = execute(client, to_and_fro(12))
     commands.wait_until_fast(sent.done)
     (physics,) = processes(nodes, "physics")

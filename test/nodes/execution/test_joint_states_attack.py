@@ -5,14 +5,14 @@ import threading
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray
+from loaded_cells import loaded
 from running import DEMO
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.common.node import reliable
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = list(CELL.variables)
 NODES = ("scene", "kinematics", "collision", "planning")
 GARBAGE = [-1e308, 1e308, math.nan, math.inf, -math.inf, 1e16, 5e-324, 1e6, -1e6]

@@ -4,8 +4,10 @@ import pytest
 from action_goals import Sent
 from action_msgs.msg import GoalStatus
 from control_msgs.action import ParallelGripperCommand
-from running import DEMO
+from running import DEMO, wait_for_message
 from sensor_msgs.msg import JointState
+
+from robot_cell_planner.nodes.common.node import reliable
 
 pytestmark = pytest.mark.alone
 
@@ -14,7 +16,7 @@ FINGER = "finger_joint"
 
 
 @pytest.fixture(scope="module", autouse=True)
-def nodes(start_node):
+def nodes(start_node, client):
     start_node("simulated_robot_node", cell_file=DEMO)
     start_node(
         "execution_node",
@@ -23,7 +25,11 @@ def nodes(start_node):
         gripper_action_type="ParallelGripperCommand",
         joint_state_timeout=1.5,
         goal_time=20.0,
+        gripper_goal_time=30.0,
+        gripper_start_timeout=20.0,
+        stall_timeout=2.0,
     )
+    wait_for_message(client, JointState, "joint_states", reliable(10), lambda message: True)
 
 
 def grip(client, **command):

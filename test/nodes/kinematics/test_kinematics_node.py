@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from geometry_msgs.msg import Point, Pose, Quaternion, Twist, Vector3, Wrench, WrenchStamped
+from loaded_cells import loaded
 from running import DEMO
 from std_msgs.msg import Header
 
@@ -20,7 +21,6 @@ from robot_cell_planner.errors import (
     TargetModeMismatchError,
     UnknownNameError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.differential import Axes, jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import all_link_poses
@@ -35,7 +35,7 @@ from robot_cell_planner.msg import CollisionOptions, Configuration, IkFailure, I
 from robot_cell_planner.nodes.client.client import make_pose_target
 from robot_cell_planner.nodes.conversions.basic import path_to_message, pose_from_message, pose_to_message
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 ALL_JOINTS = cell_model(CELL, STATE).variables
 NAN = math.nan

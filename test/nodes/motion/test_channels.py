@@ -40,7 +40,7 @@ PATH = np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6], [0.2, -0.8]])
 
 @pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS])
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
-def test_after_a_gap_it_stands_until_it_is_told_to_go_on_and_does_that_within_limits(method, share):
+def test_after_a_gap_it_rests_until_it_is_resumed_and_resumes_within_limits(method, share):
     """Jerk, acceleration and velocity by differences of the commands, which are for evenly spaced times."""
     trajectory = time_path(PATH, LIMITS, TimingOptions(method=method, period=PERIOD)).trajectory
     played = Channel(("a", "b"), "owner", trajectory, 1.0, SamplerOptions(), lambda: None, limits=LIMITS)
@@ -48,9 +48,9 @@ def test_after_a_gap_it_stands_until_it_is_told_to_go_on_and_does_that_within_li
     before, now = played.last, now + 1.1
     now = play(played, now, now + 0.2)
     assert np.array_equal(played.last.positions, before.positions)
-    assert played.stands
+    assert played.awaits_resume
     assert not played.last.velocities.any()
-    played.playback.set_scale(1.0, now)
+    played.sampler.set_scale(1.0, now)
     samples = []
     while not played.has_come_to_its_end(now) and len(samples) < 3000:
         now += PERIOD
@@ -78,7 +78,7 @@ def test_a_successor_whose_time_came_in_a_gap_begins_only_if_the_robot_went_on(g
     played, successor = channel(line(0.0, 1.0)), channel(line(0.25, 2.0))
     now = play(played, 0.0, 0.48)
     successor.begins = 0.5
-    played.successor = successor, played.playback.time_scaling
+    played.successor = successor, played.sampler.time_scaling
     assert not played.hands_over(now, LONGEST_GAP)
     assert played.hands_over(now + gap, LONGEST_GAP) is goes_over
 

@@ -172,10 +172,10 @@ def failing(sample):
         failing,
     ],
 )
-def test_playback_that_goes_wrong_while_it_moves_ends_in_a_stop_on_the_path(spoil):
+def test_sampler_that_goes_wrong_while_it_moves_ends_in_a_stop_on_the_path(spoil):
     played = channel(GOOD)
     played.play(10.0, 0, LONGEST_GAP)
-    played.playback = Bad(played.playback, spoil, 10.4)
+    played.sampler = Bad(played.sampler, spoil, 10.4)
     sent = Sent(played, steady(4.0))
     sent.check([-1.0, -0.3])
     assert isinstance(played.violation, InternalError if spoil is failing else TrajectoryLimitError)
@@ -231,7 +231,7 @@ def test_torn_streams_and_changes_of_speed_are_no_breach(intervals, changes):
 
     def change(now):
         while pending and now - 10.0 >= pending[0][0]:
-            played.playback.set_scale(pending.pop(0)[1], now)
+            played.sampler.set_scale(pending.pop(0)[1], now)
 
     Sent(played, intervals, change)
     assert played.violation is None
@@ -259,7 +259,7 @@ def test_no_curve_at_all_gets_a_command_beyond_a_limit_through(points, kind):
 def test_without_limits_commands_are_finite(value):
     played = channel(GOOD, None)
     played.play(10.0, 0, LONGEST_GAP)
-    played.playback = Bad(played.playback, changed(positions=lambda p: np.add(p, [0.0, value])), 10.4)
+    played.sampler = Bad(played.sampler, changed(positions=lambda p: np.add(p, [0.0, value])), 10.4)
     sent = Sent(played, steady(1.0))
     assert np.isfinite(sent.positions).all()
     assert played.violation.subjects == ("lift",)

@@ -1,13 +1,15 @@
 """The stream of commands by itself: nothing is sent any more from the moment on at which it is forbidden."""
 
+import math
 import threading
+import time
 
 import numpy as np
 import pytest
 import rclpy
 from std_msgs.msg import Bool
 
-from robot_cell_planner.errors import StoppedError
+from robot_cell_planner.errors import MotionBusyError, StoppedError
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
@@ -75,6 +77,28 @@ def test_no_command_follows_once_it_is_forbidden(node, hold):
     stream.close()
     assert len(publisher.sent) == 100
     assert stream.commanded == {}
+
+
+def test_no_motion_begins_for_a_joint_that_moves_or_is_about_to(node):
+    """Also a joint that only the motion has that is to replace the running one."""
+    moves, publisher = threading.Event(), Publisher(math.inf)
+    stream = CommandStream(node, publisher, rate=RATE, clock=time.monotonic)
+    running = line(moves.set)
+    stream.start(running, {})
+    for _ in range(10_000):
+        if running.sampler is not None:
+            break
+        moves.wait(0.01)
+    trajectory = Trajectory(("joint", "further"), np.array([0.0, 10.0]), np.zeros((2, 2)))
+    newer = Channel(
+        ("joint", "further"), "newer", trajectory, 1.0, SamplerOptions(), moves.set, begins=stream.now() + 1e6
+    )
+    assert stream.replace(running, newer, running.sampler.time_scaling)
+    for joint in newer.joints:
+        single = Trajectory((joint,), np.array([0.0, 1.0]), np.zeros((2, 1)))
+        with pytest.raises(MotionBusyError, match=joint):
+            stream.start(Channel((joint,), "other", single, 1.0, SamplerOptions(), moves.set), {})
+    stream.close()
 
 
 def test_the_emergency_stop_is_seen_while_the_node_is_busy(domain):

@@ -7,16 +7,20 @@ import numpy as np
 import pytest
 
 from robot_cell_planner.errors import StoppedError, TrackingError
+from robot_cell_planner.nodes.motion import streamed_motion
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
-from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts, PathReturn
+from robot_cell_planner.nodes.motion.path_return import MAX_SLOWNESS, FeedbackTimeouts, PathReturn, RobotTimeout
 from robot_cell_planner.nodes.motion.streamed_motion import StreamedMotion
-from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal, Tolerances
+from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
 from robot_cell_planner.trajectory.sampler import SamplerOptions
+from robot_cell_planner.trajectory.tracking import Tolerances, supervise
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 SECOND = 1_000_000_000
 BEGIN = 100 * SECOND  # the time of messages at which it begins
 LONGEST_GAP = 0.1
+GOAL_TIME = 5.0  # [s]
+POLL = 0.04  # [s] between two polls, short enough to be no pause
 TRAJECTORY = Trajectory(("joint",), np.array([0.0, 1.0, 2.0]), np.array([[0.0], [0.5], [1.0]]))
 
 
@@ -36,8 +40,8 @@ class Stream:
 
     def set_scale(self, channel, scale):
         if not channel.stopping:
-            channel.playback.set_scale(scale, (self.stamp - BEGIN) / SECOND)
-            channel.stands = False
+            channel.sampler.set_scale(scale, (self.stamp - BEGIN) / SECOND)
+            channel.awaits_resume = False
 
     def stop(self, channel):
         self.set_scale(channel, 0.0)
@@ -51,10 +55,11 @@ class Stream:
 
 
 class Case:
-    def __init__(self, path_return_timeout=0.0):
+    def __init__(self, path_return_timeout=0.0, timeouts=None):
         self.stream, self.feedback = Stream(), JointFeedback(jump=10.0)
         one = np.ones(1)
-        tolerances = Tolerances(0.01, 0.1 * one, math.inf * one, 0.005 * one, math.inf * one, 5.0)
+        tolerances = Tolerances(0.01, 0.1 * one, math.inf * one, 0.005 * one, math.inf * one, GOAL_TIME)
+        self.timeouts = FeedbackTimeouts(60.0, 60.0, path_return_timeout) if timeouts is None else timeouts
         self.motion = StreamedMotion(
             self.stream,
             SamplerOptions(),
@@ -62,17 +67,18 @@ class Case:
             MotionGoal("owner", ("joint",), TRAJECTORY, tolerances),
             self.feedback,
             global_scale=1.0,
-            timeouts=FeedbackTimeouts(60.0, 60.0, path_return_timeout),
+            timeouts=self.timeouts,
             on_done=lambda: None,
         )
         self.channel = self.motion.channel
 
-    def measure(self, stamp, error=0.0):
-        """The robot is so far from where it was commanded to be at a time."""
-        now = time.monotonic()
+    def measure(self, stamp, error=0.0, now=None, received=None):
+        """The robot is so far from where it was commanded to be at a time. now: of the steady clock; received: of the
+        clock of the stamps."""
+        now = time.monotonic() if now is None else now
         self.feedback.start_poll(now)
         position = float(self.channel.at(stamp).positions[0]) + error
-        self.feedback.update(["joint"], [position], [], [], stamp, now)
+        self.feedback.update(["joint"], [position], [], [], stamp, now, received)
         self.motion.poll()
 
 
@@ -102,6 +108,82 @@ def test_a_motion_that_ends_well_has_recorded_no_error_beyond_its_tolerance():
     assert case.motion.error is None
     assert case.motion.account.max_tracking_error == pytest.approx(0.09)
     assert case.motion.account.goal_error == pytest.approx(0.001)
+
+
+class Clock:
+    """The steady clock, which a test moves."""
+
+    def __init__(self):
+        self.now = time.monotonic()
+
+    def monotonic(self):
+        return self.now
+
+
+@pytest.mark.parametrize("speed", [1.0, 0.5, 0.25])
+def test_the_robot_has_the_goal_time_in_its_own_time(monkeypatch, speed):
+    """A simulation that runs at a fraction of the speed of time is late with everything, not away from its goal."""
+    clock = Clock()
+    monkeypatch.setattr(streamed_motion, "time", clock)
+    case = Case()
+    case.stream.play(case.channel, 2.5)
+    assert case.channel.ended
+    end = BEGIN + 5 * SECOND // 2
+    polls = round(GOAL_TIME / POLL / speed)
+    for poll in range(2 * polls):
+        clock.now += POLL
+        case.measure(end + round(poll * POLL * speed * SECOND), error=0.1, now=clock.now)
+        if case.motion.error is not None:
+            break
+    assert isinstance(case.motion.error, TrackingError)
+    assert case.motion.error.stage == "goal tolerance"
+    assert poll == pytest.approx(polls, abs=2)
+
+
+def test_a_robot_without_a_clock_has_the_goal_time_by_the_clock_of_the_computer_several_times():
+    timeout = RobotTimeout()
+    assert not timeout.has_expired(2.0, 10.0, 0, counts=False)
+    assert not timeout.has_expired(2.0, 10.0 + 1.99 * MAX_SLOWNESS, 1, counts=True)
+    assert timeout.has_expired(2.0, 10.0 + 2.01 * MAX_SLOWNESS, 2, counts=True)
+
+
+def test_time_that_the_robot_skips_does_not_count():
+    """A simulation that gives up time by which it was late has not moved meanwhile."""
+    timeout = RobotTimeout()
+    assert not timeout.has_expired(2.0, 10.0, 0, counts=True)
+    assert not timeout.has_expired(2.0, 11.0, SECOND, counts=True)
+    assert not timeout.has_expired(2.0, 11.1, 4 * SECOND, counts=True)
+    assert not timeout.has_expired(2.0, 11.9, round(4.8 * SECOND), counts=True)
+    assert timeout.has_expired(2.0, 12.2, round(5.1 * SECOND), counts=True)
+
+
+def test_it_waits_for_a_robot_that_lags(monkeypatch):
+    """A simulation that is slower than the clock gives up time when it is too late: the robot should stand then."""
+    clock = Clock()
+    monkeypatch.setattr(streamed_motion, "time", clock)
+    case, lag = Case(timeouts=FeedbackTimeouts(0.25, 60.0, 60.0)), 0.0
+
+    def run(seconds, end):
+        """Let time pass, in which the lag changes linearly to its end [s]; returns the phase of the motion."""
+        nonlocal lag
+        steps = round(seconds / POLL)
+        for value in np.linspace(lag, end, steps + 1)[1:]:
+            lag = float(value)
+            clock.now += POLL
+            case.stream.play(case.channel, POLL)
+            stamp = case.stream.stamp
+            case.measure(stamp - round(lag * SECOND), now=clock.now, received=stamp)
+        return case.motion.phase
+
+    assert run(0.2, 0.0) == "moving"
+    assert run(0.4, 0.2) == "moving"
+    assert run(0.2, 0.3) == "paused"
+    assert run(1.0, 0.4) == "paused"
+    place = case.channel.last.parameter
+    assert not case.channel.last.velocities.any()
+    assert run(0.4, 0.25) == "paused"
+    assert run(0.4, 0.0) == "moving"
+    assert case.channel.last.parameter > place
 
 
 def test_after_a_pause_it_is_held_until_the_robot_has_come_back():
@@ -169,3 +251,41 @@ def test_an_excuse_ends_however_many_pauses_follow():
     assert not returned.excuses(12.4, 12.6)
     returned.is_back()
     assert returned.excuses(12.4, 12.7)
+
+
+def check_record(motion):
+    """The record of a motion leads to the same error."""
+    with pytest.raises(type(motion.error)) as caught:
+        supervise(motion.supervised())
+    assert str(caught.value) == str(motion.error)
+    assert caught.value.values == motion.error.values
+
+
+def test_the_record_of_a_motion_that_left_its_path_leads_to_the_same_error():
+    case = Case()
+    case.stream.play(case.channel, 1.0)
+    for step in range(3):
+        case.measure(BEGIN + SECOND // 2 + step, error=0.02 * step)
+    case.measure(BEGIN + 6 * SECOND // 10, error=0.33)
+    record = case.motion.supervised()
+    assert record.actual[:3, 0] - record.desired[:3, 0] == pytest.approx([0.0, 0.02, 0.04])
+    case.measure(BEGIN + 7 * SECOND // 10, error=0.5)
+    assert len(case.motion.supervised()) > len(record)  # the stop is recorded, too
+    check_record(case.motion)
+
+
+def test_the_record_of_an_excused_deviation_is_no_error():
+    case = Case(path_return_timeout=60.0)
+    case.stream.play(case.channel, 1.0)
+    case.channel.sent.paused_at = time.monotonic()
+    case.measure(BEGIN + SECOND // 2, error=0.33)
+    assert supervise(case.motion.supervised()).max_error == pytest.approx(0.33)
+
+
+def test_the_record_of_a_motion_that_was_stopped_has_the_reason():
+    case = Case()
+    case.stream.play(case.channel, 1.0)
+    case.measure(BEGIN + SECOND // 2)
+    case.motion.stop(StoppedError("the emergency stop is pressed", stage="emergency stop"))
+    assert case.motion.supervised().interruption.stage == "emergency stop"
+    check_record(case.motion)

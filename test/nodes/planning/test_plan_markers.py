@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from running import DEMO
+from loaded_cells import loaded
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
 from robot_cell_planner.nodes.planning.plan_markers import plan_markers
 from robot_cell_planner.planning.problem.plan import Plan
@@ -12,7 +11,7 @@ from robot_cell_planner.scene.changes import apply_changes
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.scene.state_changes import Detach
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 SCENE = Scene(CELL, STATE)
 
 

@@ -8,6 +8,7 @@ from action_goals import action_client
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import KeyValue
 from geometry_msgs.msg import Vector3
+from loaded_cells import loaded
 from running import DEMO
 
 from robot_cell_planner import action, srv
@@ -31,7 +32,6 @@ from robot_cell_planner.errors import (
     TimedOutError,
     UnknownNameError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import (
     Configuration,
@@ -54,7 +54,7 @@ from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.planning.problem.request import PlanningOptions as CoreOptions
 from robot_cell_planner.planning.search.registry import PLANNERS
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 HOME = [STATE.configuration[joint] for joint in JOINTS]
 # Left and right of the post, the tool straight down.

@@ -8,6 +8,7 @@ import pytest
 from action_goals import action_client
 from action_msgs.msg import GoalStatus
 from geometry_msgs.msg import Point, Vector3
+from loaded_cells import loaded
 from running import DEMO
 
 from robot_cell_planner import action
@@ -17,7 +18,6 @@ from robot_cell_planner.errors import (
     MPInterpolationInCollisionError,
     MPNoIKSolutionError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_batch
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
@@ -30,7 +30,7 @@ from robot_cell_planner.planning.cartesian.planner import CartesianRequest, Stra
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 ACTION = "planning/plan_cartesian"
 
 
@@ -167,7 +167,7 @@ def there_and_back(pose, count):
     return [waypoint(pose, z=0.1 * (index % 2)) for index in range(1, count + 1)]
 
 
-def test_it_tells_how_far_it_is(client, above):
+def test_it_reports_its_progress(client, above):
     state, pose = above
     told = []
     goal = line_of(state, there_and_back(pose, 400), max_step_distance=0.002)

@@ -4,27 +4,35 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import Vector3
+from loaded_cells import loaded
 
 from robot_cell_planner import (
     IDENTITY,
+    CartesianRequest,
     FrameTarget,
+    FrameWaypoints,
     Goals,
+    IkOptions,
     MotionRequest,
+    Pose,
     SimultaneousGoal,
     TargetMode,
     composite_forward_kinematics,
     composite_inverse_kinematics,
-    load_cell,
+    inverse_kinematics,
+    plan_cartesian,
     plan_motion,
     srv,
+    world_pose,
 )
 from robot_cell_planner import msg as messages
 from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
 from robot_cell_planner.nodes.client.client import make_pose_target
-from robot_cell_planner.nodes.conversions.basic import configuration_to_message, pose_from_message
+from robot_cell_planner.nodes.conversions.basic import configuration_to_message, pose_from_message, pose_to_message
 
 CELL_FILE = Path(__file__).parents[3] / "config" / "two_arms" / "cell.yaml"
-CELL, STATE = load_cell(CELL_FILE)
+CELL, STATE = loaded("two_arms")
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 
 
@@ -66,11 +74,48 @@ def test_kinematics_of_both_arms(client, group):
         client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
 
 
+def test_whole_configurations_have_the_joints_of_all_robots(client):
+    """The target's solution in place of the joints that it moves, the values of the state for all others."""
+
+    def ask(whole, **fields):
+        options = messages.IkOptions(whole_configurations=whole, **fields)
+        request = srv.InverseKinematics.Request(group=LEFT, targets=[make_pose_target("left_grasp")], options=options)
+        return client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
+
+    plain, whole = ask(False, return_all=True), ask(True, return_all=True)
+    assert whole.joint_names == list(CELL.variables)
+    assert len(plain.results[0].solutions) == len(whole.results[0].solutions) > 1
+    for one, other in zip(plain.results[0].solutions, whole.results[0].solutions, strict=True):
+        expected = {**STATE.configuration, **dict(zip(plain.joint_names, one.positions, strict=True))}
+        assert list(other.positions) == [expected[name] for name in CELL.variables]
+    with pytest.raises(InvalidRequestError, match="sweep is 10001"):
+        ask(True, sweep=10_001)
+
+
+def test_a_finer_sweep_of_a_free_rotation_is_that_of_the_library(client):
+    target = FrameTarget(
+        pose=IDENTITY, mode=TargetMode.TOOL, reference_frame="left_grasp", tolerance_angles=(1e-6, 1e-6, 3.2)
+    )
+    message = make_pose_target("left_grasp")
+    message.axis_tolerances = Vector3(x=1e-6, y=1e-6, z=3.2)
+    counts = []
+    for sweep in (6, 40):
+        options = messages.IkOptions(return_all=True, sweep=sweep)
+        request = srv.InverseKinematics.Request(group=LEFT, targets=[message], options=options)
+        found = client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
+        truth = inverse_kinematics(CELL, STATE, target, LEFT, IkOptions(sweep=sweep))
+        solutions = [solution.positions for solution in found.results[0].solutions]
+        np.testing.assert_array_equal(solutions, truth.solutions[: len(solutions)])
+        counts.append(len(truth))
+    assert counts[1] > counts[0]
+
+
 def part(group, **fields):
     return messages.PartGoal(group=group, **fields)
 
 
 def test_a_simultaneous_goal_is_planned_as_by_the_library(client):
+    client.wait_until_ready(240.0)
     pan = "left/shoulder_pan_joint"
     for parts, core in (
         (
@@ -89,6 +134,22 @@ def test_a_simultaneous_goal_is_planned_as_by_the_library(client):
         np.testing.assert_array_equal(np.reshape(plan.path.positions, (-1, 12)), truth.path)
         assert plan.record.certificate.certified_fraction == 1.0
         assert len(plan.trajectory.joint_names) == 12
+
+
+def test_arms_that_move_together_are_planned_as_by_the_library(client):
+    client.wait_until_ready(240.0)
+    start = world_pose(CELL, STATE, "left_gripper/tcp")
+    x, y, z = start.position
+    goal = Pose((x, y + 0.1, z - 0.1), start.quaternion)
+    message = make_pose_target()
+    message.pose = pose_to_message(goal)
+    found = client.plan_cartesian(message, group="both").plan
+    waypoints = FrameWaypoints((goal,), mode=TargetMode.TOOL)
+    truth = plan_cartesian(CELL, STATE, CartesianRequest(waypoints, "both"))
+    assert tuple(found.path.joint_names) == truth.variables
+    np.testing.assert_array_equal(np.reshape(found.path.positions, (-1, 12)), truth.path[1:])
+    assert found.record.certificate.certified_fraction == 1.0
+    assert len(found.trajectory.joint_names) == 12
 
 
 @pytest.mark.parametrize(
@@ -110,11 +171,12 @@ def test_groups_come_and_go_by_changes(client):
     group = messages.CompositeGroup(name="pair", groups=[RIGHT, LEFT])
     with pytest.raises(UnknownNameError):
         client.plan_motion("up", group="pair")
-    client.apply(messages.SceneChange(operation=messages.SceneChange.ADD, models=messages.RobotCell(groups=[group])))
-    assert client.scene()[0].cell.groups["pair"].groups == (RIGHT, LEFT)
-    assert list(client.plan_motion("up", group="pair").path.joint_names) == list(
-        CELL.group(f"{RIGHT}+{LEFT}").variables
+    added = client.apply(
+        messages.SceneChange(operation=messages.SceneChange.ADD, models=messages.RobotCell(groups=[group]))
     )
-    client.apply(messages.SceneChange(operation=messages.SceneChange.REMOVE, name="pair"))
+    assert client.scene()[0].cell.groups["pair"].groups == (RIGHT, LEFT)
+    plan = client.plan_motion("up", group="pair", start=messages.StateRef(min_revision=added))
+    assert list(plan.path.joint_names) == list(CELL.group(f"{RIGHT}+{LEFT}").variables)
+    removed = client.apply(messages.SceneChange(operation=messages.SceneChange.REMOVE, name="pair"))
     with pytest.raises(UnknownNameError):
-        client.plan_motion("up", group="pair")
+        client.plan_motion("up", group="pair", start=messages.StateRef(min_revision=removed))

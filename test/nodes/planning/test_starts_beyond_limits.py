@@ -4,17 +4,17 @@ import pytest
 from action_goals import execute, move
 from action_msgs.msg import GoalStatus
 from fake_robot import FakeRobot, swing
+from loaded_cells import loaded
 from running import DEMO
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.errors import StartBeyondLimitsError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import ErrorReport, MotionRequest
 from robot_cell_planner.nodes.client.client import make_goal, state_with_joints
 
 pytestmark = pytest.mark.alone
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 ARM = CELL.group().variables
 PAN = ARM[0]
 HOME = [STATE.configuration[joint] for joint in ARM]

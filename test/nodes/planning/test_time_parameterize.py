@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
+from loaded_cells import loaded
 from running import DEMO
 
 from robot_cell_planner import srv
 from robot_cell_planner.errors import InvalidRequestError, NotSupportedError, UnknownNameError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import JointLimits, TimingOptions
 from robot_cell_planner.nodes.client.client import make_goal, state_with_joints
 from robot_cell_planner.nodes.conversions.basic import configuration_to_message, path_to_message
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 HOME = np.array([STATE.configuration[joint] for joint in JOINTS])
 PATH = HOME + np.array([[0.0] * 6, [0.3, 0.0, 0.1, 0.0, 0.2, 0.0], [0.3, -0.2, 0.3, 0.1, 0.2, 0.5]])

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose
+from loaded_cells import loaded
 from running import DEMO, RunningNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -21,7 +22,6 @@ from robot_cell_planner.errors import (
     StaleStateError,
     UnknownNameError,
 )
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.kinematics.transforms import WorldTransforms
 from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SafetyMargin, SceneChange, Shape
@@ -53,7 +53,7 @@ def ball(name, x=0.0, radius=0.1):
 
 def test_the_cell_arrives_as_the_file_has_it(scene_node, client):
     scene, revision = client.scene()
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     assert revision == 1
     assert scene.cell == cell
     assert scene.state == state
@@ -164,7 +164,7 @@ def gather(client, kind, topic, qos, enough):
             done.set()
 
     subscription = client.node.create_subscription(kind, topic, take, qos)
-    assert done.wait(30), f"{topic}: {len(messages)} messages came"
+    assert done.wait(120), f"{topic}: {len(messages)} messages came"
     client.node.destroy_subscription(subscription)
     return messages
 
@@ -236,18 +236,18 @@ def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
     target = [client.scene()[1]]
     replica.on_change(check)
     check()
-    assert caught_up.wait(30)
+    assert caught_up.wait(120)
     for step in range(20):
         caught_up.clear()
         target[0] = client.apply(C(operation=C.MOVE, name="early_bird", pose=Pose(position=Point(z=0.1 * step))))
         check()
-        assert caught_up.wait(30)
+        assert caught_up.wait(120)
     margins = C(operation=C.SET_COLLISION)
     margins.models.collision.margins = [SafetyMargin(name="early_bird", margin=0.02)]
     caught_up.clear()
     target[0] = client.apply(margins)
     check()
-    assert caught_up.wait(30)
+    assert caught_up.wait(120)
     assert replica.scene.cell.collision.margins["early_bird"] == 0.02
     scene, revision = client.scene()
     assert (replica.scene, replica.revision) == (scene, revision)

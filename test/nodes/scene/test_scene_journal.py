@@ -3,10 +3,10 @@
 import resource
 
 from geometry_msgs.msg import Point, Pose
+from loaded_cells import loaded
 from running import DEMO, RunningNode
 
 from robot_cell_planner.errors import JournalError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.scene.history import SceneHistory
@@ -47,7 +47,7 @@ def test_a_damaged_journal_ends_the_node_until_it_may_repair(start_node, client,
     journal = tmp_path / "journal"
     with Journal(journal) as written:
         owner = SceneHistory(world_pose, written)
-        owner.load(*load_cell(DEMO))
+        owner.load(*loaded())
         before = owner.scene
         owner.apply([Move("workpiece", (0.6, 0.0, 0.0))])
     content = bytearray(journal.read_bytes())

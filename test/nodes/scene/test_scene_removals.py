@@ -3,18 +3,19 @@
 import threading
 
 import pytest
+from loaded_cells import loaded
 from running import DEMO
 from sensor_msgs.msg import JointState
 from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner import srv
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.client.client import CellClient
 from robot_cell_planner.nodes.common.node import reliable
+from robot_cell_planner.nodes.conversions.basic import time_from_message
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = list(CELL.variables)
 
 
@@ -48,9 +49,8 @@ class Frames:
     """Publishes joint states, and keeps the children of the latest /tf."""
 
     def __init__(self, client):
-        self.children = set()
+        self.children, self.stamp = set(), 0
         self.come = threading.Condition()
-        self.count = 0
         self._publisher = client.node.create_publisher(JointState, "joint_states", reliable(10))
         self._subscription = client.node.create_subscription(TFMessage, "/tf", self._listen, reliable(100))
         self._client = client
@@ -58,16 +58,17 @@ class Frames:
     def _listen(self, message):
         with self.come:
             self.children = {transform.child_frame_id for transform in message.transforms}
-            self.count += 1
+            self.stamp = max((time_from_message(each.header.stamp) for each in message.transforms), default=0)
             self.come.notify_all()
 
-    def after(self, messages):
-        """Children of /tf after that many more messages."""
+    def now(self):
+        """Children of /tf of a later time than now."""
+        now = self._client.node.get_clock().now
+        begin = now().nanoseconds
         with self.come:
-            until = self.count + messages
-            while self.count < until:
+            while self.stamp <= begin:
                 joints = JointState(name=JOINTS, position=[STATE.configuration[name] for name in JOINTS])
-                joints.header.stamp = self._client.node.get_clock().now().to_msg()
+                joints.header.stamp = now().to_msg()
                 self._publisher.publish(joints)
                 self.come.wait(0.02)
             return set(self.children)
@@ -79,17 +80,17 @@ def frames(client, scene):
 
 
 def test_a_tool_that_leaves_takes_its_frames_with_it(loaded, frames, client):
-    assert "gripper/left_finger" in frames.after(3)
+    assert "gripper/left_finger" in frames.now()
     remove(client, "gripper")
-    children = frames.after(10)
+    children = frames.now()
     assert children
     assert not any(child.startswith("gripper") for child in children)
     client.call_service(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())
-    assert "gripper/left_finger" in frames.after(10)
+    assert "gripper/left_finger" in frames.now()
 
 
 def test_everything_may_leave(loaded, frames, client):
-    frames.after(3)
+    frames.now()
     reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     cell = reply.scene.cell
     carried = {body.name for body in reply.scene.state.state.bodies if body.attached_to}
@@ -98,7 +99,7 @@ def test_everything_may_leave(loaded, frames, client):
     remove(client, *(robot.name for robot in cell.robots))
     client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request())
     reload(client)
-    assert "gripper/left_finger" in frames.after(10)
+    assert "gripper/left_finger" in frames.now()
 
 
 def test_a_cell_of_nothing_is_not_loaded(loaded, client):

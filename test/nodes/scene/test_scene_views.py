@@ -1,10 +1,9 @@
 """What the scene node shows: markers, frames with a prefix, diagnostics of what is odd, and what a bad mesh meets."""
 
-import threading
-
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from geometry_msgs.msg import Point, Pose
+from running import wait_for_message
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
@@ -41,23 +40,8 @@ def scene_node(start_node, folder):
     return start_node("scene_node", cell_file=folder / "cell.yaml", frame_prefix="cell1/", diagnostics_period=0.1)
 
 
-def wait_for(client, kind, topic, qos, wanted):
-    """The first message for which `wanted(message)`."""
-    found, arrived = [], threading.Event()
-
-    def take(message):
-        if not found and wanted(message):
-            found.append(message)
-            arrived.set()
-
-    subscription = client.node.create_subscription(kind, topic, take, qos)
-    assert arrived.wait(30), topic
-    client.node.destroy_subscription(subscription)
-    return found[0]
-
-
 def markers_of(client, wanted=lambda array: True):
-    array = wait_for(client, MarkerArray, "scene/markers", LATCHED, wanted)
+    array = wait_for_message(client, MarkerArray, "scene/markers", LATCHED, wanted)
     assert array.markers[0].action == Marker.DELETEALL
     ids = [(marker.ns, marker.id) for marker in array.markers[1:]]
     assert len(set(ids)) == len(ids)
@@ -99,7 +83,7 @@ def test_frames_have_the_prefix_and_follow_changes(scene_node, client):
             for entry in message.transforms
         )
 
-    entries = wait_for(client, TFMessage, "/tf_static", LATCHED, moved).transforms
+    entries = wait_for_message(client, TFMessage, "/tf_static", LATCHED, moved).transforms
     parents = {entry.child_frame_id: entry.header.frame_id for entry in entries}
     assert parents == {
         "cell1/left_base": "world",
@@ -109,18 +93,18 @@ def test_frames_have_the_prefix_and_follow_changes(scene_node, client):
         "cell1/cone": "world",
         "cell1/corner": "cell1/part",
     }
-    moving = wait_for(client, TFMessage, "/tf", reliable(100), lambda message: True).transforms
+    moving = wait_for_message(client, TFMessage, "/tf", reliable(100), lambda message: True).transforms
     assert {entry.child_frame_id for entry in moving} == {"cell1/left_tip", "cell1/right_tip"}
 
 
 def status_of(client, wanted):
-    message = wait_for(
+    message = wait_for_message(
         client, DiagnosticArray, "/diagnostics", reliable(10), lambda array: wanted(array.status[0].message)
     )
     return message.status[0]
 
 
-def test_diagnostics_tell_of_unknown_names_and_files_that_change(scene_node, client, folder):
+def test_diagnostics_report_unknown_names_and_files_that_change(scene_node, client, folder):
     assert "tabel" in status_of(client, lambda text: "collision settings" in text).message
     (folder / "part.obj").write_text(TETRAHEDRON + "\n")
     status = status_of(client, lambda text: "have changed" in text)
@@ -141,6 +125,6 @@ def test_a_bad_mesh_is_refused_when_it_enters(scene_node, client):
     assert client.scene() == before
 
 
-def test_loading_tells_of_unknown_names(scene_node, client):
+def test_loading_reports_unknown_names(scene_node, client):
     reply = client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri="cell.yaml", dry_run=True))
     assert "tabel" in "".join(reply.warnings)

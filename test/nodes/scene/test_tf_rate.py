@@ -4,14 +4,14 @@ from types import SimpleNamespace
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose
-from running import DEMO
+from loaded_cells import loaded
 
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
 from robot_cell_planner.nodes.conversions.basic import pose_from_message
 from robot_cell_planner.nodes.conversions.changes import update_to_message
+from robot_cell_planner.nodes.scene import tf_publisher
 from robot_cell_planner.nodes.scene.publisher import ScenePublisher
-from robot_cell_planner.nodes.scene.tf_publisher import FramesPublisher
+from robot_cell_planner.nodes.scene.tf_publisher import REST_PERIOD, FramesPublisher
 from robot_cell_planner.scene.history import SceneHistory
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.scene.state_changes import SetJoints
@@ -61,7 +61,7 @@ class View:
 
 
 def test_tf_is_published_once_for_each_tick_however_many_scene_changes_and_views_there_are():
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     joint = cell.group().variables[0]
     for stamp in (0, 5):
         node, view, history = Node(), View(stamp), SceneHistory(world_pose)
@@ -82,22 +82,30 @@ def test_tf_is_published_once_for_each_tick_however_many_scene_changes_and_views
         assert node.count("/tf_static") >= 1
 
 
-def test_transforms_follow_joints_that_creep_and_their_stamps_go_on_at_rest():
-    cell, state = load_cell(DEMO)
+def test_transforms_follow_joints_that_creep_and_their_stamps_go_on_at_rest(monkeypatch):
+    cell, state = loaded()
     scene, joint = Scene(cell, state), cell.group().variables[2]
     node, sent = Node(), []
     node.create_publisher = lambda kind, topic, quality: SimpleNamespace(publish=lambda message: sent.append(message))
     publisher = FramesPublisher(node)
-    value = state.configuration[joint]
+    value, latest = state.configuration[joint], 0
     for stamp in range(1, 300):
+        monkeypatch.setattr(tf_publisher, "monotonic", lambda now=0.01 * stamp: now)
         value += 4e-8 if stamp < 200 else 0.0
         now = state.with_configuration({joint: value})
-        publisher.publish_moving(scene, now, stamp)
+        if publisher.publish_moving(scene, now, stamp):
+            latest = stamp
+        assert 0.01 * (stamp - latest) < REST_PERIOD
         for entry in sent[-1].transforms:
-            assert entry.header.stamp.nanosec == stamp
+            assert entry.header.stamp.nanosec == latest
             expected = WorldTransforms(cell, now).between(entry.header.frame_id, entry.child_frame_id)
             away, angle = pose_from_message(pose_of_transform(entry.transform), "").distance_to(expected)
             assert max(away, angle) < 1e-6
+    assert len(sent) < 150
+    before = len(sent)
+    for step in range(1, 20):  # what moves is published at once
+        assert publisher.publish_moving(scene, state.with_configuration({joint: value + 1e-3 * step}), 300 + step)
+    assert len(sent) == before + 19
 
 
 def pose_of_transform(message):

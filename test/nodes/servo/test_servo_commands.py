@@ -6,13 +6,12 @@ import numpy as np
 import pytest
 from control_msgs.msg import JointJog
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
-from running import DEMO
+from loaded_cells import loaded
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.servo.commands import FrameReader, joint_velocities
 
-CELL, STATE = load_cell(DEMO)
+CELL, STATE = loaded()
 JOINTS = CELL.group().variables
 HOME = np.array([STATE.configuration[name] for name in JOINTS])
 BEYOND = (1e308, -1e308, 1.7e308, 1e154, 2e6, math.nan, math.inf)

@@ -10,19 +10,27 @@ from itertools import pairwise
 
 import pytest
 from builtin_interfaces.msg import Time
+from loaded_cells import loaded
 from rosgraph_msgs.msg import Clock
 from running import DEMO, RunningNode
 from sensor_msgs.msg import JointState
 
+from robot_cell_planner import srv
+from robot_cell_planner.errors import (
+    DisturbanceError,
+    InvalidRequestError,
+    SimulationError,
+    UnknownNameError,
+)
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.msg import SimulationState
-from robot_cell_planner.nodes.common.node import reliable, sensor
+from robot_cell_planner.msg import SimulationDisturbance, SimulationDisturbances, SimulationState
+from robot_cell_planner.nodes.common.node import LATCHED, reliable, sensor
 from robot_cell_planner.nodes.conversions.basic import pose_from_message, time_from_message, time_to_message
 
 pytestmark = pytest.mark.alone
 
 RATE = 200.0
-PATIENCE = 60.0
+PATIENCE = 120.0
 ARM = (
     "shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint",
 )  # fmt: skip
@@ -113,7 +121,7 @@ def test_joint_states_are_whole_and_even(robot):
 
 
 def test_it_starts_in_the_state_of_the_file_and_reports_the_bodies(robot):
-    cell, state = load_cell(DEMO)
+    cell, state = loaded()
     for name, value in state.configuration.items():
         assert robot.position(name) == pytest.approx(value, abs=1e-3)
     report = robot.reports[-1]
@@ -228,7 +236,88 @@ def is_gone(pid):
     return not os.path.exists(f"/proc/{pid}")
 
 
-def test_it_ends_when_it_is_told_to_and_so_do_its_physics(node, robot):
+def test_a_service_changes_the_controller_of_joints(robot, client):
+    request = srv.SetJointController.Request(names=["manipulator"], type="computed_torque")
+    request.setting_names, request.setting_values = ["bandwidth"], [80.0]
+    reply = client.call_service(srv.SetJointController, "simulation/set_controller", request)
+    assert reply.joints == list(ARM)
+    robot.go_to(shoulder_pan_joint=0.2)
+    client.call_service(
+        srv.SetJointController, "simulation/set_controller", srv.SetJointController.Request(type="motor")
+    )
+    robot.go_to(shoulder_pan_joint=0.0)
+
+
+@pytest.mark.parametrize(
+    ("fields", "kind", "words"),
+    [
+        ({"type": "perfect"}, InvalidRequestError, "controller 'perfect'"),
+        ({"type": "pid", "setting_names": ["bandwidth"]}, InvalidRequestError, "1 setting_names and 0"),
+        ({"type": "pid", "setting_names": ["band"], "setting_values": [1.0]}, InvalidRequestError, "'band'.*bandwidth"),
+        ({"type": "pid", "setting_names": ["bandwidth"], "setting_values": [-1.0]}, InvalidRequestError, "0 to 1000"),
+        ({"type": "motor", "names": ["elbow"]}, UnknownNameError, "'elbow'.*elbow_joint"),
+        ({"type": "cartesian_impedance", "frame": "moon"}, UnknownNameError, "moon"),
+    ],
+)
+def test_controllers_that_make_no_sense_are_refused(client, robot, fields, kind, words):
+    request = srv.SetJointController.Request(**fields)
+    with pytest.raises(kind, match=words):
+        client.call_service(srv.SetJointController, "simulation/set_controller", request)
+
+
+def control(client, command, **fields):
+    request = srv.ControlSimulation.Request(command=command, **fields)
+    return client.call_service(srv.ControlSimulation, "simulation/control", request)
+
+
+def test_time_is_paused_and_goes_on_in_steps(robot, client):
+    kinds = srv.ControlSimulation.Request
+    begin = control(client, kinds.PAUSE)
+    assert begin.paused
+    count = len(robot.states)
+    control(client, kinds.STEP, steps=20)
+    robot.wait(lambda: len(robot.states) >= count + 20, "20 samples")
+    later = control(client, kinds.STATUS)
+    assert later.paused
+    assert later.time - begin.time == pytest.approx(20 / RATE, abs=1e-9)
+    assert not control(client, kinds.CONTINUE).paused
+    robot.go_to(shoulder_pan_joint=0.1)
+    with pytest.raises(SimulationError, match="paused"):
+        control(client, kinds.STEP, steps=1)
+    with pytest.raises(SimulationError, match="publish_clock"):
+        control(client, kinds.SET_TIME_FACTOR, time_factor=2.0)
+    with pytest.raises(InvalidRequestError, match="command is 9"):
+        control(client, 9)
+
+
+def test_what_is_injected_is_published(robot, client):
+    active = []
+    robot.node.create_subscription(SimulationDisturbances, "simulation/disturbances", active.append, LATCHED)
+    bias = SimulationDisturbance(kind=SimulationDisturbance.ENCODER_BIAS, name="elbow_joint", value=0.01)
+    request = srv.DisturbSimulation.Request(disturbances=[bias])
+    before = robot.position("elbow_joint")
+    reply = client.call_service(srv.DisturbSimulation, "simulation/disturb", request)
+    assert [each.kind for each in reply.active] == ["encoder_bias"]
+    robot.wait(lambda: active and list(active[-1].disturbances) == [bias], "the publication of the bias")
+    request = srv.DisturbSimulation.Request(clear=True)
+    client.call_service(srv.DisturbSimulation, "simulation/disturb", request)
+    robot.wait(lambda: not active[-1].disturbances, "the publication of its end")
+    robot.wait(lambda: abs(robot.position("elbow_joint") - before) < 1e-3, "the true position")
+    bad = SimulationDisturbance(kind="earthquake")
+    with pytest.raises(DisturbanceError, match="'earthquake'"):
+        client.call_service(
+            srv.DisturbSimulation, "simulation/disturb", srv.DisturbSimulation.Request(disturbances=[bad])
+        )
+
+
+def test_a_reset_gives_the_state_of_the_file(robot, client):
+    robot.go_to(shoulder_pan_joint=0.3)
+    control(client, srv.ControlSimulation.Request.RESET)
+    start = load_cell(DEMO)[1].configuration["shoulder_pan_joint"]
+    robot.wait(lambda: abs(robot.position("shoulder_pan_joint") - start) < 1e-3, "the start position")
+
+
+def test_it_ends_on_request_and_so_do_its_physics(node, robot):
     physics = children(node.process)
     node.stop()
     assert node.process.returncode == 0

@@ -44,6 +44,9 @@ class MotionArrays(NamedTuple):
         shapes: (k, 20) local frame (12), sizes (3), bounding sphere (4), allowance for rounding [m]. The allowance of a
             capsule includes its radius, since the obstacle is its axis segment.
         margins: (rows, o) margin of obstacle and moving object [m].
+        widest_margins: (o,) maximum margin of each moving object; NEVER if it is checked against no obstacle [m].
+        boxes: (6 b, LANES) tree of axis-aligned boxes around the obstacles, see `obstacle_boxes`.
+        box_children: (b,) first box set below each set; -1 - i for obstacles from i on.
         nodes: (m, 4) bounding spheres of triangles.
         links: (m, 3) left child, right child (-1: a leaf), triangle.
         triangles: (t, 33) corners, edges, inner normals of the edges, normal, inverse squares of the edges.
@@ -65,6 +68,9 @@ class MotionArrays(NamedTuple):
     obstacles: Integers
     shapes: Single
     margins: Single
+    widest_margins: Single
+    boxes: Single
+    box_children: Integers
     nodes: Single
     links: Integers
     triangles: Single
@@ -84,7 +90,7 @@ class WorkSpace(NamedTuple):
         bits: (4,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates.
         near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
         nearby: (o,) number of obstacles near each moving object.
-        stack: (256,) nodes of a mesh.
+        stack: (256,) nodes of a mesh, or sets of boxes.
         hits: (RECENT, 4) recent hits, latest first: 1 for an obstacle, 2 for a pair, 0 for none; index of the object or
             of the pair; sphere and obstacle, or both spheres.
         along: (1, LANES) path parameters of a motion.
@@ -161,6 +167,9 @@ SIDES = MotionArrays._fields.index("sides")
 OBSTACLES = MotionArrays._fields.index("obstacles")
 SHAPES = MotionArrays._fields.index("shapes")
 MARGINS = MotionArrays._fields.index("margins")
+WIDEST_MARGINS = MotionArrays._fields.index("widest_margins")
+BOXES = MotionArrays._fields.index("boxes")
+BOX_CHILDREN = MotionArrays._fields.index("box_children")
 NODES = MotionArrays._fields.index("nodes")
 LINKS = MotionArrays._fields.index("links")
 TRIANGLES = MotionArrays._fields.index("triangles")

@@ -17,6 +17,8 @@ import numpy as np
 
 from .arrays import (
     BITS,
+    BOX_CHILDREN,
+    BOXES,
     DISPLACEMENTS,
     HIT,
     JOINTS,
@@ -30,7 +32,9 @@ from .arrays import (
     PAIRS,
     PARENT_JOINTS,
     SIDES,
+    STACK,
     UNCERTAIN,
+    WIDEST_MARGINS,
 )
 from .fields import (
     candidate_at,
@@ -41,6 +45,7 @@ from .fields import (
     joint_of,
     margin_row,
     mark,
+    radius_of,
     second_object,
     set_candidate,
 )
@@ -55,11 +60,25 @@ from .hits import (
     pair_contact_distance,
     remember,
 )
-from .lanes import compute_centre, compute_joint_poses, obstacle_squares, square_between
-from .simd import below, broadcast, inlined, load, number, real, rows, set_number, total, vectorised
+from .lanes import centre_of, compute_centre, compute_joint_poses, obstacle_squares, square_between
+from .simd import (
+    below,
+    broadcast,
+    greatest,
+    inlined,
+    least,
+    load,
+    lowest_bit,
+    number,
+    real,
+    rows,
+    set_number,
+    total,
+    vectorised,
+)
 
 LEAF = -1  # list number of a leaf, whose result is a set of lanes
-ZERO = np.float32(0.0)
+ZERO, ONE, BOX_SLACK = np.float32(0.0), np.float32(1.0), np.float32(1e-5)
 
 
 @vectorised
@@ -154,12 +173,47 @@ def vectors(scene: int) -> int:
 @vectorised
 def list_obstacles(scene: int, work: int, obj: int) -> None:
     """List the obstacles near the bounding sphere of a moving object, among those it is checked against."""
-    objects, obstacles, count = rows(scene, PARENT_JOINTS), rows(scene, OBSTACLES), 0
-    for k in range(obstacles):
-        if real(scene, MARGINS, margin_row(scene, k) * objects + obj) >= ZERO:
-            set_number(work, NEAR, objects * obstacles + count, k)
-            count += 1
+    objects = rows(scene, PARENT_JOINTS)
+    count = list_boxes(scene, work, obj) if real(scene, WIDEST_MARGINS, obj) >= ZERO else 0
     set_number(work, NEARBY, obj, check_sphere(scene, work, obj, obj, objects, obj, count))
+
+
+@vectorised
+def list_boxes(scene: int, work: int, obj: int) -> int:
+    """List the obstacles whose boxes overlap the box around the bounding sphere of an object in all lanes.
+
+    The obstacles are in ascending order, and the object is checked against all of them. The result is their number.
+    """
+    objects, obstacles, count = rows(scene, PARENT_JOINTS), rows(scene, OBSTACLES), 0
+    px, py, pz = centre_of(work, obj)
+    reach = radius_of(scene, obj) + real(scene, WIDEST_MARGINS, obj) + displacement_bound(scene, work, obj)
+    reach = reach * (ONE + BOX_SLACK) + BOX_SLACK
+    x, y, z = least(px) - reach, least(py) - reach, least(pz) - reach
+    u, v, w = greatest(px) + reach, greatest(py) + reach, greatest(pz) + reach
+    set_number(work, STACK, 0, rows(scene, BOX_CHILDREN) - 1)
+    waiting = 1
+    while waiting > 0:
+        waiting -= 1
+        boxes = number(work, STACK, waiting)
+        f = 6 * boxes
+        found = below(load(scene, BOXES, f), u) & below(load(scene, BOXES, f + 1), v)
+        found &= below(load(scene, BOXES, f + 2), w) & below(x, load(scene, BOXES, f + 3))
+        found &= below(y, load(scene, BOXES, f + 4)) & below(z, load(scene, BOXES, f + 5))
+        first = number(scene, BOX_CHILDREN, boxes)
+        if first < 0:
+            while found != 0:
+                k = lowest_bit(found) - 1 - first
+                found &= found - 1
+                if real(scene, MARGINS, margin_row(scene, k) * objects + obj) >= ZERO:
+                    set_number(work, NEAR, objects * obstacles + count, k)
+                    count += 1
+        else:
+            # The last one is evaluated first, so the order of the obstacles stays ascending.
+            for lane in range(LANES - 1, -1, -1):
+                if found >> lane & 1 != 0:
+                    set_number(work, STACK, waiting, first + lane)
+                    waiting += 1
+    return count
 
 
 @vectorised

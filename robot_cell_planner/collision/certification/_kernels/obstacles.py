@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from ....model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
 from ...sphere_model.polytopes import polytope_around
 from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, SURFACE
+from .obstacle_boxes import spatial_order
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -83,43 +85,101 @@ def _bounding_sphere(points: Floats) -> Floats:
     return np.array((*middle, np.linalg.norm(points - middle, axis=1).max()))
 
 
-class Obstacles:
-    """Collect obstacles; the attributes are those of `arrays.MotionArrays`."""
+@dataclass(frozen=True, eq=False)
+class ObstacleForms:
+    """Obstacles without their poses.
+
+    Attributes:
+        kinds: (n,) kind of each obstacle.
+        sizes: (n, 3) dimensions of primitives.
+        spheres: (n, 4) bounding spheres in the frame of the obstacle.
+        rounded_by: (n,) radius of capsules [m].
+        trees: Tree of each obstacle that is a mesh, by index.
+    """
+
+    kinds: Integers
+    sizes: Floats
+    spheres: Floats
+    rounded_by: Floats
+    trees: dict[int, MeshTree]
+
+
+@dataclass(frozen=True, eq=False)
+class PlacedObstacles:
+    """Obstacles at their poses; the attributes are those of `arrays.MotionArrays`, in double precision."""
+
+    obstacles: Integers
+    shapes: Floats
+    nodes: Floats
+    links: Integers
+    triangles: Floats
+    planes: Floats
+
+
+def obstacle_forms(geometries: Sequence[CollisionGeometry]) -> ObstacleForms:
+    """Return the forms of collision geometries."""
+    kinds, sizes, rounded_by = np.zeros(len(geometries), dtype=np.int64), [], np.zeros(len(geometries))
+    trees: dict[int, MeshTree] = {}
+    bounds = np.empty((len(geometries), 2, 3))
+    for index, geometry in enumerate(geometries):
+        bounds[index] = local_bounds(geometry)
+        kinds[index], size, rounded_by[index] = _form(geometry)
+        sizes.append(size)
+        if isinstance(geometry, ConvexGeometry | Surface):
+            trees[index] = mesh_tree(geometry)
+    radii = 0.5 * np.linalg.norm(bounds[:, 1] - bounds[:, 0], axis=1)
+    spheres = np.column_stack((0.5 * (bounds[:, 0] + bounds[:, 1]), radii))
+    return ObstacleForms(kinds, np.array(sizes).reshape(-1, 3), spheres, rounded_by, trees)
+
+
+def _form(geometry: CollisionGeometry) -> tuple[int, tuple[float, float, float], float]:
+    """Return the kind, sizes and rounding radius of an obstacle."""
+    if isinstance(geometry, Box):
+        return BOX, (0.5 * geometry.size[0], 0.5 * geometry.size[1], 0.5 * geometry.size[2]), 0.0
+    if isinstance(geometry, Sphere):
+        return CAPSULE, (0.0, 0.0, 0.0), geometry.radius
+    if isinstance(geometry, Capsule):
+        return CAPSULE, (0.0, 0.5 * geometry.length, 0.0), geometry.radius
+    if isinstance(geometry, Cylinder | Cone):
+        kind = CYLINDER if isinstance(geometry, Cylinder) else CONE
+        return kind, (geometry.radius, 0.5 * geometry.length, 0.0), 0.0
+    return CONVEX if isinstance(geometry, ConvexGeometry) else SURFACE, (0.0, 0.0, 0.0), 0.0
+
+
+def placed_obstacles(forms: ObstacleForms, poses: Floats, margin_rows: Integers) -> PlacedObstacles:
+    """Return obstacles at poses (n, 4, 4), with the number (n,) of the row of margins of each.
+
+    Obstacles near each other are made neighbours, see `obstacle_boxes`.
+    """
+    rotations, shifts = poses[:, :3, :3], poses[:, :3, 3]
+    middles = np.einsum("ijk,ik->ij", rotations, forms.spheres[:, :3]) + shifts
+    radii = forms.spheres[:, 3]
+    back = -np.einsum("ikj,ik->ij", rotations, shifts)
+    allowances = ROUNDINGS * UNIT * (np.linalg.norm(middles, axis=1) + 2.0 * radii) + forms.rounded_by
+    spheres = np.column_stack((middles, radii * (1.0 + 1e-6)))
+    turned = rotations.transpose(0, 2, 1).reshape(-1, 9)
+    shapes = np.column_stack((turned, back, forms.sizes, spheres, allowances))
+    obstacles = np.full((len(poses), 5), -1, dtype=np.int64)
+    obstacles[:, 0], obstacles[:, 1], obstacles[:, 3:] = forms.kinds, margin_rows, 0
+    meshes = _Meshes()
+    for index, tree in forms.trees.items():
+        obstacles[index, 2:] = meshes.add(tree, poses[index])
+    order = spatial_order(middles)
+    return PlacedObstacles(obstacles[order], shapes[order], *meshes.arrays())
+
+
+class _Meshes:
+    """Collect meshes at their poses."""
 
     def __init__(self) -> None:
-        self.obstacles: list[tuple[int, int, int, int, int]] = []
-        self.shapes: list[Floats] = []
-        self.nodes: list[Floats] = []
-        self.links: list[Integers] = []
-        self.triangles: list[Floats] = []
-        self.planes: list[Floats] = []
+        self._nodes: list[Floats] = [np.empty((0, 4))]
+        self._links: list[Integers] = [np.empty((0, 3), dtype=np.int64)]
+        self._triangles: list[Floats] = [np.empty((0, 33))]
+        self._planes: list[Floats] = [np.empty((0, 4))]
         self._counts = [0, 0, 0]  # numbers of nodes, triangles and planes
 
-    def add(self, geometry: CollisionGeometry, pose: Floats, row: int) -> None:
-        """Add a collision geometry at a pose (4, 4), with the number of its row of margins."""
-        low, high = local_bounds(geometry)
-        middle = pose[:3, :3] @ (0.5 * (low + high)) + pose[:3, 3]
-        radius = 0.5 * float(np.linalg.norm(high - low))
-        sizes, kind, first, planes, round_by = (0.0, 0.0, 0.0), SURFACE, -1, (0, 0), 0.0
-        if isinstance(geometry, Box):
-            kind, sizes = BOX, (0.5 * geometry.size[0], 0.5 * geometry.size[1], 0.5 * geometry.size[2])
-        elif isinstance(geometry, Sphere):
-            kind, round_by = CAPSULE, geometry.radius
-        elif isinstance(geometry, Capsule):
-            kind, round_by, sizes = CAPSULE, geometry.radius, (0.0, 0.5 * geometry.length, 0.0)
-        elif isinstance(geometry, Cylinder | Cone):
-            kind = CYLINDER if isinstance(geometry, Cylinder) else CONE
-            sizes = (geometry.radius, 0.5 * geometry.length, 0.0)
-        else:
-            kind = CONVEX if isinstance(geometry, ConvexGeometry) else SURFACE
-            first, planes = self._add_mesh(mesh_tree(geometry), pose)
-        back = np.linalg.inv(pose)
-        allowance = ROUNDINGS * UNIT * (float(np.linalg.norm(middle)) + 2.0 * radius)
-        sphere = (*middle, radius * (1.0 + 1e-6))
-        self.shapes.append(np.array((*back[:3, :3].ravel(), *back[:3, 3], *sizes, *sphere, allowance + round_by)))
-        self.obstacles.append((kind, row, first, *planes))
-
-    def _add_mesh(self, tree: MeshTree, pose: Floats) -> tuple[int, tuple[int, int]]:
+    def add(self, tree: MeshTree, pose: Floats) -> tuple[int, int, int]:
+        """Add a mesh; return its first node, first plane, and the end of its planes."""
         first_node, first_triangle, first_plane = self._counts
         rotation, shift = pose[:3, :3], pose[:3, 3]
         nodes = np.column_stack((tree.nodes[:, :3] @ rotation.T + shift, tree.nodes[:, 3] * (1.0 + 1e-6) + 1e-6))
@@ -128,12 +188,17 @@ class Obstacles:
         links[inner, :2] += first_node
         links[~inner, 2] += first_triangle
         normals = tree.planes[:, :3] @ rotation.T
-        self.nodes.append(nodes)
-        self.links.append(links)
-        self.triangles.append(triangle_numbers(tree.corners @ rotation.T + shift))
-        self.planes.append(np.column_stack((normals, tree.planes[:, 3] + normals @ shift)))
+        self._nodes.append(nodes)
+        self._links.append(links)
+        self._triangles.append(triangle_numbers(tree.corners @ rotation.T + shift))
+        self._planes.append(np.column_stack((normals, tree.planes[:, 3] + normals @ shift)))
         self._counts = [first_node + len(nodes), first_triangle + len(tree.corners), first_plane + len(tree.planes)]
-        return first_node, (first_plane, self._counts[2])
+        return first_node, first_plane, self._counts[2]
+
+    def arrays(self) -> tuple[Floats, Integers, Floats, Floats]:
+        """Return nodes, links, triangles and planes."""
+        nodes, triangles, planes = (np.concatenate(parts) for parts in (self._nodes, self._triangles, self._planes))
+        return nodes, np.concatenate(self._links), triangles, planes
 
 
 def triangle_numbers(corners: Floats) -> Floats:

@@ -269,6 +269,36 @@ def total(typing: Any, value: Any) -> Any:
     return types.float32(value), code
 
 
+def _reducer(name: str) -> Callable[..., Any]:
+    def reduce(typing: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+            kind, single = values[0].type, ir.FloatType()
+            function = builder.module.declare_intrinsic(
+                f"llvm.vector.reduce.{name}.v{LANES}f32", (), ir.FunctionType(single, (kind,))
+            )
+            return builder.call(function, values, fastmath=("nnan",))
+
+        return types.float32(value), code
+
+    return reduce
+
+
+least = intrinsic(_reducer("fmin"))  # minimum over the lanes of a single-precision vector
+greatest = intrinsic(_reducer("fmax"))  # maximum over the lanes
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def lowest_bit(typing: Any, bits: Any) -> Any:
+    """Return the index of the lowest bit that is set; undefined for 0."""
+
+    def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+        word = ir.IntType(64)
+        function = builder.module.declare_intrinsic("llvm.cttz.i64", (), ir.FunctionType(word, (word, ir.IntType(1))))
+        return builder.call(function, (values[0], ir.Constant(ir.IntType(1), 1)))
+
+    return types.int64(types.int64), code
+
+
 square_root = intrinsic(_unary("sqrt"))
 absolute = intrinsic(_unary("fabs"))
 whole = intrinsic(_unary("rint"))  # nearest integer

@@ -9,11 +9,21 @@ from dataclasses import dataclass
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, Value
 from ....trajectory.limits import Array
-from .curves import MIN_LENGTH, Arc, BlendedCorner, Curve, Line, PartialCurve, deviations, parameter_length, tangents
+from .curves import (
+    MIN_LENGTH,
+    Arc,
+    BlendedCorner,
+    Line,
+    PartialCurve,
+    PoseCurve,
+    deviations,
+    parameter_length,
+    tangents,
+)
+from .rotations import rotation_vectors, rotations_by_vectors
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 
 # At kinks below this angle [rad] the motion does not have to rest,
@@ -36,7 +46,7 @@ class PathSegment:
         extent: Path parameter length, see `parameter_length`.
     """
 
-    curve: Curve
+    curve: PoseCurve
     waypoint: int
     first: float
     last: float
@@ -74,18 +84,18 @@ class CartesianPath:
         """Whether the rotation about z is free. Poses then use the one with the smallest angle."""
         return not isinstance(self.waypoints, FrameWaypoints)
 
-    def _curves(self, world_T_reference: Array) -> list[Curve]:
+    def _curves(self, world_T_reference: Array) -> list[PoseCurve]:
         """Return the curves between waypoints, without blends; the ends are exact."""
         poses = np.concatenate((self.start[None], self.targets))
         relative = np.swapaxes(poses[:-1, :3, :3], 1, 2) @ poses[1:, :3, :3]
-        turns = Rotation.from_matrix(relative).as_rotvec()
-        angles, lengths = np.linalg.norm(turns, axis=1), np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1)
-        curves: list[Curve] = []
+        rotations = rotation_vectors(relative)
+        angles, lengths = np.linalg.norm(rotations, axis=1), np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1)
+        curves: list[PoseCurve] = []
         for index in range(len(self.targets)):
             via = self.waypoints.segment(index).via
             if via is None:
                 numbers = (float(lengths[index]), float(angles[index]))
-                curves.append(Line(poses[index], poses[index + 1], *numbers, turns[index]))
+                curves.append(Line(poses[index], poses[index + 1], *numbers, rotations[index]))
                 continue
             point = np.array(via) * self.waypoints.native_scale
             point = world_T_reference[:3, :3] @ point + world_T_reference[:3, 3]
@@ -158,10 +168,12 @@ class CartesianPath:
         incoming, outgoing = tangent[:-1, 1], tangent[1:, 0]
         kinks = np.arctan2(np.linalg.norm(np.cross(incoming, outgoing), axis=1), np.sum(incoming * outgoing, axis=1))
         kinks[~moves[:-1]] = 0.0
-        turns = np.linalg.norm(rate[:-1, 1] - rate[1:, 0], axis=1)
+        rate_changes = np.linalg.norm(rate[:-1, 1] - rate[1:, 0], axis=1)
         deviation = KINK_FRACTION * np.maximum(spacings[:-1], spacings[1:])
         allowed = max_deviation or MAX_KINK_DEVIATION
-        rests[:-1] = (moves[:-1] != moves[1:]) | (kinks > MAX_KINK) | (deviation * np.maximum(kinks, turns) > allowed)
+        rests[:-1] = (
+            (moves[:-1] != moves[1:]) | (kinks > MAX_KINK) | (deviation * np.maximum(kinks, rate_changes) > allowed)
+        )
         return rests
 
     def _end_directions(self) -> tuple[Array, Array]:
@@ -170,25 +182,25 @@ class CartesianPath:
         """
         lines, extents = self._lines, np.array([segment.extent for segment in self.segments])
         tangent = np.repeat(lines.directions[:, None], 2, axis=1)
-        rate = np.repeat((lines.turns / extents[:, None])[:, None], 2, axis=1)
+        rate = np.repeat((lines.rotations / extents[:, None])[:, None], 2, axis=1)
         for index in np.flatnonzero(~lines.is_line).tolist():
             curve = self.segments[index].curve
             tangent[index] = tangents(curve, np.array([0.0, 1.0]))
-            rate[index] = _turn_rate(curve, 0.0), _turn_rate(curve, 1.0)
+            rate[index] = _rotation_rate(curve, 0.0), _rotation_rate(curve, 1.0)
         return tangent, rate
 
 
 class _StackedLines:
     """All lines of a path in arrays, so that many short lines are as fast as one long line."""
 
-    def __init__(self, curves: Sequence[Curve]) -> None:
+    def __init__(self, curves: Sequence[PoseCurve]) -> None:
         count = len(curves)
         self.is_line = np.array([isinstance(curve, Line) for curve in curves], dtype=bool)
         self.starts, self.ends = np.zeros((count, 4, 4)), np.zeros((count, 4, 4))
-        self.turns, self.directions = np.zeros((count, 3)), np.zeros((count, 3))
+        self.rotations, self.directions = np.zeros((count, 3)), np.zeros((count, 3))
         for index, curve in enumerate(curves):
             if isinstance(curve, Line):
-                self.starts[index], self.ends[index], self.turns[index] = curve.start, curve.end, curve.turn
+                self.starts[index], self.ends[index], self.rotations[index] = curve.start, curve.end, curve.rotation
                 if curve.length > MIN_LENGTH:
                     self.directions[index] = (curve.end[:3, 3] - curve.start[:3, 3]) / curve.length
 
@@ -196,7 +208,7 @@ class _StackedLines:
         starts, ends = self.starts[segments], self.ends[segments]
         result = np.zeros((len(segments), 4, 4))
         if len(segments):
-            rotations = Rotation.from_rotvec(fractions[:, None] * self.turns[segments]).as_matrix()
+            rotations = rotations_by_vectors(fractions[:, None] * self.rotations[segments])
             result[:, :3, :3] = starts[:, :3, :3] @ rotations
         result[:, :3, 3] = starts[:, :3, 3] + fractions[:, None] * (ends[:, :3, 3] - starts[:, :3, 3])
         result[:, 3, 3] = 1.0
@@ -231,7 +243,7 @@ def _aligned(rotation: Array, axis: Array) -> Array:
     return np.asarray(pin.exp3(math.atan2(sine, cosine) * direction) @ rotation)
 
 
-def _cut_segments(curves: list[Curve], waypoints: Waypoints) -> tuple[PathSegment, ...]:
+def _cut_segments(curves: list[PoseCurve], waypoints: Waypoints) -> tuple[PathSegment, ...]:
     """Return the curves trimmed at rounded corners, and the corners in two halves, each of which belongs to one
     waypoint.
     """
@@ -262,13 +274,13 @@ def _cut_segments(curves: list[Curve], waypoints: Waypoints) -> tuple[PathSegmen
     return tuple(segments)
 
 
-def _add(segments: list[PathSegment], curve: Curve, waypoint: int, first: float, last: float, speed: float) -> None:
+def _add(segments: list[PathSegment], curve: PoseCurve, waypoint: int, first: float, last: float, speed: float) -> None:
     extent = parameter_length(curve)
     if extent >= MIN_LENGTH:
         segments.append(PathSegment(curve, waypoint, first, last, speed, extent))
 
 
-def _trims(curves: list[Curve], waypoints: Waypoints) -> list[tuple[float, float]]:
+def _trims(curves: list[PoseCurve], waypoints: Waypoints) -> list[tuple[float, float]]:
     """Return the range of each curve that remains between its rounded corners, as fractions.
 
     Raises:
@@ -287,9 +299,9 @@ def _trims(curves: list[Curve], waypoints: Waypoints) -> list[tuple[float, float
     return trims
 
 
-def _turn_rate(curve: Curve, fraction: float) -> Array:
+def _rotation_rate(curve: PoseCurve, fraction: float) -> Array:
     """Return the rotation (3,) [rad] per path parameter at an end of a curve, in the axes of the pose."""
     step = 1e-4
     pair = curve.poses([0.0, step] if fraction == 0.0 else [1.0 - step, 1.0])
     relative = pair[0, :3, :3].T @ pair[1, :3, :3]
-    return np.asarray(Rotation.from_matrix(relative).as_rotvec() / (step * parameter_length(curve)))
+    return np.asarray(rotation_vectors(relative) / (step * parameter_length(curve)))

@@ -9,11 +9,11 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, Value
 from ....trajectory.limits import Array
 from ....trajectory.splines import cubic_spline
+from .rotations import rotation_angles, rotation_vectors, rotations_by_vectors
 
 MIN_LENGTH = 1e-9  # [m or rad] min length of a curve
 BLEND_SAMPLES = 1024  # for the length of a rounded corner
@@ -21,7 +21,7 @@ ANGLE_SAMPLES = 64
 TANGENT_STEP = 1e-6  # fraction of a curve
 
 
-class Curve(Protocol):
+class PoseCurve(Protocol):
     """Curve between two poses.
 
     Attributes:
@@ -40,7 +40,7 @@ class Curve(Protocol):
         ...
 
 
-def parameter_length(curve: Curve) -> float:
+def parameter_length(curve: PoseCurve) -> float:
     """Return the path parameter length of a curve: its length [m], or its angle [rad] for a pure rotation."""
     return curve.length if curve.length > MIN_LENGTH else curve.angle
 
@@ -52,25 +52,25 @@ class Line:
     Attributes:
         length: Length [m].
         angle: Angle of rotation [rad].
-        turn: Rotation vector (3,) from start to end, in the axes of the start.
+        rotation: Rotation vector (3,) from start to end, in the axes of the start.
     """
 
     start: Array
     end: Array
     length: float
     angle: float
-    turn: Array
+    rotation: Array
 
     @classmethod
     def between(cls, start: Array, end: Array) -> Line:
-        turn = Rotation.from_matrix(start[:3, :3].T @ end[:3, :3]).as_rotvec()
+        rotation = rotation_vectors(start[:3, :3].T @ end[:3, :3])
         length = math.dist(start[:3, 3], end[:3, 3])
-        return cls(start, end, length, float(np.linalg.norm(turn)), turn)
+        return cls(start, end, length, float(np.linalg.norm(rotation)), rotation)
 
     def poses(self, fractions: Sequence[float] | Array) -> Array:
         """Return poses; fractions outside of 0 to 1 extrapolate."""
         fractions = np.asarray(fractions, dtype=np.float64)
-        result = _rotated_poses(self.start, self.turn, fractions)
+        result = _rotated_poses(self.start, self.rotation, fractions)
         result[:, :3, 3] = self.start[:3, 3] + fractions[:, None] * (self.end[:3, 3] - self.start[:3, 3])
         result[fractions == 1.0] = self.end
         return result
@@ -90,7 +90,7 @@ class Arc:
     sideways: Array
     radius: float
     sweep: float
-    turn: Array
+    rotation: Array
 
     @classmethod
     def through(cls, start: Array, via: Array, end: Array) -> Arc:
@@ -112,8 +112,8 @@ class Arc:
         direction = (first - centre) / radius
         sideways = np.cross(normal / math.sqrt(square), direction)
         sweep = math.atan2(float((last - centre) @ sideways), float((last - centre) @ direction)) % (2.0 * math.pi)
-        turn = Rotation.from_matrix(start[:3, :3].T @ end[:3, :3]).as_rotvec()
-        return cls(start, end, centre, direction, sideways, radius, sweep, turn)
+        rotation = rotation_vectors(start[:3, :3].T @ end[:3, :3])
+        return cls(start, end, centre, direction, sideways, radius, sweep, rotation)
 
     @property
     def length(self) -> float:
@@ -121,12 +121,12 @@ class Arc:
 
     @property
     def angle(self) -> float:
-        return float(np.linalg.norm(self.turn))
+        return float(np.linalg.norm(self.rotation))
 
     def poses(self, fractions: Sequence[float] | Array) -> Array:
         """Return poses; fractions outside of 0 to 1 extrapolate along the circle."""
         fractions = np.asarray(fractions, dtype=np.float64)
-        result = _rotated_poses(self.start, self.turn, fractions)
+        result = _rotated_poses(self.start, self.rotation, fractions)
         around = (self.sweep * fractions)[:, None]
         result[:, :3, 3] = self.centre + self.radius * (
             np.cos(around) * self.towards_start + np.sin(around) * self.sideways
@@ -140,7 +140,7 @@ class Arc:
 class PartialCurve:
     """Part of a curve between two fractions."""
 
-    whole: Curve
+    whole: PoseCurve
     first: float
     last: float
     angle: float
@@ -163,7 +163,7 @@ class BlendedCorner:
     and curvature are continuous. Fractions refer to length, not to u.
     """
 
-    def __init__(self, before: Curve, first: float, after: Curve, last: float) -> None:
+    def __init__(self, before: PoseCurve, first: float, after: PoseCurve, last: float) -> None:
         """Create the corner. before: incoming curve, left at its fraction `first`; after: outgoing curve, entered at
         `last`.
         """
@@ -185,7 +185,7 @@ class BlendedCorner:
         """Return the angle of rotation [rad] between two fractions."""
         rotations = self.poses(np.linspace(first, last, ANGLE_SAMPLES + 1))[:, :3, :3]
         relative = np.swapaxes(rotations[:-1], 1, 2) @ rotations[1:]
-        return float(np.sum(Rotation.from_matrix(relative).magnitude()))
+        return float(np.sum(rotation_angles(relative)))
 
     def _both(self, u: Array) -> tuple[Array, Array, Array]:
         """Return poses on both curves, and the weight of the second."""
@@ -202,13 +202,13 @@ class BlendedCorner:
         before, after, weight = self._both(u)
         result = before
         between = np.swapaxes(before[:, :3, :3], 1, 2) @ after[:, :3, :3]
-        turns = weight[:, None] * Rotation.from_matrix(between).as_rotvec()
+        rotations = weight[:, None] * rotation_vectors(between)
         result[:, :3, 3] += weight[:, None] * (after[:, :3, 3] - before[:, :3, 3])
-        result[:, :3, :3] = before[:, :3, :3] @ Rotation.from_rotvec(turns).as_matrix()
+        result[:, :3, :3] = before[:, :3, :3] @ rotations_by_vectors(rotations)
         return result
 
 
-def tangents(curve: Curve, fractions: Array) -> Array:
+def tangents(curve: PoseCurve, fractions: Array) -> Array:
     """Return unit directions (k, 3) of the origin's path at fractions (k,); zeros for pure rotations."""
     if curve.length <= MIN_LENGTH:
         return np.zeros((len(fractions), 3))
@@ -235,15 +235,15 @@ def deviations(reference: Array, directions: Array, poses: Array, axis_only: boo
         angles = np.arctan2(np.linalg.norm(across, axis=1), cosines)
     else:
         relative = np.swapaxes(reference[:, :3, :3], 1, 2) @ poses[:, :3, :3]
-        angles = np.asarray(Rotation.from_matrix(relative).magnitude())
+        angles = rotation_angles(relative)
     return np.asarray(np.linalg.norm(offsets, axis=1)), angles
 
 
-def _rotated_poses(start: Array, turn: Array, fractions: Array) -> Array:
+def _rotated_poses(start: Array, rotation: Array, fractions: Array) -> Array:
     """Return poses (k, 4, 4) at the origin with the start's orientation, rotated by fractions (k,) of a rotation
     vector.
     """
     result = np.zeros((len(fractions), 4, 4))
-    result[:, :3, :3] = start[:3, :3] @ Rotation.from_rotvec(fractions[:, None] * turn).as_matrix()
+    result[:, :3, :3] = start[:3, :3] @ rotations_by_vectors(fractions[:, None] * rotation)
     result[:, 3, 3] = 1.0
     return result

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.transform import Rotation
 
 from ....errors import InvalidRequestError, LimitExceededError, Value
 from ....kinematics.targets import DEFAULT_TOLERANCE, FREE_ANGLE, FrameTarget, PointAxisTarget, TargetMode
@@ -15,6 +14,7 @@ from ....model.arguments import checked_fields
 from ....model.pose import Pose
 from ....model.value import WORLD, Vector3, vector3
 from ....trajectory.limits import Array
+from .rotations import rotations_by_quaternions
 
 MAX_WAYPOINTS = 100_000
 TARGET_FIELDS = ("mode", "frame", "reference_frame", "tolerance_position", "tolerance_angle", "native_scale")
@@ -154,7 +154,7 @@ class FrameWaypoints(_Waypoints):
 
     def rotations(self) -> Array:
         """Return rotations (n, 3, 3) in the reference frame."""
-        return np.asarray(Rotation.from_quat([pose.quaternion for pose in self.poses]).as_matrix())
+        return rotations_by_quaternions([pose.quaternion for pose in self.poses])
 
 
 @checked_fields

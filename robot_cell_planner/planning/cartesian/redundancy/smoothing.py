@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solveh_banded
 
 from ....kinematics._kernels import ik_kernels
 from ....kinematics.ik.problem import IkProblem
@@ -85,6 +84,8 @@ def _step(path: Array, bases: Array, stiffness: Array, damping: float) -> Array:
         for column in range(size):
             offset = size + column - row
             bands[2 * size - 1 - offset, size + column :: size] = couplings[:, row, column]
+    from scipy.linalg import solveh_banded  # slow to import, and only needed for redundant arms
+
     solved = solveh_banded(bands, gradients.ravel(), check_finite=False).reshape(count, size)
     step = np.einsum("kns,ks->kn", bases, solved)
     max_change = float(np.abs(step).max())

@@ -13,6 +13,7 @@ from ...path.finish import Origin
 from ...path.motion_checks import MotionChecks
 from ...problem.context import PlanningContext
 from ...problem.plan import CartesianReport
+from ...problem.space import JointSpace
 from ..path.cartesian_path import CartesianPath
 from ..path.options import CartesianOptions
 from ..path.points import Edges, Point
@@ -29,6 +30,32 @@ DEVIATION_SAMPLES = np.arange(1, 8) / 8.0
 # Fraction of the max deviation that is used, because it is only measured at these samples.
 DEVIATION_FRACTION = 0.95
 TRACKING_FRACTION = 0.5  # fraction of the progress before motions are checked
+
+
+def max_jumps(space: JointSpace, options: CartesianOptions) -> Array:
+    """Return the max change of each joint between points (dof,) [rad or m]; infinite without a limit."""
+    angular = np.array([variable.angular for variable in space.definitions], dtype=bool)
+    jumps = np.where(angular, options.max_jump_revolute, options.max_jump_prismatic)
+    return np.where(jumps > 0.0, jumps, np.inf)
+
+
+def within_tolerance(problem: IkProblem, errors: Array) -> NDArray[np.bool_]:
+    """Return whether position and rotation errors (k, 2) are within the tolerances of a problem."""
+    return np.asarray((errors[:, 0] <= problem.tolerance[0]) & (errors[:, 1] <= problem.tolerance[1]))
+
+
+def solve_in_sequence(problem: IkProblem, start: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
+    """Solve inverse kinematics for targets (k, 4, 4), each from the solution before, the first from a start (dof,).
+
+    Returns:
+        Configurations (k, dof), and whether each converged.
+    """
+    limits = problem.joints.limits
+    found, errors = ik_kernels.solve_in_sequence(
+        problem.chain.table, targets, problem.rotation_weights, start, limits[0], limits[1],
+        problem.tolerance * TOLERANCE_FRACTION, MAX_ITERATIONS, STALL_TOLERANCE,
+    )  # fmt: skip
+    return found, within_tolerance(problem, errors)
 
 
 class IkTracker:
@@ -56,9 +83,7 @@ class IkTracker:
         self.log: list[str] = []
         self.motions = MotionChecks(context.checks, options.search_step, options.resolution)
         self.tolerance = problem.tolerance * TOLERANCE_FRACTION
-        angular = np.array([variable.angular for variable in context.space.definitions], dtype=bool)
-        jumps = np.where(angular, options.max_jump_revolute, options.max_jump_prismatic)
-        self.max_jumps: Array = np.where(jumps > 0.0, jumps, np.inf)
+        self.max_jumps: Array = max_jumps(context.space, options)
         self.min_spacing = (options.min_step_distance, options.min_step_angle)
 
     def follow(self) -> None:
@@ -119,7 +144,7 @@ class IkTracker:
             problem.chain.table, targets, problem.rotation_weights, found, lower, upper, self.tolerance, MAX_ITERATIONS,
             STALL_TOLERANCE,
         )  # fmt: skip
-        return found, self.within_tolerance(errors)
+        return found, within_tolerance(problem, errors)
 
     def solve_in_sequence(self, start: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
         """Solve inverse kinematics for targets (k, 4, 4), each from the solution before, the first from a start (dof,).
@@ -127,16 +152,7 @@ class IkTracker:
         Returns:
             Configurations (k, dof), and whether each converged.
         """
-        problem, limits = self.problem, self.problem.joints.limits
-        found, errors = ik_kernels.solve_in_sequence(
-            problem.chain.table, targets, problem.rotation_weights, start, limits[0], limits[1], self.tolerance,
-            MAX_ITERATIONS, STALL_TOLERANCE,
-        )  # fmt: skip
-        return found, self.within_tolerance(errors)
-
-    def within_tolerance(self, errors: Array) -> NDArray[np.bool_]:
-        """Return whether position and rotation errors (k, 2) are within the tolerances."""
-        return np.asarray((errors[:, 0] <= self.problem.tolerance[0]) & (errors[:, 1] <= self.problem.tolerance[1]))
+        return solve_in_sequence(self.problem, start, targets)
 
     # Motions --------------------------------------------------------------------------------------------------------
 
@@ -168,7 +184,7 @@ class IkTracker:
             ]
             if failed:
                 failure = self._spacing_error(path, edges, failed[0])
-            self._insert(selected, added, edges, failed[0] if failed else len(self.points))
+            self.insert_midpoints(selected, added, edges, failed[0] if failed else len(self.points))
         return failure
 
     def midpoints(self, path: Array, edges: Edges, selected: NDArray[np.intp]) -> tuple[Array, NDArray[np.bool_]]:
@@ -181,7 +197,7 @@ class IkTracker:
         curve, half = self.cartesian_path.segments[segment].curve, 0.5 * span
         return half * curve.length >= self.min_spacing[0] or half * curve.angle >= self.min_spacing[1]
 
-    def _insert(self, selected: NDArray[np.intp], added: Array, edges: Edges, end: int) -> None:
+    def insert_midpoints(self, selected: NDArray[np.intp], added: Array, edges: Edges, end: int) -> None:
         """Insert points at the midpoints of selected motions; remove those from motion `end` on."""
         midpoints = edges.fractions(0.5)
         points_added = {

@@ -1,0 +1,111 @@
+"""Cells with many bodies: certified motions, building a checker, and changing one body.
+
+    make bench AREA=scale
+
+Cell: a UR10 with a gripper and a held body, ten bodies within reach, and the others further out. Times are of the
+processor (`process_time`, `thread_time`), the shortest of several turns; for the certified motions, which the four
+cells do in turns, the median over all of them that are free.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import process_time, thread_time
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from robot_cell_planner.collision.certification._kernels.schedule import FREE, certify_straight
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, certifier_of
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import RobotCellState
+
+from .collision import COUNTS, SEED, cell_with_obstacles
+from .results import Results
+
+NEAR = 10
+MOTIONS, TURNS, CHANGES, REPEATED = 1500, 9, 12, 20
+
+
+def spent(call: Callable[[], Any]) -> float:
+    """Processor time of a call [ms]."""
+    began = process_time()
+    call()
+    return 1e3 * (process_time() - began)
+
+
+def edges(results: Results, checkers: dict[int, CollisionChecker]) -> None:
+    """Certified motions of one radian of the fastest joint, the same ones in all cells."""
+    packed = {count: MotionCertifier(checker).packed() for count, checker in checkers.items()}
+    rng = np.random.default_rng(SEED)
+    times: dict[int, list[float]] = {count: [] for count in checkers}
+    for _ in range(MOTIONS):
+        start = rng.uniform(-2.5, 2.5, 6)
+        step = rng.normal(size=6)
+        end = start + step / np.abs(step).max()
+        counters = np.zeros(3)
+        if any(
+            certify_straight(scene.address, work.address, start, end, COARSE, counters) != FREE
+            for scene, work in packed.values()
+        ):
+            continue
+        shortest = dict.fromkeys(packed, np.inf)
+        for _ in range(TURNS):
+            for count, (scene, work) in packed.items():
+                began = thread_time()
+                for _ in range(REPEATED):
+                    certify_straight(scene.address, work.address, start, end, COARSE, counters)
+                shortest[count] = min(shortest[count], (thread_time() - began) / REPEATED)
+        for count, time in shortest.items():
+            times[count].append(1e6 * time)
+    medians = {count: float(np.median(found)) for count, found in times.items()}
+    for count, value in medians.items():
+        results.add(f"scale.edge_{count}_us", value)
+    results.add("scale.edge_10000_over_10", medians[10_000] / medians[10])
+
+
+def changes(results: Results, cell: RobotCell, state: RobotCellState) -> None:
+    """One body of a cell is moved: the checker with its first check, and the certifier."""
+    count = len(state.bodies) - 1
+    rng = np.random.default_rng(SEED)
+    checking: list[float] = []
+    certifying: list[float] = []
+    for _ in range(CHANGES):
+        name = f"obstacle{int(rng.integers(count))}"
+        pose = Pose((*rng.uniform(-2.0, 2.0, 2).tolist(), 1.0))
+        state = state.with_body(name, msgspec.structs.replace(state.bodies[name], pose=pose))
+        made: list[CollisionChecker] = []
+
+        def check(made: list[CollisionChecker] = made, state: RobotCellState = state) -> None:
+            made.append(CollisionChecker(cell, state, group=""))
+            made[0].in_collision(made[0].default)
+
+        checking.append(spent(check))
+        certifying.append(spent(lambda made=made: certifier_of(made[0]).packed()))  # type: ignore[misc]
+    results.add(f"scale.change_one_of_{count}_ms", float(np.median(checking)))
+    results.add(f"scale.change_one_of_{count}_certifier_ms", float(np.median(certifying)))
+
+
+def main() -> None:
+    results = Results("scale", SEED)
+    first = CollisionChecker(*cell_with_obstacles(NEAR, near=NEAR), group="")  # kernels and sphere models are loaded
+    certifier_of(first).packed()
+    first.in_collision(first.default)
+    checkers: dict[int, CollisionChecker] = {}
+    for count in COUNTS:
+        cell, state = cell_with_obstacles(count, near=NEAR)
+        built: list[CollisionChecker] = []
+        time = spent(lambda: built.append(CollisionChecker(cell, state, group="")))  # noqa: B023
+        checkers[count] = built[0]
+        results.add(f"scale.build_checker_{count}_ms", time)
+        results.add(f"scale.build_certifier_{count}_ms", spent(lambda: certifier_of(built[0]).packed()))  # noqa: B023
+        changes(results, cell, state)
+    edges(results, checkers)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()

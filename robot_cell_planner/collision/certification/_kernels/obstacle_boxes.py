@@ -1,0 +1,58 @@
+"""Tree of axis-aligned boxes around obstacles, LANES boxes in a set, so that a kernel excludes LANES boxes at once.
+
+A set has six rows of LANES numbers: the lower corners x, y, z of its boxes, then their upper corners. The boxes of a
+set either contain one obstacle each, or one set of the level below. Obstacles that are near each other get consecutive
+numbers (`spatial_order`), so that their boxes share sets.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .arrays import LANES
+
+Floats = NDArray[np.float64]
+Integers = NDArray[np.int64]
+NOTHING = 1e30  # corner of the box of an unused lane: the lower corner, and the negative of the upper one
+SLACK = 1e-5  # relative enlargement of boxes against rounding errors of the kernels, which are in single precision
+ORDERED = 4 * LANES  # maximum number of obstacles that keep the order of the cell
+CELLS = 1024  # cells of each axis in the spatial order
+
+
+def spatial_order(centres: Floats) -> Integers:
+    """Return the order (n,) of points (n, 3) along a Z-order curve (Morton, 1966), stable; few points keep theirs."""
+    if len(centres) <= ORDERED:
+        return np.arange(len(centres))
+    low, high = centres.min(axis=0), centres.max(axis=0)
+    cells = ((centres - low) * ((CELLS - 1) / max(float((high - low).max()), 1e-9))).astype(np.int64)
+    for shift, pattern in ((16, 0x030000FF), (8, 0x0300F00F), (4, 0x030C30C3), (2, 0x09249249)):
+        cells = (cells | cells << shift) & pattern
+    return np.asarray(np.argsort(cells[:, 0] | cells[:, 1] << 1 | cells[:, 2] << 2, kind="stable"))
+
+
+def obstacle_boxes(spheres: Floats, allowances: Floats) -> tuple[Floats, Integers]:
+    """Return the boxes (6 b, LANES) and children (b,) of `MotionArrays`; the last set is the root.
+
+    spheres: bounding spheres (n, 4) of the obstacles; allowances: added to their radii (n,) [m].
+
+    The boxes contain the bounding spheres, so they exclude nothing that the spheres would not exclude.
+    """
+    half = (spheres[:, 3] + allowances) * (1.0 + SLACK)
+    half += SLACK * (1.0 + np.abs(spheres[:, :3]).max(axis=1, initial=0.0))
+    low, high = spheres[:, :3] - half[:, None], spheres[:, :3] + half[:, None]
+    sets: list[Floats] = []
+    children: list[Integers] = []
+    first = -1
+    while True:
+        count = max(-(-len(low) // LANES), 1)
+        unused = ((0, count * LANES - len(low)), (0, 0))
+        low = np.pad(low, unused, constant_values=NOTHING).reshape(count, LANES, 3)
+        high = np.pad(high, unused, constant_values=-NOTHING).reshape(count, LANES, 3)
+        sets.append(np.concatenate((low, high), axis=2).transpose(0, 2, 1).reshape(-1, LANES))
+        steps = LANES * np.arange(count)
+        children.append(first - steps if first < 0 else first + steps)
+        if count == 1:
+            return np.concatenate(sets), np.concatenate(children)
+        first = 0 if first < 0 else first + len(children[-2])
+        low, high = low.min(axis=1), high.max(axis=1)

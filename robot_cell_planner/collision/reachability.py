@@ -1,0 +1,134 @@
+"""Which poses of a grid a group reaches, and what is in the way of the others."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from ..errors import (
+    AllSolutionsInCollisionError,
+    BeyondJointLimitsError,
+    InvalidRequestError,
+    InverseKinematicsError,
+)
+from ..kinematics.ik.options import IkOptions
+from ..kinematics.ik.solver import inverse_kinematics
+from ..kinematics.targets import FrameTarget, TargetMode
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from ..model.value import WORLD
+from .checker import CollisionChecker
+
+MAX_POSES = 1_000_000
+STAGE = "reachability"
+
+
+class Reach(str, Enum):
+    """Whether a pose is reached, or why not."""
+
+    REACHED = "reached"
+    COLLISION = "collision"  # each solution collides
+    LIMITS = "limits"  # only beyond joint limits
+    OUT_OF_REACH = "out of reach"  # no solution
+
+
+@dataclass(frozen=True)
+class Reachability:
+    """Result for the poses of a grid, in their order.
+
+    Attributes:
+        poses: Poses in the reference frame.
+        results: Result for each pose.
+        configurations: Configuration of the group [rad or m] nearest to the state, for each pose that is reached.
+        variables: Joints of the configurations.
+    """
+
+    poses: tuple[Pose, ...]
+    results: tuple[Reach, ...]
+    configurations: tuple[tuple[float, ...] | None, ...]
+    variables: tuple[str, ...]
+
+    def counts(self) -> dict[Reach, int]:
+        """Return the number of poses with each result."""
+        found = Counter(self.results)
+        return {result: found[result] for result in Reach}
+
+
+def grid(centre: Pose, size: Sequence[float], step: float) -> tuple[Pose, ...]:
+    """Return poses with the orientation of `centre`, at the points of a grid around it, along the axes of the reference
+    frame.
+
+    Args:
+        centre: Pose in the middle of the grid.
+        size: Lengths of the grid along x, y, z [m]; 0 for a single layer.
+        step: Distance of neighbours [m].
+
+    Raises:
+        InvalidRequestError: The step is not above zero, a length is below zero, or there are more than 1,000,000 poses.
+    """
+    if not step > 0.0 or len(size) != 3 or not all(0.0 <= length < 1e6 for length in size):
+        raise InvalidRequestError(
+            f"grid of {list(size)} m in steps of {step} m, expected lengths and a step", stage=STAGE
+        )
+    counts = [int(length / step + 1e-9) for length in size]
+    number = (counts[0] + 1) * (counts[1] + 1) * (counts[2] + 1)
+    if number > MAX_POSES:
+        raise InvalidRequestError(f"the grid has {number} poses, expected at most {MAX_POSES}", stage=STAGE)
+    px, py, pz = centre.position
+    offsets = [[step * (index - 0.5 * count) for index in range(count + 1)] for count in counts]
+    return tuple(
+        Pose((px + x, py + y, pz + z), centre.quaternion) for z in offsets[2] for y in offsets[1] for x in offsets[0]
+    )
+
+
+@public
+def reachability(
+    cell: RobotCell,
+    state: RobotCellState,
+    poses: tuple[Pose, ...],
+    mode: TargetMode = TargetMode.TOOL,
+    group: str = "",
+    reference_frame: str = WORLD,
+    progress: Callable[[int], None] | None = None,
+) -> Reachability:
+    """Find a collision-free configuration for each pose of a frame of a group.
+
+    Args:
+        cell: Models of the cell.
+        state: State of all other joints and objects; solutions near its configuration are preferred.
+        poses: Poses of the frame that `mode` selects, in the reference frame.
+        mode: Flange, tool centre point or workpiece.
+        group: Planning group; "" for the main group.
+        reference_frame: Frame of the poses.
+        progress: Called with the number of poses that are done.
+
+    Raises:
+        TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
+    """
+    variables = cell.group(group).variables
+    checker = CollisionChecker(cell, state, variables)
+    options = IkOptions(max_solutions=1)
+    results: list[Reach] = []
+    configurations: list[tuple[float, ...] | None] = []
+    for index, pose in enumerate(poses):
+        target = FrameTarget(mode=mode, pose=pose, reference_frame=reference_frame)
+        try:
+            found = inverse_kinematics(cell, state, target, group, options, lambda q: not checker.in_collision(q))
+            results.append(Reach.REACHED)
+            configurations.append(tuple(found.solutions[0].tolist()))
+        except AllSolutionsInCollisionError:
+            results.append(Reach.COLLISION)
+            configurations.append(None)
+        except BeyondJointLimitsError:
+            results.append(Reach.LIMITS)
+            configurations.append(None)
+        except InverseKinematicsError:
+            results.append(Reach.OUT_OF_REACH)
+            configurations.append(None)
+        if progress is not None:
+            progress(index + 1)
+    return Reachability(poses, tuple(results), tuple(configurations), variables)

@@ -1,0 +1,122 @@
+"""`robot_cell execute`: plan files, in the simulation of a cell or on the running nodes."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from ..errors import InvalidRequestError
+from ..io.cell_file.simulation_section import load_simulated_robot
+from ..offline.cell import OfflineCell
+from ..planning.path.plan_check import verify_plan
+from ..planning.problem.plan import Plan
+from ..simulation.options import SimulationOptions
+from .options import JointValue, opened, roots_of, start_options
+from .plan import read_plan
+from .progress import Progress
+from .reporting import echo_json, reporting
+from .running import HELP, is_running, running_client
+
+
+@click.command(epilog=HELP)
+@reporting
+@start_options
+@click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.option("--speed", type=click.FloatRange(0.001, 1.0), default=1.0, show_default=True,
+              help="Fraction of the planned speed; below 1 on the running nodes only.")  # fmt: skip
+@click.option("--view", type=click.Path(path_type=Path), help="Write a replay of the simulation to this HTML file.")
+def execute(
+    cell_file: Path,
+    folders: tuple[str, ...],
+    start: str,
+    start_values: tuple[JointValue, ...],
+    plan_files: tuple[Path, ...],
+    speed: float,
+    view: Path | None,
+    as_json: bool,
+) -> int:
+    """Execute PLAN_FILES one after the other: in the simulation of CELL_FILE, or with @running by the running nodes.
+
+    The simulation verifies each plan before it moves. It has gravity, drives and contacts; the exit status is 1 if
+    something touches that may not, a joint misses its goal, or a carried body slips. The execution node validates each
+    plan in the present scene, and monitors it; Ctrl-C brings the robot to rest on its path.
+    """
+    plans = [(str(file), read_plan(file)) for file in plan_files]
+    for name, plan in plans:
+        if plan.trajectory is None:
+            raise InvalidRequestError(f"{name} is a path without timing; plan it with timing", stage="request")
+    if is_running(cell_file):
+        if view is not None or start or start_values or folders:
+            text = "--view, --from, --from-joint and --root are for a cell file; the nodes have a scene of their own"
+            raise click.UsageError(text)
+        entries = _on_nodes(cell_file, plans, speed)
+    else:
+        if speed < 1.0:
+            raise click.UsageError("--speed is for the running nodes; plan a slower motion for the simulation")
+        entries = _in_simulation(cell_file, folders, (start, start_values), plans, view)
+    if as_json:
+        echo_json({"executed": entries})
+    else:
+        for entry in entries:
+            rest = ", ".join(f"{name} {value:.4g}" for name, value in entry.items() if isinstance(value, float))
+            click.echo(f"{click.style('executed', fg='green')} {entry['plan']}: {rest}")
+    return 0
+
+
+def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> list[dict[str, object]]:
+    progress, entries = Progress(), list[dict[str, object]]()
+    with running_client(cell_file) as client:
+        from ..nodes.client.plan_execution import execute_plan
+
+        for name, plan in plans:
+            try:
+                done = execute_plan(client, plan, speed, progress.of(name))
+            except KeyboardInterrupt:
+                click.echo(f"{name}: cancelled, the robot comes to rest on its path", err=True)
+                raise
+            progress(f"{name}: done", 1.0)
+            entries.append({"plan": name, **asdict(done)})
+    return entries
+
+
+def _in_simulation(
+    cell_file: Path,
+    folders: tuple[str, ...],
+    start: tuple[str, tuple[JointValue, ...]],
+    plans: list[tuple[str, Plan]],
+    view: Path | None,
+) -> list[dict[str, object]]:
+    cell, state = opened(cell_file, folders, *start)
+    options = SimulationOptions(robot=load_simulated_robot(cell_file, roots_of(folders)))
+    with OfflineCell(cell, state, on_progress=Progress(), simulation_options=options) as simulated:
+        try:
+            for name, plan in plans:
+                _require_valid(simulated, name, plan)
+                simulated.follow(name, plan)
+        finally:
+            if view is not None:
+                simulated.write_replay(view)
+        return [
+            {
+                "plan": name,
+                "duration": done.plan.duration,
+                "max_tracking_error": max(done.lag.values(), default=0.0),
+                "goal_error": max(done.end_errors.values()),
+            }
+            for (name, _), done in zip(plans, simulated.motions, strict=True)
+        ]
+
+
+def _require_valid(simulated: OfflineCell, name: str, plan: Plan) -> None:
+    """Raise the first violation of a plan."""
+    if plan.moving:
+        raise InvalidRequestError(
+            f"{name} is a plan among moving robots, which only the nodes can execute", stage="request"
+        )
+    violations = verify_plan(simulated.cell, simulated.state, plan).violations
+    if violations:
+        for error in violations[1:]:
+            click.echo(f"{name}: also {error}", err=True)
+        raise violations[0]

@@ -1,0 +1,74 @@
+"""`robot_cell reach`: which poses of a grid a robot reaches."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from ..collision.reachability import Reach, grid, reachability
+from ..model.cell import RobotCell
+from ..model.pose import Pose
+from ..model.state import RobotCellState
+from ..model.value import WORLD
+from .options import POSE_HELP, cell_options, frame_option, group_option, mode_of, pose_value
+from .reporting import echo_json, reporting
+from .running import HELP
+
+MARKS = {Reach.REACHED: "#", Reach.COLLISION: "x", Reach.LIMITS: "-", Reach.OUT_OF_REACH: "."}
+COLOURS = {Reach.REACHED: "green", Reach.COLLISION: "red", Reach.LIMITS: "yellow", Reach.OUT_OF_REACH: None}
+
+
+@click.command(epilog=HELP)
+@reporting
+@cell_options
+@click.option("--pose", type=pose_value, metavar="POSE", required=True, help=f"Middle of the grid: {POSE_HELP}")
+@click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the grid is expressed in.")
+@click.option(
+    "--size",
+    metavar="X Y Z",
+    type=float,
+    nargs=3,
+    default=(1.0, 1.0, 0.0),
+    show_default=True,
+    help="Size of the grid [m].",
+)
+@click.option("--step", default=0.1, show_default=True, help="Distance of neighbouring positions [m].")
+@frame_option
+@group_option
+def reach(
+    cell: RobotCell,
+    state: RobotCellState,
+    pose: Pose,
+    reference: str,
+    size: tuple[float, float, float],
+    step: float,
+    moved: str | None,
+    group: str,
+    as_json: bool,
+) -> int:
+    """Print which positions of a grid the robot reaches with the orientation of a pose, free of collisions.
+
+    A layer is printed as seen from above, with x to the right and y up: # is reached, x collides in every
+    configuration, - is beyond joint limits, and . is out of reach.
+    """
+    poses = grid(pose, size, step)
+    with click.progressbar(length=len(poses), label="poses", file=sys.stderr) as bar:
+        found = reachability(
+            cell, state, poses, mode_of(cell, state, group, moved), group, reference, lambda _: bar.update(1)
+        )
+    if as_json:
+        rows = zip(found.poses, found.results, found.configurations, strict=True)
+        entries = [{"position": list(p.position), "result": r.value, "configuration": q} for p, r, q in rows]
+        echo_json({"joints": list(found.variables), "poses": entries})
+        return 0
+    columns = int(size[0] / step + 1e-9) + 1
+    per_layer = columns * (int(size[1] / step + 1e-9) + 1)
+    for start in range(0, len(poses), per_layer):
+        click.echo(f"z = {poses[start].position[2]:.3f} m")
+        layer = found.results[start : start + per_layer]
+        for row in reversed(range(0, per_layer, columns)):
+            click.echo(" ".join(click.style(MARKS[r], fg=COLOURS[r]) for r in layer[row : row + columns]))
+    for result, count in found.counts().items():
+        click.echo(f"{MARKS[result]} {result.value}: {count} of {len(poses)}")
+    return 0

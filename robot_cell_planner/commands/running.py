@@ -1,0 +1,49 @@
+"""`@running` in place of a cell file: the scene of the running nodes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+
+if TYPE_CHECKING:
+    from ..nodes.client.client import CellClient
+
+RUNNING = "@running"
+HELP = f"CELL_FILE may be {RUNNING}, or {RUNNING}/NAMESPACE: the present scene of the nodes in this ROS_DOMAIN_ID."
+NODE = "robot_cell_command"
+APPEARS_WITHIN = 5.0  # [s]
+
+
+def is_running(cell_file: Path) -> bool:
+    """Return whether a command is to ask the running nodes."""
+    return cell_file.parts[:1] == (RUNNING,)
+
+
+def running_scene(cell_file: Path) -> tuple[RobotCell, RobotCellState]:
+    """Return cell and state of the running nodes.
+
+    Raises:
+        click.ClickException: There is no ROS 2.
+        ServiceUnavailableError: No scene node answers.
+    """
+    with running_client(cell_file) as client:
+        scene, _ = client.scene(retries=0)
+    return scene.cell, scene.state
+
+
+def running_client(cell_file: Path) -> CellClient:
+    """Return a client of the running nodes.
+
+    Raises:
+        click.ClickException: There is no ROS 2.
+    """
+    try:
+        from ..nodes.client.client import CellClient
+    except ImportError as error:
+        raise click.ClickException(f"the running nodes need ROS 2, which cannot be imported: {error}") from error
+    return CellClient(NODE, "/".join(cell_file.parts[1:]), APPEARS_WITHIN)

@@ -1,0 +1,12 @@
+from .cart_pole import cart_pole as cart_pole
+from .environment import CellEnvironment as CellEnvironment
+from .options import ActionKind as ActionKind
+from .options import EnvironmentOptions as EnvironmentOptions
+from .registration import make_environment as make_environment
+from .registration import register_environments as register_environments
+from .safety_layer import SafetyLayer as SafetyLayer
+from .tasks import Balance as Balance
+from .tasks import MoveBody as MoveBody
+from .tasks import Reach as Reach
+from .tasks import Region as Region
+from .tasks import Task as Task

@@ -1,0 +1,121 @@
+"""Actions: from numbers between -1 and 1 to commands of the simulated joints."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..kinematics.differential import jacobians, moved_frame
+from ..model.cell import RobotCell
+from ..model.mechanism import JointLimits
+from ..model.state import RobotCellState
+from ..simulation.setpoints import DEFAULT_ACCELERATION, DEFAULT_EFFORT, DEFAULT_VELOCITY
+from ..simulation.simulated_cell import SimulatedCell
+from .options import ActionKind, EnvironmentOptions
+
+DAMPING = 0.02  # of the pseudoinverse of the Jacobian, relative to its largest singular value
+# Peaks of the motion from rest to rest 10 s^3 - 15 s^4 + 6 s^5, for a distance and a time of 1.
+PEAK_VELOCITY = 1.875
+PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
+
+Array = NDArray[np.float64]
+
+
+class Actuation:
+    """Commands of the acting joints.
+
+    Attributes:
+        names: Names of the acting joints.
+        size: Numbers of an action.
+        commanded: Positions at which the latest motion ended (n,).
+        lower, upper: Position limits (n,).
+    """
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, options: EnvironmentOptions) -> None:
+        self._cell, self._state, self._options = cell, state, options
+        self.names = cell.group(options.group).variables
+        limits = [cell.variables[name].limits for name in self.names]
+        angular = [cell.variables[name].angular for name in self.names]
+        self.lower = np.array([limit.lower for limit in limits])
+        self.upper = np.array([limit.upper for limit in limits])
+        self._velocity = options.speed * _values(limits, "velocity", angular, DEFAULT_VELOCITY)
+        acceleration = _values(limits, "acceleration", angular, DEFAULT_ACCELERATION)
+        self._effort = _values(limits, "effort", angular, DEFAULT_EFFORT)
+        period = options.period
+        self._step = np.minimum(self._velocity * period / PEAK_VELOCITY, acceleration * period**2 / PEAK_ACCELERATION)
+        self._gripper = _gripper(cell, options.gripper)
+        arm = 6 if options.action is ActionKind.TWIST else len(self.names)
+        self.size = arm + (1 if self._gripper else 0)
+        self.commanded = np.zeros(len(self.names))
+
+    def start(self, configuration: Array) -> None:
+        """Begin an episode at a configuration (n,)."""
+        self.commanded = configuration.copy()
+
+    def target(self, action: Array, simulated: SimulatedCell) -> Array:
+        """Return the configuration (n,) that a POSITION or TWIST action moves to."""
+        change = action[: len(self.names)] * self._step
+        if self._options.action is ActionKind.TWIST:
+            change = self._change_of_twist(action[:6])
+        return np.clip(self.commanded + change, self.lower, self.upper)
+
+    def _change_of_twist(self, action: Array) -> Array:
+        """Return the change of the joints that moves the tool centre point with a twist, within a step's limits."""
+        speeds = np.repeat((self._options.linear_speed, self._options.angular_speed), 3)
+        frame = moved_frame(self._cell, self._state, self._options.group)
+        found = jacobians(
+            self._cell, self._state, self._options.group, frame, configurations=self.commanded[None]
+        ).jacobian[0]
+        size = DAMPING * np.linalg.norm(found, 2)
+        inverse = found.T @ np.linalg.inv(found @ found.T + size**2 * np.eye(6))
+        change = inverse @ (action * speeds) * self._options.period
+        return np.asarray(change / max(1.0, float(np.max(np.abs(change) / self._step))))
+
+    def move(self, simulated: SimulatedCell, target: Array) -> None:
+        """Move from rest to rest to a configuration (n,) in the period, along a straight line in joint space."""
+        start, begin, period = self.commanded, simulated.time, self._options.period
+        step = simulated.options.time_step
+        for index in range(1, round(period / step) + 1):
+            fraction = min(index * step / period, 1.0)
+            progress = fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2)
+            rate = 30.0 * fraction**2 * (1.0 - fraction) ** 2 / period
+            positions, velocities = start + progress * (target - start), rate * (target - start)
+            time = begin + index * step
+            simulated.set_targets(self._named(positions), self._named(velocities), time)
+            simulated.step_to(time)
+        self.commanded = target
+
+    def drive(self, simulated: SimulatedCell, action: Array) -> None:
+        """Drive the joints by velocity or effort for the period."""
+        values = action[: len(self.names)]
+        if self._options.action is ActionKind.VELOCITY:
+            simulated.set_velocities(self._named(values * self._velocity))
+        else:
+            simulated.set_efforts(self._named(values * self._effort))
+        simulated.step(self._options.period)
+
+    def grip(self, simulated: SimulatedCell, action: Array) -> None:
+        """Command the gripper with the last number of an action, if there is one."""
+        if self._gripper:
+            name, limits = self._gripper
+            simulated.set_targets(
+                {name: limits.lower + 0.5 * (float(action[-1]) + 1.0) * (limits.upper - limits.lower)}
+            )
+
+    def _named(self, values: Array) -> dict[str, float]:
+        return dict(zip(self.names, values.tolist(), strict=True))
+
+
+def _values(limits: list[JointLimits], name: str, angular: list[bool], default: dict[bool, float]) -> Array:
+    return np.array(
+        [getattr(limit, name) or default[revolute] for limit, revolute in zip(limits, angular, strict=True)]
+    )
+
+
+def _gripper(cell: RobotCell, tool: str) -> tuple[str, JointLimits] | None:
+    if not tool:
+        return None
+    variable = cell.tools[tool].mechanism.variables[0]
+    return f"{tool}/{variable.name}", variable.limits

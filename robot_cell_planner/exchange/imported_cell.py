@@ -1,0 +1,118 @@
+"""Result of an import: a folder with a cell file, and what was left out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..errors import FileError
+from ..io.cell_file.cell_file import load_cell, save_cell
+from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+
+CELL_FILE = "cell.yaml"
+STAGE = "import"
+
+
+@dataclass(frozen=True)
+class ImportedCell:
+    """A cell that was read from files of another program and written to a folder.
+
+    Attributes:
+        folder: Folder of the files.
+        files: Names of the files that were written, relative to the folder; the cell file first.
+        cell, state: What the cell file contains.
+        left_out: What the other program's files have and the cell has not, or has in another form, one line each.
+    """
+
+    folder: Path
+    files: tuple[str, ...]
+    cell: RobotCell
+    state: RobotCellState
+    left_out: tuple[str, ...] = ()
+
+
+class CellFolder:
+    """Folder that an import writes to: files are written beside it, and moved there when all are complete.
+
+    Raises:
+        FileError: It has a cell file that must not be overwritten, or cannot be made.
+    """
+
+    def __init__(self, folder: str | Path, roots: ResourceRoots = NO_ROOTS, *, overwrite: bool = False) -> None:
+        self.target = Path(folder).absolute()
+        self.roots = roots
+        self.overwrite = overwrite
+        self._refuse_existing((CELL_FILE,))
+        _make(self.target.parent)
+        try:
+            self._staging = TemporaryDirectory(dir=self.target.parent, prefix=f".{self.target.name}-")
+        except OSError as error:
+            raise _error(self.target, error) from error
+
+    @property
+    def path(self) -> Path:
+        """Folder of the files while they are written."""
+        return Path(self._staging.name)
+
+    def __enter__(self) -> CellFolder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._staging.cleanup()
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file; `name` is relative to the folder. Return its path.
+
+        Raises:
+            FileError: It cannot be written, or its name leads out of the folder.
+        """
+        path = self.path / name
+        if ".." in Path(name).parts or Path(name).is_absolute():
+            raise FileError(f"{name!r} leads out of the folder", stage=STAGE, subjects=(name,))
+        _make(path.parent)
+        write_text(path, text, STAGE, True, mode=0o644)
+        return path
+
+    def finish(self, cell: RobotCell, state: RobotCellState, left_out: tuple[str, ...]) -> ImportedCell:
+        """Write the cell file, move all files to their places, load the cell again, and return the result.
+
+        Raises:
+            FileError: A file exists and must not be overwritten, or cannot be written.
+            RobotCellError: As `load_cell`.
+        """
+        cell.check_state(state)
+        save_cell(self.path / CELL_FILE, cell, state, self.roots)
+        written = sorted(str(path.relative_to(self.path)) for path in self.path.rglob("*") if path.is_file())
+        others = [name for name in written if name != CELL_FILE]
+        names = (CELL_FILE, *others)
+        self._refuse_existing(names)
+        for name in (*others, CELL_FILE):  # the cell file last
+            _make((self.target / name).parent)
+            try:
+                os.replace(self.path / name, self.target / name)
+            except OSError as error:
+                raise _error(self.target / name, error) from error
+        cell, state = load_cell(self.target / CELL_FILE, self.roots)
+        return ImportedCell(self.target, names, cell, state, left_out)
+
+    def _refuse_existing(self, names: Iterable[str]) -> None:
+        for name in names:
+            if not self.overwrite and (self.target / name).exists():
+                path = str(self.target / name)
+                raise FileError(f"{path} exists, and is not to be overwritten", stage=STAGE, subjects=(path,))
+
+
+def _make(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise _error(folder, error) from error
+
+
+def _error(path: Path, error: OSError) -> FileError:
+    return FileError(f"{path}: {error.strerror}", stage=STAGE, subjects=(str(path),))

@@ -1,0 +1,1 @@
+"""Configuration packages of MoveIt as cells."""

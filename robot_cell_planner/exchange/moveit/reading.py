@@ -1,0 +1,129 @@
+"""Import of a MoveIt configuration package, with scenes of its planning scene."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from frozendict import frozendict
+
+from ...io.cell_file.includes import with_scene
+from ...io.common.file_names import file_name
+from ...io.common.packages import workspace_of
+from ...io.common.resources import NO_ROOTS, ResourceRoots, read_text
+from ...io.robot_description.loading import load_robot, read_sources, robot_from_sources
+from ...io.robot_description.xacro_files import expand_xacro
+from ...io.scene_import.scene_files import read_scene
+from ...model.arguments import public
+from ...model.cell import RobotCell
+from ...model.geometry import MeshUse
+from ...model.robot import Robot
+from ...setup_assistant.description_copy import copy_description
+from ..imported_cell import CellFolder, ImportedCell
+from .package import STAGE, ConfigPackage, find_package
+from .settings import initial_values, limits_text, note_kinematics, parameters_text
+
+LIMITS_FILE, PARAMETERS_FILE = "joint_limits.yaml", "parameters.yaml"
+START_STATES = ("home", "ready", "default")
+
+
+@public
+def import_moveit(
+    package: str | Path,
+    folder: str | Path,
+    urdf: str = "",
+    srdf: str = "",
+    scenes: Sequence[str | Path] = (),
+    xacro_arguments: Mapping[str, str] = frozendict(),
+    roots: ResourceRoots = NO_ROOTS,
+    mesh_use: MeshUse = MeshUse.HULL,
+    *,
+    overwrite: bool = False,
+) -> ImportedCell:
+    """Write a cell file, the description with its meshes, SRDF, limits and parameters of a configuration package.
+
+    Args:
+        package: Folder of the package.
+        folder: Folder to write to; it is made if it does not exist.
+        urdf: Description, as a path or package:// URI; "": as `find_package`.
+        srdf: SRDF or xacro file of one; "": as `find_package`.
+        scenes: MoveIt .scene or SDF files whose objects become bodies.
+        xacro_arguments: Arguments of the xacro expansion of description and SRDF.
+        roots: Folders with the packages that the description uses, besides the workspace of the package.
+        mesh_use: Collision representation of meshes. MoveIt uses their triangles (`MeshUse.EXACT`).
+        overwrite: Allow replacing files.
+
+    Raises:
+        FileError: The package has no description or SRDF, or several.
+        RobotCellError: As `load_robot`, `read_scene` and `load_cell`.
+    """
+    found = find_package(Path(package), urdf, srdf)
+    with CellFolder(folder, roots, overwrite=overwrite) as target:
+        # Paths from $(find ...) lead to the folders of the workspace.
+        workspace = workspace_of(found.folder / "package.xml")
+        opened = roots.with_file(found.folder / "package.xml")
+        opened = opened if workspace is None else opened.with_folder(workspace)
+        return _Importer(target, found, dict(xacro_arguments), opened).imported(mesh_use, scenes)
+
+
+class _Importer:
+    def __init__(
+        self, folder: CellFolder, package: ConfigPackage, arguments: dict[str, str], roots: ResourceRoots
+    ) -> None:
+        self.folder = folder
+        self.package = package
+        self.arguments = arguments
+        self.roots = roots
+        self.left_out: list[str] = []
+
+    def imported(self, mesh_use: MeshUse, scenes: Sequence[str | Path]) -> ImportedCell:
+        robot = self._robot(mesh_use)
+        cell = RobotCell(robot.name, frozendict({robot.name: robot}))
+        state = cell.default_state()
+        initial = initial_values(self.package.settings("initial_positions"), robot, self.left_out)
+        state = state.with_configuration(self._start(robot) | initial)
+        note_kinematics(self.package.settings("kinematics"), self.left_out)
+        self._parameters(robot)
+        for scene in scenes:
+            read = read_scene(Path(scene).absolute(), self.roots.with_file(scene), STAGE)
+            self.left_out += read.left_out
+            cell, state = with_scene(cell, state, read)
+        if self.package.others:
+            self.left_out.append(f"settings in {', '.join(self.package.others)}")
+        return self.folder.finish(cell, state, tuple(dict.fromkeys(self.left_out)))
+
+    def _robot(self, mesh_use: MeshUse) -> Robot:
+        """Write the description, SRDF and limits, and load the robot from them."""
+        given = self.package.urdf
+        roots = self.roots if "://" in given else self.roots.with_file(given)
+        sources = read_sources(given, xacro_arguments=self.arguments, folder=Path.cwd(), roots=roots)
+        described = robot_from_sources("robot", sources, roots=roots, mesh_use=mesh_use)
+        name = file_name(described.mechanism.name)
+        urdf, _ = copy_description(described.sources, self.folder.path, name, True)
+        srdf = self.folder.write(f"{name}.srdf", self._srdf())
+        limits = limits_text(self.package.settings("joint_limits"), described, self.left_out)
+        limits_file = self.folder.write(LIMITS_FILE, limits) if limits else ""
+        return load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=mesh_use)
+
+    def _srdf(self) -> str:
+        path = self.package.srdf
+        if path.suffix == ".xacro":
+            return expand_xacro(path, self.arguments, self.roots)
+        return read_text(path, STAGE)
+
+    @staticmethod
+    def _start(robot: Robot) -> dict[str, float]:
+        """Return the values of the named states in which robots usually start: home, ready or default of each group."""
+        values: dict[str, float] = {}
+        for group in robot.groups:
+            keys = [f"{group}/{state}" for state in START_STATES if f"{group}/{state}" in robot.named_states]
+            for key in keys[:1]:
+                values |= {name: value for name, value in robot.named_states[key].items() if name not in values}
+        return values
+
+    def _parameters(self, robot: Robot) -> None:
+        planning, controllers = self.package.settings("ompl_planning"), self.package.settings("moveit_controllers")
+        group = robot.main_group if robot.groups else ""
+        text = parameters_text(planning, controllers, group, self.left_out)
+        if text:
+            self.folder.write(PARAMETERS_FILE, text)

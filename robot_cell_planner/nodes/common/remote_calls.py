@@ -1,0 +1,190 @@
+"""Services and actions of other nodes as coroutines that return the reply or raise the error in it."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from action_msgs.msg import GoalStatus
+from rclpy.action.client import ClientGoalHandle
+from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
+
+from ...errors import CancelledError, RobotCellError, ServiceUnavailableError
+from ..conversions.basic import error_from_message
+from .cancellation import CancellationToken, available, outcome
+from .goal_requests import RepeatableActionClient
+from .node import CellNode, Reporting
+from .parameters import Parameter
+from .server_monitor import GOAL_AGAIN, REQUEST_AGAIN, ServerMonitor, is_idempotent, outcome_unknown
+
+if TYPE_CHECKING:
+    from interface_types import Action, Service
+
+RequestT = TypeVar("RequestT")
+ResponseT = TypeVar("ResponseT", bound=Reporting)
+GoalT = TypeVar("GoalT")
+ResultT = TypeVar("ResultT", bound=Reporting)
+FeedbackT = TypeVar("FeedbackT")
+T = TypeVar("T")
+STOP_TIMEOUT = 30.0  # [s] for the result of a goal that was cancelled
+
+REMOTE_PARAMETERS = (
+    Parameter("server_timeout", 5.0, "Time to wait for another node to appear [s].", 0.0, 600.0, running=True),
+    Parameter("reply_timeout", 60.0, "Time to wait for the reply of another node [s].", 0.1, 86_400.0, running=True),
+)
+
+
+async def _repeated(
+    node: CellNode,
+    send: Callable[[], Future[T]],
+    drop: Callable[[Future[T]], object],
+    first: float,
+    timeout: float,
+    what: str,
+    token: CancellationToken,
+    lives: Callable[[], bool],
+) -> T:
+    """Send a request until there is a reply: it can be lost during discovery. first [s]: before it is sent again,
+    doubled each time. drop: removes a pending request."""
+    while True:
+        future = send()
+        try:
+            return await outcome(node, future, token, min(first, timeout), what, lives)
+        except ServiceUnavailableError:
+            timeout -= first
+            first *= 2.0
+            if timeout <= 0.0 or not lives():
+                raise
+        finally:
+            drop(future)
+
+
+class RemoteService(Generic[RequestT, ResponseT]):
+    """A service of another node, for a node with REMOTE_PARAMETERS."""
+
+    def __init__(self, node: CellNode, kind: type[Service[RequestT, ResponseT]], name: str) -> None:
+        self._node, self._name = node, name
+        self._client = node.service_client(kind, name)
+        self._monitor = ServerMonitor(node, name, is_action=False)
+        node.on_release(self._monitor.close)
+
+    async def __call__(self, request: RequestT, token: CancellationToken | None = None) -> ResponseT:
+        """Return the reply.
+
+        Raises:
+            ServiceUnavailableError: The node does not run, or does not reply in time.
+            OutcomeUnknownError: The same after a request that may have changed something.
+            RobotCellError: The error of the reply, which is in `partial`; or the reason of a cancellation.
+        """
+        node, client, token = self._node, self._client, token or CancellationToken()
+        what, timeouts = f"service {self._name}", node.parameters
+
+        def served() -> bool:
+            return client.service_is_ready() and self._monitor.begin()
+
+        def lives() -> bool:
+            return not self._monitor.lost(client.service_is_ready())
+
+        await available(node, served, token, timeouts["server_timeout"], what)
+        send, drop, limit = (
+            partial(client.call_async, request),
+            client.remove_pending_request,
+            timeouts["reply_timeout"],
+        )
+        if is_idempotent(self._name):
+            reply = await _repeated(node, send, drop, REQUEST_AGAIN, limit, what, token, lives)
+        else:
+            reply = await self._once(send(), limit, what, token, lives)
+        return checked(reply)
+
+    async def _once(
+        self, future: Future[ResponseT], limit: float, what: str, token: CancellationToken, lives: Callable[[], bool]
+    ) -> ResponseT:
+        try:
+            return await outcome(self._node, future, token, limit, what, lives)
+        except ServiceUnavailableError as error:
+            raise outcome_unknown(self._name, error.message) from error
+        finally:
+            self._client.remove_pending_request(future)
+
+
+class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
+    """An action of another node, for a node with REMOTE_PARAMETERS."""
+
+    def __init__(self, node: CellNode, kind: type[Action[GoalT, ResultT, FeedbackT]], name: str) -> None:
+        self._node, self._name = node, name
+        self._client: Any = RepeatableActionClient(node, kind, name, callback_group=node.concurrent)
+        self._monitor = ServerMonitor(node, name, is_action=True)
+        self._kind: Any = kind
+        node.on_release(self._monitor.close)
+
+    async def __call__(
+        self,
+        goal: GoalT,
+        token: CancellationToken,
+        on_feedback: Callable[[FeedbackT], None] = lambda feedback: None,
+        *,
+        rest: bool = False,
+    ) -> ResultT:
+        """Return the result of a goal. rest: after a cancellation, wait for the result: the robot is at rest then.
+
+        Raises:
+            ServiceUnavailableError: The node does not run, ends, or rejects the goal.
+            RobotCellError: The error of the result, which is in `partial`; or the reason of a cancellation.
+        """
+        node, client = self._node, self._client
+        what, timeouts = f"action {self._name}", node.parameters
+
+        def served() -> bool:
+            return bool(client.server_is_ready()) and self._monitor.begin()
+
+        def lives() -> bool:
+            return not self._monitor.lost(client.server_is_ready())
+
+        await available(node, served, token, timeouts["server_timeout"], what)
+        identity = UUID(uuid=list(os.urandom(16)))
+        send = partial(
+            client.send_goal_async,
+            goal,
+            feedback_callback=lambda message: on_feedback(message.feedback),
+            goal_uuid=identity,
+        )
+        result: Future[Any] | None = None
+        try:
+            limit = timeouts["reply_timeout"]
+            handle = await _repeated(node, send, Future.cancel, GOAL_AGAIN, limit, what, token, lives)
+            if not handle.accepted:
+                raise ServiceUnavailableError(f"{what} rejected the goal", subjects=(self._name,))
+            result = handle.get_result_async()
+            found = await outcome(node, result, token, math.inf, what, lives)
+        except RobotCellError:
+            self._cancel(identity)
+            if rest and result is not None and lives():
+                await outcome(node, result, CancellationToken(), STOP_TIMEOUT, what, lives)
+            raise
+        done: ResultT = checked(found.result)
+        if found.status != GoalStatus.STATUS_SUCCEEDED:
+            raise CancelledError(f"{what} ended without a result", subjects=(self._name,))
+        return done
+
+    def _cancel(self, identity: UUID) -> None:
+        """Cancel a goal, also one without a response."""
+        unknown = self._kind.Impl.SendGoalService.Response()
+        ClientGoalHandle(self._client, identity, unknown).cancel_goal_async()
+
+
+def checked(reply: ResultT) -> ResultT:
+    """Return a reply or result.
+
+    Raises:
+        RobotCellError: The error in it; the reply is in `partial`.
+    """
+    error = error_from_message(reply.error)
+    if error is not None:
+        error.partial = reply
+        raise error
+    return reply

@@ -1,0 +1,1 @@
+"""The interfaces of MoveIt, served by the nodes of the cell."""

@@ -1,0 +1,202 @@
+"""The allowed collision matrix of MoveIt and the ignore groups of the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+from moveit_msgs.msg import AllowedCollisionEntry, AllowedCollisionMatrix, LinkPadding, LinkScale
+
+from robot_cell_planner.msg import IgnoreGroup, SafetyMargin, SceneChange
+
+from ...errors import InvalidRequestError, LimitExceededError, NotSupportedError, UnknownNameError, Value
+from ...model.cell import RobotCell
+from ...model.name_suggestions import unknown_name
+from ..conversions.basic import check_count
+
+PREFIX = "moveit: "  # of the names of ignore groups that represent an entry of a matrix
+MAX_NAMES = 1_000
+MAX_CHANGED = 20_000
+MAX_PADDING = 10.0  # [m]
+Pair = frozenset[str]
+
+
+def group_name(pair: Pair) -> str:
+    """Return the name of the ignore group of an allowed pair."""
+    return PREFIX + " - ".join(sorted(pair))
+
+
+def allowed_pairs(cell: RobotCell) -> dict[Pair, str]:
+    """Return the allowed pairs of a cell with the rule that allows each: that of the SRDF or an ignore group."""
+    found: dict[Pair, str] = {}
+    for robot in cell.robots.values():
+        for pair in robot.disabled_pairs:
+            found.setdefault(frozenset((pair.first, pair.second)), f"the SRDF of {robot.name}")
+    for name in sorted(cell.collision.ignore_groups):
+        members = sorted(_members(cell, name))
+        check_count(len(members), MAX_NAMES, f"ignore group {name}", "members")
+        for first, second in combinations(members, 2):
+            found.setdefault(frozenset((first, second)), f"ignore group {name}")
+    return found
+
+
+def _members(cell: RobotCell, group: str) -> set[str]:
+    """Return the links and bodies of an ignore group, with those of its robots, tools and nested groups."""
+    members, pending, opened = set[str](), [group], {group}
+    while pending:
+        for name in cell.collision.ignore_groups[pending.pop()]:
+            members.update(_objects_of(cell, name))
+            if name in cell.collision.ignore_groups and name not in opened:
+                opened.add(name)
+                pending.append(name)
+    return members
+
+
+def _objects_of(cell: RobotCell, name: str) -> Iterator[str]:
+    if name in cell.robots:
+        yield from cell.robots[name].mechanism.links
+    elif name in cell.tools:
+        yield from map(cell.tools[name].frame_of, cell.tools[name].mechanism.links)
+    else:
+        yield name
+
+
+def collision_names(cell: RobotCell) -> list[str]:
+    """Return the links of robots and tools that have a collision shape, in the order of the models."""
+    names: list[str] = []
+    for robot in cell.robots.values():
+        names += [link for link, model in robot.mechanism.links.items() if model.collisions]
+    for tool in cell.tools.values():
+        names += [tool.frame_of(link) for link, model in tool.mechanism.links.items() if model.collisions]
+    return names
+
+
+def matrix_message(cell: RobotCell) -> AllowedCollisionMatrix:
+    """Return the matrix of the links, and of those bodies that a rule names."""
+    pairs = allowed_pairs(cell)
+    named = {name for pair in pairs for name in pair}
+    names = [*collision_names(cell), *(body for body in cell.bodies if body in named)]
+    rows = []
+    for first in names:
+        row = [first != second and frozenset((first, second)) in pairs for second in names]
+        rows.append(AllowedCollisionEntry(enabled=row))
+    return AllowedCollisionMatrix(entry_names=names, entry_values=rows)
+
+
+def requested_pairs(message: AllowedCollisionMatrix, known: Sequence[str], field: str) -> dict[Pair, bool]:
+    """Return whether each pair of a matrix is allowed. known: names that default entries apply to.
+
+    Raises:
+        InvalidRequestError: Rows of a wrong length, or a matrix that is not symmetric.
+        LimitExceededError: Too many names.
+    """
+    names = list(message.entry_names)
+    check_count(len(names), MAX_NAMES, f"{field}.entry_names", "names")
+    check_count(len(message.default_entry_names), MAX_NAMES, f"{field}.default_entry_names", "names")
+    if len(message.entry_values) != len(names) or any(len(row.enabled) != len(names) for row in message.entry_values):
+        text = f"{field} has {len(names)} names, expected as many rows of as many values"
+        raise InvalidRequestError(text, subjects=(field,))
+    if len(message.default_entry_names) != len(message.default_entry_values):
+        counts = f"{len(message.default_entry_names)} default_entry_names"
+        text = f"{field} has {counts} and {len(message.default_entry_values)} default_entry_values, expected as many"
+        raise InvalidRequestError(text, subjects=(field,))
+    requested: dict[Pair, bool] = {}
+    for name, value in zip(message.default_entry_names, message.default_entry_values, strict=True):
+        requested.update({frozenset((name, other)): bool(value) for other in known if other != name})
+    rows = [row.enabled for row in message.entry_values]
+    for (i, first), (j, second) in combinations(enumerate(names), 2):
+        if rows[i][j] != rows[j][i]:
+            text = f"{field} allows {first} - {second} in one order only; the matrix is to be symmetric"
+            raise InvalidRequestError(text, subjects=(first, second))
+        if first != second:
+            requested[frozenset((first, second))] = bool(rows[i][j])
+    return requested
+
+
+def matrix_changes(
+    cell: RobotCell, message: AllowedCollisionMatrix, bodies: Sequence[str], field: str = "allowed_collision_matrix"
+) -> list[SceneChange]:
+    """Return the change that makes the allowed pairs those of a matrix: an ignore group for each new pair.
+
+    bodies: those of the cell at that time. Pairs that the matrix does not contain are left alone.
+
+    Raises:
+        UnknownNameError: The cell does not have an object of a new pair.
+        NotSupportedError: A pair is to be checked that another rule of the cell allows.
+    """
+    present = allowed_pairs(cell)
+    known = {*_all_names(cell), *bodies}
+    groups: list[IgnoreGroup] = []
+    for pair, allowed in requested_pairs(message, sorted(known), field).items():
+        if allowed == (pair in present):
+            continue
+        for name in sorted(pair - known):
+            raise UnknownNameError(unknown_name(f"{field}: {name!r}", name, sorted(known)), subjects=(name,))
+        name = group_name(pair)
+        if not allowed and present[pair] != f"ignore group {name}":
+            text = f"{field}: {' - '.join(sorted(pair))} cannot be checked: {present[pair]} allows it"
+            raise NotSupportedError(text, subjects=tuple(sorted(pair)))
+        groups.append(IgnoreGroup(name=name, members=sorted(pair) if allowed else []))
+    if len(groups) > MAX_CHANGED:
+        number = Value("pairs", len(groups), MAX_CHANGED)
+        raise LimitExceededError(f"{field} changes too many pairs", subjects=(field,), values=(number,))
+    if not groups:
+        return []
+    change = SceneChange(operation=SceneChange.SET_COLLISION)
+    change.models.collision.ignore_groups = groups
+    return [change]
+
+
+def _all_names(cell: RobotCell) -> list[str]:
+    """Return all links of robots and tools, with or without a shape."""
+    names = [link for robot in cell.robots.values() for link in robot.mechanism.links]
+    return names + [tool.frame_of(link) for tool in cell.tools.values() for link in tool.mechanism.links]
+
+
+# Padding and scale.
+
+
+def paddings(cell: RobotCell) -> dict[str, float]:
+    """Return the safety margin of each link with a collision shape [m]."""
+    margins = cell.collision.margins
+    found: dict[str, float] = {}
+    for name in collision_names(cell):
+        found[name] = margins.get(name, 0.0)
+    return found
+
+
+def padding_messages(cell: RobotCell) -> tuple[list[LinkPadding], list[LinkScale]]:
+    """Return padding and scale of all links."""
+    padding = paddings(cell)
+    scales = [LinkScale(link_name=name, scale=1.0) for name in padding]
+    return [LinkPadding(link_name=name, padding=value) for name, value in padding.items()], scales
+
+
+def padding_changes(cell: RobotCell, padding: Sequence[LinkPadding], scale: Sequence[LinkScale]) -> list[SceneChange]:
+    """Return the change that makes the safety margins of links those of a message.
+
+    Raises:
+        UnknownNameError: A link is unknown.
+        InvalidRequestError: A padding is not within 0 to 10 m.
+        NotSupportedError: A scale other than 1.
+    """
+    known, present = _all_names(cell), paddings(cell)
+    check_count(len(padding) + len(scale), MAX_CHANGED, "link_padding", "links")
+    for name in (*(entry.link_name for entry in padding), *(entry.link_name for entry in scale)):
+        if name not in known:
+            raise UnknownNameError(unknown_name(f"link {name!r}", name, known), subjects=(name,))
+    for resized in scale:
+        if resized.scale != 1.0:
+            text = f"link_scale of {resized.link_name} is {resized.scale:g}, expected 1; use link_padding"
+            raise NotSupportedError(text, subjects=(resized.link_name,))
+    requested: Mapping[str, float] = {entry.link_name: entry.padding for entry in padding}
+    for link, value in requested.items():
+        if not 0.0 <= value <= MAX_PADDING:
+            text = f"link_padding of {link} is {value:g} m, expected 0 to {MAX_PADDING:g} m"
+            raise InvalidRequestError(text, subjects=(link,), values=(Value("padding", value, MAX_PADDING, "m"),))
+    changed = {link: value for link, value in requested.items() if value != present.get(link, 0.0)}
+    if not changed:
+        return []
+    change = SceneChange(operation=SceneChange.SET_COLLISION)
+    change.models.collision.margins = [SafetyMargin(name=link, margin=value) for link, value in changed.items()]
+    return [change]

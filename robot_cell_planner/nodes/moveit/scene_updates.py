@@ -1,0 +1,133 @@
+"""Planning scene messages of MoveIt as scene changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from builtin_interfaces.msg import Time
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, ObjectColor, PlanningScene, RobotState
+
+from robot_cell_planner.msg import BodyModel, SceneChange
+
+from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError
+from ...model.name_suggestions import unknown_name
+from ...scene.scene import Scene
+from ..conversions.basic import check_count, configuration_to_message
+from ..conversions.model_messages import body_to_message
+from .allowed_collisions import matrix_changes, padding_changes
+from .octomap import add_octomap
+from .robot_states import given_values
+from .scene_messages import SceneWriter, color_of
+from .world_editor import MAX_OBJECTS, WorldEditor, operation_of
+
+COLOR_STEP = 1e-6  # colours are sent as single-precision numbers
+
+
+def scene_changes(scene: Scene, message: PlanningScene, measured: Iterable[str]) -> list[SceneChange]:
+    """Return the changes that a planning scene makes, to be applied all or none.
+
+    A difference (`is_diff`) changes what it contains; a whole scene also removes the objects that it does not contain.
+    measured: joints whose values in the message are ignored, since they are measured.
+
+    Raises:
+        RobotCellError: A part is malformed, unknown or cannot be served.
+    """
+    editor = WorldEditor(scene)
+    changes = _joint_changes(scene, message.robot_state, set(measured))
+    objects, attached = message.world.collision_objects, message.robot_state.attached_collision_objects
+    check_count(len(objects) + len(attached), MAX_OBJECTS, "the scene", "objects")
+    if not message.is_diff:
+        objects, attached = _differences(scene, message, editor)
+    for index, held in enumerate(attached):
+        editor.attached_object(held, f"robot_state.attached_collision_objects[{index}]")
+    for index, item in enumerate(objects):
+        editor.world_object(item, f"world.collision_objects[{index}]")
+    add_octomap(editor, message.world.octomap)
+    bodies = [*editor.free, *editor.held]
+    matrix = message.allowed_collision_matrix
+    rules: list[SceneChange] = []
+    if matrix.entry_names or matrix.default_entry_names:
+        rules += matrix_changes(scene.cell, matrix, bodies)
+    rules += padding_changes(scene.cell, message.link_padding, message.link_scale)
+    return [*changes, *editor.changes, *rules, *_color_changes(scene, message.object_colors, bodies)]
+
+
+def _joint_changes(scene: Scene, message: RobotState, measured: set[str]) -> list[SceneChange]:
+    """Return the change of the joints that no publisher measures."""
+    values = given_values(scene.cell, message, "robot_state")
+    own = {name: value for name, value in values.items() if name not in measured}
+    changed = {name: value for name, value in own.items() if scene.state.configuration.get(name) != value}
+    if not changed:
+        return []
+    return [SceneChange(operation=SceneChange.SET_JOINTS, configuration=configuration_to_message(changed))]
+
+
+def _differences(
+    scene: Scene, message: PlanningScene, editor: WorldEditor
+) -> tuple[list[CollisionObject], list[AttachedCollisionObject]]:
+    """Remove the objects that a whole scene does not contain; return those that are new or other than they are."""
+    writer = SceneWriter(scene)
+    if any(operation_of(item) != CollisionObject.ADD for item in message.world.collision_objects):
+        text = "a whole scene (is_diff false) has a collision object with another operation than ADD"
+        raise InvalidRequestError(text, subjects=("world.collision_objects",))
+    objects = {item.id: item for item in message.world.collision_objects}
+    attached = {held.object.id: held for held in message.robot_state.attached_collision_objects}
+    own_tools = {held.object.id for held in writer.attached_objects()} - set(scene.cell.bodies)
+    for name in [name for name in attached if name in own_tools]:
+        del attached[name]  # links of tools, which are part of the cell
+    for name in editor.held:
+        if name in attached and _equal(attached[name], _attached(writer, name)):
+            del attached[name]
+        elif name not in attached and name not in objects:
+            editor.remove_body(name)
+        elif name in objects:
+            editor.detach_body(name)
+    for name in writer.world_bodies():
+        if name in objects and _equal(objects[name], writer.world_object(name)):
+            del objects[name]
+        elif name not in objects and name not in attached:
+            editor.remove_body(name)
+    return list(objects.values()), list(attached.values())
+
+
+def _attached(writer: SceneWriter, name: str) -> AttachedCollisionObject:
+    return next(held for held in writer.attached_objects() if held.object.id == name)
+
+
+def _equal(
+    given: CollisionObject | AttachedCollisionObject, present: CollisionObject | AttachedCollisionObject
+) -> bool:
+    """Return whether two messages are equal but for stamps, which clients set."""
+    for message in (given, present):
+        item = message.object if isinstance(message, AttachedCollisionObject) else message
+        item.header.stamp = Time()
+    return bool(given == present)
+
+
+def _color_changes(scene: Scene, colors: Sequence[ObjectColor], bodies: Sequence[str]) -> list[SceneChange]:
+    """Return the change of the colours of bodies that were there before the message."""
+    models: list[BodyModel] = []
+    removed = scene.cell.bodies.keys() - set(bodies)
+    for entry in colors:
+        if entry.id in removed:
+            continue
+        if entry.id not in bodies:
+            raise UnknownNameError(unknown_name(f"object {entry.id!r}", entry.id, bodies), subjects=(entry.id,))
+        if entry.id not in scene.cell.bodies:
+            text = f"object_colors names {entry.id}, which the same message adds; send its colour afterwards"
+            raise NotSupportedError(text, subjects=(entry.id,))
+        body = scene.cell.bodies[entry.id]
+        color = entry.color.r, entry.color.g, entry.color.b, entry.color.a
+        present = color_of(body)
+        if present is not None and np.allclose(present, color, atol=COLOR_STEP):
+            continue
+        model = body_to_message(body)
+        for shape in model.visual or model.collision:
+            shape.rgba = entry.color
+        models.append(model)
+    if not models:
+        return []
+    change = SceneChange(operation=SceneChange.REPLACE)
+    change.models.bodies = models
+    return [change]

@@ -1,0 +1,157 @@
+"""Recorded requests with their replies, from the events of service introspection in a bag."""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rclpy.serialization import deserialize_message
+from rosbags.rosbag2 import Reader
+from rosbags.rosbag2.errors import ReaderError
+from sensor_msgs.msg import JointState
+from service_msgs.msg import ServiceEventInfo
+
+from robot_cell_planner.msg import SceneSnapshot, SceneUpdate
+
+from ...errors import FileError, ResourceError
+from ..client.inspection import interface
+from ..common.sphere_preparation import UNCERTIFIED
+from ..conversions.basic import time_from_message
+from ..conversions.plain_values import message_to_plain
+from ..recording.recorder import class_of
+from .history import STAGE, SceneHistory
+
+EVENTS = "/_service_event"
+SEND_GOAL, GET_RESULT = "/_action/send_goal", "/_action/get_result"
+SNAPSHOT, UPDATES, JOINTS = "/scene/snapshot", "/scene/updates", "/joint_states"
+MAX_OPEN = 10_000  # requests, and goals, without a reply
+LATE = 2_000_000_000  # [ns] by which a message may be recorded after one of another topic that was published later
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A request, or the goal of an action, with its reply or result.
+
+    Attributes:
+        name: Relative name of the service or action, such as planning/plan_motion.
+        kind: Class of the service or action.
+        received: When the request was received [ns since 1970].
+    """
+
+    name: str
+    kind: Any
+    is_action: bool
+    request: Any
+    reply: Any
+    received: int
+
+
+class RecordReader:
+    """Reads a bag of `robot_cell record` in the order of time.
+
+    namespace: of the recorded nodes. history: gets the scenes and joints that come before each exchange.
+    """
+
+    def __init__(self, folder: Path, history: SceneHistory, namespace: str = "") -> None:
+        self._folder = folder
+        self._history = history
+        self._prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+        self._requests: dict[tuple[str, bytes, int], tuple[Any, int]] = {}
+        self._goals: dict[bytes, tuple[Any, int]] = {}
+        self._pending: list[tuple[int, int, str, str, int, Any]] = []  # heap of events by the time of their publication
+        self._recorded: deque[int] = deque()  # when the pending events were recorded, in this order
+        self._count = 0  # of events, so that those of one time keep their order
+        self.has_events = False
+
+    @property
+    def unanswered(self) -> int:
+        """Number of requests and goals without a reply so far."""
+        return len(self._requests) + len(self._goals)
+
+    def exchanges(self) -> Iterator[Exchange]:
+        """Yield the exchanges in the order of their replies.
+
+        Topics are recorded independently of one another: the result of a goal may come before the goal, and a reply
+        before the revision of the scene that it names. So events wait for LATE and are taken in the order in which
+        the nodes published them.
+
+        Raises:
+            FileError: The folder is no bag, is damaged, or has a message that cannot be read.
+        """
+        try:
+            with Reader(self._folder) as reader:
+                for connection, time, data in reader.messages():
+                    topic = connection.topic.removeprefix(self._prefix)
+                    self._take(topic, connection.msgtype, time, data)
+                    yield from self._take_events(time - LATE)
+        except (ReaderError, OSError, AssertionError) as error:
+            text = f"{self._folder} is no bag that can be read: {error}"
+            raise FileError(text, stage=STAGE, subjects=(str(self._folder),)) from error
+        yield from self._take_events(math.inf)
+
+    def _take(self, topic: str, type_name: str, time: int, data: bytes) -> None:
+        if topic == SNAPSHOT:
+            self._history.take_snapshot(_message(data, SceneSnapshot))
+        elif topic == UPDATES:
+            self._history.take_update(_message(data, SceneUpdate))
+        elif topic == JOINTS and type_name == "sensor_msgs/msg/JointState":
+            self._history.take_joints(_message(data, JointState))
+        elif topic.endswith(EVENTS):
+            try:
+                event = _message(data, class_of(type_name))
+            except ResourceError:
+                return  # of another package, which is not installed here
+            self.has_events = True
+            published = time_from_message(event.info.stamp)
+            self._count += 1
+            entry = published, self._count, topic.removesuffix(EVENTS), type_name, time, event
+            heapq.heappush(self._pending, entry)
+            self._recorded.append(time)
+
+    def _take_events(self, until: float) -> Iterator[Exchange]:
+        """Take as many pending events as were recorded until a time [ns], the one published first at first."""
+        while self._recorded and self._recorded[0] <= until:
+            self._recorded.popleft()
+            _, _, service, type_name, time, event = heapq.heappop(self._pending)
+            yield from self._take_event(service, type_name, time, event)
+
+    def _take_event(self, service: str, type_name: str, time: int, event: Any) -> Iterator[Exchange]:
+        info = event.info
+        key = service, bytes(info.client_gid), info.sequence_number
+        if info.event_type == ServiceEventInfo.REQUEST_RECEIVED and event.request:
+            if len(self._requests) < MAX_OPEN:
+                self._requests[key] = event.request[0], time
+            return
+        if info.event_type != ServiceEventInfo.RESPONSE_SENT or not event.response or key not in self._requests:
+            return
+        request, received = self._requests.pop(key)
+        response = event.response[0]
+        if service.endswith(SEND_GOAL):
+            if response.accepted and len(self._goals) < MAX_OPEN:
+                self._goals[bytes(request.goal_id.uuid)] = request.goal, received
+        elif service.endswith(GET_RESULT):
+            goal = self._goals.pop(bytes(request.goal_id.uuid), None)
+            if goal is not None:
+                kind = interface(type_name.removesuffix("_GetResult_Event"))
+                name = service.removesuffix(GET_RESULT).lstrip("/")
+                yield Exchange(name, kind, True, goal[0], response.result, goal[1])
+        elif "/_action/" not in service:
+            kind = interface(type_name.removesuffix("_Event"))
+            yield Exchange(service.lstrip("/"), kind, False, request, response, received)
+
+
+def _message(data: bytes, kind: Any) -> Any:
+    try:
+        return deserialize_message(bytes(data), kind)
+    except Exception as error:  # rclpy raises RCLError, which has no public name, and others
+        raise FileError(f"a message of type {kind.__name__} cannot be read: {error}", stage=STAGE) from error
+
+
+def was_uncertified(reply: Any) -> bool:
+    """Return whether a reply was computed before the sphere models were there."""
+    return UNCERTIFIED in str(message_to_plain(reply))

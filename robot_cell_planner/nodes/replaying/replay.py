@@ -1,0 +1,142 @@
+"""Comparison of recorded replies with those to the same requests now."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from builtin_interfaces.msg import Time
+
+from ...errors import FileError, RobotCellError
+from ...io.common.resources import ResourceRoots
+from ...model.json_difference import first_difference
+from ...scene.scene import Scene
+from ..conversions.models import ModelReader
+from ..conversions.plain_values import message_to_plain
+from ..conversions.states import state_to_message
+from .exchanges import Exchange, RecordReader
+from .history import STAGE, SceneHistory, readable, state_reference, used_state
+
+# Fields that differ from run to run: times, stamps, and the numbers of revisions; and from computer to computer: where
+# files are. Texts and digests are compared.
+IGNORED = (
+    "times",
+    "seconds",
+    "stamp",
+    "joint_stamp",
+    "header",
+    "revision",
+    "cell_revision",
+    "measured",
+    "uri",
+    "folder",
+    "files",
+    "mesh_path",
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """A reply that differs from the recorded one.
+
+    Attributes:
+        number: Number of the request in the record, from 1.
+        name: Service or action.
+        place: Where the reply differs, such as plan.path.positions[3].
+        recorded, found: Both values as text.
+    """
+
+    number: int
+    name: str
+    place: str
+    recorded: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"request {self.number}, {self.name}: {self.place} was {self.recorded}, is {self.found}"
+
+
+@dataclass
+class Outcome:
+    """What a replay has found.
+
+    Attributes:
+        repeated, skipped: Number of requests by service or action.
+        reasons: Why requests were skipped, by service or action.
+        unanswered: Requests without a reply in the record.
+    """
+
+    repeated: Counter[str] = field(default_factory=Counter)
+    skipped: Counter[str] = field(default_factory=Counter)
+    reasons: dict[str, str] = field(default_factory=dict)
+    differences: list[Difference] = field(default_factory=list)
+    unanswered: int = 0
+
+
+class NotRepeatedError(RobotCellError):
+    """A request is not given to the other system."""
+
+
+# Answers an exchange, with the scene that its state is in (None for requests without a state): the present reply.
+Answerer = Callable[[Exchange, Scene | None], Any]
+
+
+def replay(
+    folder: Path,
+    answer: Answerer,
+    roots: ResourceRoots,
+    namespace: str = "",
+    on_difference: Callable[[Difference], None] = lambda _: None,
+) -> Outcome:
+    """Answer the requests of a bag again, in their order, and compare.
+
+    A request that refers to the state of the scene gets the state that the recorded reply was computed for.
+
+    Raises:
+        FileError: The folder is no bag, or it has no requests.
+    """
+    outcome, history = Outcome(), SceneHistory(ModelReader(roots))
+    reader = RecordReader(folder, history, namespace)
+    for number, exchange in enumerate(reader.exchanges(), start=1):
+        try:
+            scene, request = _with_state(exchange, history)
+            reply = answer(replace(exchange, request=request), scene)
+        except NotRepeatedError as error:
+            outcome.skipped[exchange.name] += 1
+            outcome.reasons[exchange.name] = error.message
+            continue
+        outcome.repeated[exchange.name] += 1
+        found = first_difference(message_to_plain(exchange.reply), message_to_plain(reply), ignored=IGNORED)
+        if found is not None:
+            outcome.differences.append(Difference(number, exchange.name, *found))
+            on_difference(outcome.differences[-1])
+    outcome.unanswered = reader.unanswered
+    if not reader.has_events:
+        text = f"{folder} has no requests: set the parameter service_introspection of the nodes to contents"
+        raise FileError(text, stage=STAGE, subjects=(str(folder),))
+    return outcome
+
+
+def _with_state(exchange: Exchange, history: SceneHistory) -> tuple[Scene | None, Any]:
+    """Return the scene that a request was answered for, and the request with the state that it is applied to.
+
+    Raises:
+        NotRepeatedError: The record does not contain the state.
+    """
+    reference, used = state_reference(exchange.request), used_state(exchange.reply)
+    if reference is None or used is None:
+        return None, exchange.request
+    try:
+        base, scene = history.scenes_of(reference, used)
+    except RobotCellError as error:
+        raise NotRepeatedError(readable(error), stage=STAGE) from error
+    request = copy.deepcopy(exchange.request)
+    given = state_reference(request)
+    assert given is not None
+    given.own_state = [state_to_message(base.state)]
+    given.min_revision, given.min_joint_stamp = 0, Time()
+    return scene, request

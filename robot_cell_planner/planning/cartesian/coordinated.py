@@ -1,0 +1,323 @@
+"""Coordinated Cartesian motion of a composite group: its first robot follows the path, the others keep their place
+relative to it, as two arms that carry one workpiece do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import (
+    InverseKinematicsError,
+    MPMaxJumpError,
+    MPNoIKSolutionError,
+    NotSupportedError,
+    PlanningError,
+    TrajectoryError,
+    Value,
+)
+from ...kinematics.ik.options import IkOptions
+from ...kinematics.ik.problem import IkProblem, ik_problem
+from ...kinematics.ik.solver import inverse_kinematics
+from ...kinematics.targets import FrameTarget, TargetMode
+from ...model.pose import IDENTITY, Pose
+from ...trajectory.limits import Array
+from ...trajectory.trajectory import Trajectory
+from ..path.finish import bare_plan
+from ..path.motion_checks import MotionChecks
+from ..problem.context import PlanningContext
+from ..problem.plan import CartesianReport
+from ..problem.request import STAGE
+from .path.curves import deviations
+from .path.options import CartesianOptions
+from .path.points import Point
+from .tracking.failures import collision_error, joint_jump_error, tracking_error
+from .tracking.ik_tracker import (
+    DEVIATION_FRACTION,
+    DEVIATION_SAMPLES,
+    IkTracker,
+    max_jumps,
+    solve_in_sequence,
+)
+
+# Max change of the relative pose, unless the options have deviations [m], [rad].
+MAX_DISTANCE = 1e-4
+MAX_ANGLE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Follower:
+    """Group whose tip link keeps its pose relative to the frame of the leader.
+
+    Attributes:
+        group: Planning group.
+        problem: Inverse kinematics problem of its tip link; `problem.start` is its start (dof,).
+        relative: leader_T_tip (4, 4) at the start.
+        columns: Its columns of the configurations of the composite group.
+    """
+
+    group: str
+    problem: IkProblem
+    relative: Array
+    columns: slice
+
+    def deviations(self, leader_poses: Array, configurations: Array) -> tuple[Array, Array]:
+        """Return the changes of the relative pose, distances [m] and angles [rad], (n,) each.
+
+        Args:
+            leader_poses: World poses of the leader's frame (n, 4, 4).
+            configurations: Of the composite group (n, dof).
+        """
+        poses = self.problem.chain.forward_many(np.ascontiguousarray(configurations[:, self.columns]))
+        return deviations(leader_poses @ self.relative, np.zeros((len(poses), 3)), poses, axis_only=False)
+
+
+class CoordinatedTracker:
+    """Tracks a Cartesian path with the leader, and solves for the followers at its points.
+
+    Points are added until the relative poses change by no more than allowed between points. Collisions are checked for
+    all robots together, with what they carry. The configurations of the start fix the branch of each follower.
+    """
+
+    def __init__(
+        self, context: PlanningContext, leader: IkTracker, followers: Sequence[Follower], options: CartesianOptions
+    ) -> None:
+        self.context = context
+        self.leader = leader
+        self.followers = tuple(followers)
+        self.options = options
+        self.cartesian_path, self.problem, self.origin = leader.cartesian_path, leader.problem, leader.origin
+        self.max_jumps = max_jumps(context.space, options)
+        self.allowed = (options.max_deviation or MAX_DISTANCE, options.max_deviation_angle or MAX_ANGLE)
+        self._path: Array = context.space.start[None]
+
+    def check_waypoints(self) -> None:
+        """Do nothing: whether a waypoint is free depends on where the followers are then."""
+
+    def follow(self) -> None:
+        """Follow the whole path. Errors as for `IkTracker.follow`."""
+        failure: PlanningError | None = None
+        try:
+            self.leader.follow()
+        except PlanningError as error:
+            failure = error
+        failure = self._solve() or failure
+        failure = self._refine() or failure
+        if self.options.check_collision:
+            self._check_motions()
+        if failure is not None:
+            raise self._with_all_robots(failure)
+
+    def _solve(self) -> PlanningError | None:
+        """Solve for the followers at all points; return the error of the first point that cannot be reached, before
+        which the points end."""
+        leader_path = self.leader.path()
+        poses = self.leader.problem.chain.forward_many(leader_path)
+        path = np.tile(self.context.space.start, (len(leader_path), 1))
+        path[:, : leader_path.shape[1]] = leader_path
+        reached, first = len(leader_path), -1
+        for number, follower in enumerate(self.followers):
+            if len(leader_path) < 2:
+                break
+            found, converged = solve_in_sequence(
+                follower.problem, follower.problem.start, np.ascontiguousarray(poses[1:] @ follower.relative)
+            )
+            path[1:, follower.columns] = found
+            jumps = (np.abs(np.diff(path, axis=0)) > self.max_jumps)[:, follower.columns].any(axis=1)
+            failed = np.flatnonzero(~converged | jumps)
+            if len(failed) and failed[0] + 1 < reached:
+                reached, first = int(failed[0]) + 1, number
+        self._path = path[:reached]
+        if first < 0:
+            return None
+        points = self.leader.points
+        self.leader.points, self.leader.complete = points[: reached - 1], False
+        target = poses[reached] @ self.followers[first].relative
+        return self._unreachable(self.followers[first], target, points[reached - 1], path[reached])
+
+    def _unreachable(self, follower: Follower, target: Array, point: Point, found: Array) -> PlanningError:
+        """Return the error for a pose (4, 4) that a follower cannot reach, or only by a jump to `found` (dof,)."""
+        cell, names, q = self.context.cell, self.context.space.variables, self._path[-1]
+        state = self.context.state.with_configuration(dict(zip(names, q.tolist(), strict=True)))
+        requested = FrameTarget(pose=Pose.from_matrix(target), mode=TargetMode.FRAME, frame=follower.problem.frame)
+        waypoint = self.cartesian_path.segments[point.segment].waypoint
+        try:
+            inverse_kinematics(cell, state, requested, follower.group, IkOptions(max_solutions=1))
+        except InverseKinematicsError as error:
+            text = (
+                f"{follower.group} cannot keep its relative pose on the segment to waypoint {waypoint}: {error.message}"
+            )
+            kind, subjects = MPNoIKSolutionError, (follower.group, *error.subjects)
+            return tracking_error(self, kind, text, target, waypoint, subjects, error.values, ik=error)
+        return joint_jump_error(self, q, found, point.segment, point.fraction)
+
+    def _refine(self) -> PlanningError | None:
+        """Add points where a relative pose changes by more than allowed between points.
+
+        Returns:
+            The error of the first motion that cannot be halved, or of the first point that a follower cannot reach; the
+                points end before it.
+        """
+        while self.leader.points:
+            self.leader.check_limits()
+            distances, angles = self._deviations()
+            too_far = (distances > DEVIATION_FRACTION * self.allowed[0]) | (
+                angles > DEVIATION_FRACTION * self.allowed[1]
+            )
+            selected = np.flatnonzero(too_far)
+            if not len(selected):
+                return None
+            edges = self.leader.edges()
+            added, converged = self.leader.midpoints(self.leader.path(), edges, selected)
+            spans = edges.ends - edges.begins
+            for index, is_converged in zip(selected.tolist(), converged, strict=True):
+                if not (is_converged and self.leader.can_halve(int(edges.segments[index]), float(spans[index]))):
+                    return self._too_far(index, float(distances[index]), float(angles[index]))
+            self.leader.insert_midpoints(selected, added, edges, len(self.leader.points))
+            failure = self._solve()
+            if failure is not None:
+                return self._refine() or failure  # that of the earlier point, if there is one
+        return None
+
+    def _too_far(self, index: int, distance: float, angle: float) -> PlanningError:
+        point = self.leader.points[index]
+        self._cut(index)
+        waypoint = self.cartesian_path.segments[point.segment].waypoint
+        text = (
+            f"the robots leave their relative poses on the segment to waypoint {waypoint} between points at min spacing"
+        )
+        target = self.cartesian_path.pose(point.segment, point.fraction)
+        names = tuple(follower.group for follower in self.followers)
+        return tracking_error(self, MPMaxJumpError, text, target, waypoint, names, self._values(distance, angle))
+
+    def _values(self, distance: float, angle: float) -> tuple[Value, Value]:
+        return (
+            Value("change of the relative position", distance, self.allowed[0], "m"),
+            Value("change of the relative orientation", angle, self.allowed[1], "rad"),
+        )
+
+    def _cut(self, count: int) -> None:
+        """Keep the first points."""
+        self.leader.points, self.leader.complete = self.leader.points[:count], False
+        self._path = self._path[: count + 1]
+
+    def _check_motions(self) -> None:
+        def check(_: float) -> None:
+            self.leader.check_limits()
+
+        motions = MotionChecks(self.context.checks, self.options.search_step, self.options.resolution)
+        blocked = motions.first_blocked(self._path, check)
+        if blocked is not None:
+            index, q = blocked
+            point = self.leader.points[index]
+            self._cut(index)
+            raise collision_error(self, point, q)
+
+    def _with_all_robots(self, failure: PlanningError) -> PlanningError:
+        """Return a failure of the leader with the part of the plan of all robots."""
+        own = self.report()
+        if failure.partial is not None and failure.partial.cartesian is not None:
+            own = replace(
+                failure.partial.cartesian,
+                fraction=own.fraction, waypoint_of_point=own.waypoint_of_point,
+                parameter_of_point=own.parameter_of_point, max_deviation=own.max_deviation,
+                max_deviation_angle=own.max_deviation_angle,
+            )  # fmt: skip
+        failure.partial = bare_plan(self.context, self.path(), self.origin, cartesian=own)
+        return failure
+
+    # Results --------------------------------------------------------------------------------------------------------
+
+    def note(self, text: str) -> None:
+        """Add a line to the log, if it is requested."""
+        self.leader.note(text)
+
+    def path(self) -> Array:
+        """Return the start and all points, (n + 1, dof)."""
+        return self._path
+
+    def parameters(self) -> Array:
+        """Return the path parameters of the leader, see `IkTracker`."""
+        return self.leader.parameters()
+
+    def stops(self) -> tuple[int, ...]:
+        """Return the indices of the points at which the motion has to rest."""
+        return self.leader.stops()
+
+    def speeds(self) -> Array:
+        """Return the requested speed of the leader's frame on the motion to each point (n,) [m/s]; 0 for none."""
+        return self.leader.speeds()
+
+    def report(self) -> CartesianReport:
+        """Return the report of the leader; deviations include those of the followers from their relative poses."""
+        own = self.leader.report()
+        distances, angles = self._deviations()
+        return replace(
+            own,
+            max_deviation=max(own.max_deviation, float(distances.max(initial=0.0))),
+            max_deviation_angle=max(own.max_deviation_angle, float(angles.max(initial=0.0))),
+        )
+
+    def check_trajectory(self, trajectory: Trajectory) -> None:
+        """Check that the relative poses are held at all points of a trajectory.
+
+        Raises:
+            TrajectoryError: They change by more than allowed.
+        """
+        distances, angles = self._changes(trajectory.positions)
+        if (distances > self.allowed[0]).any() or (angles > self.allowed[1]).any():
+            names = tuple(follower.group for follower in self.followers)
+            text = "the robots leave their relative poses along the trajectory; a smaller max_step_distance keeps them"
+            values = self._values(float(distances.max()), float(angles.max()))
+            raise TrajectoryError(text, stage="timing", subjects=names, values=values)
+
+    def _deviations(self) -> tuple[Array, Array]:
+        """Return the largest change of a relative pose on each motion between points, (k,) [m] and [rad]."""
+        path, count = self._path, len(self._path) - 1
+        if count < 1:
+            return np.zeros(0), np.zeros(0)
+        between = np.concatenate([path[:-1] + fraction * np.diff(path, axis=0) for fraction in DEVIATION_SAMPLES])
+        distances, angles = self._changes(between)
+        return distances.reshape(-1, count).max(axis=0), angles.reshape(-1, count).max(axis=0)
+
+    def _changes(self, configurations: Array) -> tuple[Array, Array]:
+        """Return the largest change of a relative pose at configurations (n, dof), (n,) [m] and [rad]."""
+        chain = self.leader.problem.chain
+        own = np.ascontiguousarray(configurations[:, : len(self.leader.start)])
+        poses = chain.forward_many(own)
+        found = np.array([follower.deviations(poses, configurations) for follower in self.followers])
+        return found[:, 0].max(axis=0), found[:, 1].max(axis=0)
+
+
+def coordinated_tracker(
+    context: PlanningContext,
+    groups: Sequence[str],
+    options: CartesianOptions,
+    leader_of: Callable[[str, CartesianOptions], IkTracker],
+) -> CoordinatedTracker:
+    """Return the tracker of a composite group.
+
+    Args:
+        groups: Groups of the composite group; the first one is the leader.
+        leader_of: Makes the tracker of a group with options.
+
+    Raises:
+        NotSupportedError: The start would be chosen, which the relative poses are taken from.
+    """
+    if options.sample_start_configuration:
+        text = f"{context.space.group} consists of several robots, whose relative poses are those of the start state"
+        raise NotSupportedError(
+            f"{text}: sample_start_configuration is not supported", stage=STAGE, subjects=tuple(groups)
+        )
+    # Where the leader collides depends on the followers: collisions are checked afterwards, of all robots together.
+    leader = leader_of(groups[0], replace(options, check_collision=False))
+    start = leader.problem.chain.forward(leader.start)
+    column, followers = len(leader.start), []
+    for group in groups[1:]:
+        problem = ik_problem(context.cell, context.state, FrameTarget(pose=IDENTITY), group)
+        relative = np.linalg.inv(start) @ problem.chain.forward(problem.start)
+        count = len(problem.start)
+        followers.append(Follower(group, problem, relative, slice(column, column + count)))
+        column += count
+    return CoordinatedTracker(context, leader, followers, options)

@@ -1,0 +1,190 @@
+"""Search of a path for one request: direct motions, waypoint hints, then the planner; simplification of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import NotConnectedError, Value
+from ...trajectory.limits import Array
+from ..path.simplification import drop_waypoints, shortcut, simplify, tighten, without_repeats
+from ..problem.context import PlanningContext
+from ..problem.local_planner import LocalPlanner, StraightLocalPlanner
+from ..problem.objective import Objective
+from ..problem.plan import PlanFailure
+from ..problem.planner_info import PlannerInfo, Settings
+from ..problem.request import UNTIL_LIMIT, PlanningOptions
+from ..search.certified_rrt_connect import certified_shortened, certified_tightened
+from ..search.planner import Budget, Planner, SearchProblem, SearchResult
+from .goals import GoalSet
+from .optimization import optimize
+from .waypoint_hints import direct_path, searched_path, usable_hints
+
+# Max number of nearest goals for direct motions before a search.
+MAX_DIRECT_MOTIONS = 8
+# Max number of tightening sweeps; few are needed after shortcuts.
+MAX_SWEEPS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class PathSearch:
+    """Search of paths for one request."""
+
+    context: PlanningContext
+    options: PlanningOptions
+    planner: Planner
+    parameters: Settings
+
+    def first_path(self, goals: GoalSet, hints: Sequence[Array]) -> SearchResult:
+        """Return a path to a goal: direct, via waypoint hints, or by search.
+
+        Raises:
+            NotConnectedError: There is none within the state limit.
+        """
+        context, options = self.context, self.options
+        local_planner = context.local_planner(options.search_step)
+        start = context.space.start
+        context.checks.refine_near((start, *(goal.q for goal in goals.found[:MAX_DIRECT_MOTIONS])))
+        for goal in goals.found[:MAX_DIRECT_MOTIONS]:
+            path = local_planner.connect(start, goal.q)
+            if path is not None:
+                return SearchResult(without_repeats(path))
+        rows = [goal.q for goal in goals.found]
+        hints = usable_hints(context, hints, local_planner)
+        if hints:
+            path = direct_path(start, hints, rows[:MAX_DIRECT_MOTIONS], local_planner)
+            if path is None:
+                path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
+            if path is not None:
+                return SearchResult(path)
+        result = self.search(start, rows, options.search_step, options.seed, goals)
+        if result.path is None:
+            raise _not_connected(context, result, options)
+        return result
+
+    def detour(self, context: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
+        """Return a path between two configurations in a context with a larger margin."""
+        return replace(self, context=context).search(start, [end], step, seed).path
+
+    def _search_hint(self, start: Array, goals: Sequence[Array], states: int) -> Array | None:
+        budget = Budget(min(states, self.context.checks.states_left))
+        return self._search(start, goals, self.options.search_step, self.options.seed, budget).path
+
+    def search(
+        self, start: Array, goals: Sequence[Array], step: float, seed: int, growing: GoalSet | None = None
+    ) -> SearchResult:
+        """Search with all remaining states; for a growing set of goals, optimize the path as requested."""
+        improves = growing is not None and _optimizes(self.options, self.planner.info)
+        improvement = _improvement(self.options, self.context) if improves else 0
+        budget = Budget(self.context.checks.states_left, improvement)
+        return self._search(start, goals, step, seed, budget, growing)
+
+    def _search(
+        self,
+        start: Array,
+        goals: Sequence[Array],
+        step: float,
+        seed: int,
+        budget: Budget,
+        growing: GoalSet | None = None,
+    ) -> SearchResult:
+        """Search from a configuration to any of others, whose values are the exact ends of the path."""
+        if budget.exhausted:
+            return SearchResult(None)
+        problem = SearchProblem(
+            subspace=self.context.subspace,
+            checks=self.context.checks,
+            local_planner=self.context.local_planner(step),
+            start=start,
+            goals=goals,
+            step=step,
+            seed=seed,
+            parameters=self.parameters,
+            shorten=self.options.simplify and self.options.tighten,
+            more_goals=growing.more if growing is not None and growing.may_grow else None,
+        )
+        result = self.planner.solve(problem, budget)
+        if result.path is None:
+            return result
+        path = result.path.copy()
+        found = list(goals) if growing is None else [goal.q for goal in growing.found]
+        path[0] = start
+        path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
+        return replace(result, path=without_repeats(path), planner=result.planner or self.planner.info.name)
+
+
+def _optimizes(options: PlanningOptions, planner: PlannerInfo) -> bool:
+    """Whether the planner itself optimizes the objective."""
+    return planner.improves and options.objective is Objective.JOINT_LENGTH
+
+
+def _improvement(options: PlanningOptions, context: PlanningContext) -> int:
+    if options.improvement_states == UNTIL_LIMIT:
+        return context.checks.states_left
+    return options.improvement_states
+
+
+def optimized(context: PlanningContext, found: SearchResult, options: PlanningOptions, planner: PlannerInfo) -> Array:
+    """Return the path simplified, tightened and optimized as requested."""
+    assert found.path is not None
+    local_planner, monitor, path = context.local_planner(options.search_step), context.monitor, found.path
+    cost = context.cost(options.objective)
+    monitor.best_cost = cost.of(path)
+    if (options.simplify or options.tighten) and len(path) > 2:
+        with monitor.stage("simplify"):
+            # If spheres prove the path free, they also prove shorter paths, in a hundredth of the time.
+            proven = context.checks.certified(path)
+            if proven and options.simplify and options.tighten and isinstance(local_planner, StraightLocalPlanner):
+                if not found.shortened:
+                    path = certified_shortened(path, context.checks, context.subspace, options.seed)
+                path = certified_tightened(path, context.checks, context.subspace)
+            else:
+                with context.checks.with_spheres_only(context.checks.state_limit if proven else 0):
+                    path = _simplified(path, local_planner, options, found.shortened)
+            monitor.best_cost = cost.of(path)
+    if options.improvement_states and not _optimizes(options, planner):
+        with monitor.stage("optimize"):
+            path = optimize(path, local_planner, cost, _improvement(options, context), options.seed)
+    return path
+
+
+def _simplified(path: Array, local_planner: LocalPlanner, options: PlanningOptions, shortened: bool) -> Array:
+    """Return the path simplified and tightened as requested. shortened: corners were cut before."""
+    straight = isinstance(local_planner, StraightLocalPlanner)
+    if options.simplify and not shortened:
+        path = simplify(path, local_planner)
+    if options.tighten and not shortened:
+        path = shortcut(path, local_planner, options.seed)
+    if options.simplify and straight:
+        path = drop_waypoints(path, local_planner)
+    if options.tighten and straight:
+        path = tighten(path, local_planner, MAX_SWEEPS)
+    return path
+
+
+def _not_connected(context: PlanningContext, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
+    checks = context.checks
+    blocking = checks.blocked.most_frequent_pair(checks.checker)
+    values = [
+        Value("states checked", checks.states, options.state_limit),
+        Value("start tree", result.start_tree_size),
+        Value("goal tree", result.goal_tree_size),
+        Value("nearest approach", result.nearest_approach),
+    ]
+    text = "start and goal were not connected within the limit on states checked"
+    if blocking is not None:
+        text += f"; {blocking[0].first} and {blocking[0].second} blocked most motions"
+    failure = PlanFailure(
+        start_tree_size=result.start_tree_size,
+        goal_tree_size=result.goal_tree_size,
+        nearest_approach=result.nearest_approach,
+        blocking_pair=blocking[0] if blocking else None,
+        blocked_motions=blocking[1] if blocking else 0,
+        states_checked=checks.states,
+        motions_checked=checks.motions,
+        times=context.monitor.times,
+    )
+    names = (blocking[0].first, blocking[0].second) if blocking else ()
+    return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)

@@ -1,0 +1,199 @@
+"""Prioritised planning of a composite group: one robot after the other, each among the motions of those before it.
+
+The joint goals of all robots are chosen together. Every order of priority is tried, for a few goals, and the motion
+that ends first is kept. Robots that depend on each other in every order, such as two that have to exchange their
+places, are left to coupled planning (Erdmann and Lozano-Perez, "On Multiple Moving Objects", 1987).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, permutations
+
+import numpy as np
+
+from ...errors import NotSupportedError, PlanningError
+from ...model.cell import RobotCell
+from ...model.cell_warnings import limit_warnings, unchecked_warnings
+from ...model.state import RobotCellState
+from ...trajectory.limits import Array
+from ...trajectory.merging import merge_trajectories
+from ...trajectory.trajectory import Trajectory
+from ...trajectory.validation import validate
+from ..path.finish import Origin, bare_plan
+from ..problem.context import PlanningContext, check_start, create_context
+from ..problem.plan import Plan
+from ..problem.progress import ProgressMonitor
+from ..problem.request import Coordination, Goals, MotionRequest
+from ..space_time.joint_motion import JointMotion
+from .goals import GoalSet
+
+PRIORITISED = "Prioritised"
+MAX_GOALS = 2
+MAX_ORDERS = 6
+PATH_STEP = 0.02  # [rad or m], distance of waypoints of the plan
+
+# Plans a motion of one robot.
+PlanOne = Callable[[RobotCell, RobotCellState, MotionRequest, ProgressMonitor], Plan]
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Motions of all robots in the order of priority, and the index of the goal that they reach."""
+
+    plans: tuple[Plan, ...]
+    goal: int
+
+    @property
+    def duration(self) -> float:
+        return max(plan.duration for plan in self.plans)
+
+
+def plan_prioritised(
+    cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor, plan_one: PlanOne
+) -> Plan | None:
+    """Plan a motion of a composite group robot by robot; return None if every order of priority fails.
+
+    The path of the plan consists of samples of its trajectory, in which each robot moves or waits for itself.
+
+    Raises:
+        NotSupportedError: The group is not composite, or the request has constraints, fixed joints, a start
+            correction, no timing or other moving robots.
+        RobotCellError: The start or all goals cannot be used, as in `planner.plan_motion`.
+    """
+    _check_supported(cell, request)
+    with monitor.stage("start"):
+        context = create_context(cell, state, request.group, (), request.options, monitor)
+        check_start(context)
+    with monitor.stage("goals"):
+        goals = GoalSet(context, request.goals, request.options.seed)
+    best: _Found | None = None
+    for goal in goals.found[:MAX_GOALS]:
+        for order in islice(permutations(cell.group_parts(request.group)), MAX_ORDERS):
+            plans = _in_order(cell, state, request, monitor, plan_one, _parts(cell, context, order, goal.q))
+            if plans is None:
+                continue
+            found = _Found(plans, goal.goal)
+            if best is None or found.duration < best.duration - request_period(request):
+                best = found
+    return None if best is None else _joined(context, request, best)
+
+
+def _check_supported(cell: RobotCell, request: MotionRequest) -> None:
+    unsupported = (
+        (len(cell.group_parts(request.group)) < 2, "a group of one robot"),
+        (request.timing is None, "no timing"),
+        (bool(request.constraints), "constraints"),
+        (bool(request.joints), "fixed joints"),
+        (bool(request.moving), "other moving robots"),
+        (request.options.max_start_correction > 0.0, "a start correction"),
+    )
+    for found, what in unsupported:
+        if found:
+            text = f"prioritised planning does not support {what}"
+            raise NotSupportedError(text, stage="request", subjects=(what,))
+
+
+def request_period(request: MotionRequest) -> float:
+    """Return the sample period of a request with timing [s]."""
+    assert request.timing is not None
+    return request.timing.period
+
+
+def _parts(cell: RobotCell, context: PlanningContext, order: Sequence[str], q: Array) -> dict[str, dict[str, float]]:
+    """Return the joint values of a configuration (dof,) by group, in an order."""
+    values = dict(zip(context.space.variables, q.tolist(), strict=True))
+    return {name: {joint: values[joint] for joint in cell.group(name).variables} for name in order}
+
+
+def _in_order(
+    cell: RobotCell,
+    state: RobotCellState,
+    request: MotionRequest,
+    monitor: ProgressMonitor,
+    plan_one: PlanOne,
+    parts: Mapping[str, Mapping[str, float]],
+) -> tuple[Plan, ...] | None:
+    """Return a plan for each group, each among the motions of the groups before it; None if one is not found."""
+    plans: list[Plan] = []
+    options = replace(request.options, coordination=Coordination.COUPLED)
+    for group, goal in parts.items():
+        moving = tuple(plan.trajectory for plan in plans if plan.trajectory is not None)
+        # Robots without a motion yet are obstacles at rest; all motions are timed alike, on one grid.
+        moving = moving or tuple(_at_rest(cell, state, other) for other in parts if other != group)
+        one = replace(
+            request, goals=Goals((goal,)), group=group, options=options, moving=moving, waypoint_suggestions=()
+        )
+        try:
+            plans.append(plan_one(cell, state, one, monitor))
+        except PlanningError:
+            return None
+    return tuple(plans)
+
+
+def _at_rest(cell: RobotCell, state: RobotCellState, group: str) -> Trajectory:
+    """Return the trajectory of a group that rests."""
+    variables = cell.group(group).variables
+    here = np.array([[state.configuration[name] for name in variables]])
+    return Trajectory(variables, np.zeros(1), here)
+
+
+def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> Plan:
+    """Return one plan for the motions of all robots.
+
+    Raises:
+        TrajectoryLimitError, TrajectoryInCollisionError: The trajectory is invalid.
+    """
+    options, space, checks = request.options, context.space, context.checks
+    trajectories = [plan.trajectory for plan in found.plans if plan.trajectory is not None]
+    assert request.timing is not None
+    limits = space.limits.narrowed(request.timing.limits)
+    trajectory = _ordered(merge_trajectories(trajectories, request.timing.period), space.variables)
+    start = dict(zip(space.variables, space.start.tolist(), strict=True))
+    warnings = validate(trajectory, limits, start=start, start_tolerance=0.0).check().warnings
+    with context.monitor.stage("certify"):
+        motion = JointMotion(checks.checker, trajectory, ())
+        proof = motion.proof(checks.certifier)
+    if not np.isnan(proof.collision):
+        raise motion.collision_at(proof.collision)
+    if not proof.fraction >= 1.0:
+        checks.states += motion.check_states(options.resolution)
+        warnings += ("the motion is not proven free at all times; it was checked at steps of the resolution",)
+    path = _sparse(trajectory.positions)
+    with context.monitor.stage("clearance"):
+        clearance = motion.clearance(path)
+    plan = bare_plan(context, path, Origin(PRIORITISED, options.seed, options.resolution), goal=found.goal)
+    return replace(
+        plan,
+        states_checked=checks.states + sum(part.states_checked for part in found.plans),
+        motions_checked=checks.motions + sum(part.motions_checked for part in found.plans),
+        certified_fraction=proof.fraction,
+        clearance=clearance,
+        trajectory=trajectory,
+        warnings=(
+            *plan.warnings,
+            *unchecked_warnings(context.cell, space.variables),
+            *warnings,
+            *limit_warnings(context.cell, space.variables),
+        ),
+        times=context.monitor.times,
+    )
+
+
+def _ordered(trajectory: Trajectory, variables: Sequence[str]) -> Trajectory:
+    """Return the trajectory with its columns in an order."""
+    columns = [trajectory.variables.index(name) for name in variables]
+    assert trajectory.velocities is not None
+    assert trajectory.accelerations is not None
+    rows = (trajectory.positions, trajectory.velocities, trajectory.accelerations)
+    return Trajectory(tuple(variables), trajectory.times, *(values[:, columns] for values in rows))
+
+
+def _sparse(positions: Array) -> Array:
+    """Return positions (n, dof) without those closer than PATH_STEP to the one before, but with both ends."""
+    retained = [0]
+    for index in range(1, len(positions) - 1):
+        if float(np.abs(positions[index] - positions[retained[-1]]).max()) >= PATH_STEP:
+            retained.append(index)
+    return positions[[*retained, len(positions) - 1]]

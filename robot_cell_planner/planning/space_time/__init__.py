@@ -1,0 +1,1 @@
+"""Motions of one robot while other robots follow known trajectories."""

@@ -1,0 +1,255 @@
+"""Many planning requests at once, on any `concurrent.futures.Executor`: the processors of a computer, or a cluster."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import NamedTuple, TypeAlias
+
+from ...errors import InternalError, InvalidRequestError, RobotCellError, WorkerCrashedError
+from ...model.arguments import public
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ...scene.scene import Scene
+from ..cartesian.planner import CartesianRequest, plan_cartesian
+from ..joint_space.planner import plan_motion
+from ..problem.plan import Plan
+from ..problem.request import MotionRequest
+from ..problem.steps import MultistepRequest
+from ..sequence import plan_multistep
+from .process import RecentStates
+from .server import PRELOAD
+
+Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest
+OnProgress: TypeAlias = Callable[[int], None]
+MAX_CHUNK = 10_000
+MAX_PENDING = 256  # chunks that are submitted and not yet returned
+MAX_ATTEMPTS = 3  # of a chunk, after which its requests fail because their process ended
+MAX_CACHED_CELLS = 4  # of a process
+
+
+class PlanningJob(NamedTuple):
+    """A request with the cell and the state that it refers to."""
+
+    cell: RobotCell
+    state: RobotCellState
+    request: Request
+
+
+@dataclass(frozen=True)
+class PlanningOutcome:
+    """Result of one request of a batch.
+
+    Attributes:
+        plans: The plan; one for each step of a sequence; empty if the request failed.
+        error: Error of the request; None if it succeeded.
+    """
+
+    plans: tuple[Plan, ...] = ()
+    error: RobotCellError | None = None
+
+    @property
+    def plan(self) -> Plan:
+        """The plan, of a sequence that of the first step.
+
+        Raises:
+            RobotCellError: The error of the request.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.plans[0]
+
+
+@public
+def plan_many(
+    jobs: Iterable[PlanningJob],
+    executor: Executor | None = None,
+    *,
+    chunk: int = 8,
+    on_progress: OnProgress = lambda done: None,
+) -> Iterator[PlanningOutcome]:
+    """Plan many requests and yield their outcomes in the order of the jobs.
+
+    Each outcome equals that of the request alone, except for times. A failed request does not affect others. Jobs are
+    read as they are needed, so they may be generated.
+
+    Args:
+        jobs: Cells, states and requests. Each process reads a cell once, so jobs of one cell should follow each other.
+        executor: Runs the work, for example a `ProcessPoolExecutor`, or `Client(...).get_executor()` of
+            dask.distributed. None: one process for each processor (`local_executor`); if one of them is killed, its
+            requests are planned again by others.
+        chunk: Number of requests in one task of the executor.
+        on_progress: Called with the number of outcomes so far, before each is yielded.
+
+    Raises:
+        InvalidRequestError: `chunk` is not within 1 to 10,000.
+
+    ```python
+    jobs = (PlanningJob(cell, state, MotionRequest(goals)) for goals in many_goals)
+    for outcome in plan_many(jobs):
+        print(outcome.error or outcome.plan.duration)
+    ```
+    """
+    if not 1 <= chunk <= MAX_CHUNK:
+        raise InvalidRequestError(f"chunk is {chunk}, expected 1 to {MAX_CHUNK}", stage="batch", subjects=("chunk",))
+    return _outcomes(iter(jobs), _Runner(executor), chunk, on_progress)
+
+
+def local_executor(workers: int | None = None) -> ProcessPoolExecutor:
+    """Return an executor of processes that have loaded all kernels; None: one for each processor that may be used."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(list(PRELOAD))
+    return ProcessPoolExecutor(workers or len(os.sched_getaffinity(0)), mp_context=context)
+
+
+class _Chunk(NamedTuple):
+    """Requests as they are sent: cells as pickled bytes by digest, and for each request its cell, state and request."""
+
+    cells: dict[str, bytes]
+    requests: tuple[tuple[str, RobotCellState, Request], ...]
+
+
+class _Sent:
+    """A chunk that was submitted."""
+
+    def __init__(self, chunk: _Chunk, future: Future[list[PlanningOutcome]]) -> None:
+        self.chunk, self.future, self.attempts = chunk, future, 1
+
+
+class _Runner:
+    """Submits chunks to an executor, and replaces its own executor if one of its processes was killed."""
+
+    def __init__(self, executor: Executor | None) -> None:
+        self._given = executor
+        self._own: ProcessPoolExecutor | None = None
+
+    @property
+    def _executor(self) -> Executor:
+        if self._given is not None:
+            return self._given
+        if self._own is None:
+            self._own = local_executor()
+        return self._own
+
+    def submit(self, chunk: _Chunk) -> _Sent:
+        return _Sent(chunk, self._submitted(chunk))
+
+    def _submitted(self, chunk: _Chunk) -> Future[list[PlanningOutcome]]:
+        try:
+            return self._executor.submit(run_chunk, chunk)
+        except BrokenExecutor as error:
+            failed: Future[list[PlanningOutcome]] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def result(self, sent: _Sent, waiting: Iterable[_Sent]) -> list[PlanningOutcome]:
+        """Return the outcomes of a chunk. waiting: chunks that are submitted again with it if a process was killed."""
+        while True:
+            try:
+                return list(sent.future.result())
+            except BrokenExecutor as error:
+                if self._given is not None or sent.attempts >= MAX_ATTEMPTS:
+                    return _failed(sent.chunk, WorkerCrashedError(f"a process of the executor ended: {error}"))
+                self._restart((sent, *waiting))
+            except Exception as error:
+                # Whatever the executor raises, such as the end of a cluster's worker, affects only this chunk.
+                text = f"the executor failed: {type(error).__name__}: {error}"
+                return _failed(sent.chunk, WorkerCrashedError(text))
+
+    def _restart(self, chunks: Iterable[_Sent]) -> None:
+        """Submit the chunks that were lost to a new executor. The first of them may be what ended the process."""
+        if self._own is not None:
+            self._own.shutdown(wait=False, cancel_futures=True)
+            self._own = None
+        for index, sent in enumerate(chunks):
+            if sent.future.done() and sent.future.exception() is None:
+                continue
+            sent.attempts += index == 0
+            sent.future = self._submitted(sent.chunk)
+
+    def close(self) -> None:
+        if self._own is not None:
+            self._own.shutdown(wait=True, cancel_futures=True)
+
+
+def _failed(chunk: _Chunk, error: RobotCellError) -> list[PlanningOutcome]:
+    return [PlanningOutcome(error=error) for _ in chunk.requests]
+
+
+def _outcomes(
+    jobs: Iterator[PlanningJob], runner: _Runner, size: int, on_progress: OnProgress
+) -> Iterator[PlanningOutcome]:
+    pending: deque[_Sent] = deque()
+    pickled: OrderedDict[str, bytes] = OrderedDict()
+    done = 0
+    try:
+        while True:
+            while len(pending) < MAX_PENDING and (part := list(islice(jobs, size))):
+                pending.append(runner.submit(_packed(part, pickled)))
+            if not pending:
+                return
+            first = pending.popleft()
+            for outcome in runner.result(first, pending):
+                done += 1
+                on_progress(done)
+                yield outcome
+    finally:
+        for sent in pending:
+            sent.future.cancel()
+        runner.close()
+
+
+def _packed(jobs: Sequence[PlanningJob], pickled: OrderedDict[str, bytes]) -> _Chunk:
+    requests = tuple((job.cell.digest_with_places(), job.state, job.request) for job in jobs)
+    for digest, job in zip((digest for digest, _, _ in requests), jobs, strict=True):
+        if digest not in pickled:
+            pickled[digest] = pickle.dumps(job.cell)
+        pickled.move_to_end(digest)
+    cells = {digest: pickled[digest] for digest, _, _ in requests}
+    while len(pickled) > MAX_CACHED_CELLS:
+        pickled.popitem(last=False)
+    return _Chunk(cells, requests)
+
+
+class _Received:
+    """Cells and parts of states that a process has received: what is cached for them is found by identity."""
+
+    def __init__(self) -> None:
+        self._cells: OrderedDict[str, RobotCell] = OrderedDict()
+        self._states = RecentStates()
+
+    def scene(self, digest: str, cells: dict[str, bytes], state: RobotCellState) -> Scene:
+        if digest not in self._cells:
+            self._cells[digest] = pickle.loads(cells[digest])
+            while len(self._cells) > MAX_CACHED_CELLS:
+                self._cells.popitem(last=False)
+        self._cells.move_to_end(digest)
+        return Scene(self._cells[digest], self._states.shared(state))
+
+
+_received = _Received()
+
+
+def run_chunk(chunk: _Chunk) -> list[PlanningOutcome]:
+    """Plan the requests of a chunk, in the process that received it."""
+    return [_outcome(_received.scene(digest, chunk.cells, state), request) for digest, state, request in chunk.requests]
+
+
+def _outcome(scene: Scene, request: Request) -> PlanningOutcome:
+    try:
+        if isinstance(request, MotionRequest):
+            return PlanningOutcome((plan_motion(scene.cell, scene.state, request),))
+        if isinstance(request, CartesianRequest):
+            return PlanningOutcome((plan_cartesian(scene.cell, scene.state, request),))
+        return PlanningOutcome(plan_multistep(scene.cell, scene.state, request))
+    except RobotCellError as error:
+        return PlanningOutcome(error=error)
+    except Exception as error:
+        # An unexpected exception affects only its own request.
+        return PlanningOutcome(error=InternalError(f"{type(error).__name__}: {error}", stage="batch"))

@@ -1,0 +1,25 @@
+"""Pairs of links that the physics engine does not check for contacts."""
+
+from __future__ import annotations
+
+from ..collision.pairs.allowed_pairs import AllowedPairs, SkippedPair
+from .engine import BASE, Address, Engine
+
+
+def disable_allowed_collisions(engine: Engine, rules: AllowedPairs) -> None:
+    """Disable collision in a multibody between links that the cell allows to touch, and between static objects."""
+    by_body: dict[int, list[Address]] = {}
+    for address, name in engine.object_names.items():
+        if name in rules.by_name:
+            by_body.setdefault(address[0], []).append(Address(*address))
+    for links in by_body.values():
+        for index, first in enumerate(links):
+            for second in links[index + 1 :]:
+                one, other = engine.object_names[first], engine.object_names[second]
+                if one == other or isinstance(rules.pair(one, other), SkippedPair):
+                    engine.ignore(first, second)
+    for first in engine.anchored:
+        if first.link != BASE:
+            for second in engine.anchored:
+                if second.body != first.body:
+                    engine.ignore(first, second)

@@ -1,0 +1,1 @@
+"""Controllers and drives of the joints of a simulated robot."""

@@ -1,0 +1,40 @@
+"""Measurements that a simulation sends from its process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from ..model.value import Vector3
+
+
+class Placement(NamedTuple):
+    """Placement of all objects: values of joints, and position and quaternion of what moves freely, in the order of the
+    engine."""
+
+    joints: tuple[float, ...]
+    bodies: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Measurements of force-torque and joint torque sensors at a time [s].
+
+    Attributes:
+        moment: Time [s].
+        wrenches: Force [N] and torque [Nm] by sensor.
+        torques: Efforts by joint [Nm or N], by sensor.
+    """
+
+    moment: float
+    wrenches: dict[str, tuple[Vector3, Vector3]]
+    torques: dict[str, dict[str, float]]
+
+
+@dataclass(frozen=True)
+class ImagesDue:
+    """Placement of all objects at a time [s], and the cameras whose images are due."""
+
+    moment: float
+    placement: Placement
+    cameras: tuple[str, ...]

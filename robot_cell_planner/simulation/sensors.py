@@ -1,0 +1,139 @@
+"""Sensors of a simulated cell."""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+from ..errors import SimulationError, UnknownNameError
+from ..model.arguments import public
+from ..model.cell import RobotCell
+from ..model.name_suggestions import unknown_name
+from ..model.placement import Placements
+from ..model.pose import Pose
+from ..model.simulated_robot import SimulatedRobot
+from ..model.simulated_sensors import CameraSensor, ForceTorqueSensor, JointTorqueSensor
+from .camera_view import CameraImage, CameraView
+from .control.selection import joints_named
+from .engine import BASE, Engine, JointHandle
+from .force_sensing import ForceSensing, Wrench
+from .imaging import image
+from .joint_control import driven_names
+from .multibody import Multibodies, PartFrame
+
+STAGE = "simulation"
+S = TypeVar("S", CameraSensor, ForceTorqueSensor, JointTorqueSensor)
+
+
+class FramePoses:
+    """Poses of the frames of a cell in an engine."""
+
+    def __init__(self, engine: Engine, multibodies: Multibodies, still: Placements) -> None:
+        self._engine, self._frames, self._still = engine, multibodies.frames, still
+
+    def pose(self, frame: str) -> Pose:
+        """Return world_T_frame.
+
+        Raises:
+            UnknownNameError: The frame does not exist.
+        """
+        return self._engine.pose(self._frames[frame]) if frame in self._frames else self._still.world(frame)
+
+
+def view_of(camera: CameraSensor, pose: Pose) -> CameraView:
+    """Return what a camera sees from a pose in the world."""
+    return CameraView(pose, camera.width, camera.height, camera.view_angle, camera.near, camera.far)
+
+
+class Sensors:
+    """Sensors of a simulated cell, by their names in `SimulatedRobot.sensors`.
+
+    Measurements are those after the latest time step, and have no effect on the motion of anything.
+
+    Raises:
+        UnknownNameError: A frame or joint does not exist.
+        SimulationError: Nothing is mounted at the frame of a force-torque sensor.
+    """
+
+    def __init__(
+        self, cell: RobotCell, robot: SimulatedRobot, engine: Engine, multibodies: Multibodies, frames: FramePoses
+    ) -> None:
+        self._settings = robot.sensors
+        self._engine, self._frames = engine, frames
+        self._forces = ForceSensing(engine)
+        self._mounts: dict[str, PartFrame] = {}
+        self._joints: dict[str, dict[str, tuple[JointHandle, PartFrame]]] = {}
+        driven = driven_names(list(multibodies.joints))
+        for name, settings in robot.sensors.items():
+            match settings:
+                case CameraSensor():
+                    frames.pose(settings.frame)  # raises if there is no such frame
+                case ForceTorqueSensor():
+                    frames.pose(settings.frame)
+                    self._mounts[name] = self._mount(name, settings.frame, multibodies)
+                case JointTorqueSensor():
+                    self._joints[name] = _links(joints_named(cell, settings.joints, driven), engine, multibodies)
+        watched = {frame for joints in self._joints.values() for _, frame in joints.values()}
+        for frame in {*self._mounts.values(), *watched}:
+            self._forces.watch(frame)
+
+    def _mount(self, name: str, frame: str, multibodies: Multibodies) -> PartFrame:
+        found = multibodies.frames.get(frame)
+        if found is None or self._engine.address(found).link == BASE:
+            text = (
+                f"force-torque sensor {name}: {frame} is not attached to a joint or mount, expected a frame behind one"
+            )
+            raise SimulationError(text, subjects=(name, frame))
+        return found
+
+    @public
+    def image(self, name: str) -> CameraImage:
+        """Return what a camera sees.
+
+        Raises:
+            UnknownNameError: There is no such camera.
+        """
+        camera = self._settings_of(name, CameraSensor)
+        return image(self._engine, view_of(camera, self._frames.pose(camera.frame)))
+
+    @public
+    def wrench(self, name: str) -> Wrench:
+        """Return the load on a force-torque sensor, at the origin and in the axes of its frame, see
+        `ForceTorqueSensor`.
+
+        Raises:
+            UnknownNameError: There is no such sensor.
+        """
+        self._settings_of(name, ForceTorqueSensor)
+        return self._forces.load(self._mounts[name])
+
+    @public
+    def joint_torques(self, name: str) -> dict[str, float]:
+        """Return the efforts that joints transmit to their links [Nm or N], by joint.
+
+        Raises:
+            UnknownNameError: There is no such sensor.
+        """
+        self._settings_of(name, JointTorqueSensor)
+        return {joint: self._forces.joint_effort(*where) for joint, where in self._joints[name].items()}
+
+    def _settings_of(self, name: str, kind: type[S]) -> S:
+        found = self._settings.get(name)
+        if isinstance(found, kind):
+            return found
+        known = [each for each, settings in self._settings.items() if isinstance(settings, kind)]
+        text = unknown_name(f"{kind.__name__} {name!r}", name, known)
+        raise UnknownNameError(text, stage=STAGE, subjects=(name,))
+
+
+def _links(
+    joints: tuple[str, ...], engine: Engine, multibodies: Multibodies
+) -> dict[str, tuple[JointHandle, PartFrame]]:
+    """Return each joint with the part that it moves."""
+    handles = {joint.model.name: joint for joint in engine.joints}
+    parts = {
+        part.joint.name: PartFrame(number, index)
+        for number, item in enumerate(multibodies.items)
+        for index, part in enumerate(item.parts)
+        if part.joint is not None
+    }
+    return {name: (handles[name], parts[name]) for name in joints}

@@ -1,0 +1,96 @@
+"""Trajectories of several robots in one time base."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import InvalidRequestError
+from ..model.arguments import public
+from .curves import PolynomialCurve
+from .limits import Array
+from .timing import DEFAULT_PERIOD
+from .trajectory import Rest, Trajectory, sample_curve
+
+STAGE = "trajectory"
+
+
+def merged_curve(trajectories: Sequence[Trajectory], step: float = math.inf) -> PolynomialCurve:
+    """Return one curve of the joints of several trajectories, from time 0 to the last sample of all.
+
+    It equals the curve of each trajectory; a robot is at rest before the first and after the last sample of its
+    trajectory. No piece is longer than `step` [s].
+
+    Raises:
+        InvalidRequestError: No trajectory is given, or a joint is in two of them.
+    """
+    check_distinct_joints(trajectories)
+    end = max(trajectory.duration for trajectory in trajectories)
+    if end <= 0.0:
+        here = np.hstack([trajectory.positions for trajectory in trajectories])
+        return PolynomialCurve(np.array([0.0, 0.0]), here[:, None, :])
+    breaks = [np.linspace(0.0, end, 1 + max(1, math.ceil(end / step)))]
+    breaks.extend(trajectory.times for trajectory in trajectories)
+    times: Array = np.unique(np.concatenate(breaks))
+    return PolynomialCurve(times, np.concatenate([_pieces(one, times) for one in trajectories], axis=2))
+
+
+@public
+def merge_trajectories(trajectories: Sequence[Trajectory], period: float = DEFAULT_PERIOD) -> Trajectory:
+    """Return one trajectory of all joints of several trajectories, in the time base that their times refer to.
+
+    A trajectory whose first sample is at 2 s begins then; a robot is at rest before its trajectory begins and after it
+    ends. The result can be validated, certified and executed as one motion of a composite group.
+
+    Args:
+        trajectories: Trajectories of different joints that begin and end at rest.
+        period: Sample period [s].
+
+    Raises:
+        InvalidRequestError: No trajectory is given, or a joint is in two of them.
+        LimitExceededError: The result has more than a million samples.
+    """
+    curve = merged_curve(trajectories)
+    names = tuple(name for trajectory in trajectories for name in trajectory.variables)
+    if curve.duration <= 0.0:
+        return Trajectory(names, np.zeros(1), curve.coefficients[:, 0])
+    ends = (0.0, curve.duration)
+    rests = [Rest(time, curve.evaluate(np.array([time]))[0]) for time in ends]
+    return sample_curve(names, curve, period, rests)
+
+
+def check_distinct_joints(trajectories: Sequence[Trajectory]) -> None:
+    """Reject an empty list, and a joint that is in two trajectories.
+
+    Raises:
+        InvalidRequestError: See above.
+    """
+    if not trajectories:
+        raise InvalidRequestError("no trajectory is given", stage=STAGE)
+    seen: set[str] = set()
+    for trajectory in trajectories:
+        for name in trajectory.variables:
+            if name in seen:
+                raise InvalidRequestError(f"joint {name} is in two trajectories", stage=STAGE, subjects=(name,))
+            seen.add(name)
+
+
+def _pieces(trajectory: Trajectory, times: Array) -> Array:
+    """Return the coefficients (m, 6, dof) of a trajectory between given times (m + 1,), which include its samples."""
+    curve, start = trajectory.curve, float(trajectory.times[0])
+    result = np.zeros((len(times) - 1, 6, len(trajectory.variables)))
+    middles = 0.5 * (times[:-1] + times[1:])
+    before, after = middles < start, middles > trajectory.duration
+    result[before, 0], result[after, 0] = trajectory.positions[0], trajectory.positions[-1]
+    during = ~(before | after)
+    breaks = trajectory.times - start
+    owners = np.clip(np.searchsorted(breaks, middles[during] - start, side="right") - 1, 0, len(breaks) - 2)
+    old, shift = curve.coefficients[owners], (times[:-1][during] - start - breaks[owners])[:, None]
+    new = np.zeros((len(owners), 6, old.shape[2]))
+    for power in range(old.shape[1]):
+        for lower in range(power + 1):
+            new[:, lower] += math.comb(power, lower) * shift ** (power - lower) * old[:, power]
+    result[during] = new
+    return result

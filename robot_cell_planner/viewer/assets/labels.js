@@ -1,0 +1,43 @@
+'use strict';
+// Labels beside their points: none covers another, and none leaves the picture.
+
+// Which corner of a label lies at its point, in the order of preference.
+const CORNERS = [[0, 0], [1, 0], [0, 1], [1, 1]];
+
+// Rectangle of a label on the screen, in normalized device coordinates: left, bottom, right, top.
+function labelRectangle(sprite, point, camera, [right, top]) {
+  const width = sprite.scale.x * camera.projectionMatrix.elements[0];
+  const height = sprite.scale.y * camera.projectionMatrix.elements[5];
+  return [point.x - right * width, point.y - top * height, point.x + (1 - right) * width, point.y + (1 - top) * height];
+}
+
+function overlaps([left, bottom, right, top], other) {
+  return left < other[2] && other[0] < right && bottom < other[3] && other[1] < top;
+}
+
+// Give each label the first corner with which it is inside the picture and covers no label before it; without one, it
+// is hidden. Labels of contacts come first, then the nearest ones.
+function arrangeLabels(scene, camera) {
+  camera.updateMatrixWorld();
+  const labels = [];
+  scene.traverseVisible((group) => {
+    for (const sprite of group.children) {
+      if (!sprite.isSprite) continue;
+      const point = sprite.getWorldPosition(new THREE.Vector3()).project(camera);
+      sprite.visible = false;
+      if (Math.abs(point.z) <= 1) labels.push({ sprite, point });
+    }
+  });
+  labels.sort((a, b) => b.sprite.renderOrder - a.sprite.renderOrder || a.point.z - b.point.z);
+  const taken = [];
+  for (const { sprite, point } of labels) {
+    const found = CORNERS.find((corner) => {
+      const rectangle = labelRectangle(sprite, point, camera, corner);
+      return rectangle.every((edge) => Math.abs(edge) <= 1) && !taken.some((other) => overlaps(rectangle, other));
+    });
+    if (!found) continue;
+    sprite.visible = true;
+    sprite.center.set(...found);
+    taken.push(labelRectangle(sprite, point, camera, found));
+  }
+}

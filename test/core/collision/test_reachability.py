@@ -1,0 +1,59 @@
+"""Reachability: what is reached is at its pose and free; the other results by poses that must have them."""
+
+import json
+import math
+
+import pytest
+from sources import ROOT
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.reachability import Reach, grid, reachability
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.targets import TargetMode
+from robot_cell_planner.model.pose import Pose
+
+DEMO = ROOT / "config" / "demo" / "cell.yaml"
+DOWN = Pose.from_rpy((0.6, 0.0, 0.95), (math.pi, 0.0, 0.0))
+
+
+def test_what_is_reached_is_free_and_at_the_pose():
+    cell, state = load_cell(DEMO)
+    found = reachability(cell, state, grid(DOWN, (0.8, 0.8, 0.0), 0.4))
+    assert len(found.results) == 9
+    assert found.counts()[Reach.REACHED] >= 3
+    checker = CollisionChecker(cell, state, found.variables)
+    for pose, result, q in zip(found.poses, found.results, found.configurations, strict=True):
+        assert (q is None) == (result is not Reach.REACHED)
+        if q is not None:
+            reached = state.with_configuration(dict(zip(found.variables, q, strict=True)))
+            position, angle = forward_kinematics(cell, reached, mode=TargetMode.TOOL).distance_to(pose)
+            assert position < 1e-5
+            assert angle < 1e-4
+            assert not checker.in_collision(q)
+
+
+def test_far_poses_are_out_of_reach_and_poses_in_the_table_collide():
+    cell, state = load_cell(DEMO)
+    poses = (Pose((3.0, 0.0, 1.0), DOWN.quaternion), Pose((0.6, -0.2, 0.65), DOWN.quaternion))
+    assert reachability(cell, state, poses).results == (Reach.OUT_OF_REACH, Reach.COLLISION)
+
+
+def test_a_grid_is_centred_and_bounded():
+    poses = grid(Pose((1.0, 2.0, 3.0)), (0.2, 0.1, 0.0), 0.1)
+    found = [tuple(round(value, 6) for value in pose.position) for pose in poses]
+    assert found == [(x, y, 3.0) for y in (1.95, 2.05) for x in (0.9, 1.0, 1.1)]
+    for size, step in (((1, 1, 1), 0.0), ((1, 1, -1), 0.1), ((1, 1, 1), 1e-4)):
+        with pytest.raises(InvalidRequestError):
+            grid(Pose(), size, step)
+
+
+def test_command(capsys):
+    pose = ",".join(map(str, (*DOWN.position, math.pi, 0, 0)))
+    words = ["reach", str(DEMO), "--pose", pose, "--size", "0.8", "0.8", "0", "--step", "0.8"]
+    assert main(words) == 0
+    assert "# reached: " in capsys.readouterr().out
+    assert main([*words, "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["poses"]) == 4

@@ -1,0 +1,188 @@
+"""Environments: the API of Gymnasium, reproducible episodes, and the safety layer."""
+
+import math
+import multiprocessing
+
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from gymnasium.vector import AsyncVectorEnv
+from sources import ROOT
+
+from robot_cell_planner.environments import (
+    ActionKind,
+    CellEnvironment,
+    EnvironmentOptions,
+    Region,
+    SafetyLayer,
+    make_environment,
+)
+from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+
+DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
+CASES = [
+    {"task": "reach", "cell_file": DEMO, "safety_layer": True},
+    {"task": "reach", "cell_file": DEMO, "goal_conditioned": True, "action": "twist"},
+    {"task": "push", "cell_file": DEMO, "action": "velocity"},
+    {"task": "pick_and_place", "cell_file": DEMO, "gripper": "gripper", "action": "effort"},
+    {"task": "insert", "cell_file": DEMO},
+    {"task": "balance"},
+]
+
+
+def episode(case, seed, steps=5):
+    """What an episode of random actions gives, as bytes."""
+    env = make_environment(**case)
+    random = np.random.default_rng(seed)
+    observation, _ = env.reset(seed=seed)
+    found = [np.asarray(observation).tobytes()]
+    for _ in range(steps):
+        observation, reward, *_ = env.step(random.uniform(-1, 1, env.action_space.shape).astype(np.float32))
+        found.append(np.asarray(observation).tobytes() + np.float64(reward).tobytes())
+    env.close()
+    return b"".join(found)
+
+
+@pytest.mark.filterwarnings("ignore:.*Not able to test alternative render modes.*")
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["task"])
+def test_the_checker_of_gymnasium_passes(case):
+    env = make_environment(**case)
+    check_env(env, skip_render_check=True)
+    env.close()
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[-1]], ids=lambda case: case["task"])
+def test_a_seed_gives_the_same_bytes_in_another_process(case):
+    here = episode(case, 7)
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        assert pool.apply(episode, (case, 7)) == here
+    assert episode(case, 8) != here
+
+
+def test_environments_run_in_processes():
+    vector = AsyncVectorEnv([lambda: make_environment("balance")] * 2)
+    observations, _ = vector.reset(seed=3)
+    assert observations.shape[0] == 2
+    assert not np.array_equal(observations[0], observations[1])
+    vector.step(vector.action_space.sample())
+    vector.close()
+
+
+def obstacles(**options):
+    """The demonstration's arm, which starts above the bin, with a wall beside it: it soon hits something."""
+    return make_environment("reach", DEMO, period=0.4, episode_steps=1000, **options)
+
+
+def test_no_certified_action_touches_anything():
+    """Random actions; without the layer they touch the table or the post."""
+    touched = {}
+    for layer in (True, False):
+        env = obstacles(safety_layer=layer)
+        env.reset(seed=1)
+        random = np.random.default_rng(2)
+        touched[layer], scales = 0, []
+        direction = random.uniform(-1, 1, 6)
+        for index in range(24):
+            if index % 8 == 0:
+                direction = random.uniform(-1, 1, 6)
+                direction[1] = 1.0  # shoulder_lift_joint: downwards
+            info = env.step(direction.astype(np.float32))[4]
+            touched[layer] += len(info["contacts"])
+            scales.append(info["action_scale"])
+        assert (min(scales) < 1.0) == layer
+        env.close()
+    assert touched[True] == 0
+    assert touched[False] > 0
+
+
+def test_the_safety_layer_finds_the_largest_fraction():
+    cell, state = load_cell(DEMO)
+    names = cell.group("manipulator").variables
+    layer = SafetyLayer(cell, state, names, 0.002)
+    start = np.array([state.configuration[name] for name in names])
+    down = start + np.array((0.0, 1.5, 0.0, 0.0, 0.0, 0.0))
+    fraction = layer.scale(start, down)
+    assert 0.0 < fraction < 1.0
+    assert layer.is_free(start, start + fraction * (down - start))
+    assert not layer.is_free(start, start + 2.0 * fraction * (down - start))
+    assert layer.scale(start, start) == 1.0
+
+
+def test_motions_of_an_action_stay_within_the_limits():
+    env = obstacles()
+    env.reset(seed=1)
+    limits = env.cell.variables
+    begin = env.simulated.state().configuration
+    env.step(np.ones(6, dtype=np.float32))
+    end = env.simulated.state().configuration
+    for name in env.cell.group("manipulator").variables:
+        assert abs(end[name] - begin[name]) <= limits[name].limits.velocity * 0.4 / 1.875 + 1e-3
+        assert abs(env.simulated.joint_states().velocities).max() < 1e-2  # at rest
+    env.close()
+
+
+def test_rewards_of_hindsight_equal_those_of_steps():
+    env = make_environment("reach", DEMO, goal_conditioned=True)
+    env.reset(seed=1)
+    for _ in range(3):
+        observation, reward, *_, info = env.step(env.action_space.sample())
+        again = env.compute_reward(observation["achieved_goal"], observation["desired_goal"], info)
+        assert float(again) == pytest.approx(reward + info["cost"], abs=1e-6)
+    env.close()
+
+
+def test_a_pushing_hand_moves_the_pole_as_the_equations_of_motion_say():
+    """At rest and upright: the pole's angular acceleration is m l F / (J (M + m) - m^2 l^2), J about the hinge."""
+    env = make_environment("balance", period=0.02)
+    env.reset(seed=1)
+    names = env.simulated.joint_names
+    before = env.simulated.joint_states().velocities[names.index("pole_joint")]
+    angle = env.simulated.joint_states().positions[names.index("pole_joint")]
+    env.step(np.array((1.0,), dtype=np.float32))
+    after = env.simulated.joint_states().velocities[names.index("pole_joint")]
+    mass, rod, force, total = 0.1, 0.5, 10.0, 1.1
+    inertia = 0.00833 + mass * rod**2
+    gravity = mass * 9.81 * rod * math.sin(angle) * total
+    expected = (-mass * rod * force + gravity) / (inertia * total - (mass * rod) ** 2) * 0.02
+    assert after - before == pytest.approx(expected, rel=0.05)
+    env.close()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "words"),
+    [
+        ({"task": "fly"}, UnknownNameError, "'fly'"),
+        ({"task": "reach"}, InvalidRequestError, "needs a cell_file"),
+        ({"task": "push", "cell_file": DEMO, "body": "crate"}, UnknownNameError, "'crate'"),
+        ({"task": "reach", "cell_file": DEMO, "period": -1.0}, InvalidRequestError, "period is -1"),
+        ({"task": "reach", "cell_file": DEMO, "render_mode": "ascii"}, InvalidRequestError, "render mode 'ascii'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(arguments, kind, words):
+    with pytest.raises(kind, match=words):
+        make_environment(**arguments)
+
+
+def test_actions_and_regions_that_make_no_sense_are_refused():
+    env = make_environment("balance")
+    env.reset(seed=1)
+    for action in (np.zeros(2), np.array([math.nan])):
+        with pytest.raises(InvalidRequestError, match="expected 1 finite"):
+            env.step(action)
+    env.close()
+    with pytest.raises(InvalidRequestError, match="safety layer"):
+        EnvironmentOptions(ActionKind.EFFORT, safety_layer=True)
+    with pytest.raises(InvalidRequestError, match="empty"):
+        Region((1.0, 0.0, 0.0), (0.0, 1.0, 1.0))
+
+
+def test_an_image_shows_the_cell():
+    env = make_environment("reach", DEMO, render_mode="rgb_array")
+    env.reset(seed=1)
+    image = env.render()
+    assert image.shape == (360, 480, 3)
+    assert image.dtype == np.uint8
+    assert len(np.unique(image.reshape(-1, 3), axis=0)) > 50
+    assert isinstance(env, CellEnvironment)
+    env.close()

@@ -1,0 +1,149 @@
+"""Configuration packages of MoveIt: which files are used, and what becomes of their settings."""
+
+import json
+
+import pytest
+import yaml
+
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.errors import DuplicateNameError, FileError
+from robot_cell_planner.exchange import import_moveit
+
+JOINT = (
+    '<joint name="j{0}" type="revolute"><parent link="l{0}"/><child link="l{1}"/><origin xyz="0 0 0.4"/>'
+    '<axis xyz="0 1 0"/><limit lower="-2" upper="2" effort="9" velocity="1"/></joint>'
+)
+LINK = '<link name="l{0}"><collision><geometry><box size="0.1 0.1 0.2"/></geometry></collision></link>'
+URDF = (
+    '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="last" default="tip"/>'
+    f'{"".join(map(LINK.format, range(3)))}{JOINT.format(0, 1)}{JOINT.format(1, 2)}<link name="$(arg last)"/>'
+    '<joint name="end" type="fixed"><parent link="l2"/><child link="$(arg last)"/></joint></robot>'
+)
+SRDF = """<robot name="arm"><virtual_joint name="fixed_base" type="fixed" parent_frame="world" child_link="l0"/>
+<group name="main"><chain base_link="l0" tip_link="l2"/></group>
+<group_state name="home" group="main"><joint name="j0" value="0.25"/><joint name="j1" value="0.5"/></group_state>
+<disable_collisions link1="l0" link2="l1" reason="Adjacent"/></robot>"""
+SETTINGS = {
+    "joint_limits": {
+        "default_velocity_scaling_factor": 0.1,
+        "joint_limits": {
+            "j0": {"has_velocity_limits": True, "max_velocity": 0.5, "has_acceleration_limits": False},
+            "gone": {"has_velocity_limits": True, "max_velocity": 2.0},
+        },
+    },
+    "kinematics": {
+        "main": {"kinematics_solver": "kdl_kinematics_plugin/KDLKinematicsPlugin", "kinematics_solver_timeout": 0.05}
+    },
+    "ompl_planning": {
+        "planner_configs": {"stars": {"type": "geometric::RRTstar", "range": 0.0}},
+        "main": {"default_planner_config": "stars", "longest_valid_segment_fraction": 0.005},
+    },
+    "moveit_controllers": {
+        "moveit_simple_controller_manager": {
+            "controller_names": ["arm_controller", "hand"],
+            "arm_controller": {"type": "FollowJointTrajectory", "action_ns": "follow_joint_trajectory"},
+            "hand": {"type": "GripperCommand", "action_ns": "gripper_cmd"},
+        }
+    },
+    "initial_positions": {"initial_positions": {"j0": -0.75, "gone": 1.0}},
+    "sensors_3d": {"sensors": []},
+}
+SCENE = "scene\n* table\n0.5 0 0\n0 0 0 1\n1\nbox\n0.2 0.2 0.1\n0 0 0\n0 0 0 1\n0 0 0 0\n0\n.\n"
+
+
+@pytest.fixture
+def package(tmp_path):
+    config = tmp_path / "arm_moveit_config" / "config"
+    config.mkdir(parents=True)
+    (config.parent / "package.xml").write_text("<package><name>arm_moveit_config</name></package>")
+    (config / "arm.urdf.xacro").write_text(URDF)
+    (config / "arm.srdf").write_text(SRDF)
+    for name, value in SETTINGS.items():
+        (config / f"{name}.yaml").write_text(yaml.safe_dump(value))
+    (tmp_path / "table.scene").write_text(SCENE)
+    return config.parent
+
+
+def test_a_package_becomes_a_cell(package, tmp_path):
+    made = import_moveit(package, tmp_path / "cell", scenes=(tmp_path / "table.scene",))
+    robot = made.cell.robot
+    assert robot.groups["main"].tip_link == "l2"
+    assert [(pair.first, pair.second) for pair in robot.disabled_pairs] == [("l0", "l1")]
+    assert robot.variables["j0"].limits.velocity == 0.5
+    # The initial position precedes the named state, as in MoveIt's demo launch files.
+    assert made.state.configuration == {"j0": -0.75, "j1": 0.5}
+    assert made.state.bodies["table"].pose.position == (0.5, 0.0, 0.0)
+    parameters = yaml.safe_load((tmp_path / "cell" / "parameters.yaml").read_text())
+    assert parameters["/**/planning_node"]["ros__parameters"] == {"default_planner": "RRTstar"}
+    assert parameters["/**/execution_node"]["ros__parameters"] == {
+        "gripper_action": "hand/gripper_cmd",
+        "gripper_action_type": "GripperCommand",
+        "controller_actions": ["arm_controller/follow_joint_trajectory"],
+    }
+    text = "\n".join(made.left_out)
+    for part in (
+        "joint gone",
+        "KDLKinematicsPlugin of main",
+        "solver_timeout 0.05 of main",
+        "velocity_scaling",
+        "longest_valid",
+        "sensors_3d.yaml",
+    ):
+        assert part in text
+
+
+def test_the_cell_needs_nothing_of_the_package(package, tmp_path):
+    made = import_moveit(package, tmp_path / "cell", xacro_arguments={"last": "flange"})
+    assert "flange" in made.cell.robot.mechanism.links
+    texts = [(tmp_path / "cell" / name).read_text() for name in made.files]
+    assert not any("arm_moveit_config" in text for text in texts)
+
+
+def test_several_descriptions_are_refused_by_name_and_chosen_by_option(package, tmp_path):
+    (package / "config" / "arm.srdf").rename(package / "config" / "one.srdf")
+    (package / "config" / "two.srdf").write_text(SRDF)
+    with pytest.raises(FileError, match=r"config/one\.srdf, config/two\.srdf.*--srdf"):
+        import_moveit(package, tmp_path / "cell")
+    assert import_moveit(package, tmp_path / "cell", srdf="config/two.srdf").cell.robot.groups
+
+
+def test_the_setup_assistants_file_names_the_description(package, tmp_path):
+    (package / "config" / "arm.urdf.xacro").rename(tmp_path / "elsewhere.urdf.xacro")
+    with pytest.raises(FileError, match="0 files that can be the description"):
+        import_moveit(package, tmp_path / "cell")
+    description = tmp_path / "arm_description"
+    (description / "urdf").mkdir(parents=True)
+    (description / "package.xml").write_text("<package><name>arm_description</name></package>")
+    (tmp_path / "elsewhere.urdf.xacro").rename(description / "urdf" / "arm.urdf.xacro")
+    named = {"URDF": {"package": "arm_description", "relative_path": "urdf/arm.urdf.xacro"}}
+    (package / ".setup_assistant").write_text(yaml.safe_dump({"moveit_setup_assistant_config": named}))
+    assert import_moveit(package, tmp_path / "cell").cell.robot.name == "arm"
+
+
+def test_a_planner_of_another_library_is_listed(package, tmp_path):
+    planning = {"planner_configs": {"p": {"type": "geometric::SBL"}}, "main": {"default_planner_config": "p"}}
+    (package / "config" / "ompl_planning.yaml").write_text(yaml.safe_dump(planning))
+    made = import_moveit(package, tmp_path / "cell")
+    assert "planner SBL of main; here Automatic" in made.left_out
+
+
+def test_bodies_of_two_scenes_have_different_names(package, tmp_path):
+    with pytest.raises(DuplicateNameError, match="'table' of scene scene"):
+        import_moveit(package, tmp_path / "cell", scenes=(tmp_path / "table.scene",) * 2)
+    assert not (tmp_path / "cell").exists()
+
+
+def test_malformed_settings_are_refused_with_their_line(package, tmp_path):
+    (package / "config" / "kinematics.yaml").write_text("a: [1\nb: 2\n")
+    with pytest.raises(FileError, match=r"kinematics\.yaml:\d"):
+        import_moveit(package, tmp_path / "cell")
+
+
+def test_command(package, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["import", "arm_moveit_config", "last:=flange", "--scene", "table.scene", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["folder"].endswith("arm_moveit_config_cell")
+    assert "parameters.yaml" in answer["files"]
+    assert main(["import", "arm_moveit_config", "--folder", "arm_moveit_config_cell"]) == 1
+    assert main(["import", "table.scene", "--srdf", "x"]) == 2

@@ -1,0 +1,185 @@
+"""One arm planned while the other follows a known trajectory: free by another engine every millisecond, waiting where
+that is shorter, and out of the way where the other comes."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from robot_cell_planner import (
+    CollisionChecker,
+    FrameTarget,
+    Goals,
+    MotionRequest,
+    PlanningOptions,
+    Pose,
+    TargetMode,
+    Trajectory,
+    load_cell,
+    merge_trajectories,
+    plan_from_json,
+    plan_motion,
+    plan_to_json,
+    upright,
+    verify_plan,
+)
+from robot_cell_planner.errors import (
+    BlockedByMovingRobotsError,
+    GoalInCollisionError,
+    InvalidRequestError,
+    NotSupportedError,
+    TrajectoryStartError,
+)
+from robot_cell_planner.planning.space_time.moving_robots import MovingRobots
+
+LEFT, RIGHT = "left/manipulator", "right/manipulator"
+SIDES = {LEFT: "left", RIGHT: "right"}
+
+
+@pytest.fixture(scope="module")
+def arms(request):
+    return load_cell(request.config.rootpath / "config" / "two_arms" / "cell.yaml")
+
+
+def grip_at(group, x, y, z=0.85):
+    yaw = np.pi if group == RIGHT else 0.0
+    pose = Pose.from_rpy((x, y, z), (np.pi, 0.0, yaw))
+    return Goals(targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL, reference_frame="world"),))
+
+
+def moved(cell, state, group, goals, **options):
+    return plan_motion(cell, state, MotionRequest(goals, group, **options))
+
+
+@pytest.fixture(scope="module")
+def sides(arms):
+    """Both arms low over the table, each on the same side of it."""
+    cell, state = arms
+    for group, x in ((LEFT, -0.25), (RIGHT, 0.2)):
+        state = state.with_configuration(moved(cell, state, group, grip_at(group, x, -0.3)).end_configuration())
+    return cell, state
+
+
+@pytest.fixture(scope="module")
+def passing(sides):
+    """The left arm sweeps over the middle of the table, to the other side."""
+    cell, state = sides
+    out = moved(cell, state, LEFT, grip_at(LEFT, 0.1, 0.05))
+    back = moved(cell, state.with_configuration(out.end_configuration()), LEFT, grip_at(LEFT, -0.3, 0.35))
+    later = replace(back.trajectory, times=back.trajectory.times + out.duration)
+    rows = [
+        np.concatenate((getattr(out.trajectory, name), getattr(later, name)[1:]))
+        for name in ("times", "positions", "velocities", "accelerations")
+    ]
+    return Trajectory(out.variables, *rows)
+
+
+def check_free(cell, state, plan):
+    """Everything is free every millisecond, by PyBullet."""
+    together = merge_trajectories((plan.trajectory, *plan.moving))
+    checker = CollisionChecker(cell, state, together.variables, engine="bullet")
+    times = np.arange(0.0, together.duration + 0.001, 0.001)
+    assert not checker.in_collision_batch(together.at(times)).any()
+    return checker
+
+
+def test_a_motion_is_free_at_all_times(sides, passing):
+    cell, state = sides
+    goals = grip_at(RIGHT, -0.05, 0.2)
+    plan = moved(cell, state, RIGHT, goals, moving=(passing,))
+    assert plan.certified_fraction == 1.0
+    assert plan.moving == (passing,)
+    checker = check_free(cell, state, plan)
+    assert plan.clearance.closest.distance > 0.0
+    # Planned without notice of the other, the motion collides: the other is in the way, not just nearby.
+    alone = moved(cell, state, RIGHT, Goals(joint_goals=(plan.end_configuration(),)))
+    both = merge_trajectories((alone.trajectory, passing))
+    assert checker.in_collision_batch(both.at(np.arange(0.0, both.duration, 0.002))).any()
+    # Faster than one after the other.
+    after = state.with_configuration(dict(zip(passing.variables, passing.positions[-1].tolist(), strict=True)))
+    second = moved(cell, after, RIGHT, Goals(joint_goals=(plan.end_configuration(),)))
+    assert max(plan.duration, passing.duration) < passing.duration + second.duration - 0.3
+
+
+def test_equal_requests_give_equal_plans_which_verification_accepts(sides, passing):
+    cell, state = sides
+    request = MotionRequest(grip_at(RIGHT, -0.05, 0.2), RIGHT, moving=(passing,))
+    plan = plan_motion(cell, state, request)
+    text = plan_to_json(plan, repeatable=True)
+    assert plan_to_json(plan_motion(cell, state, request), repeatable=True) == text
+    read = plan_from_json(text)
+    assert verify_plan(cell, state, read).valid
+    # The same motion, while the other starts later or is not expected at all, is found out.
+    late = replace(passing, times=passing.times + 0.8)
+    broken = verify_plan(cell, state, replace(plan, moving=(late,)))
+    assert not broken.valid
+
+
+def test_the_robot_makes_way_when_the_other_comes_to_where_it_is(sides):
+    """The other comes to where the arm stands, and stays there."""
+    cell, state = sides
+    away = state.with_configuration(moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35)).end_configuration())
+    coming = moved(cell, away, LEFT, grip_at(LEFT, 0.15, -0.3)).trajectory
+    plan = moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35), moving=(coming,))
+    check_free(cell, state, plan)
+    assert plan.certified_fraction == 1.0
+    with pytest.raises(GoalInCollisionError):
+        moved(cell, state, RIGHT, grip_at(RIGHT, 0.2, -0.3), moving=(coming,))
+
+
+def test_no_way_is_reported_with_the_pair_and_the_time(sides):
+    """A start that the other reaches faster than the arm can leave."""
+    cell, state = sides
+    away = state.with_configuration(moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35)).end_configuration())
+    coming = moved(cell, away, LEFT, grip_at(LEFT, 0.15, -0.3)).trajectory
+    fast = replace(coming, times=0.1 * coming.times, velocities=None, accelerations=None)
+    options = PlanningOptions(state_limit=20_000)
+    with pytest.raises(BlockedByMovingRobotsError, match="the start is blocked between") as found:
+        moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35), moving=(fast,), options=options)
+    assert len(found.value.subjects) == 2
+    assert any(value.name == "start free until" and value.value < 0.1 for value in found.value.values)
+
+
+def test_requests_that_do_not_fit_are_refused(sides, passing):
+    cell, state = sides
+    goals = grip_at(RIGHT, -0.05, 0.2)
+    with pytest.raises(InvalidRequestError, match="is planned for, and is also in"):
+        moved(cell, state, LEFT, grip_at(LEFT, 0.0, 0.0), moving=(passing,))
+    with pytest.raises(InvalidRequestError, match="is in two trajectories"):
+        moved(cell, state, RIGHT, goals, moving=(passing, passing))
+    with pytest.raises(NotSupportedError, match="constraints"):
+        moved(cell, state, RIGHT, goals, moving=(passing,), constraints=(upright(),))
+    with pytest.raises(NotSupportedError, match="no timing"):
+        moved(cell, state, RIGHT, goals, moving=(passing,), timing=None)
+    elsewhere = replace(passing, positions=passing.positions + 0.1)
+    with pytest.raises(TrajectoryStartError, match=r"begins 0\.1 from the state"):
+        moved(cell, state, RIGHT, goals, moving=(elsewhere,))
+
+
+def test_merged_trajectories_are_those_that_were_given(sides, passing):
+    cell, state = sides
+    other = moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35)).trajectory
+    later = replace(other, times=other.times + 0.7)
+    both = merge_trajectories((passing, later))
+    assert both.variables == (*passing.variables, *other.variables)
+    assert both.duration == pytest.approx(max(passing.duration, later.duration))
+    times = np.random.default_rng(1).uniform(0.0, both.duration, 500)
+    for order, tolerance in ((0, 1e-7), (1, 1e-4)):
+        separate = np.hstack((passing.at(times, order), later.at(times, order)))
+        assert np.abs(both.at(times, order) - separate).max() < tolerance
+    assert not both.velocities[[0, -1]].any()
+
+
+@settings(deadline=None, max_examples=25)
+@given(begin=st.floats(0.0, 3.0), length=st.floats(1e-4, 0.5))
+def test_bounds_of_moving_robots_contain_their_motion(sides, passing, begin, length):
+    cell, state = sides
+    moving = MovingRobots(cell, state, (passing,), cell.group(RIGHT).variables)
+    low, high = moving.bounds(np.array([begin]), np.array([begin + length]))
+    inside = moving.at(np.linspace(begin, begin + length, 200))
+    assert (inside >= low - 1e-12).all()
+    assert (inside <= high + 1e-12).all()
+    # Not much wider than the motion: within what it moves in the time of a cell at both ends.
+    assert ((high - low) - np.ptp(inside, axis=0)).max() < 0.06

@@ -1,0 +1,120 @@
+"""Four arms around a point: names and frames of each, checks between any two, and motions of one and of two."""
+
+from math import pi
+
+import numpy as np
+import pytest
+from loaded_cells import CONFIG
+
+from robot_cell_planner import (
+    CollisionChecker,
+    Goals,
+    MotionRequest,
+    Pose,
+    SimultaneousGoal,
+    TargetMode,
+    forward_kinematics,
+    forward_kinematics_to_frame,
+    plan_motion,
+)
+from robot_cell_planner.errors import PlanningError
+from robot_cell_planner.io.cell_file.cell_file import read_cell
+from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.planning.path.plan_check import verify_plan
+from robot_cell_planner.planning.path.simplification import densify
+
+BASES = {name: Pose.from_rpy((x, y, 0.0), (0.0, 0.0, yaw)) for name, x, y, yaw in (
+    ("east", 0.8, 0.0, pi), ("north", 0.0, 0.8, -pi / 2), ("south", 0.0, -0.8, pi / 2), ("west", -0.8, 0.0, 0.0)
+)}  # fmt: skip
+# The arm points along x of its base, horizontally at shoulder height: those of two neighbours meet in the middle.
+REACHING = {
+    "shoulder_pan_joint": 0.0, "shoulder_lift_joint": 0.0, "elbow_joint": 0.0,
+    "wrist_1_joint": -pi / 2, "wrist_2_joint": 0.0, "wrist_3_joint": 0.0,
+}  # fmt: skip
+
+
+def cell_of(robots):
+    """A cell of arms by prefix, "" for one alone."""
+    entries = [
+        f"  {prefix or 'alone'}: {{urdf: urdf/arm.urdf.xacro, srdf: config/demo/arm.srdf, "
+        f"limits: config/demo/joint_limits.yaml, prefix: '{prefix + '/' if prefix else ''}', "
+        f"base_pose: {{position: {list(pose.position)}, quaternion: {list(pose.quaternion)}}}}}"
+        for prefix, pose in robots.items()
+    ]
+    text = "\n".join(["format: robot_cell/1", "name: arms", "robots:", *entries])
+    root = str(CONFIG.parent)
+    return read_cell(text, root, ResourceRoots(folders=(root,)))
+
+
+@pytest.fixture(scope="module")
+def four():
+    return cell_of(BASES)
+
+
+def same(first, second):
+    return np.allclose(first.matrix, second.matrix, atol=1e-9)
+
+
+def up(cell, state):
+    values = {}
+    for name in BASES:
+        values.update(cell.named_state(f"{name}/manipulator", "up"))
+    return state.with_configuration(values)
+
+
+def test_each_robot_has_its_own_names_and_frames(four):
+    cell, state = four
+    alone, alone_state = cell_of({"": Pose()})
+    generator = np.random.default_rng(1)
+    values = dict(zip(REACHING, generator.uniform(-1.0, 1.0, len(REACHING)).tolist(), strict=True))
+    expected = forward_kinematics(alone, alone_state.with_configuration(values), "manipulator", TargetMode.ROBOT)
+    for name, base in BASES.items():
+        group = f"{name}/manipulator"
+        assert set(cell.group(group).variables) == {f"{name}/{joint}" for joint in REACHING}
+        moved = state.with_configuration({f"{name}/{joint}": value for joint, value in values.items()})
+        found = forward_kinematics(cell, moved, group, TargetMode.ROBOT)
+        assert same(found, base @ expected)
+        for other in set(BASES) - {name}:
+            tip = f"{other}/tool0"
+            assert same(forward_kinematics_to_frame(cell, state, tip), forward_kinematics_to_frame(cell, moved, tip))
+
+
+def test_a_check_covers_every_two_robots(four):
+    cell, state = four
+    free = up(cell, state)
+    variables = tuple(v for name in BASES for v in cell.group(f"{name}/manipulator").variables)
+    checker = CollisionChecker(cell, free, variables)
+    values = dict(zip(variables, checker.default.tolist(), strict=True))
+    assert not checker.in_collision(checker.default)
+    for first, second in (("east", "west"), ("north", "south"), ("east", "north")):
+        reaching = {f"{name}/{joint}": value for name in (first, second) for joint, value in REACHING.items()}
+        q = np.array([{**values, **reaching}[name] for name in variables])
+        pairs = checker.report(q).pairs
+        assert {frozenset(name.split("/")[0] for name in (pair.first, pair.second)) for pair in pairs} == {
+            frozenset((first, second))
+        }
+
+
+def test_one_robot_and_two_robots_are_planned_among_the_others(four):
+    cell, state = four
+    state = up(cell, state)
+    one = plan_motion(cell, state, MotionRequest(Goals(named_states=("folded",)), "east/manipulator", timing=None))
+    assert set(one.variables) == set(cell.group("east/manipulator").variables)
+    goal = SimultaneousGoal({"north/manipulator": "folded", "west/manipulator": "home"})
+    group = "north/manipulator+west/manipulator"
+    two = plan_motion(cell, state, MotionRequest(Goals(simultaneous=(goal,)), group, timing=None))
+    assert set(two.variables) == {v for part in group.split("+") for v in cell.group(part).variables}
+    for plan in (one, two):
+        assert plan.certified_fraction == 1.0
+        assert verify_plan(cell, state, plan).valid
+        rows = densify(plan.path, 0.01)[0]
+        assert not CollisionChecker(cell, state, plan.variables).in_collision_batch(rows).any()
+
+
+def test_a_robot_that_reaches_across_is_an_obstacle_to_each_of_the_others(four):
+    cell, state = four
+    state = up(cell, state).with_configuration({f"east/{joint}": value for joint, value in REACHING.items()})
+    for name in ("north", "south", "west"):
+        goal = {f"{name}/{joint}": value for joint, value in REACHING.items()}
+        with pytest.raises(PlanningError, match="east/"):
+            plan_motion(cell, state, MotionRequest(Goals((goal,)), f"{name}/manipulator", timing=None))

@@ -1,0 +1,40 @@
+"""Where PyBullet is missing, as with Python 3.12 and later, everything but physics and the second engine works."""
+
+import subprocess
+import sys
+
+from sources import ROOT
+
+CODE = """
+import sys
+
+for finder in sys.meta_path:  # as if it were not installed
+    original = finder.find_spec
+    finder.find_spec = lambda name, *others, original=original: None if name == "pybullet" else original(name, *others)
+
+from robot_cell_planner import CollisionChecker, Goals, MotionRequest, OfflineCell, load_cell, plan_motion
+from robot_cell_planner.errors import NotSupportedError
+
+cell, state = load_cell("config/demo/cell.yaml")
+state = state.with_configuration({"shoulder_pan_joint": -0.5})
+plan = plan_motion(cell, state, MotionRequest(Goals(named_states=("home",))))
+print("planned", len(plan.path) > 1)
+for what in (
+    lambda: CollisionChecker(cell, state, engine="bullet"),
+    lambda: OfflineCell(cell, state).simulation,
+):
+    try:
+        what()
+    except NotSupportedError as error:
+        print(error.message)
+"""
+
+
+def test_a_motion_is_planned_and_what_needs_physics_says_so():
+    result = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    planned, engine, simulation = result.stdout.strip().splitlines()
+    assert planned == "planned True"
+    assert engine.startswith("collision engine bullet needs PyBullet")
+    assert simulation.startswith("the simulation of a cell needs PyBullet")
+    assert "robot_cell_planner[physics]" in engine

@@ -1,0 +1,222 @@
+"""Two robots that clients move at the same time: neither motion disturbs the other, and what ends one leaves the
+other alone, unless it applies to all."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from action_goals import EXECUTE, FOLLOW, action_client, execute, follow
+from action_msgs.msg import GoalStatus
+from control_msgs.action import FollowJointTrajectory
+from fake_robot import EmergencyStop, FakeRobot, FakeValidator, swing
+from running import PRELUDE
+
+from robot_cell_planner import srv
+from robot_cell_planner.action import ExecuteTrajectory
+from robot_cell_planner.errors import FeedbackLostError, MotionBusyError, StoppedError
+
+pytestmark = pytest.mark.alone
+
+SUPPORT = Path(__file__).parents[2] / "support"
+SIDES = ("left", "right")
+JOINTS = {side: (f"{side}/shoulder", f"{side}/elbow") for side in SIDES}
+BOTH = JOINTS["left"] + JOINTS["right"]
+FAR = np.array([1.0, -0.6])
+LONG = 60.0  # [s] of a motion that does not end by itself during a test
+PERIOD = 0.02  # [s] of joint states: this process has more to do than publish them
+RIGHT = (
+    "import rclpy; rclpy.init(); from fake_robot import FakeRobot; node = rclpy.create_node('right_robot'); "
+    f"robot = FakeRobot(node, {JOINTS['right']}, period={PERIOD}); rclpy.spin(node)"
+)
+
+
+@pytest.fixture(scope="module")
+def robot(client):
+    """Both robots, on the same topics."""
+    return FakeRobot(client.node, BOTH, period=PERIOD)
+
+
+@pytest.fixture(scope="module")
+def validator(client):
+    return FakeValidator(client.node, client._group)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def execution_node(start_node, robot, validator):
+    return start_node(
+        "execution_node",
+        independent_robots="[left/, right/]",
+        command_fields="[position, velocity]",
+        # Wide enough for a robot whose process a busy machine holds up.
+        joint_state_timeout=1.5,
+        joint_state_lost_after=3.0,
+        path_tolerance=5.0,
+        goal_tolerance=1e-9,
+        goal_time=120.0,
+        validation_timeout=120.0,
+    )
+
+
+@pytest.fixture(autouse=True)
+def at_rest(client, robot):
+    for kind, name in ((ExecuteTrajectory, EXECUTE), (FollowJointTrajectory, FOLLOW)):
+        action_client(client, kind, name)
+    robot.heal()
+    bring_back(client, robot)
+
+
+def bring_back(client, robot):
+    """Bring both robots to zero."""
+    for _ in range(100):  # commands and states of the motion before may still be on their way
+        robot.forget_commands()
+        sent = execute(client, swing(BOTH, [robot.positions[joint] for joint in BOTH], np.zeros(4))).wait()
+        if sent.status == GoalStatus.STATUS_SUCCEEDED:
+            break
+    else:
+        raise AssertionError(sent.result.error.message)
+    robot.forget_commands()
+
+
+def start(client, robot, side, send=execute, **options):
+    """A long motion of one robot, from zero to the far place, that has begun."""
+    sent = send(client, swing(JOINTS[side], np.zeros(2), FAR, duration=LONG, samples=61), **options)
+    goes_on(robot, side, sent, 1e-4)
+    return sent
+
+
+def goes_on(robot, side, sent, by=1e-3):
+    """Wait until a robot has been commanded further along its path; its goal must not end before."""
+    joint = JOINTS[side][0]
+    until = robot.positions[joint] + by
+    while robot.positions[joint] < until:
+        assert not sent.done.is_set(), sent.result
+        robot.run_for(1)
+
+
+def cancel(robot, side, sent):
+    sent.cancel()
+    assert sent.wait().status == GoalStatus.STATUS_CANCELED
+    check_path(robot, side)
+
+
+def check_path(robot, side):
+    """All commands of a robot lie on the path from zero to the far place, in order and without a jump."""
+    commands = [command for command, _ in list(robot.commands)]
+    rows = np.array([[command.get(joint, 0.0) for joint in JOINTS[side]] for command in commands])
+    shares = rows @ FAR / (FAR @ FAR)
+    np.testing.assert_allclose(rows, shares[:, None] * FAR, atol=1e-9)
+    assert (np.diff(shares) >= -1e-12).all()
+    assert 0.0 < shares[-1] < 1.0
+
+
+def check_ended(sent, error, word):
+    assert sent.wait().status == GoalStatus.STATUS_ABORTED
+    found = sent.result.error
+    assert found.name == error.__name__, (found.name, found.message)
+    assert word in f"{found.stage} {found.message}"
+
+
+def control(client, command):
+    request = srv.ControlMotion.Request(command=command)
+    return client.call_service(srv.ControlMotion, "execution/control_motion", request)
+
+
+def test_a_motion_of_one_robot_runs_and_ends_while_the_other_moves(client, robot):
+    left = start(client, robot, "left", owner="first")
+    right = execute(client, swing(JOINTS["right"], np.zeros(2), FAR), owner="second").wait()
+    assert right.status == GoalStatus.STATUS_SUCCEEDED, right.result.error.message
+    goes_on(robot, "left", left)
+    # A goal that needs a robot that moves is refused; it names the robot and the client, and changes nothing.
+    for joints in (BOTH, JOINTS["left"]):
+        goal = swing(joints, np.zeros(len(joints)), np.ones(len(joints)))
+        refused = execute(client, goal, owner="third").wait()
+        assert refused.result.error.code == MotionBusyError.code
+        assert "client 'first' is executing a motion of robot left" in refused.result.error.message
+        assert set(refused.result.error.subjects) == {"first", "left"}
+    goes_on(robot, "left", left)
+    cancel(robot, "left", left)
+
+
+def test_pause_resume_and_stop_apply_to_all(client, robot):
+    sent = {side: start(client, robot, side, owner=side) for side in SIDES}
+    kinds = srv.ControlMotion.Request
+    assert control(client, kinds.PAUSE).owner == "left, right"
+    robot.wait_for_rest(BOTH)
+    assert not any(goal.done.is_set() for goal in sent.values())
+    control(client, kinds.RESUME)
+    for side, goal in sent.items():
+        goes_on(robot, side, goal)
+    control(client, kinds.STOP)
+    for side, goal in sent.items():
+        check_ended(goal, StoppedError, "control motion")
+        check_path(robot, side)
+
+
+@pytest.fixture
+def button(client):
+    button = EmergencyStop(client.node)
+    yield button
+    button.end()
+
+
+def test_an_emergency_stop_ends_both(client, robot, button):
+    sent = {side: start(client, robot, side, owner=side) for side in SIDES}
+    button.press()
+    for goal in sent.values():
+        check_ended(goal, StoppedError, "emergency stop")
+    button.release()
+    bring_back(client, robot)
+
+
+def test_goals_of_follow_joint_trajectory_replace_those_of_the_same_robot(client, robot):
+    left, right = (start(client, robot, side, follow) for side in SIDES)
+    both = follow(client, swing(BOTH, np.zeros(4), np.ones(4))).wait()
+    assert both.status == GoalStatus.STATUS_ABORTED
+    assert "MotionBusyError" in both.result.error_string
+    newer = follow(client, swing(JOINTS["left"], np.zeros(2), FAR, duration=LONG, samples=61))
+    assert left.wait().status == GoalStatus.STATUS_ABORTED
+    assert "replaced by a newer goal" in left.result.error_string
+    goes_on(robot, "right", right)
+    cancel(robot, "right", right)
+    assert not newer.done.is_set()
+    newer.cancel()
+    assert newer.wait().status == GoalStatus.STATUS_CANCELED
+
+
+def check_only_right_ends(robot, left, right):
+    check_ended(right, FeedbackLostError, "joint_states")
+    goes_on(robot, "left", left)
+    cancel(robot, "left", left)
+    check_path(robot, "right")
+
+
+def test_joint_states_of_one_robot_that_stop_end_its_motion_alone(client, robot):
+    left, right = (start(client, robot, side, owner=side) for side in SIDES)
+    robot.hidden.update(JOINTS["right"])
+    check_only_right_ends(robot, left, right)
+
+
+def test_a_killed_robot_ends_its_motion_alone(client, robot, domain):
+    """Another process takes the place of the right robot of this one."""
+    robot.hidden.update(JOINTS["right"])
+    path = f"{SUPPORT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "PYTHONPATH": path}
+    process = subprocess.Popen([sys.executable, "-c", PRELUDE + RIGHT], env=environment)
+    try:
+        for _ in range(100):  # until the node receives its joint states
+            sent = execute(client, swing(JOINTS["right"], np.zeros(2), np.zeros(2)), owner="right").wait()
+            if sent.status == GoalStatus.STATUS_SUCCEEDED:
+                break
+        else:
+            raise AssertionError(sent.result.error.message)
+        robot.forget_commands()
+        left, right = (start(client, robot, side, owner=side) for side in SIDES)
+        process.send_signal(signal.SIGKILL)
+        check_only_right_ends(robot, left, right)
+    finally:
+        process.kill()
+        process.wait()

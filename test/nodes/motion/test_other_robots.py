@@ -1,0 +1,102 @@
+"""What a motion has to check because of other robots."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.other_robots import OtherRobots
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+ROBOTS = IndependentRobots(("left/", "right/"))
+NAMES = ("left/elbow", "right/elbow", "right_gripper/finger", "right/grip")
+
+
+def motion(joint, scale=1.0, passive=False):
+    trajectory = Trajectory((joint,), np.array([0.0, 10.0]), np.array([[0.0], [1.0]]))
+    goal = SimpleNamespace(joints=(joint,), named_trajectory=trajectory)
+    return SimpleNamespace(goal=goal, reached=2.0, scale=scale, passive=passive)
+
+
+class Cell:
+    """Motions and measurements of the joints of two robots, and the watch of the motion of the left one."""
+
+    def __init__(self, robots=ROBOTS, own=None):
+        self.own = own or motion("left/elbow")
+        self.motions = [self.own]
+        self._feedback, self._stamp = JointFeedback(10.0), 0
+        self.watch = OtherRobots(robots, self._feedback, lambda: self.motions, ("right/grip",)).watch(self.own)
+        self.measure()
+
+    def measure(self, **positions):
+        self._stamp += 10**7
+        values = [positions.get(name.replace("/", "_"), 0.0) for name in NAMES]
+        self._feedback.update(NAMES, values, [], [], self._stamp, 1e-9 * self._stamp)
+
+    def joints(self):
+        return [path.variables for path in self.watch.paths()]
+
+
+def test_robots_at_rest_are_checked_once():
+    cell = Cell()
+    assert cell.watch.present()
+    assert not cell.watch.whole_is_due()
+    assert cell.joints() == [("left/elbow",)]
+    assert cell.watch.whole_is_due()
+    cell.measure(left_elbow=0.5)
+    assert cell.joints() == []
+    assert not cell.watch.whole_is_due()
+
+
+def test_the_whole_path_is_checked_once_the_others_rest():
+    cell = Cell()
+    cell.motions.append(motion("right/elbow"))
+    cell.watch.paths()
+    assert not cell.watch.whole_is_due()
+    del cell.motions[1]
+    cell.measure(right_elbow=0.1)
+    assert not cell.watch.whole_is_due()  # where it came to rest was not checked yet
+    assert cell.joints() == [("left/elbow",)]
+    assert cell.watch.whole_is_due()
+    assert not cell.watch.whole_is_due()
+
+
+def test_a_robot_that_moves_is_checked_again():
+    cell = Cell()
+    cell.watch.paths()
+    for step in range(1, 4):
+        cell.measure(right_elbow=0.0004 * step)  # slowly: what counts is the place of the last check
+    assert cell.joints() == [("left/elbow",)]
+    assert cell.joints() == []
+
+
+@pytest.mark.parametrize("joint", ["right_gripper_finger", "right_grip"])
+def test_grippers_and_tools_do_not_count(joint):
+    cell = Cell()
+    cell.watch.paths()
+    cell.measure(**{joint: 0.1})
+    assert cell.joints() == []
+
+
+def test_a_motion_of_another_robot_is_checked_all_the_time_and_along_its_trajectory():
+    cell = Cell()
+    cell.motions += [motion("right/elbow"), motion("right_gripper/finger", passive=True)]
+    for _ in range(3):
+        assert cell.joints() == [("left/elbow",), ("left/elbow", "right/elbow")]
+    cell.motions[1].scale = 0.0  # paused: it is where it is measured
+    assert cell.joints() == [("left/elbow",)]
+
+
+def test_a_motion_that_stands_has_nothing_to_check():
+    cell = Cell(own=motion("left/elbow", scale=0.0))
+    cell.motions.append(motion("right/elbow"))
+    assert cell.joints() == []
+
+
+def test_without_independent_robots_nothing_is_watched():
+    cell = Cell(IndependentRobots())
+    cell.motions.append(motion("right/elbow"))
+    assert not cell.watch.present()
+    assert cell.joints() == []

@@ -1,0 +1,17 @@
+"""Nodes start fast: none of those that serve requests imports what only workers need."""
+
+import subprocess
+import sys
+
+from robot_cell_planner.nodes.common.start import MODULES, NODES
+
+# Of SciPy, numba itself imports some; these take 0.3 s and more.
+SLOW = ("scipy.spatial", "scipy.sparse", "scipy.optimize", "scipy.interpolate", "trimesh", "pybullet", "mcap")
+DRAWING = ("viewer_node",)  # draws meshes itself
+
+
+def test_nodes_do_not_import_what_only_workers_need():
+    imports = "\n".join(f"import {NODES}.{module}" for name, module in MODULES.items() if name not in DRAWING)
+    program = f"{imports}\nimport sys\nprint(*sorted({set(SLOW)!r} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == []

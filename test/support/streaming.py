@@ -1,0 +1,55 @@
+"""Motions of the arm of the fake robot, and what was commanded in them."""
+
+import numpy as np
+from fake_robot import JOINTS, swing
+
+from robot_cell_planner import srv
+from robot_cell_planner.errors import FeedbackLostError, ServiceUnavailableError, TrajectoryStartError
+
+ARM = JOINTS[:2]
+
+
+def on_line(commands, start, end):
+    """Whether all commands lie between two configurations, in order; returns them as shares of the way."""
+    way = np.asarray(end) - np.asarray(start)
+    shares = (rows(commands) - start) @ way / (way @ way)
+    np.testing.assert_allclose(rows(commands), np.asarray(start) + shares[:, None] * way, atol=1e-9)
+    assert (np.diff(shares) >= -1e-12).all()
+    return shares
+
+
+def here(robot):
+    return [robot.positions[name] for name in ARM]
+
+
+def eventually(error, action, attempts=100):
+    """Repeat what a message, that is still on its way to the node, lets fail."""
+    for _ in range(attempts - 1):
+        try:
+            return action()
+        except error:
+            continue
+    return action()
+
+
+def put(client, robot, **positions):
+    """Move the robot by hand; round trips let late commands arrive before, and the node hear of it."""
+    while True:
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        robot.put(**positions)
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        if all(robot.positions[name] == value for name, value in positions.items()):
+            break
+    robot.taken()
+
+
+def run(client, robot, end, duration=0.5, **keywords):
+    """Move, from wherever the robot is, once the node has heard of that."""
+    return eventually(
+        (TrajectoryStartError, FeedbackLostError, ServiceUnavailableError),
+        lambda: client.execute(swing(ARM, here(robot), end, duration), **keywords),
+    )
+
+
+def rows(commands):
+    return np.array([[command[name] for name in ARM] for command, _ in commands])
