@@ -11,6 +11,7 @@ from .base import RobotCellError as RobotCellError
 from .base import Value as Value
 from .base import bounded as bounded
 from .base import distinct_texts as distinct_texts
+from .base import drop_tracebacks as drop_tracebacks
 from .cell import DuplicateNameError as DuplicateNameError
 from .cell import FileError as FileError
 from .cell import FrameCycleError as FrameCycleError

@@ -100,6 +100,20 @@ class RobotCellError(Exception):
         return (_rebuild, (type(self), self.message, self.__dict__.copy()))
 
 
+def drop_tracebacks(error: BaseException) -> None:
+    """Remove the tracebacks of an error that was reported, and of those that led to it.
+
+    The variables of the functions in a traceback refer to the request, and often to the error: such a cycle stays in
+    memory until a garbage collection, for which a process without much to do can take hours.
+    """
+    found: BaseException | None = error
+    known: set[int] = set()
+    while found is not None and id(found) not in known:
+        known.add(id(found))
+        found.__traceback__ = None
+        found = found.__cause__ or found.__context__
+
+
 def _rebuild(kind: type[RobotCellError], message: str, attributes: dict[str, Any]) -> RobotCellError:
     error = kind.__new__(kind)
     Exception.__init__(error, message)

@@ -88,7 +88,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT], result: ResultT, error: RobotCellError
     ) -> ResultT:
         """Return the result of a goal that ended with an error."""
-        result = self._node.failed(result, lambda message: self._fail(message, error))
+        result = self._node.failed(result, error, self._fail)
         cancelled = handle.is_cancel_requested and isinstance(error, CancelledError)
         self._end(handle.canceled if cancelled else handle.abort)
         return result

@@ -34,6 +34,7 @@ from ...errors import (
     NotSupportedError,
     RobotCellError,
     StaleStateError,
+    drop_tracebacks,
 )
 from ...security.environment import ENABLE, has_security
 from ...system.private_files import PRIVATE_UMASK
@@ -204,6 +205,7 @@ class CellNode(Node):
             except Exception as error:
                 self.faults.report(f"service {srv_name}", error)
                 refuse_parameters(request, response, error)
+                drop_tracebacks(error)
                 return response
 
         service = super().create_service(srv_type, srv_name, answer, **keywords)
@@ -251,7 +253,7 @@ class CellNode(Node):
             except Exception as error:
                 # An internal error must not terminate the node; it is logged with its traceback.
                 failure = self.named(name, error)
-            return self.failed(response, lambda message: (fail or report_error)(message, failure))
+            return self.failed(response, failure, fail or report_error)
 
         self.create_service(kind, name, answer, qos_profile=SERVICES, callback_group=self.concurrent)
 
@@ -264,15 +266,19 @@ class CellNode(Node):
             self.get_logger().info(f"{name}: {found}")
         return found
 
-    def failed(self, message: M, fill: Callable[[M], object]) -> M:
-        """Return a response or result with the error set by `fill`, and its other fields as far as they can be sent."""
-        fill(message)
+    def failed(self, message: M, failure: RobotCellError, fill: Callable[[M, RobotCellError], object]) -> M:
+        """Return a response or result with an error, set by `fill`, and its other fields as far as they can be sent.
+
+        The error loses its traceback, with which it would keep the request in memory.
+        """
+        drop_tracebacks(failure)
+        fill(message, failure)
         try:
             return to_wire(message, finite=False)
         except Exception as error:
             self.faults.report(type(message).__name__, error)
             empty = type(message)()
-            fill(empty)
+            fill(empty, failure)
             return to_wire(empty, finite=False)
 
     def fail(self, error: RobotCellError) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from ...errors import InternalError, LimitExceededError, RobotCellError
+from ...errors import InternalError, LimitExceededError, RobotCellError, drop_tracebacks
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...scene.scene import Scene
@@ -111,6 +111,7 @@ def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pip
         run: Task = getattr(importlib.import_module(module), function)
         return "result", run(Scene(cell, state), request, control)
     except RobotCellError as error:
+        drop_tracebacks(error)
         return "error", error
     except MemoryError:
         text = "the worker ran out of memory (ulimit -v, or the limit of a container); raise it, or reduce the request"

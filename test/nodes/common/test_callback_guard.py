@@ -1,7 +1,9 @@
 """Every callback of every node passes the barrier: whatever it raises is reported, and the node goes on."""
 
+import gc
 import re
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -96,7 +98,10 @@ class Raiser(CellNode):
         self.serve(srv.ListPlanners, "unexpected", self._unexpected)
         self.serve(srv.ForwardKinematics, "not_finite", self._not_finite)
         self.serve(srv.ForwardKinematics, "not_a_number", self._not_a_number)
+        self.serve(srv.ListPlanners, "keeping", self._keeping)
         GoalServer(self, action.PlanMotion, "plan", self._plan, report_error)
+        GoalServer(self, action.PlanMotion, "keeping_plan", self._keeping, report_error)
+        self.kept = []
         self.cancelled = Future()
         self.numbers = self.create_publisher(UInt8, "numbers", reliable(10))
 
@@ -108,6 +113,17 @@ class Raiser(CellNode):
 
     async def _not_a_number(self, request, response):
         response.poses = [_pose("text")]
+
+    async def _keeping(self, *arguments):
+        """A variable of this function refers to the error, and the error to this function."""
+        large = set(range(10))
+        self.kept.append(weakref.ref(large))
+        failure = None
+        try:
+            raise LimitExceededError("too much")
+        except LimitExceededError as error:
+            failure = error
+        raise InvalidRequestError("not possible") from failure
 
     async def _plan(self, goal, send, token, result):
         token.on_set(self._cancel)
@@ -145,6 +161,29 @@ def test_an_unexpected_fault_is_an_error_of_bounded_size(raiser, client):
         client.call_service(srv.ListPlanners, "unexpected", srv.ListPlanners.Request())
     assert len(caught.value.message) < 5000
     assert len(raiser.faults.latest) < 200
+
+
+@pytest.mark.parametrize("kind", ["service", "action"])
+def test_what_a_failed_request_used_is_freed_without_a_garbage_collection(raiser, client, kind):
+    gc.collect()
+    gc.disable()
+    try:
+        if kind == "service":
+            with pytest.raises(InvalidRequestError, match="not possible"):
+                client.call_service(srv.ListPlanners, "keeping", srv.ListPlanners.Request())
+        else:
+            plans = ActionClient(client.node, action.PlanMotion, "keeping_plan")
+            assert plans.wait_for_server(30.0)
+            handle = _wait(client._send_goal_async(plans, action.PlanMotion.Goal()))
+            assert isinstance(error_from_message(_wait(handle.get_result_async()).result.error), InvalidRequestError)
+        pause = threading.Event()
+        for _ in range(600):  # the reply is sent before the coroutine ends
+            if raiser.kept[-1]() is None:
+                break
+            pause.wait(0.1)
+        assert raiser.kept[-1]() is None
+    finally:
+        gc.enable()
 
 
 def test_a_number_that_is_not_finite_is_an_error_that_names_it(raiser, client):
