@@ -34,6 +34,14 @@ class TrajectoryStartError(TrajectoryError):
     remedy = "Plan from the present state, or move to the first point first."
 
 
+class TrajectoryExpiredError(TrajectoryError):
+    """A trajectory should have ended already, by the stamp of its header."""
+
+    code = 604
+    remedy = "Set the stamp to the present time or to zero, and check that the clocks of both computers agree."
+    default_stage = "stamp of the trajectory"
+
+
 class ExecutionError(RobotCellError):
     """A motion could not be executed."""
 
@@ -50,10 +58,12 @@ class MotionBusyError(ExecutionError):
 
 
 class TrackingError(ExecutionError):
-    """The robot deviates from the trajectory: the path or goal tolerance is exceeded."""
+    """The robot deviates from the trajectory: a path tolerance is exceeded, or the goal is not
+    reached (`GoalToleranceError`)."""
 
     code = 702
     remedy = "Lower the speed, check the payload and the controller's gains, or raise the path tolerance."
+    default_stage = "path tolerance"
 
 
 class FeedbackLostError(ExecutionError):
@@ -90,3 +100,27 @@ class OutcomeUnknownError(ServiceUnavailableError):
 
     code = 707
     remedy = "Ask the node for its state before sending the request again."
+
+
+class GoalToleranceError(TrackingError):
+    """The robot did not reach the goal of a trajectory within its tolerances in time."""
+
+    code = 708
+    remedy = "Check the payload and the controller's gains, or raise the goal tolerances or the time for them."
+    default_stage = "goal tolerance"
+
+
+class StopRequestedError(StoppedError):
+    """The motion was stopped on request: `execution/control_motion`, a newer goal that replaces it, or the deactivation
+    or end of the node."""
+
+    code = 709
+    remedy = "Nothing is wrong: send a new goal when motion is wanted again."
+
+
+class CollisionAheadError(StoppedError):
+    """The motion was stopped before a collision: the scene changed, or another robot moves into its path."""
+
+    code = 710
+    remedy = "Remove the obstacle, or plan again from the robot's present state; the option `replan` does so by itself."
+    default_stage = "look-ahead"

@@ -29,8 +29,8 @@ class ToolState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         pose: Pose of the tool frame in the tip link that it is attached to, or in the world.
         attached_to: Planning group whose tip link is the parent frame; "" if the tool is not attached.
         configuration: Joint values by variable [rad, m].
-        touch_links: Robot links that the tool is allowed to touch.
-        touch_bodies: Bodies that the tool is allowed to touch.
+        touch_links: Links that the tool is allowed to touch, of robots and other tools.
+        touch_bodies: Bodies, tools and robots (all of their links) that the tool is allowed to touch.
         hidden: Exclude the tool from all collision checks.
     """
 
@@ -63,8 +63,8 @@ class BodyState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
     Attributes:
         pose: Pose of the body in its parent frame, or in the world.
         attached_to: Parent frame (robot link, tool, tool link, body or named frame); "" if the body is not attached.
-        touch_links: Robot or tool links that the body is allowed to touch.
-        touch_bodies: Bodies or tools that the body is allowed to touch.
+        touch_links: Links that the body is allowed to touch, of robots and tools.
+        touch_bodies: Bodies, tools and robots (all of their links) that the body is allowed to touch.
         hidden: Exclude the body from all collision checks.
     """
 

@@ -330,8 +330,8 @@ class OfflineCell:
 
         Raises:
             InvalidRequestError: The plan is a path without timing.
-            ExecutionError, TrackingError: Something touched that may not, a joint did not reach the goal, or a carried
-                body is not where it was planned to be; `partial` is the ExecutedMotion.
+            ExecutionError, GoalToleranceError: Something touched that may not, a joint did not reach the goal, or a
+                carried body is not where it was planned to be; `partial` is the ExecutedMotion.
         """
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name}: the plan has no trajectory; request timing", stage=STAGE)

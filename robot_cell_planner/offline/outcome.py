@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from frozendict import frozendict
 
 from ..collision.pairs.allowed_pairs import AllowedPairs, CheckedPair
-from ..errors import ExecutionError, TrackingError, Value
+from ..errors import ExecutionError, GoalToleranceError, Value
 from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
@@ -49,7 +49,7 @@ class ExecutedMotion:
 
         Raises:
             ExecutionError: Objects touched that may not, or a carried body is not where it was planned to be.
-            TrackingError: A joint did not reach its goal.
+            GoalToleranceError: A joint did not reach its goal.
         """
         if self.contacts:
             pairs = tuple(f"{record.first} - {record.second}" for record in self.contacts)
@@ -60,7 +60,7 @@ class ExecutedMotion:
         if missed:
             values = tuple(Value(name, error, GOAL_TOLERANCE) for name, error in missed.items())
             text = f"joint {', '.join(missed)} did not reach the goal"
-            raise TrackingError(text, stage=STAGE, subjects=tuple(missed), values=values, partial=self)
+            raise GoalToleranceError(text, stage=STAGE, subjects=tuple(missed), values=values, partial=self)
         lost = {name: error for name, error in self.part_errors.items() if error > PART_TOLERANCE}
         if lost:
             values = tuple(Value(name, error, PART_TOLERANCE, "m") for name, error in lost.items())

@@ -244,13 +244,12 @@ def _with_base(scene: Scene, robot: str, pose: Pose) -> Scene:
 
 
 def _touching(scene: Scene, change: Attach | Detach | SetTouch) -> Scene:
+    # Frames and robots have no touch lists; messages have empty ones for them.
     without_lists = change.name in scene.cell.frames or _is_robot(scene, change.name)
     if (change.touch_links is None and change.touch_bodies is None) or (
         without_lists and not (change.touch_links or change.touch_bodies)
     ):
         return scene
-    if change.name in scene.cell.frames and not (change.touch_links or change.touch_bodies):
-        return scene  # messages have empty lists for a frame
     state = _state_of(scene, change.name)
     links = state.touch_links if change.touch_links is None else change.touch_links
     bodies = state.touch_bodies if change.touch_bodies is None else change.touch_bodies

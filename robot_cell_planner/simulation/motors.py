@@ -42,7 +42,7 @@ class SimulatedJointStates:
 
 
 class _Chain:
-    """Joints of one engine body. `frames`: their indices in the whole list; `setpoints`: None for mimic joints."""
+    """Joints of one engine body. `indices`: their places in the whole list; `setpoints`: None for mimic joints."""
 
     def __init__(self, body: int, joints: list[tuple[int, JointHandle]], options: SimulationOptions) -> None:
         self.body = body
@@ -121,7 +121,7 @@ class Motors:
         return [text]
 
     def set_targets(self, positions: Mapping[str, float], velocities: Mapping[str, float] | None, time: float) -> None:
-        """Set position commands, see `SimulatedCell.set_targets`."""
+        """Set position commands [rad, m], with velocities [rad/s, m/s], see `SimulatedCell.set_targets`."""
         targets = self._checked(positions, "position")
         if velocities is None:
             for setpoint, position in targets:
@@ -136,17 +136,17 @@ class Motors:
             setpoint.command_position(position, float(velocities[name]), time)
 
     def set_velocities(self, velocities: Mapping[str, float], time: float) -> None:
-        """Set velocity commands, see `SimulatedCell.set_velocities`."""
+        """Set velocity commands [rad/s, m/s], see `SimulatedCell.set_velocities`."""
         for setpoint, velocity in self._checked(velocities, "velocity"):
             setpoint.command_velocity(velocity, time)
 
     def set_efforts(self, efforts: Mapping[str, float], time: float) -> None:
-        """Set effort commands, see `SimulatedCell.set_efforts`."""
+        """Set effort commands [Nm, N], see `SimulatedCell.set_efforts`."""
         for setpoint, effort in self._checked(efforts, "effort"):
             setpoint.command_effort(effort, time)
 
     def limit_efforts(self, limits: Mapping[str, float]) -> None:
-        """Set effort bounds, see `SimulatedCell.limit_efforts`."""
+        """Set effort bounds [Nm, N], see `SimulatedCell.limit_efforts`."""
         checked = self._checked(limits, "effort limit")
         for name, value in limits.items():
             if value < 0.0:

@@ -49,7 +49,7 @@ class Approach:
 
     @cached_property
     def gains(self) -> Array:
-        """Speed per remaining distance (dof,) [1/s]. With v = k d the acceleration is k v and the jerk k2 v."""
+        """Speed per remaining distance (dof,) [1/s]. With v = k d the acceleration is k v and the jerk k^2 v."""
         limits = self.limits
         by_jerk = np.sqrt(limits.jerk / limits.velocity)
         return APPROACH_FRACTION * np.minimum(limits.acceleration / limits.velocity, by_jerk)

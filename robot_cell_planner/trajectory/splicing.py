@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..errors import InvalidRequestError, Value
+from ..errors import InvalidRequestError, TrajectoryExpiredError, Value
 from .curve_limits import RELATIVE_TOLERANCE, slowing
 from .curves import SHORTEST
 from .limits import Array, MotionLimits
@@ -18,7 +18,6 @@ FADE = 0.5
 MAX_SLOWDOWNS = 5
 MORE = 1.0 + 1e-6  # keeps the limits despite the rounding of times
 SLOWED = "slow down"
-STAGE = "stamp of the trajectory"  # stage of the error if the whole trajectory is in the past
 
 
 def reached_from(trajectory: Trajectory, positions: Array) -> Trajectory:
@@ -83,7 +82,7 @@ def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale
         scale: Speed scale at which the result will be executed.
 
     Raises:
-        InvalidRequestError: All samples are in the past.
+        TrajectoryExpiredError: All samples are in the past.
     """
     # A shorter first piece loses its jerk to rounding.
     first = int(np.searchsorted(trajectory.times, min(after + SHORTEST, trajectory.duration), side="left"))
@@ -103,7 +102,7 @@ def without_passed(trajectory: Trajectory, seconds: float) -> Trajectory:
     """Return the trajectory as seen `seconds` after its time 0, without the samples that are in the past.
 
     Raises:
-        InvalidRequestError: All samples are in the past.
+        TrajectoryExpiredError: All samples are in the past.
     """
     if seconds <= 0.0:
         return trajectory
@@ -113,7 +112,7 @@ def without_passed(trajectory: Trajectory, seconds: float) -> Trajectory:
 def _from_sample(trajectory: Trajectory, first: int, now: float) -> Trajectory:
     if first >= len(trajectory):
         values = (Value("ended ago", now - trajectory.duration, unit="s"),)
-        raise InvalidRequestError("the trajectory should have ended already", stage=STAGE, values=values)
+        raise TrajectoryExpiredError("the trajectory should have ended already", values=values)
     # Times are whole nanoseconds, as in messages, and the samples are those of the curve at these times.
     times = in_nanoseconds(trajectory.times[first:] - now)
     rows: list[Array | None] = []

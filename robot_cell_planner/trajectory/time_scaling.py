@@ -39,8 +39,8 @@ class TimeScaling:
 
     Attributes:
         starts: Start times of the pieces [s].
-        states: (path parameter, rate, slope of the rate) at these times.
-        jerks: Constant second derivatives of the rate on the pieces, the last one 0.
+        states: (path parameter [s], rate [1], slope of the rate [1/s]) at these times.
+        jerks: Constant second derivatives of the rate on the pieces [1/s2], the last one 0.
 
     Before the first piece the path parameter is constant.
     """
@@ -120,7 +120,7 @@ def change_within_limits(
     trajectory leaves more room at a lower rate. If this fails, the change with the smallest violation is returned.
 
     Args:
-        law: Current time scaling.
+        time_scaling: Current time scaling.
         trajectory: Trajectory that is executed.
         rate: Requested rate.
         start: Earliest time of the change [s].
@@ -256,8 +256,8 @@ class _LimitCheck:
         return found
 
     def _rates(self, time_scalings: Sequence[TimeScaling], moments: int, end: float) -> tuple[Array, Array, Array]:
-        """Return magnitudes of velocities, accelerations and mean jerks (laws, n, dof), at `moments` times in each
-        sample."""
+        """Return magnitudes of velocities, accelerations and mean jerks (time scalings, n, dof), at `moments` times in
+        each sample."""
         samples = min(math.ceil((end - self._start) / self._period) + 3, MAX_SAMPLES)
         times = self._start + self._period / moments * np.arange(samples * moments, dtype=np.float64)
         parameters, rate, slope = np.stack([time_scaling.derivatives(times) for time_scaling in time_scalings], axis=1)

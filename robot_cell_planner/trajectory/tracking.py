@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import (
     ERRORS_BY_CODE,
     FeedbackLostError,
+    GoalToleranceError,
     InternalError,
     InvalidRequestError,
     LimitExceededError,
@@ -24,7 +25,6 @@ from ..errors import (
 from .limits import Array, read_only
 from .trajectory import Trajectory
 
-ON_PATH, AT_GOAL = "path tolerance", "goal tolerance"  # stages of tracking errors
 BEFORE, AFTER = 1000, 500  # max number of rows that are kept of the time before a fault, and after it
 SMALLEST = 1e-12  # [rad or m] limit below which the ratio of an error to it has no meaning
 
@@ -291,10 +291,10 @@ def _off_path(row: TrackingRow, joints: Sequence[str], tolerances: Tolerances) -
     """Return the violation of the path tolerances by a measurement, if any."""
     error = np.abs(row.desired - row.actual)
     if (error > tolerances.path).any():
-        return _left(ON_PATH, row, joints, error, tolerances.path, "position")
+        return _off_limit(TrackingError, row, joints, error, tolerances.path, "position")
     speed = np.abs(row.actual_velocities - row.desired_velocities)
     if (speed > tolerances.path_velocity).any():
-        return _left(ON_PATH, row, joints, speed, tolerances.path_velocity, "velocity")
+        return _off_limit(TrackingError, row, joints, speed, tolerances.path_velocity, "velocity")
     return None
 
 
@@ -302,23 +302,22 @@ def _missed_goal(row: TrackingRow, joints: Sequence[str], tolerances: Tolerances
     """Return why a robot has not settled at its goal in time."""
     distance, speed = np.abs(row.actual - row.desired), np.abs(row.actual_velocities)
     if (distance > tolerances.goal).any():
-        return _left(AT_GOAL, row, joints, distance, tolerances.goal, "position")
+        return _off_limit(GoalToleranceError, row, joints, distance, tolerances.goal, "position")
     if (speed > tolerances.goal_velocity).any():
-        return _left(AT_GOAL, row, joints, speed, tolerances.goal_velocity, "velocity")
+        return _off_limit(GoalToleranceError, row, joints, speed, tolerances.goal_velocity, "velocity")
     return lost(row.age, silence)
 
 
-def _left(
-    stage: str, row: TrackingRow, joints: Sequence[str], values: Array, limits: Array, quantity: str
+def _off_limit(
+    kind: type[TrackingError], row: TrackingRow, joints: Sequence[str], values: Array, limits: Array, quantity: str
 ) -> TrackingError:
     """Return the error of the joint with the largest violation."""
     beyond = np.where(values > limits, values / np.maximum(limits, SMALLEST), 0.0)
     worst = int(np.argmax(beyond))
     joint, error, limit = joints[worst], float(values[worst]), float(limits[worst])
-    text = f"{stage} violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g})"
-    if stage == ON_PATH:
-        text = f"{text} at {row.reached:.3f} s"
-    return TrackingError(text, stage=stage, subjects=(joint,), values=(Value(f"{quantity} error", error, limit),))
+    where = "" if kind is GoalToleranceError else f" at {row.reached:.3f} s"
+    text = f"{kind.default_stage} violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g}){where}"
+    return kind(text, subjects=(joint,), values=(Value(f"{quantity} error", error, limit),))
 
 
 def _unlimited(given: Tolerances, dof: int) -> Tolerances:

@@ -21,7 +21,7 @@ from ..checker import CollisionChecker
 from ..engines.base import TOUCHING, distance_error
 from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
-from ._kernels.arrays import HITS, Packed, work_space
+from ._kernels.arrays import EVALUATED, HITS, UNDECIDED_MIDDLE, Packed, work_space
 from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_boxes, undecided_intervals
 from .arguments import check_margin, check_numbers, check_pieces
 from .curves import JointCurve, StraightMotion, intervals
@@ -161,11 +161,11 @@ class MotionCertifier:
         # Previous hits do not change the verdict, but they change the fraction that is reported as inconclusive.
         work.arrays[HITS].fill(0)
         counters = self._counters
-        counters[0] = 0.0
+        counters[EVALUATED] = 0.0
         start, end = np.ascontiguousarray(start, dtype=np.float64), np.ascontiguousarray(end, dtype=np.float64)
         found = certify_straight(scene.address, work.address, start, end, COARSE, counters)
-        self.states += int(counters[0])
-        self.undecided_fraction = float(counters[1])
+        self.states += int(counters[EVALUATED])
+        self.undecided_fraction = float(counters[UNDECIDED_MIDDLE])
         return bool(found == FREE)
 
     def certify(
@@ -194,7 +194,7 @@ class MotionCertifier:
             scene, work = self.packed(margin)
             left = undecided_intervals(scene.address, work.address, motion.start, motion.end, COARSE, counters)
         left, counts = _joined(left)
-        return self._decided(motion, left, margin, resolution, int(counters[0]), enough * counts)
+        return self._decided(motion, left, margin, resolution, int(counters[EVALUATED]), enough * counts)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
         """Certify a curve. Arguments and errors are as in `certify`; path parameters are those of the curve.
@@ -223,7 +223,7 @@ class MotionCertifier:
         found = check_boxes(
             scene.address, work.address, np.ascontiguousarray(middles), np.ascontiguousarray(deviations), counters
         )
-        self.states += int(counters[0])
+        self.states += int(counters[EVALUATED])
         return np.asarray(found, dtype=np.int8)
 
     def undecided_intervals(self, curve: JointCurve) -> Floats:
@@ -259,7 +259,7 @@ class MotionCertifier:
             half = 0.5 * again[:, 1]
             pending = np.concatenate([np.column_stack((again[:, 0] + side * half, half)) for side in (-1.0, 1.0)])
         rows = np.concatenate(left)
-        return rows[np.argsort(rows[:, 0], kind="stable")], int(counters[0])
+        return rows[np.argsort(rows[:, 0], kind="stable")], int(counters[EVALUATED])
 
     def _decided(
         self,

@@ -147,7 +147,8 @@ class MotionModel:
 
     @cached_property
     def speed_bounds(self) -> Floats:
-        """Maximum displacement of any point of each moving object per unit of each joint, (m, j) [m per rad or m]."""
+        """Maximum displacement of any point of each moving object per unit of each joint (objects, joints) [m per rad,
+        m per m]."""
         found = np.zeros((len(self.moving_objects), len(self.tree.joints)))
         for number, index in enumerate(self.moving_objects):
             at = self.placements[index]
@@ -173,8 +174,8 @@ class MotionModel:
         return None
 
     def within_prismatic_limits(self, *configurations: Floats) -> bool:
-        """Return whether configurations (dof,) keep all prismatic joints within their limits; nothing is proven
-        beyond."""
+        """Return whether configurations (dof,) keep all prismatic joints within their limits, beyond which no
+        motion bound holds."""
         return all(self.prismatic_excess(q) is None for q in configurations)
 
     def check_prismatic_limits(self, *configurations: Floats) -> None:
@@ -239,14 +240,15 @@ def motion_model(checker: CollisionChecker) -> MotionModel:
 
 
 def _placed_corners(shape: Shape) -> Floats:
-    """Return spheres (n, 4) whose convex hull contains a shape, in the frame of the shape's pose."""
+    """Return spheres (n, 4), x, y, z and radius [m], whose convex hull contains a shape, in the frame of its object."""
     corners, pose = _corners(shape.geometry), shape.pose.matrix
     return np.column_stack((corners[:, :3] @ pose[:3, :3].T + pose[:3, 3], corners[:, 3]))
 
 
 @lru_cache(maxsize=4096)
 def _corners(geometry: Geometry) -> Floats:
-    """Return spheres (n, 4) whose convex hull contains a geometry; the radius of a corner is 0."""
+    """Return spheres (n, 4), x, y, z and radius [m], whose convex hull contains a geometry; corners are spheres of
+    radius 0."""
     found: list[Floats] = []
     for part in collision_geometries(geometry):
         if isinstance(part, Sphere):

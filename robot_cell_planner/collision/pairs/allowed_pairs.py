@@ -50,7 +50,8 @@ class CollisionOptions:
         extra_margin: Distance in addition to the margins of the cell [m].
         pair_types: Types of pairs to check.
         fixed_pairs: Also check objects that cannot move relative to each other and are not checked otherwise: two
-            stationary objects, such as the base of a robot and a wall, and a tool or body and what carries it.
+            stationary objects, such as the base of a robot and a wall, and a tool or body and what carries it. A tool
+            and a body that it holds may touch in any case.
 
     Raises:
         InvalidValueError: The margin is not within 0 to 10 m.
@@ -101,7 +102,7 @@ class StaticRow:
     partners: tuple[Partner, ...]
 
 
-_STEPS = {
+_PAIR_TYPES = {
     (ObjectKind.LINK, ObjectKind.LINK): PairType.LINK_LINK,
     (ObjectKind.LINK, ObjectKind.TOOL): PairType.LINK_TOOL,
     (ObjectKind.LINK, ObjectKind.BODY): PairType.LINK_BODY,
@@ -116,7 +117,7 @@ class AllowedPairs:
 
     A pair is checked unless one of these conditions holds; the first that does is reported as the reason:
 
-    - the step is not requested;
+    - the pair type is not requested;
     - one object is hidden;
     - neither object can move in the world, unless `fixed_pairs` are requested;
     - both are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot without an SRDF
@@ -131,9 +132,8 @@ class AllowedPairs:
 
     def __init__(self, cell: RobotCell, state: RobotCellState, options: CollisionOptions = DEFAULT_OPTIONS) -> None:
         self._options = options
-        geometry_model = ObjectTable(cell, state)
-        self.objects = geometry_model.objects
-        self.by_name = geometry_model.by_name
+        table = ObjectTable(cell, state)
+        self.objects, self.by_name = table.objects, table.by_name
         self._ignored = IgnoreGroups(cell)
         self._margins = Margins(cell)
         self._groups = {obj.index: self._ignored.of(obj) for obj in self.objects}
@@ -153,15 +153,15 @@ class AllowedPairs:
             raise LimitExceededError("too many objects for fixed_pairs", stage="collision", values=(number,))
 
     def pair_type(self, first: CollisionObject, second: CollisionObject) -> PairType:
-        """Return the step that a pair belongs to; the objects are in index order."""
+        """Return the type of a pair; the objects are in index order."""
         if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.model == second.model:
             return PairType.WITHIN_TOOL
-        return _STEPS[first.kind, second.kind]
+        return _PAIR_TYPES[first.kind, second.kind]
 
     def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
         """Return why a pair is not checked; "" if it is checked."""
         if self.pair_type(first, second) not in self._options.pair_types:
-            return "its step is not requested"
+            return "its pair type is not requested"
         if first.hidden or second.hidden:
             return f"{(first if first.hidden else second).name} is hidden"
         if not (first.moves or second.moves or self._options.fixed_pairs):

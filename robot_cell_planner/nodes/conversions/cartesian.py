@@ -117,7 +117,7 @@ def _options(message: msg.CartesianOptions, default: PlanningOptions) -> Cartesi
 
 
 def fill_cartesian_result(result: action.PlanCartesian.Result, plan: Plan, used: msg.StateUsed) -> None:
-    """Return the result of a plan_cartesian action for a plan, or for the part that was reached.
+    """Fill the result of a plan_cartesian action for a plan, or for the part that was reached.
 
     The start is a separate field and is not repeated as the first point of the path.
     """
@@ -130,7 +130,7 @@ def fill_cartesian_result(result: action.PlanCartesian.Result, plan: Plan, used:
 
 
 def fill_cartesian_failure(result: action.PlanCartesian.Result, error: RobotCellError, used: msg.StateUsed) -> None:
-    """Return the part of a motion that was reached before an error."""
+    """Fill the result with the part of a motion that was reached before an error."""
     result.plan.record.state = used
     if isinstance(error.partial, Plan):
         fill_cartesian_result(result, error.partial, used)

@@ -114,7 +114,7 @@ def _check_options(
 
 
 def fill_path_check(response: srv.CheckPath.Response, found: PathCheckResult, used: msg.StateUsed) -> None:
-    """Return the reply of a CheckPath service."""
+    """Fill the reply of a CheckPath service."""
     response.violations = [error_to_message(violation) for violation in found.violations]
     response.collisions = [path_collision_to_message(entry) for entry in found.collisions]
     response.record = record_to_message(found.record, used)
@@ -152,13 +152,13 @@ def multistep_request_from_message(
 
 
 def fill_multistep(result: action.PlanMultistep.Result, plans: tuple[Plan, ...], used: msg.StateUsed) -> None:
-    """Return the result of a plan_multistep action."""
+    """Fill the result of a plan_multistep action."""
     result.plans = [_step_plan(plan, used) for plan in plans]
     result.failed_step = -1
 
 
 def fill_multistep_failure(result: action.PlanMultistep.Result, error: RobotCellError, used: msg.StateUsed) -> None:
-    """Return the failure of a step that could not be planned."""
+    """Fill the result of a plan_multistep action with the step that failed, and the plans before it."""
     result.failed_step = -1
     if isinstance(error.partial, MultistepFailure):
         result.plans = [_step_plan(plan, used) for plan in error.partial.plans]
@@ -167,7 +167,7 @@ def fill_multistep_failure(result: action.PlanMultistep.Result, error: RobotCell
 
 
 def _step_plan(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
-    """Return the state at the start of a step, which is the scene's only for the first one."""
+    """Return the message of a plan. Its state is that at the start of the step: the scene's only for the first one."""
     state = msg.StateUsed(
         revision=used.revision,
         joint_stamp=used.joint_stamp,
@@ -178,7 +178,7 @@ def _step_plan(plan: Plan, used: msg.StateUsed) -> msg.MotionPlan:
 
 
 def plan_from_message(message: msg.MotionPlan, field: str, limit: int) -> Plan:
-    """Convert a plan message back to a plan.
+    """Convert a plan message back to a plan, for its verification; without group, Cartesian report and stage times.
 
     Raises:
         InvalidRequestError, LimitExceededError: No path, or malformed numbers.
@@ -226,6 +226,6 @@ def _clearance(message: msg.Clearance, field: str, names: tuple[str, ...]) -> Pa
 
 
 def path_result(response: srv.ProcessPath.Response, plan: Plan, used: msg.StateUsed) -> None:
-    """Return the reply of a ProcessPath service."""
+    """Fill the reply of a ProcessPath service."""
     response.path = path_to_message(plan.variables, plan.path)
     response.record = record_to_message(plan, used)

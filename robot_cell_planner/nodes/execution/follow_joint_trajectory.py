@@ -12,14 +12,14 @@ from robot_cell_planner.msg import StateRef
 from ...errors import (
     CancelledError,
     FeedbackLostError,
+    GoalToleranceError,
     MotionBusyError,
     RobotCellError,
-    StoppedError,
+    StopRequestedError,
     TrackingError,
+    TrajectoryExpiredError,
     UnknownNameError,
 )
-from ...trajectory.splicing import STAGE as PASSED
-from ...trajectory.tracking import AT_GOAL
 from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken, pause
 from ..common.exclusive_access import Claim, ExclusiveAccess
@@ -123,7 +123,7 @@ class FollowJointTrajectoryServer:
         running = [motion for motion in self._runner.streamed(asked.owner) if self._moves(motion, robots)]
         if not running:
             for claim in claims:  # goals that have not begun yet
-                claim.token.set(StoppedError("replaced by a newer goal", stage=REPLACED))
+                claim.token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
             await self._access.released(self._node, newest, robots)
             return None
         if len(claims) > 1:
@@ -154,7 +154,7 @@ class FollowJointTrajectoryServer:
             if parts.isdisjoint(robots):
                 kept.append((parts, token))
             else:
-                token.set(StoppedError("replaced by a newer goal", stage=REPLACED))
+                token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
         self._newest = [*kept, (robots, newest)]
         return newest
 
@@ -163,13 +163,13 @@ def _fail(result: FollowJointTrajectory.Result, error: RobotCellError) -> None:
     result.error_string = f"{error.name}: {error}"
     if isinstance(error, CancelledError):
         result.error_code = Result.SUCCESSFUL
-    elif error.stage == PASSED:
+    elif isinstance(error, TrajectoryExpiredError):
         result.error_code = Result.OLD_HEADER_TIMESTAMP
     elif isinstance(error, UnknownNameError):
         result.error_code = Result.INVALID_JOINTS
-    elif isinstance(error, TrackingError):
-        result.error_code = Result.GOAL_TOLERANCE_VIOLATED if error.stage == AT_GOAL else Result.PATH_TOLERANCE_VIOLATED
-    elif isinstance(error, FeedbackLostError):
+    elif isinstance(error, GoalToleranceError):
+        result.error_code = Result.GOAL_TOLERANCE_VIOLATED
+    elif isinstance(error, (TrackingError, FeedbackLostError)):
         result.error_code = Result.PATH_TOLERANCE_VIOLATED
     else:
         result.error_code = Result.INVALID_GOAL

@@ -15,10 +15,10 @@ from sensor_msgs.msg import JointState
 
 from robot_cell_planner.action import MoveGripper
 
-from ...errors import InvalidRequestError, RobotCellError, StoppedError, TrackingError, Value
+from ...errors import GoalToleranceError, InvalidRequestError, RobotCellError, StopRequestedError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.timing import TimingOptions, stop_at_waypoints
-from ...trajectory.tracking import AT_GOAL, Tolerances, lost
+from ...trajectory.tracking import Tolerances, lost
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import ExclusiveAccess
@@ -281,7 +281,7 @@ class GripperServer:
 
     async def _take_over(self, token: CancellationToken) -> None:
         """Stop the goal that moves the gripper, and any that wait for it."""
-        newer = StoppedError("replaced by a newer goal for the gripper", stage="gripper")
+        newer = StopRequestedError("replaced by a newer goal for the gripper", stage="gripper")
         if self._waiting is not None:
             self._waiting.set(newer)
         self._waiting = token
@@ -311,10 +311,10 @@ class GripperServer:
         effort = 0.0 if math.isnan(measured.effort) else measured.effort
         return JointState(name=[self._options.joint], position=[measured.position], effort=[effort])
 
-    def _missed(self, motion: Motion, stalled: bool) -> TrackingError:
+    def _missed(self, motion: Motion, stalled: bool) -> GoalToleranceError:
         value = Value("distance", motion.account.goal_error, self._options.goal_tolerance)
         text = "the gripper has stalled" if stalled else "the gripper did not reach its goal in time"
-        return TrackingError(text, stage=AT_GOAL, subjects=(self._options.joint,), values=(value,))
+        return GoalToleranceError(text, subjects=(self._options.joint,), values=(value,))
 
     def _fail(self, _: GripperCommand.Result | ParallelGripperCommand.Result, error: RobotCellError) -> None:
         """Report the reason in the node's status, since the result has no field for it."""

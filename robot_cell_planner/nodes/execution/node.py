@@ -16,7 +16,15 @@ from std_msgs.msg import Header
 from robot_cell_planner import srv
 from robot_cell_planner.msg import ExecutionStatus
 
-from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StoppedError, Value
+from ...errors import (
+    ExecutionError,
+    InvalidRequestError,
+    NotSupportedError,
+    RobotCellError,
+    StoppedError,
+    StopRequestedError,
+    Value,
+)
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
 from ..common.exclusive_access import ExclusiveAccess
@@ -284,7 +292,7 @@ class ExecutionNode(ManagedNode):
         response.owner = access.owner
         kinds = srv.ControlMotion.Request
         if request.command == kinds.STOP:
-            access.cancel(StoppedError("stopped through execution/control_motion", stage="control motion"))
+            access.cancel(StopRequestedError("stopped through execution/control_motion", stage="control motion"))
         elif request.command in (kinds.PAUSE, kinds.RESUME):
             motions = [motion for motion in self._runner.motions if not motion.passive]
             if not motions:
@@ -319,7 +327,7 @@ class ExecutionNode(ManagedNode):
             rclpy.try_shutdown()
             return
         for access in self._accesses:
-            access.cancel(StoppedError("the execution node is shutting down", stage="shutdown"))
+            access.cancel(StopRequestedError("the execution node is shutting down", stage="shutdown"))
         now = time.monotonic()
         if self._owner:
             self._ends_at = now + RESULT_TIME

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from trajectory_msgs.msg import JointTrajectory
+
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory, Move, PlanMotion
-from robot_cell_planner.msg import MotionPlan, MotionRequest, StateRef, TimingOptions
+from robot_cell_planner.msg import ExecutionOptions, MotionPlan, MotionRequest, StateRef, TimingOptions
 
-from ...errors import RobotCellError, StoppedError
+from ...errors import CollisionAheadError, NotSupportedError, RobotCellError
 from ..common.action_server import GoalServer, report_error
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import Claim, ExclusiveAccess
@@ -17,12 +19,11 @@ from ..conversions.basic import configuration_to_message
 from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
 from ..motion.motion import Motion
-from ..motion.motion_monitor import STAGE
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
 from ..motion.reports import feedback_message
 from ..motion.runner import MotionRunner, OnProgress
-from ..motion.trajectory_goals import checked_options, from_execute
+from ..motion.trajectory_goals import checked_options, goal_of_trajectory
 from .parameters import tolerance_defaults
 
 
@@ -61,25 +62,31 @@ class TrajectoryActions:
         def on_progress(motion: Motion) -> None:
             send(ExecuteTrajectory.Feedback(progress=feedback_message(motion)))
 
+        options = goal.options
+        if options.replan:
+            text = "options.replan needs a goal: use the action execution/move"
+            raise NotSupportedError(text, subjects=("options.replan",))
         robots = self._robots.of_joints(goal.trajectory.joint_names)
-        with self._access.acquired_by(goal.options.owner or "anonymous", token, robots) as claim:
-            await self._execute(goal, claim, on_progress, result)
+        with self._access.acquired_by(options.owner or "anonymous", token, robots) as claim:
+            await self._execute(goal.trajectory, options, claim, on_progress, result)
 
     async def _execute(
         self,
-        goal: ExecuteTrajectory.Goal,
+        trajectory: JointTrajectory,
+        options: ExecutionOptions,
         claim: Claim,
         on_progress: OnProgress,
         result: ExecuteTrajectory.Result | Move.Result,
     ) -> None:
-        """Execute a trajectory of a client; fills `validation` and `record` of the result."""
+        """Execute a trajectory; fills `validation` and `record` of the result."""
         token = claim.token
         joints = await self._runner.ready(token)
-        asked = from_execute(goal, joints, tolerance_defaults(self._parameters), self._parameters["max_points"])
-        self._access.widen(claim, self._robots.of_joints(asked.joints))
-        state = goal.options.state if self._parameters["validate"] else None
+        defaults, max_points = tolerance_defaults(self._parameters), self._parameters["max_points"]
+        goal = goal_of_trajectory(trajectory, options, joints, defaults, max_points)
+        self._access.widen(claim, self._robots.of_joints(goal.joints))
+        state = options.state if self._parameters["validate"] else None
         try:
-            outcome = await self._runner.run(asked, token, on_progress, state)
+            outcome = await self._runner.run(goal, token, on_progress, state)
         except RobotCellError as error:
             if isinstance(error.partial, srv.ValidateTrajectory.Response):
                 result.validation = error.partial.report
@@ -98,7 +105,6 @@ class TrajectoryActions:
         request, options = goal.request, checked_options(goal.options)
         if request.timing.method == TimingOptions.NONE:
             request.timing.method = TimingOptions.SMOOTH
-        may_replan, options.replan = options.replan, False
         replans = 0
         robots = self._robots.of_group(request.group)
         with self._access.acquired_by(options.owner or "anonymous", token, robots) as claim:
@@ -106,12 +112,11 @@ class TrajectoryActions:
                 request.start = self._runner.up_to_date(request.start)
                 plan = await self._plan(request, send, token, result)
                 options.state.min_revision = max(options.state.min_revision, plan.record.state.revision)
-                planned = ExecuteTrajectory.Goal(trajectory=plan.trajectory, options=options)
                 try:
-                    await self._execute(planned, claim, on_progress, result)
+                    await self._execute(plan.trajectory, options, claim, on_progress, result)
                     return
-                except StoppedError as error:
-                    if error.stage != STAGE or not may_replan or replans >= self._parameters["max_replans"]:
+                except CollisionAheadError as error:
+                    if not options.replan or replans >= self._parameters["max_replans"]:
                         raise
                     self._node.get_logger().info(f"planning around an obstacle: {error}")
                     request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)
@@ -137,7 +142,7 @@ class TrajectoryActions:
         result.plan = found.plan
         return found.plan
 
-    def _stopped_at(self, start: StateRef, names: Sequence[str], error: StoppedError) -> StateRef:
+    def _stopped_at(self, start: StateRef, names: Sequence[str], error: CollisionAheadError) -> StateRef:
         """Return the state to plan from after the monitor has stopped a motion: the end of the commands, in the scene
         that caused the stop."""
         positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))

@@ -12,7 +12,7 @@ from operator import itemgetter
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InternalError, RobotCellError, StoppedError
+from ...errors import InternalError, RobotCellError, StopRequestedError
 from ...trajectory.command_limits import STAGE, CommandLimitCheck, stopped_at
 from ...trajectory.limits import MotionLimits
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
@@ -180,7 +180,7 @@ class Channel:
             return None
         successor, self.successor = self.successor[0], None
         text = "the motion to be replaced did not continue as expected"
-        successor.failure, successor.ended_at = StoppedError(text, stage=REPLACED), now
+        successor.failure, successor.ended_at = StopRequestedError(text, stage=REPLACED), now
         return successor
 
     def has_come_to_its_end(self, now: float) -> bool:

@@ -15,8 +15,7 @@ from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
-from ...errors import ExecutionError, RobotCellError, StoppedError, TrackingError
-from ...trajectory.tracking import AT_GOAL, ON_PATH
+from ...errors import ExecutionError, GoalToleranceError, RobotCellError, StoppedError, TrackingError
 from ..common.node import CellNode, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..conversions.basic import time_from_message
@@ -154,9 +153,9 @@ class ControllerGoal:
 def _error_of(name: str, result: Result) -> RobotCellError:
     text = f"{name} aborted the goal: {result.error_string or f'error code {result.error_code}'}"
     if result.error_code == Result.PATH_TOLERANCE_VIOLATED:
-        return TrackingError(text, stage=ON_PATH, subjects=(name,))
+        return TrackingError(text, subjects=(name,))
     if result.error_code == Result.GOAL_TOLERANCE_VIOLATED:
-        return TrackingError(text, stage=AT_GOAL, subjects=(name,))
+        return GoalToleranceError(text, subjects=(name,))
     return ExecutionError(text, stage=STAGE, subjects=(name,))
 
 

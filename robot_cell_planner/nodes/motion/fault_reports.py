@@ -10,16 +10,13 @@ from std_msgs.msg import UInt8MultiArray
 
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ...errors import CancelledError, RobotCellError, StoppedError, TrajectoryStartError
+from ...errors import CancelledError, RobotCellError, StopRequestedError, TrajectoryStartError
 from ...trajectory.tracking import Check, FaultRecord, TrackingRow, supervised
 from ..common.node import CellNode, reliable
 from ..conversions.motion_faults import DEPTH, TOPIC, MotionFault, fault_to_message
-from .channels import REPLACED
 from .motion import Motion
 from .path_return import FeedbackTimeouts
 from .trajectory_goals import MotionGoal
-
-REQUESTED = (REPLACED, "control motion", "shutdown", "lifecycle")  # stages of requested stops
 
 
 class FaultReports:
@@ -33,7 +30,8 @@ class FaultReports:
     def report(self, motion: Motion, reply: ValidateTrajectory.Response | None) -> None:
         """Publish a motion that ended with an error, unless its end was requested. reply: of its validation."""
         error = motion.error
-        if error is None or motion.passive or _is_requested(error) or not self._is_heard:
+        requested = isinstance(error, (CancelledError, StopRequestedError))
+        if error is None or motion.passive or requested or not self._is_heard:
             return
         used = ("", "") if reply is None else (reply.state.cell_digest, reply.state.state_digest)
         self._publish(MotionFault(motion.supervised(), FaultRecord.of(error), *used))
@@ -70,7 +68,3 @@ class FaultReports:
             self._publisher.publish(fault_to_message(fault))
         except RobotCellError as error:
             self._node.get_logger().warning(f"the fault of a motion is not published: {error}")
-
-
-def _is_requested(error: RobotCellError) -> bool:
-    return isinstance(error, CancelledError) or (isinstance(error, StoppedError) and error.stage in REQUESTED)

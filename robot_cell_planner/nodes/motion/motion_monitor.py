@@ -20,7 +20,7 @@ from rclpy.client import Client
 from robot_cell_planner.msg import StateRef, TrajectoryCollision
 from robot_cell_planner.srv import LookAhead, WaitForState
 
-from ...errors import RobotCellError, ServiceUnavailableError, StaleStateError, StoppedError, Value
+from ...errors import CollisionAheadError, RobotCellError, ServiceUnavailableError, StaleStateError, Value
 from ...trajectory.trajectory import Trajectory
 from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
@@ -31,7 +31,6 @@ from .other_robots import PERIOD as WATCH_PERIOD
 from .other_robots import OtherRobots
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
-STAGE = "look-ahead"  # stage of errors because of the scene
 MONITOR = "monitoring"  # stage of errors because a node does not reply
 PERIOD = 0.5  # [s] after which the nodes reply without a change
 MAX_POINTS = 500  # points of a request; further points follow in other requests
@@ -201,11 +200,10 @@ class MotionMonitor:
             raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 
 
-def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> StoppedError:
+def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> CollisionAheadError:
     first, second, time = found.pair.name_a, found.pair.name_b, duration_from_message(found.time)
-    return StoppedError(
+    return CollisionAheadError(
         f"since revision {revision} of the scene, {first} and {second} would collide at {time:.3f} s of the trajectory",
-        stage=STAGE,
         subjects=(first, second),
         values=(
             Value("time of the collision", time, unit="s"),

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from std_msgs.msg import Bool, String
 
-from ...errors import StoppedError
+from ...errors import StoppedError, StopRequestedError
 from ..common.node import CellNode, reliable
 from ..common.polled_subscription import PolledSubscription
 
@@ -80,7 +80,7 @@ class MotionPermission:
 
     def _reason(self) -> StoppedError | None:
         if self._suspended:
-            return StoppedError("the execution node is not active", stage="lifecycle")
+            return StopRequestedError("the execution node is not active", stage="lifecycle")
         if self._stopped or self._stopped_before:
             return StoppedError("the emergency stop is pressed", stage="emergency stop")
         if self._modes and self._mode not in self._modes:

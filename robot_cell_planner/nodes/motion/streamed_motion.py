@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import CancelledError, ExecutionError, RobotCellError, StoppedError
+from ...errors import CancelledError, ExecutionError, RobotCellError, StoppedError, StopRequestedError
 from ...trajectory.sampler import SamplerOptions, TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ...trajectory.tracking import Check, violation
@@ -21,7 +21,7 @@ from .joint_feedback import JointFeedback
 from .motion import Array, Motion, Sent, Tracking
 from .path_return import PathReturn, RobotTimeout
 
-CAUGHT_UP = 0.5  # fraction of the longest lag with which a robot may move below which it moves again
+CAUGHT_UP = 0.5  # a motion that was held for a lag continues below this fraction of the longest permitted lag
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
 MakeMotion = Callable[..., "StreamedMotion"]
 
@@ -94,7 +94,7 @@ class StreamedMotion(Motion):
             error = (
                 failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
             )
-            replaced_error = StoppedError("replaced by a newer goal", stage=REPLACED)
+            replaced_error = StopRequestedError("replaced by a newer goal", stage=REPLACED)
             self.error = self.error or (replaced_error if failure is None else error)
             self._finish()
             return
@@ -139,9 +139,9 @@ class StreamedMotion(Motion):
 
     @property
     def _lags(self) -> bool:
-        """Whether the robot lags behind the clock, as a simulation that is slower: it has to catch up on its path."""
-        share = CAUGHT_UP if self._held else 1.0
-        return self._feedback.lag(self.goal.joints) > share * self._timeouts.silence
+        """Whether the robot lags behind the clock, as in a simulation slower than real time, and has to catch up."""
+        fraction = CAUGHT_UP if self._held else 1.0
+        return self._feedback.lag(self.goal.joints) > fraction * self._timeouts.silence
 
     def _hold(self) -> None:
         """Hold on the path until the robot is measured on it again."""

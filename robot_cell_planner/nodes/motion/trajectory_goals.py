@@ -11,8 +11,8 @@ from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 from numpy.typing import NDArray
+from trajectory_msgs.msg import JointTrajectory
 
-from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.msg import ExecutionOptions
 
 from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError, Value
@@ -128,30 +128,30 @@ class MotionGoal:
         return np.concatenate([left[:1]] * (count - len(left)) + [left])
 
 
-def from_execute(
-    goal: ExecuteTrajectory.Goal, known: Sequence[str], defaults: ToleranceDefaults, max_points: int
+def goal_of_trajectory(
+    message: JointTrajectory,
+    options: ExecutionOptions,
+    known: Sequence[str],
+    defaults: ToleranceDefaults,
+    max_points: int,
 ) -> MotionGoal:
-    """Convert the goal of execution/execute_trajectory.
+    """Convert a trajectory and the options of its execution.
 
     Raises:
-        InvalidRequestError, LimitExceededError: It is malformed.
+        InvalidRequestError, LimitExceededError: The trajectory is malformed, or a number of the options out of range.
         UnknownNameError: The robot does not have a joint.
-        NotSupportedError: options.replan is set, but a trajectory has no goal to plan to.
     """
-    if goal.options.replan:
-        text = "options.replan needs a goal: use the action execution/move"
-        raise NotSupportedError(text, subjects=("options.replan",))
-    names = tuple(goal.trajectory.joint_names)
+    names = tuple(message.joint_names)
     joints = robot_names(names, known, "trajectory")
-    trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", max_points), joints)
+    trajectory = _renamed(trajectory_from_message(message, "trajectory", max_points), joints)
     return MotionGoal(
-        owner=goal.options.owner or "anonymous",
+        owner=options.owner or "anonymous",
         names=names,
         trajectory=trajectory,
-        tolerances=_tolerances_of_options(goal.options, len(joints), defaults),
-        speed_scale=checked_options(goal.options).speed_scale,
-        efforts=rows_from_points(goal.trajectory, "effort", "trajectory"),
-        begin=time_from_message(goal.trajectory.header.stamp),
+        tolerances=_tolerances_of_options(options, len(joints), defaults),
+        speed_scale=checked_options(options).speed_scale,
+        efforts=rows_from_points(message, "effort", "trajectory"),
+        begin=time_from_message(message.header.stamp),
     )
 
 

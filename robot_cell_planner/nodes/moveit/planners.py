@@ -18,10 +18,11 @@ PIPELINES = {OMPL: "OMPL", PILZ: "Pilz Industrial Motion Planner"}
 OTHER_NAMES = {"": OMPL, "move_group": OMPL, "pilz": PILZ}
 PTP, LIN, CIRC = "PTP", "LIN", "CIRC"
 MOTIONS = (PTP, LIN, CIRC)
+OTHER_PLANNERS = {"kpiece": "KPIECE1", "bkpiece": "BKPIECE1", "lbkpiece": "LBKPIECE1"}  # by MoveIt's names
 # Planners of MoveIt's OMPL pipeline that are not here: the default planner serves them, with a warning in the reply.
 MISSING = frozenset(
-    "ESTk BiEST ProjEST EST SBL STRIDE PDST TRRT BiTRRT LBTRRT LBKPIECE1 LazyPRM LazyPRMstar SPARS SPARStwo RRTsharp "
-    "RRTXstatic KPIECE BKPIECE LBKPIECE AnytimePathShortening TrajOptDefault".lower().split()
+    "BiEST ProjEST EST SBL STRIDE PDST TRRT BiTRRT LBTRRT LazyPRM LazyPRMstar SPARS SPARStwo RRTsharp RRTXstatic "
+    "AnytimePathShortening TrajOptDefault".lower().split()
 )
 
 
@@ -48,7 +49,7 @@ def planner_named(name: str) -> tuple[str, str]:
     plain = re.sub(r"kConfigDefault$", "", name.rpartition("::")[2].rpartition("[")[2].rstrip("]"))
     if not plain:
         return "", ""
-    by_lower = {planner.lower(): planner for planner in PLANNERS}
+    by_lower = {**{planner.lower(): planner for planner in PLANNERS}, **OTHER_PLANNERS}
     if plain.lower() in by_lower:
         return by_lower[plain.lower()], ""
     if plain.lower() in MISSING:

@@ -160,7 +160,7 @@ class SceneNode(ManagedNode):
         return update
 
     def _note_unknown_names(self) -> None:
-        """Return collision settings with names that the cell does not contain (added later, or misspelt)."""
+        """Log names in collision settings that the cell does not contain (added later, or misspelt), if new."""
         cell = self._history.scene.cell
         unknown = () if cell.collision == CollisionSettings() else unknown_names(cell)
         if unknown and unknown != self._unknown:

@@ -52,7 +52,7 @@ class FramesPublisher:
         self._moving_publisher = node.create_publisher(TFMessage, "/tf", reliable(100))
 
     def publish_static(self, scene: Scene) -> None:
-        """Return the transforms that are constant until the next revision."""
+        """Publish the transforms that are constant until the next revision."""
         cell, state = scene.cell, scene.state
         entries = [
             self._transform(robot.attached_to or WORLD, robot.mechanism.root, state.base_poses[name])

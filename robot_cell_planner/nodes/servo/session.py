@@ -20,7 +20,7 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import Approach
 from ...trajectory.servo_frames import FrameServo, TargetTracker
-from ...trajectory.tracking import ON_PATH, lost
+from ...trajectory.tracking import lost
 from ..common.node import CellNode
 from ..conversions.basic import time_to_message
 from ..motion.command_stream import CommandStream
@@ -115,7 +115,7 @@ class ServoSession:
         error, limit = float(errors[worst]), parameters["path_tolerance"]
         text = f"path tolerance violated: position error of {joints[worst]} is {error:.4g} (limit {limit:.4g})"
         values = (Value("position error", error, limit),)
-        return TrackingError(text, stage=ON_PATH, subjects=(joints[worst],), values=values)
+        return TrackingError(text, subjects=(joints[worst],), values=values)
 
     def _measured(self) -> Array:
         positions = self._feedback.positions()

@@ -16,7 +16,7 @@ class PlannerParameter:
     """Parameter of a planner.
 
     Attributes:
-        setter: Method of the OMPL planner that sets it.
+        setter: Key in `SearchProblem.parameters`; for planners of OMPL, the method that sets it.
         default: Default value; its type is the type of the parameter.
         low, high: Allowed range of numbers.
     """

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...collision.certification._kernels.arrays import HITS
+from ...collision.certification._kernels.arrays import EVALUATED, HITS
 from ...collision.certification.certifier import COARSE, MotionCertifier
 from ...trajectory.limits import Array
 from ..path.simplification import MAX_SWEEPS, PULL_FRACTIONS
@@ -19,6 +19,7 @@ from ..problem.collision_checks import CountedChecks
 from ..problem.subspace import Subspace
 from ._kernels import rrt_connect_kernels as kernels
 from ._kernels import shortcut_kernels
+from ._kernels.motion_kernels import MotionSpace
 from .bridges import Bridges
 from .free_space_connectors import FreeSpaceConnectors
 from .planner import SearchResult
@@ -82,8 +83,13 @@ class CertifiedRrtConnect:
         # Previous hits determine which of several objects deflects a motion; equal searches begin without any.
         work.arrays[HITS].fill(0)
         self._buffers = (scene, work)
-        self._addresses = (scene.address, work.address)
         self._connectors = FreeSpaceConnectors(certifier, self._space)
+
+    def _motions(self, basis: Array) -> MotionSpace:
+        """Return the space of motions, for a basis (dof, k)."""
+        scene, work = self._buffers
+        ends = np.empty((2, len(basis)))
+        return MotionSpace(scene.address, work.address, self._origin, basis, COARSE, self._counters, ends)
 
     def _refine(self) -> bool:
         """Use the finer certifier from now on, if there is one; return whether it was not used before."""
@@ -98,7 +104,7 @@ class CertifiedRrtConnect:
     def states(self) -> int:
         """Number of configurations evaluated, by spheres or exact distances."""
         bridges = self._bridges.states if self._bridges is not None else 0
-        return int(self._counters[0]) + self._connector_states + self._connectors.states + bridges
+        return int(self._counters[EVALUATED]) + self._connector_states + self._connectors.states + bridges
 
     def solve(
         self,
@@ -108,7 +114,7 @@ class CertifiedRrtConnect:
         check: Callable[[int], None] = lambda states: None,
         more_goals: Callable[[], Sequence[Array]] | None = None,
     ) -> SearchResult:
-        """Search a path (n, dof) from the start to exactly one of the goals that is proven free as a whole.
+        """Search for a path (n, dof) from the start to exactly one of the goals that is proven free as a whole.
 
         Args:
             check: Called every few milliseconds with the number of configurations evaluated; may raise.
@@ -139,13 +145,12 @@ class CertifiedRrtConnect:
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check_states()
             if trees.counts[0] and trees.counts[1]:
-                limit = min(limit, options.state_limit - self.states + self._counters[0])
+                limit = min(limit, options.state_limit - self.states + self._counters[EVALUATED])
+                space = self._motions(self._weighted_basis)
                 outcome = kernels.grow(
-                    *self._addresses, self._origin, self._weighted_basis, self._limits, bounds,
-                    trees.nodes, trees.single, trees.parents, trees.ranges, trees.squares, trees.counts,
-                    options.seed, options.longest, COARSE, int(limit), self._counters,
-                )  # fmt: skip
-            limit = self._counters[0] + STATES_PER_CALL
+                    space, self._limits, trees.arrays, bounds, options.seed, options.longest, int(limit)
+                )
+            limit = self._counters[EVALUATED] + STATES_PER_CALL
             if outcome != kernels.NOT_FINISHED or self.states >= options.state_limit:
                 break
             if not self._refine() and trees.counts[0] and trees.counts[1]:
@@ -192,50 +197,28 @@ class CertifiedRrtConnect:
         """
         points = np.ascontiguousarray(self._space.to_reduced(path).copy())
         pulls = np.array(PULL_FRACTIONS)
-        shortcut_kernels.tighten(
-            *self._addresses,
-            self._origin,
-            self._basis,
-            points,
-            pulls,
-            MAX_SWEEPS,
-            MIN_TIGHTEN_GAIN,
-            COARSE,
-            self._counters,
-        )
+        shortcut_kernels.pull_tight(self._motions(self._basis), points, pulls, MAX_SWEEPS, MIN_TIGHTEN_GAIN)
         return np.concatenate((path[:1], self._space.to_full(points)[1:-1], path[-1:]))
 
     def _shorten(self, path: Array, seed: int) -> Array:
-        return shortcut_kernels.shorten(
-            *self._addresses,
-            self._origin,
-            self._basis,
-            path,
-            seed,
-            SHORTCUT_TRIES,
-            MAX_FAILED_SHORTCUTS,
-            MIN_SHORTCUT_GAIN,
-            COARSE,
-            self._counters,
-        )
+        space = self._motions(self._basis)
+        return shortcut_kernels.shorten(space, path, seed, SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN)
 
 
-class _TreeArrays:
-    """Arrays of both trees, for `size` coordinates."""
-
-    def __init__(self, size: int) -> None:
-        self.nodes = np.empty((2, size, kernels.CAPACITY))
-        self.single = np.empty((2, size, kernels.CAPACITY), dtype=np.float32)
-        self.parents = np.empty((2, kernels.CAPACITY), dtype=np.int64)
-        self.ranges = np.empty((2, kernels.CAPACITY))
-        self.squares = np.empty(kernels.CAPACITY, dtype=np.float32)
-
-
-def _tree_arrays(size: int) -> _TreeArrays:
-    """Return the arrays of this thread. Reused, because allocating new pages takes as long as a short search."""
-    cached: dict[int, _TreeArrays] = _of_thread.__dict__.setdefault("tree_arrays", {})
+def _tree_arrays(size: int) -> kernels.Trees:
+    """Return the trees of this thread, for `size` coordinates, empty. The arrays are reused, because allocating new
+    pages takes as long as a short search."""
+    cached: dict[int, kernels.Trees] = _of_thread.__dict__.setdefault("tree_arrays", {})
     if size not in cached:
-        cached[size] = _TreeArrays(size)
+        cached[size] = kernels.Trees(
+            nodes=np.empty((2, size, kernels.CAPACITY)),
+            single=np.empty((2, size, kernels.CAPACITY), dtype=np.float32),
+            parents=np.empty((2, kernels.CAPACITY), dtype=np.int64),
+            ranges=np.empty((2, kernels.CAPACITY)),
+            squares=np.empty(kernels.CAPACITY, dtype=np.float32),
+            counts=np.empty(5, dtype=np.int64),
+        )
+    cached[size].counts[:] = 0
     return cached[size]
 
 
@@ -250,43 +233,33 @@ class _Trees:
         self._space = space
         self._weights = weights
         self._longest = longest
-        arrays = _tree_arrays(space.size)
-        self.nodes, self.single, self.parents = arrays.nodes, arrays.single, arrays.parents
-        self.ranges, self.squares = arrays.ranges, arrays.squares
-        self.counts = np.zeros(5, dtype=np.int64)
+        self.arrays = _tree_arrays(space.size)
+        self.counts = self.arrays.counts
         self._connectors: dict[tuple[int, int], Array] = {}
 
     def add(self, tree: int, connectors: Sequence[Array]) -> None:
         """Add the inner ends of connectors as roots of a tree."""
         for connector in connectors:
             node = int(self.counts[tree])
-            if node + 1 < kernels.CAPACITY:
-                point = self._space.to_reduced(connector[-1]) * self._weights
-                self.nodes[tree, :, node] = self.single[tree, :, node] = point
-                self.parents[tree, node], self.ranges[tree, node] = -1, self._longest
+            if not kernels.is_full(self.arrays, tree):
+                self.extend(tree, -1, self._space.to_reduced(connector[-1]))
                 self._connectors[tree, node] = connector
-                self.counts[tree] += 1
 
     def points(self, tree: int) -> Array:
         """Return the nodes (n, k) of a tree, unweighted."""
-        return np.asarray(self.nodes[tree, :, : int(self.counts[tree])].T / self._weights)
+        return np.asarray(self.arrays.nodes[tree, :, : int(self.counts[tree])].T / self._weights)
 
     def extend(self, tree: int, parent: int, point: Array) -> None:
-        """Add a point (k,), unweighted, to a tree."""
-        node = int(self.counts[tree])
-        if node + 1 < kernels.CAPACITY:
-            self.nodes[tree, :, node] = self.single[tree, :, node] = point * self._weights
-            self.parents[tree, node], self.ranges[tree, node] = parent, self._longest
-            self.counts[tree] += 1
+        """Add a point (k,), unweighted, to a tree, unless that is full. parent: -1 for a root."""
+        if not kernels.is_full(self.arrays, tree):
+            kernels.add_node(self.arrays, tree, point * self._weights, parent, self._longest)
 
     def path(self) -> tuple[Array, Array, Array]:
         """Return the path (n, k) through the connection of the trees, unweighted, between the connectors of its two
         ends, which are ordered from the outer end.
         """
         (first, start), (second, goal) = (
-            kernels.branch(
-                self.nodes[tree], self.parents[tree], int(self.counts[kernels.START_MEETING + tree]), self._weights
-            )
+            kernels.branch(self.arrays, tree, int(self.counts[kernels.START_MEETING + tree]), self._weights)
             for tree in (0, 1)
         )
         path = np.concatenate((first[::-1], second))

@@ -268,7 +268,7 @@ def test_options_choose_steps_and_add_a_margin():
     allowed_pairs = AllowedPairs(cell, state, CollisionOptions(0.005, (PairType.BODY_BODY, PairType.TOOL_BODY)))
     assert {p.pair_type for p in allowed_pairs.checked()} == {PairType.BODY_BODY, PairType.TOOL_BODY}
     assert {p.margin for p in allowed_pairs.checked()} == {0.025}
-    assert allowed_pairs.pair("base", "link4").reason == "its step is not requested"
+    assert allowed_pairs.pair("base", "link4").reason == "its pair type is not requested"
     with pytest.raises(ValueError, match="extra_margin is -1"):
         CollisionOptions(-1.0)
 

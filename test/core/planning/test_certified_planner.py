@@ -21,10 +21,12 @@ from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.space import joint_space
 from robot_cell_planner.planning.problem.subspace import subspace_of
+from robot_cell_planner.planning.search._kernels.motion_kernels import MotionSpace
 from robot_cell_planner.planning.search._kernels.rrt_connect_kernels import (
     DEFLECTED,
     DIRECT,
     TRAPPED,
+    Trees,
     extend,
     nearest,
     random_fraction,
@@ -85,6 +87,8 @@ def test_a_motion_that_hits_is_bent_around():
     cell, state = wall_with_gap()
     certifier = MotionCertifier(CollisionChecker(cell, state))
     scene, work = certifier.packed()
+    counters, ends = np.zeros(3), np.zeros((2, 2))
+    space = MotionSpace(scene.address, work.address, np.zeros(2), np.eye(2), COARSE, counters, ends)
     limits = np.array(((-1.0, -1.0), (1.0, 1.0)))
     rng = np.random.default_rng(6)
     outcomes = {TRAPPED: 0, DIRECT: 0, DEFLECTED: 0}
@@ -93,8 +97,8 @@ def test_a_motion_that_hits_is_bent_around():
         aim = root + rng.uniform(-0.6, 0.6, 2)
         if np.abs(aim).max() > 1.0:
             continue
-        new, space = aim.copy(), (scene.address, work.address, np.zeros(2), np.eye(2))
-        outcome = extend(*space, limits, root, new, COARSE, np.zeros(3), np.zeros((2, 2)))
+        new = aim.copy()
+        outcome = extend(space, limits, root, new)
         outcomes[outcome] += 1
         straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
         assert (outcome == DIRECT) <= (straight and bool((new == aim).all()))
@@ -110,11 +114,13 @@ def test_a_motion_that_hits_is_bent_around():
 def test_the_nearest_node_is_found(count):
     """As by all distances in double precision; what lies in the arrays behind the last node does not count."""
     rng = np.random.default_rng(count)
-    nodes = rng.uniform(-3.0, 3.0, (7, 640))
-    rough, squares = nodes.astype(np.float32), np.empty(640, dtype=np.float32)
+    nodes = rng.uniform(-3.0, 3.0, (2, 7, 640))
+    parents, counts = np.full((2, 640), -1), np.array((3, count, 0, 0, 0))
+    squares = np.empty(640, dtype=np.float32)
+    trees = Trees(nodes, nodes.astype(np.float32), parents, np.ones((2, 640)), squares, counts)
     for point in rng.uniform(-3.0, 3.0, (50, 7)):
-        found, distance = nearest(rough, nodes, count, point, squares)
-        distances = np.linalg.norm(nodes[:, :count] - point[:, None], axis=0)
+        found, distance = nearest(trees, 1, point)
+        distances = np.linalg.norm(nodes[1, :, :count] - point[:, None], axis=0)
         assert found < count
         assert distance == pytest.approx(distances[found])
         assert distance <= distances.min() + 1e-5

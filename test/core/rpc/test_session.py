@@ -2,6 +2,7 @@
 
 import io
 import json
+import typing
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ from hypothesis import strategies as st
 from loaded_cells import loaded
 
 from robot_cell_planner import FrameTarget, Goals, MotionRequest, PlanningOptions, inverse_kinematics, plan_motion
+from robot_cell_planner import scene as scene_package
 from robot_cell_planner.errors import ERRORS_BY_CODE, OutOfReachError
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.rpc.methods import methods
+from robot_cell_planner.rpc.methods import AnyChange, methods
 from robot_cell_planner.rpc.replay import replay
 from robot_cell_planner.rpc.session import MAX_REQUEST, RpcSession, discover
 
@@ -28,6 +30,13 @@ def session():
     made.load_cell(str(DEMO))
     yield made
     made.close()
+
+
+def test_every_change_of_a_scene_can_be_sent():
+    exported = [getattr(scene_package, name) for name in dir(scene_package)]
+    changes = {kind for kind in exported if hasattr(kind, "__struct_fields__") and hasattr(kind, "apply")}
+    assert len(changes) > 10
+    assert changes == set(typing.get_args(AnyChange))
 
 
 def call(session, method, **params):

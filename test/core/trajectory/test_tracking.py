@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from robot_cell_planner.errors import (
     FeedbackLostError,
+    GoalToleranceError,
     InvalidRequestError,
     LimitExceededError,
     RobotCellError,
@@ -20,9 +21,7 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.model.json_values import from_json, to_json
 from robot_cell_planner.trajectory.tracking import (
     AFTER,
-    AT_GOAL,
     BEFORE,
-    ON_PATH,
     Check,
     FaultRecord,
     SupervisedMotion,
@@ -84,10 +83,10 @@ def test_the_first_row_beyond_the_tolerances_is_the_error(found):
 
 FAULTS = {
     "start": ((row(Check.START, (0.0, 0.06)),), TrajectoryStartError, "execution"),
-    "path": ((row(), row(error=(0.2, 0.0))), TrackingError, ON_PATH),
-    "speed": ((row(speed=(9.0, 3.5)),), TrackingError, ON_PATH),
-    "goal": ((row(), row(Check.GOAL, (0.0, 0.03), (0.0, 0.0))), TrackingError, AT_GOAL),
-    "speed at the goal": ((row(Check.GOAL, speed=(0.2, 9.0)),), TrackingError, AT_GOAL),
+    "path": ((row(), row(error=(0.2, 0.0))), TrackingError, "path tolerance"),
+    "speed": ((row(speed=(9.0, 3.5)),), TrackingError, "path tolerance"),
+    "goal": ((row(), row(Check.GOAL, (0.0, 0.03), (0.0, 0.0))), GoalToleranceError, "goal tolerance"),
+    "speed at the goal": ((row(Check.GOAL, speed=(0.2, 9.0)),), GoalToleranceError, "goal tolerance"),
     "silence at the goal": ((row(Check.GOAL, age=0.3),), FeedbackLostError, "execution"),
     "silence": ((row(), row(Check.FEEDBACK, age=0.6)), FeedbackLostError, "execution"),
     "never measured": ((row(Check.FEEDBACK, UNKNOWN, age=math.inf),), FeedbackLostError, "execution"),

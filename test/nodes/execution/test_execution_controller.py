@@ -12,7 +12,7 @@ from trajectory_controller import DEACTIVATED, PERIOD, REPLACED, TrajectoryContr
 
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory
-from robot_cell_planner.errors import ExecutionError, NotSupportedError, StoppedError, TrackingError
+from robot_cell_planner.errors import ExecutionError, NotSupportedError, StopRequestedError, TrackingError
 from robot_cell_planner.msg import ExecutionOptions, ExecutionStatus
 from robot_cell_planner.nodes.common.node import LATCHED
 from robot_cell_planner.nodes.conversions.basic import duration_from_message, error_from_message
@@ -184,7 +184,7 @@ def test_a_stop_comes_to_rest_on_the_path(client, robot, arm):
     goal, start, end = sent(client, robot, np.array([0.9, 0.5]))
     assert arm.moving.wait(120.0)
     control(client, KINDS.STOP)
-    assert isinstance(error_of(goal), StoppedError)
+    assert isinstance(error_of(goal), StopRequestedError)
     assert not arm.cancelled
     assert arm.carried is None
     check_on_path(arm.commands, start, end)
@@ -290,7 +290,7 @@ def test_a_controller_with_a_speed_of_its_own_is_not_paused_but_stopped(client, 
     with pytest.raises(NotSupportedError, match="arm_controller scales the speed of the trajectory"):
         control(client, KINDS.PAUSE)
     control(client, KINDS.STOP)
-    assert isinstance(error_of(goal), StoppedError)
+    assert isinstance(error_of(goal), StopRequestedError)
     assert arm.cancelled
 
 

@@ -17,7 +17,7 @@ from running import PRELUDE
 
 from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory
-from robot_cell_planner.errors import FeedbackLostError, MotionBusyError, StoppedError
+from robot_cell_planner.errors import FeedbackLostError, MotionBusyError, StoppedError, StopRequestedError
 
 pytestmark = pytest.mark.alone
 
@@ -152,7 +152,7 @@ def test_pause_resume_and_stop_apply_to_all(client, robot):
         goes_on(robot, side, goal)
     control(client, kinds.STOP)
     for side, goal in sent.items():
-        check_ended(goal, StoppedError, "control motion")
+        check_ended(goal, StopRequestedError, "control motion")
         check_path(robot, side)
 
 

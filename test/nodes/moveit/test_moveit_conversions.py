@@ -297,6 +297,8 @@ def test_a_joint_is_locked_or_free_or_the_interval_is_refused():
         ("RRTConnectkConfigDefault", "RRTConnect"),
         ("geometric::RRTstar", "RRTstar"),
         ("manipulator[PRMkConfigDefault]", "PRM"),
+        ("geometric::KPIECE", "KPIECE1"),
+        ("LBKPIECEkConfigDefault", "LBKPIECE1"),
         ("ESTkConfigDefault", ""),
     ],
 )

@@ -16,6 +16,9 @@ UNBOUNDED = 1e15  # represents a missing bound; its square is still finite in si
 RECENT = 4  # number of hits that are remembered
 MAX_CANDIDATES = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
 NEVER = -1.0  # margin of pairs that are not checked
+# Indices into the counters (3,) of a check: configurations evaluated, and the middle and half length of an interval
+# that is not free, as fractions of the motion.
+EVALUATED, UNDECIDED_MIDDLE, UNDECIDED_HALF = 0, 1, 2
 
 BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
 

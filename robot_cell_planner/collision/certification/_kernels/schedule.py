@@ -16,12 +16,15 @@ from .arrays import (
     ALONG,
     BITS,
     DISPLACEMENTS,
+    EVALUATED,
     HIT,
     JOINTS,
     LANES,
     LISTED,
     MAX_CANDIDATES,
     UNCERTAIN,
+    UNDECIDED_HALF,
+    UNDECIDED_MIDDLE,
     Double,
     Q,
 )
@@ -119,9 +122,8 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
 
     The evaluation ends at the first interval that is not free.
 
-    resolution: intervals in which no joint moves by more than this to either side are not bisected [rad or m]. facts:
-    (3,); the first entry is incremented by the number of configurations evaluated, the others are set to the middle and
-    half length of an interval that is not free, as fractions of the motion.
+    resolution: intervals in which no joint moves by more than this to either side are not bisected [rad or m].
+    counters: (3,); the number of configurations evaluated is added, and the interval that is not free is set.
     """
     longest = fastest(scene, start, end)
     parameters = initial_parameters(longest)
@@ -138,14 +140,17 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
             evaluate_along(scene, work, start, end, parameters, first, True, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             size = min(LANES, parameters.shape[0] - first)
-            counters[0] += size
+            counters[EVALUATED] += size
             if hits != 0:
-                counters[1], counters[2] = parameters[first + min(middle_of(hits), size - 1)], half
+                counters[UNDECIDED_MIDDLE], counters[UNDECIDED_HALF] = (
+                    parameters[first + min(middle_of(hits), size - 1)],
+                    half,
+                )
                 return BLOCKED
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
                     continue
-                counters[1], counters[2] = parameters[first + lane], half
+                counters[UNDECIDED_MIDDLE], counters[UNDECIDED_HALF] = parameters[first + lane], half
                 if count + 2 > MAX_OPEN or half * longest <= resolution:
                     return OPEN
                 if count == 0:
@@ -183,7 +188,7 @@ def undecided_intervals(
         final = half * longest <= resolution or 2 * parameters.shape[0] > MAX_OPEN
         for first in range(0, parameters.shape[0], LANES):
             size = min(LANES, parameters.shape[0] - first)
-            counters[0] += size
+            counters[EVALUATED] += size
             evaluate_along(scene, work, start, end, parameters, first, False, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             for lane in range(size if uncertain != 0 else 0):
@@ -209,14 +214,14 @@ def undecided_intervals(
 def check_boxes(scene: int, work: int, middles: Double, deviations: Double, counters: Double) -> Double:
     """Return verdicts (n,) of boxes in joint space: 0 free, 1 undecided, 2 hit.
 
-    middles: (n, variables). spreads: (n, variables) maximum deviation of the configurations of a box from its middle;
-    LANES boxes share the maximum.
+    middles: (n, variables). deviations: (n, variables) maximum deviation of the configurations of a box from its
+    middle; LANES boxes share the maximum.
     """
     count = middles.shape[0]
     found = np.zeros(count)
     for first in range(0, count, LANES):
         size = min(LANES, count - first)
-        counters[0] += size
+        counters[EVALUATED] += size
         for j in range(rows(scene, JOINTS)):
             variable, widest = variable_of(scene, j), 0.0
             for lane in range(size):

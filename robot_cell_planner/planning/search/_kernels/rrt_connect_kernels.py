@@ -1,22 +1,22 @@
 """Compiled kernels of certified RRT-Connect (Kuffner and LaValle, 2000).
 
-Trees grow in the coordinates of a subspace, q = origin + basis @ z. Sphere tests prove every motion free; motions that
-they do not prove count as blocked. `scene` and `work` are addresses of the packed arrays of a certifier.
+Trees grow in the coordinates of a subspace. Sphere tests prove every motion free; motions that they do not prove count
+as blocked.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ....collision.certification._kernels.arrays import EVALUATED
 from ....collision.certification._kernels.gradients import deepest, hit_gradient
-from ....collision.certification._kernels.schedule import BLOCKED, FREE, certify_straight
+from ....collision.certification._kernels.schedule import BLOCKED, FREE
 from ....collision.certification._kernels.simd import rounded
-
-Array = NDArray[np.float64]
-Single = NDArray[np.float32]
+from .motion_kernels import Array, MotionSpace, motion_free, motion_verdict
 
 CAPACITY = 40_000  # max configurations in a tree, a multiple of PADDING
 PADDING = 32
@@ -39,58 +39,28 @@ FIRST_REGIONS, LATER_REGIONS, FIRST_SAMPLES = (0, 1, 2), (0, 2, 1, 2, 3, 2), 100
 START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING, GOAL_MEETING = 0, 1, 2, 3, 4
 
 
-@rounded
-def motion_verdict(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    first: Array,
-    second: Array,
-    resolution: float,
-    counters: Array,
-    ends: Array,
-) -> int:
-    """Return the verdict on the straight motion between two points of the subspace. ends: output (2, dof), both
-    configurations.
+class Trees(NamedTuple):
+    """The trees from the start (0) and from the goals (1).
+
+    Attributes:
+        nodes: Nodes (2, k, capacity).
+        single: The same in single precision.
+        parents: Parents (2, capacity) of nodes, -1 for roots.
+        ranges: Extension ranges (2, capacity) of nodes.
+        squares: Work space (capacity,).
+        counts: Counts (5,), by START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING and GOAL_MEETING.
     """
-    for i in range(basis.shape[0]):
-        ends[0, i] = ends[1, i] = origin[i]
-        for k in range(basis.shape[1]):
-            ends[0, i] += basis[i, k] * first[k]
-            ends[1, i] += basis[i, k] * second[k]
-    return int(certify_straight(scene, work, ends[0], ends[1], resolution, counters))
+
+    nodes: Array
+    single: NDArray[np.float32]
+    parents: NDArray[np.int64]
+    ranges: Array
+    squares: NDArray[np.float32]
+    counts: NDArray[np.int64]
 
 
 @rounded
-def motion_free(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    first: Array,
-    second: Array,
-    resolution: float,
-    counters: Array,
-    ends: Array,
-) -> bool:
-    """Return whether a straight motion in the subspace is proven free. ends: work space (2, dof)."""
-    return bool(motion_verdict(scene, work, origin, basis, first, second, resolution, counters, ends) == FREE)
-
-
-@rounded
-def extend(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    limits: Array,
-    start: Array,
-    new: Array,
-    resolution: float,
-    counters: Array,
-    ends: Array,
-) -> int:
+def extend(space: MotionSpace, limits: Array, start: Array, new: Array) -> int:
     """Extend a tree from `start` to `new`.
 
     A colliding end is moved by the shortest step that separates the colliding pair to first order, so that trees grow
@@ -100,18 +70,19 @@ def extend(
         DIRECT if the motion is proven free; DEFLECTED if the motion to a displaced point is, which replaces `new`;
             otherwise TRAPPED.
     """
-    verdict = motion_verdict(scene, work, origin, basis, start, new, resolution, counters, ends)
+    verdict = motion_verdict(space, start, new)
     if verdict == FREE:
         return DIRECT
+    basis, ends = space.basis, space.ends
     gradient, reduced_gradient = np.empty(basis.shape[0]), np.empty(basis.shape[1])
     for _ in range(MAX_DEFLECTIONS):
         if verdict != BLOCKED:
             break
-        parameter, square, length = deepest(scene, work), 0.0, 0.0
+        parameter, square, length = deepest(space.scene, space.work), 0.0, 0.0
         for i in range(basis.shape[0]):
             ends[0, i] += parameter * (ends[1, i] - ends[0, i])
-        distance = hit_gradient(scene, work, ends[0], gradient)
-        counters[0] += 1.0
+        distance = hit_gradient(space.scene, space.work, ends[0], gradient)
+        space.counters[EVALUATED] += 1.0
         for k in range(basis.shape[1]):
             reduced_gradient[k] = 0.0
             for i in range(basis.shape[0]):
@@ -125,9 +96,9 @@ def extend(
             return TRAPPED
         for k in range(basis.shape[1]):
             new[k] += (DEFLECTION_DISTANCE - distance) / (parameter * square) * reduced_gradient[k]
-        if not within(origin, basis, limits, new):
+        if not within(space, limits, new):
             return TRAPPED
-        verdict = motion_verdict(scene, work, origin, basis, start, new, resolution, counters, ends)
+        verdict = motion_verdict(space, start, new)
     return DEFLECTED if verdict == FREE else TRAPPED
 
 
@@ -168,13 +139,12 @@ def sample(seed: int, number: int, lower: Array, upper: Array, result: Array) ->
 
 
 @rounded
-def nearest(single: Single, nodes: Array, count: int, point: Array, squares: Single) -> tuple[int, float]:
-    """Return the node nearest to a point, among the first `count` columns of nodes (k, capacity), and its distance.
+def nearest(trees: Trees, tree: int, point: Array) -> tuple[int, float]:
+    """Return the node of a tree nearest to a point (k,), and its distance.
 
-    Args:
-        single: Nodes in single precision; comparing them takes half the time.
-        squares: Work space (capacity,).
+    Nodes are compared in single precision, which takes half the time.
     """
+    nodes, single, squares, count = trees.nodes[tree], trees.single[tree], trees.squares, trees.counts[tree]
     # Whole SIMD vectors; entries behind the last node are not used.
     padded = (count + PADDING - 1) // PADDING * PADDING
     squares[:padded] = np.float32(0.0)
@@ -209,10 +179,11 @@ def towards(start: Array, target: Array, distance: float, longest: float, result
 
 
 @rounded
-def within(origin: Array, basis: Array, limits: Array, point: Array) -> bool:
+def within(space: MotionSpace, limits: Array, point: Array) -> bool:
     """Return whether a point of the subspace is within joint limits (2, dof)."""
+    basis = space.basis
     for i in range(basis.shape[0]):
-        value = origin[i]
+        value = space.origin[i]
         for k in range(basis.shape[1]):
             value += basis[i, k] * point[k]
         if value < limits[0, i] or value > limits[1, i]:
@@ -222,110 +193,92 @@ def within(origin: Array, basis: Array, limits: Array, point: Array) -> bool:
 
 @rounded
 def grow(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    limits: Array,
-    bounds: Array,
-    nodes: Array,
-    single: Single,
-    parents: NDArray[np.int64],
-    ranges: Array,
-    squares: Single,
-    counts: NDArray[np.int64],
-    seed: int,
-    longest: float,
-    resolution: float,
-    states: int,
-    counters: Array,
+    space: MotionSpace, limits: Array, trees: Trees, bounds: Array, seed: int, longest: float, max_evaluated: int
 ) -> int:
-    """Grow both trees until they are connected, are full, or counters[0] reaches `states`. Another call continues.
+    """Grow both trees until they are connected, one is full, or the number of configurations evaluated reaches
+    `max_evaluated`. Another call continues.
 
     Args:
+        limits: Joint limits (2, dof).
         bounds: Sampling regions (8, k), lower and upper bounds of four boxes.
-        nodes: Nodes (2, k, capacity) of the trees from start and goals.
-        single: The same in single precision.
-        parents: Parents (2, capacity) of nodes.
-        ranges: Extension ranges (2, capacity) of nodes.
-        squares: Work space (capacity,).
-        counts: Counts (5,).
+        longest: Max extension range.
+
+    Returns:
+        FOUND, NOT_FINISHED, or FULL.
     """
-    size = basis.shape[1]
+    counts, counters = trees.counts, space.counters
+    size = space.basis.shape[1]
     point, new, step, start = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    ends = np.empty((2, basis.shape[0]))
     rejected = 0
-    while counters[0] < states:
+    while counters[EVALUATED] < max_evaluated:
         tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
         other = 1 - tree
-        if counts[tree] + 1 >= nodes.shape[2] or counts[other] + 1 >= nodes.shape[2]:
+        if is_full(trees, tree) or is_full(trees, other):
             return FULL
         box = 2 * region(counts[SAMPLES])
         sample(seed, counts[SAMPLES], bounds[box], bounds[box + 1], point)
         counts[SAMPLES] += 1
-        counters[0] += 1e-3  # so that rejected samples terminate, too
-        node, distance = nearest(single[tree], nodes[tree], counts[tree], point, squares)
+        counters[EVALUATED] += 1e-3  # so that rejected samples terminate, too
+        node, distance = nearest(trees, tree, point)
         # Samples of the whole joint space are always within joint limits.
-        if distance == 0.0 or (size < basis.shape[0] and not within(origin, basis, limits, point)):
+        if distance == 0.0 or (size < space.basis.shape[0] and not within(space, limits, point)):
             continue
-        extension = ranges[tree, node]
+        extension = trees.ranges[tree, node]
         if extension < longest and distance > DOMAIN_FACTOR * extension and rejected < MAX_REJECTED:
             rejected += 1
             continue
         rejected = 0
-        start[:] = nodes[tree, :, node]
+        start[:] = trees.nodes[tree, :, node]
         towards(start, point, distance, extension, new)
-        outcome = extend(scene, work, origin, basis, limits, start, new, resolution, counters, ends)
+        outcome = extend(space, limits, start, new)
         if outcome == TRAPPED:
-            ranges[tree, node] = max(RANGE_DECREASE * extension, MIN_RANGE * longest)
+            trees.ranges[tree, node] = max(RANGE_DECREASE * extension, MIN_RANGE * longest)
             continue
         if outcome == DIRECT:
-            extension = ranges[tree, node] = min(RANGE_INCREASE * extension, longest)
-        last = add_node(nodes[tree], single[tree], parents[tree], ranges[tree], counts, tree, new, node, extension)
-        nearest_node, distance = nearest(single[other], nodes[other], counts[other], new, squares)
+            extension = trees.ranges[tree, node] = min(RANGE_INCREASE * extension, longest)
+        last = add_node(trees, tree, new, node, extension)
+        nearest_node, distance = nearest(trees, other, new)
         start[:] = new
         count = max(math.ceil(distance / longest), 1)
         for number in range(1, count + 1):
             for k in range(size):
-                step[k] = new[k] + number / count * (nodes[other, k, nearest_node] - new[k])
-            if not motion_free(scene, work, origin, basis, start, step, resolution, counters, ends):
+                step[k] = new[k] + number / count * (trees.nodes[other, k, nearest_node] - new[k])
+            if not motion_free(space, start, step):
                 break
             if number == count:
                 counts[START_MEETING + tree], counts[START_MEETING + other] = last, nearest_node
                 return FOUND
-            if counts[tree] + 1 >= nodes.shape[2]:
+            if is_full(trees, tree):
                 return FULL
-            last = add_node(nodes[tree], single[tree], parents[tree], ranges[tree], counts, tree, step, last, longest)
+            last = add_node(trees, tree, step, last, longest)
             start[:] = step
     return NOT_FINISHED
 
 
 @rounded
-def add_node(
-    nodes: Array,
-    single: Single,
-    parents: NDArray[np.int64],
-    ranges: Array,
-    counts: NDArray[np.int64],
-    tree: int,
-    point: Array,
-    parent: int,
-    extension: float,
-) -> int:
-    """Add a point to a tree; return its index."""
-    number = counts[tree]
+def is_full(trees: Trees, tree: int) -> bool:
+    """Return whether a tree has no room for two more nodes."""
+    return bool(trees.counts[tree] + 1 >= trees.nodes.shape[2])
+
+
+@rounded
+def add_node(trees: Trees, tree: int, point: Array, parent: int, extension: float) -> int:
+    """Add a point (k,) to a tree; return its index. extension: its extension range."""
+    number = trees.counts[tree]
     for k in range(point.shape[0]):
-        nodes[k, number] = point[k]
-        single[k, number] = np.float32(point[k])
-    parents[number] = parent
-    ranges[number] = extension
-    counts[tree] = number + 1
+        trees.nodes[tree, k, number] = point[k]
+        trees.single[tree, k, number] = np.float32(point[k])
+    trees.parents[tree, number] = parent
+    trees.ranges[tree, number] = extension
+    trees.counts[tree] = number + 1
     return int(number)
 
 
 @rounded
-def branch(nodes: Array, parents: NDArray[np.int64], leaf: int, weights: Array) -> tuple[Array, int]:
-    """Return the points (n, k) from a node to its root, divided by the weights (k,), and the index of the root."""
+def branch(trees: Trees, tree: int, leaf: int, weights: Array) -> tuple[Array, int]:
+    """Return the points (n, k) from a node of a tree to its root, divided by the weights (k,), and the index of the
+    root."""
+    nodes, parents = trees.nodes[tree], trees.parents[tree]
     root, node, length = leaf, leaf, 0
     while node >= 0:
         root = node

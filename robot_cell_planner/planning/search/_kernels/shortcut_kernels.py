@@ -1,6 +1,6 @@
 """Compiled kernels that shorten paths with certified motions: waypoints removed, corners cut, waypoints pulled tight.
 
-Paths are in the coordinates of a subspace. `scene` and `work` are addresses of the packed arrays of a certifier.
+Paths are in the coordinates of a subspace.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import math
 import numpy as np
 
 from ....collision.certification._kernels.simd import rounded
-from .rrt_connect_kernels import Array, motion_free, random_fraction
+from .motion_kernels import Array, MotionSpace, motion_free
+from .rrt_connect_kernels import random_fraction
 
 SAME_LENGTH = 1e-9  # [rad or m]
 
@@ -54,19 +55,7 @@ def distance_of(first: Array, second: Array) -> float:
 
 
 @rounded
-def shorten(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    path: Array,
-    seed: int,
-    tries: int,
-    max_failed: int,
-    min_gain: float,
-    resolution: float,
-    counters: Array,
-) -> Array:
+def shorten(space: MotionSpace, path: Array, seed: int, tries: int, max_failed: int, min_gain: float) -> Array:
     """Return a shorter path (m, k): unnecessary waypoints are removed, and corners are cut between random points.
 
     At most `tries` shortcuts are tried, until `max_failed` in a row gained less than `min_gain` times the length.
@@ -74,8 +63,8 @@ def shorten(
     size, count = path.shape[1], path.shape[0]
     points = np.empty((count + 2 * tries, size))
     points[:count] = path
-    count = drop_points(scene, work, origin, basis, points, count, resolution, counters)
-    first, second, ends = np.empty(size), np.empty(size), np.empty((2, basis.shape[0]))
+    count = drop_points(space, points, count)
+    first, second = np.empty(size), np.empty(size)
     failed, length = 0, length_of(points, count)
     for attempt in range(tries):
         if count <= 2 or failed >= max_failed:
@@ -92,7 +81,7 @@ def shorten(
         failed += 1
         if before >= after or gain <= min_gain * length:
             continue
-        if not motion_free(scene, work, origin, basis, first, second, resolution, counters, ends):
+        if not motion_free(space, first, second):
             continue
         failed = 0
         rest = points[after:count].copy()
@@ -100,18 +89,16 @@ def shorten(
         points[before + 2 : before + 2 + rest.shape[0]] = rest
         count = before + 2 + rest.shape[0]
         length = length_of(points, count)
-    count = drop_points(scene, work, origin, basis, points, count, resolution, counters)
+    count = drop_points(space, points, count)
     return points[:count].copy()
 
 
 @rounded
-def drop_points(
-    scene: int, work: int, origin: Array, basis: Array, points: Array, count: int, resolution: float, counters: Array
-) -> int:
+def drop_points(space: MotionSpace, points: Array, count: int) -> int:
     """Remove points whose neighbours connect directly, in place; return the number of remaining points."""
-    index, ends = 1, np.empty((2, basis.shape[0]))
+    index = 1
     while index < count - 1:
-        if motion_free(scene, work, origin, basis, points[index - 1], points[index + 1], resolution, counters, ends):
+        if motion_free(space, points[index - 1], points[index + 1]):
             for i in range(index, count - 1):
                 points[i] = points[i + 1]
             count -= 1
@@ -122,57 +109,24 @@ def drop_points(
 
 
 @rounded
-def tighten(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    points: Array,
-    pull_fractions: Array,
-    max_sweeps: int,
-    min_gain: float,
-    resolution: float,
-    counters: Array,
-) -> None:
+def pull_tight(space: MotionSpace, points: Array, pull_fractions: Array, max_sweeps: int, min_gain: float) -> None:
     """Pull each inner point of a path (n, k), in place, towards the straight line between its neighbours.
 
     The first of `pull_fractions` for which both motions are free is used. At most `max_sweeps` sweeps are made, until
     one gains less than `min_gain` times the length.
     """
     count, size = points.shape
-    moved, ends = np.empty(size), np.empty((2, basis.shape[0]))
+    moved = np.empty(size)
     for _ in range(max_sweeps):
         before = length_of(points, count)
         for index in range(1, count - 1):
-            pull(
-                scene,
-                work,
-                origin,
-                basis,
-                points[index - 1 : index + 2],
-                pull_fractions,
-                moved,
-                resolution,
-                counters,
-                ends,
-            )
+            pull(space, points[index - 1 : index + 2], pull_fractions, moved)
         if before - length_of(points, count) <= min_gain * before:
             break
 
 
 @rounded
-def pull(
-    scene: int,
-    work: int,
-    origin: Array,
-    basis: Array,
-    points: Array,
-    pull_fractions: Array,
-    moved: Array,
-    resolution: float,
-    counters: Array,
-    ends: Array,
-) -> None:
+def pull(space: MotionSpace, points: Array, pull_fractions: Array, moved: Array) -> None:
     """Pull the middle of three points, if possible. moved: work space (k,)."""
     size, square, projection = points.shape[1], 0.0, 0.0
     for k in range(size):
@@ -187,8 +141,6 @@ def pull(
             moved[k] = points[1, k] + fraction * (target - points[1, k])
         if distance_of(points[0], moved) + distance_of(moved, points[2]) >= length - SAME_LENGTH:
             continue
-        if motion_free(scene, work, origin, basis, points[0], moved, resolution, counters, ends) and motion_free(
-            scene, work, origin, basis, moved, points[2], resolution, counters, ends
-        ):
+        if motion_free(space, points[0], moved) and motion_free(space, moved, points[2]):
             points[1] = moved
             return

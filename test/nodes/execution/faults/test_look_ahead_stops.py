@@ -52,7 +52,7 @@ def blocked(client, robot, change, subjects):
     sent = execute(client, swing(ARM, HOME, FAR, duration=SLOW, samples=301))
     wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.01)
     revision = client.apply(*change)
-    error = check_error(sent.wait(), "StoppedError", "look-ahead", *subjects)
+    error = check_error(sent.wait(), "CollisionAheadError", "look-ahead", *subjects)
     numbers = {value.name: value.value for value in error.values}
     assert numbers["revision"] == revision
     assert 0.0 < numbers["time reached"] < numbers["time of the collision"] < SLOW
@@ -76,7 +76,7 @@ def test_an_object_that_comes_new(client, robot, case_folder, start_mismatch):
     motion = case_of(case_folder, error)
     with open_case(motion) as case:
         assert case.request.interruption.stage == "look-ahead"
-    check_reproduced(motion, "StoppedError", "look-ahead", "box")
+    check_reproduced(motion, "CollisionAheadError", "look-ahead", "box")
     check_reproduced(ahead, "not valid", "box")
 
 
@@ -120,7 +120,7 @@ def slow_move(client, robot, change, **options):
 
 def test_a_move_stops_before_what_got_in_the_way(client, robot, box):
     sent = slow_move(client, robot, [put("box", in_the_way())]).wait()
-    check_error(sent, "StoppedError", "look-ahead", "box")
+    check_error(sent, "CollisionAheadError", "look-ahead", "box")
     check_stop(robot)
 
 

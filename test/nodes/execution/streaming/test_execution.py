@@ -162,7 +162,7 @@ def test_stop_ends_the_motion_on_its_path(client, robot):
     request = srv.ControlMotion.Request(command=srv.ControlMotion.Request.STOP)
     client.call_service(srv.ControlMotion, "execution/control_motion", request)
     assert sent.wait().status == GoalStatus.STATUS_ABORTED
-    assert sent.result.error.name == "StoppedError"
+    assert sent.result.error.name == "StopRequestedError"
     assert on_line(robot.taken(), start, end)[-1] < 0.99
 
 

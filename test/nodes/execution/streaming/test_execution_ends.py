@@ -15,6 +15,7 @@ from streaming import ARM, eventually, here, on_line, run
 from robot_cell_planner.errors import (
     ExecutionError,
     FeedbackLostError,
+    GoalToleranceError,
     MotionBusyError,
     StoppedError,
     TrackingError,
@@ -54,7 +55,7 @@ def test_the_goal_tolerance_must_hold_in_time(client, robot):
     run(client, robot, [0.5, 0.5])
     robot.lowest["elbow"] = 0.46
     tolerance = Duration(nanosec=200_000_000)
-    with pytest.raises(TrackingError) as caught:
+    with pytest.raises(GoalToleranceError) as caught:
         run(client, robot, [0.5, 0.4], options=ExecutionOptions(goal_time_tolerance=tolerance))
     assert caught.value.stage == "goal tolerance"
     assert caught.value.subjects == ("elbow",)
