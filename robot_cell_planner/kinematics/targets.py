@@ -19,6 +19,7 @@ from .model import CellModel, cell_model
 
 DEFAULT_TOLERANCE = 1e-6  # [m, rad]
 FREE_ANGLE = 3.14  # [rad] rotations with at least this tolerance are free
+ALL_FREE, NONE_FREE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)  # weights of rotations
 
 
 class TargetMode(str, Enum):
@@ -73,12 +74,19 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     @property
     def free_axes(self) -> tuple[int, ...]:
         """Axes of the target (0, 1, 2) about which the rotation is free."""
-        return tuple(axis for axis, weight in enumerate(self.rotation_weights) if not weight)
+        return free_axes_of(self.rotation_weights)
 
     @property
     def rotation_weights(self) -> Vector3:
         """Weights of rotations about the axes of the target: 0 for free ones, 1 for the smallest tolerance."""
-        return (0.0, 0.0, 0.0) if self.tolerance_angle >= FREE_ANGLE else (1.0, 1.0, 1.0)
+        return ALL_FREE if self.tolerance_angle >= FREE_ANGLE else NONE_FREE
+
+
+def free_axes_of(rotation_weights: Vector3) -> tuple[int, ...]:
+    """Return the axes (0, 1, 2) of a target about which the rotation is free, for its weights of rotations."""
+    if rotation_weights is NONE_FREE:  # almost always
+        return ()
+    return tuple(axis for axis, weight in enumerate(rotation_weights) if not weight)
 
 
 class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_target"):
@@ -109,15 +117,15 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
     @property
     def tolerances(self) -> tuple[float, float]:
         """Max position error [m] and max angle [rad], the smallest of those that are not free."""
-        position, angle = super().tolerances
-        angles = self.tolerance_angles
-        return position, angle if angles is None else min(angles)
+        position, angles = self.tolerance_position, self.tolerance_angles
+        position = DEFAULT_TOLERANCE if position is None else position * self.native_scale
+        return position, self.tolerance_angle if angles is None else min(angles)
 
     @property
     def rotation_weights(self) -> Vector3:
         """Weights of rotations about the axes of the target: 0 for free ones, 1 for the smallest tolerance."""
         if self.tolerance_angles is None:
-            return super().rotation_weights
+            return ALL_FREE if self.tolerance_angle >= FREE_ANGLE else NONE_FREE
         smallest = min(self.tolerance_angles)
         x, y, z = (0.0 if angle >= FREE_ANGLE else smallest / angle for angle in self.tolerance_angles)
         return x, y, z

@@ -170,10 +170,19 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             NotSupportedError: The name is empty and the cell does not have exactly one robot.
             InvalidRequestError: Joined groups have a joint in common.
         """
+        if not name:
+            return self._main_group
+        robot = self._robot_of_group.get(name)
+        if robot is not None:
+            return robot.group(name)
         parts = self.group_parts(name)
         if len(parts) == 1:
             return self.robot_of_group(parts[0]).group(parts[0])
         return self._composite(name, parts)
+
+    @cached_property
+    def _main_group(self) -> PlanningGroup:
+        return self.robot.group(self.robot.main_group)
 
     def group_parts(self, name: str = "") -> tuple[str, ...]:
         """Return the names of the robots' planning groups that a group consists of: its own, or those of a composite

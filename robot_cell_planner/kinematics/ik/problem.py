@@ -15,13 +15,13 @@ from ...model.joint_arrays import check_distinct
 from ...model.name_suggestions import unknown_name
 from ...model.pose import quaternion_from_rotation
 from ...model.state import RobotCellState
-from ...model.value import WORLD
+from ...model.value import WORLD, Vector3
 from ...system.cache import IdentityCache
 from .._kernels.pose_error_kernels import SMALL
 from ..chain import Chain, joints_to
 from ..forward import chain_at_state, frame_matrix
 from ..model import CellModel, cell_model
-from ..targets import TARGET_TYPES, FrameTarget, PointAxisTarget, Target, target_frame
+from ..targets import NONE_FREE, TARGET_TYPES, FrameTarget, PointAxisTarget, Target, free_axes_of, target_frame
 from .seeds import free_rotations, rotation_matrices
 
 Array = NDArray[np.float64]
@@ -75,6 +75,9 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
     start: Array
 
 
+UNIT_WEIGHTS = np.array(NONE_FREE)
+
+
 class _Setup(msgspec.Struct, frozen=True, eq=False):
     """Data that depends neither on the target values nor on joint values. `chain`: set if no joint of the chain is
     fixed."""
@@ -110,12 +113,17 @@ def ik_problem(
     model, joints = setup.model, setup.joints
     chain = setup.chain or chain_at_state(model, state, setup.frame, joints.variables)
     start = model.values(state, joints.variables)
-    free = target.free_axes
+    weights = target.rotation_weights
+    free = free_axes_of(weights)
     near = chain.forward(start) if free else None
     matrix = target_matrix(cell, state, target, near)
     start_target = matrix if near is None else free_targets(matrix, near, free, 0)[0]
-    weights, tolerance = np.array(target.rotation_weights), np.array(target.tolerances)
-    return IkProblem(model, joints, chain, setup.frame, matrix, start_target, weights, free, tolerance, start)
+    tolerance = np.array(target.tolerances)
+    return IkProblem(model, joints, chain, setup.frame, matrix, start_target, _array(weights), free, tolerance, start)
+
+
+def _array(rotation_weights: Vector3) -> Array:
+    return UNIT_WEIGHTS if rotation_weights is NONE_FREE else np.array(rotation_weights)
 
 
 def free_targets(target: Array, near: Array, free_axes: tuple[int, ...], count: int, seed: int = 0) -> Array:
