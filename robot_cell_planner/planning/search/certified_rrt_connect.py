@@ -241,7 +241,7 @@ class _Trees:
         """Add the inner ends of connectors as roots of a tree."""
         for connector in connectors:
             node = int(self.counts[tree])
-            if not kernels.is_full(self.arrays, tree):
+            if node + 1 < kernels.CAPACITY:
                 self.extend(tree, -1, self._space.to_reduced(connector[-1]))
                 self._connectors[tree, node] = connector
 
@@ -251,15 +251,22 @@ class _Trees:
 
     def extend(self, tree: int, parent: int, point: Array) -> None:
         """Add a point (k,), unweighted, to a tree, unless that is full. parent: -1 for a root."""
-        if not kernels.is_full(self.arrays, tree):
-            kernels.add_node(self.arrays, tree, point * self._weights, parent, self._longest)
+        # As `kernels.add_node`; calls of kernels with the arrays of the trees take longer than a short search.
+        trees, node = self.arrays, int(self.counts[tree])
+        if node + 1 < kernels.CAPACITY:
+            trees.nodes[tree, :, node] = trees.single[tree, :, node] = point * self._weights
+            trees.parents[tree, node], trees.ranges[tree, node] = parent, self._longest
+            self.counts[tree] += 1
 
     def path(self) -> tuple[Array, Array, Array]:
         """Return the path (n, k) through the connection of the trees, unweighted, between the connectors of its two
         ends, which are ordered from the outer end.
         """
+        trees = self.arrays
         (first, start), (second, goal) = (
-            kernels.branch(self.arrays, tree, int(self.counts[kernels.START_MEETING + tree]), self._weights)
+            kernels.branch(
+                trees.nodes[tree], trees.parents[tree], int(self.counts[kernels.START_MEETING + tree]), self._weights
+            )
             for tree in (0, 1)
         )
         path = np.concatenate((first[::-1], second))

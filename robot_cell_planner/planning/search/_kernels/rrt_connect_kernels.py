@@ -275,10 +275,8 @@ def add_node(trees: Trees, tree: int, point: Array, parent: int, extension: floa
 
 
 @rounded
-def branch(trees: Trees, tree: int, leaf: int, weights: Array) -> tuple[Array, int]:
-    """Return the points (n, k) from a node of a tree to its root, divided by the weights (k,), and the index of the
-    root."""
-    nodes, parents = trees.nodes[tree], trees.parents[tree]
+def branch(nodes: Array, parents: NDArray[np.int64], leaf: int, weights: Array) -> tuple[Array, int]:
+    """Return the points (n, k) from a node to its root, divided by the weights (k,), and the index of the root."""
     root, node, length = leaf, leaf, 0
     while node >= 0:
         root = node
