@@ -152,7 +152,7 @@ class CountedChecks:
     def _free_by_spheres(self, start: Array, end: Array) -> bool:
         """Return whether the spheres prove a straight motion free."""
         certifier = self.certifier
-        if certifier is None or not certifier.within_prismatic_limits(start, end):
+        if certifier is None:
             return False
         before = certifier.states
         free = certifier.quickly_free(start, end)

@@ -9,7 +9,7 @@ import numpy as np
 from ...trajectory.limits import Array
 from ..problem.subspace import Subspace
 
-REGION_SIZES = (0.6, 1.5)  # [rad or m] around start and goals
+REGION_SIZES = np.array((0.6, 1.5))[:, None]  # [rad or m] around start and goals
 HALF_TURN = math.pi  # a revolute joint reaches every direction within a turn; many have limits of two
 
 
@@ -22,10 +22,11 @@ def sampling_regions(space: Subspace, endpoints: Array) -> Array:
     low, high = np.minimum.reduce(z), np.maximum.reduce(z)
     middle = 0.5 * (low + high)
     found = np.empty((len(REGION_SIZES) + 2, 2, z.shape[1]))
-    for number, size in enumerate(REGION_SIZES):
-        found[number] = low - size, high + size
-    found[-2] = np.minimum(found[-3, 0], middle - HALF_TURN), np.maximum(found[-3, 1], middle + HALF_TURN)
-    found[-1] = space.lower, space.upper
+    np.subtract(low, REGION_SIZES, out=found[:-2, 0])
+    np.add(high, REGION_SIZES, out=found[:-2, 1])
+    np.minimum(found[-3, 0], middle - HALF_TURN, out=found[-2, 0])
+    np.maximum(found[-3, 1], middle + HALF_TURN, out=found[-2, 1])
+    found[-1, 0], found[-1, 1] = space.lower, space.upper
     np.maximum(space.lower, found[:, 0], out=found[:, 0])
     np.minimum(space.upper, found[:, 1], out=found[:, 1])
     return found
