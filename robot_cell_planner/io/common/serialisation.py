@@ -80,6 +80,7 @@ def from_document(text: str, kind: type[T], source: str = "document") -> T:
 def _mapping(kind: Any, value: Any) -> Any:
     """Decode the only type that msgspec does not support: a frozendict with given key and value types."""
     if get_origin(kind) is not frozendict:
+        # What msgspec expects of a hook for a type that it does not know either.
         raise NotImplementedError(f"cannot decode {kind}")
     plain: Any = dict.__class_getitem__(get_args(kind))
     return frozendict(msgspec.convert(value, plain, dec_hook=_mapping))

@@ -84,7 +84,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
 
     def check(self) -> tuple[bytes, str, Mapping[str, object]]:
         """Return level, message and values for diagnostics of the active node."""
-        raise NotImplementedError
+        raise NotImplementedError  # each node has its own
 
     # States.
 

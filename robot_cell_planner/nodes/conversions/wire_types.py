@@ -224,10 +224,12 @@ class _Sequence:
         return operator.attrgetter(self.path)
 
     def fits(self, messages: Sequence[Any], finite: bool) -> bool:
-        raise NotImplementedError
+        """Return whether the field of all messages can be sent as it is."""
+        raise NotImplementedError  # depends on the type of the values
 
     def convert(self, message: Any, finite: bool) -> None:
-        raise NotImplementedError
+        """Convert the values of the field of a message to those of its type."""
+        raise NotImplementedError  # depends on the type of the values
 
 
 class _Numbers(_Sequence):

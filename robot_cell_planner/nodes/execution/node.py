@@ -16,15 +16,7 @@ from std_msgs.msg import Header
 from robot_cell_planner import srv
 from robot_cell_planner.msg import ExecutionStatus
 
-from ...errors import (
-    ExecutionError,
-    InvalidRequestError,
-    NotSupportedError,
-    RobotCellError,
-    StoppedError,
-    StopRequestedError,
-    Value,
-)
+from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StopRequestedError, Value
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
 from ..common.exclusive_access import ExclusiveAccess
@@ -275,7 +267,7 @@ class ExecutionNode(ManagedNode):
             for motion in self._runner.motions:
                 motion.stop(error)
 
-    def _on_permission(self, reason: StoppedError | None) -> None:
+    def _on_permission(self, reason: RobotCellError | None) -> None:
         if reason is not None:
             self.get_logger().warning(str(reason))
             self._runner.abort(reason)

@@ -17,10 +17,10 @@ CORNERS = tuple((x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0
 CUBE = Triangles(CORNERS, ((0, 1, 2),))  # its hull is what counts
 
 
-def checker(mover, stationary, pose=IDENTITY, engine="coal", mover_pose=IDENTITY, margins=None):
+def checker(moving, stationary, pose=IDENTITY, engine="coal", moving_pose=IDENTITY, margins=None):
     """A checker whose single variable moves one shape along x towards another one."""
     cell = make_cell(
-        (free_body("mover", Shape(mover, mover_pose)),),
+        (free_body("moving", Shape(moving, moving_pose)),),
         (),
         (body("obstacle", Shape(stationary)),),
         settings(margins=margins),
@@ -34,7 +34,7 @@ def turned(x, *rpy):
 
 EDGE = 0.1 * math.sqrt(2.0) + 0.2
 
-# What touches what, and where: reach of the mover towards +x plus the reach of the obstacle towards -x.
+# What touches what, and where: reach of the moving body towards +x plus the reach of the obstacle towards -x.
 CASES = {
     "sphere-sphere": (Sphere(0.1), Sphere(0.2), IDENTITY, IDENTITY, 0.3),
     "sphere-box": (Sphere(0.1), Box((0.4, 1.0, 1.0)), IDENTITY, IDENTITY, 0.3),
@@ -61,9 +61,9 @@ CASES = {
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("case", CASES)
 def test_distance_depth_and_points_are_exact(case, engine):
-    mover, obstacle, mover_pose, obstacle_turn, reach = CASES[case]
+    moving, obstacle, moving_pose, obstacle_turn, reach = CASES[case]
     where = at(1.0) @ obstacle_turn
-    check = checker(mover, obstacle, where, engine, mover_pose)
+    check = checker(moving, obstacle, where, engine, moving_pose)
     contact = 1.0 - reach
     for gap in (0.5, 0.05, 0.001, -0.001, -0.01):
         q = np.array([contact - gap])
@@ -140,7 +140,7 @@ def test_a_gap_below_the_margin_collides(obstacle, engine):
         at(1.0),
         engine,
         at(0.0, 0.0, 0.15),
-        margins=frozendict({"mover": 0.02, "obstacle": 0.03}),
+        margins=frozendict({"moving": 0.02, "obstacle": 0.03}),
     )
     contact = 1.0 - front - 0.05
     for gap, collides in ((0.06, False), (0.0501, False), (0.05, False), (0.0499, True), (0.0, True), (-0.01, True)):
@@ -166,10 +166,10 @@ def test_a_concave_mesh_has_its_hollow_only_when_exact(engine):
 
 
 def test_bullet_decomposes_one_of_two_surfaces_and_says_so():
-    mover, obstacle = bracket(), bracket(0.4)
+    moving, obstacle = bracket(), bracket(0.4)
     results = {}
     for engine in ENGINES:
-        check = checker(mover, obstacle, at(1.0), engine)
+        check = checker(moving, obstacle, at(1.0), engine)
         results[engine] = [check.in_collision(np.array([x])) for x in (0.0, 0.6, 0.95, 1.0)]
         assert check.decomposed == (("slider",) if engine == "bullet" else ())
         assert check.report(np.array([0.95])).decomposed == check.decomposed
@@ -190,8 +190,8 @@ def test_a_flat_sheet_that_moves_is_not_forgotten():
 @pytest.mark.parametrize("margin", [0.0, 0.02])
 @pytest.mark.parametrize("case", CASES)
 def test_verdict_first_pair_and_report_agree_on_the_very_threshold(case, margin, engine):
-    mover, obstacle, mover_pose, pose, reach = CASES[case]
-    made = checker(mover, obstacle, Pose((1.0, 0.0, 0.0), pose.quaternion), engine, mover_pose, {"*": margin / 2})
+    moving, obstacle, moving_pose, pose, reach = CASES[case]
+    made = checker(moving, obstacle, Pose((1.0, 0.0, 0.0), pose.quaternion), engine, moving_pose, {"*": margin / 2})
     threshold = 1.0 - reach - margin + TOUCHING
     steps = np.concatenate((np.linspace(-4e-6, 4e-6, 17), np.linspace(-1e-8, 1e-8, 5)))
     verdicts = set()

@@ -94,9 +94,9 @@ def test_threads_give_the_same(jobs, expected):
 
 
 def test_progress_counts_all_outcomes(jobs):
-    told = []
-    assert len(list(plan_many(jobs, InThisThread(), on_progress=told.append))) == len(jobs)
-    assert told == list(range(1, len(jobs) + 1))
+    reported = []
+    assert len(list(plan_many(jobs, InThisThread(), on_progress=reported.append))) == len(jobs)
+    assert reported == list(range(1, len(jobs) + 1))
 
 
 def test_jobs_are_read_as_needed(jobs, monkeypatch):

@@ -31,12 +31,12 @@ def cell_file(tmp_path, monkeypatch):
 
 
 def test_progress_names_each_stage_and_ends_at_one(cell_file):
-    told = []
-    found = warm_up(*load_cell(cell_file), lambda text, fraction: told.append((text, fraction)))
-    assert [text for text, _ in told] == [
+    reported = []
+    found = warm_up(*load_cell(cell_file), lambda text, fraction: reported.append((text, fraction)))
+    assert [text for text, _ in reported] == [
         "kernels", "spheres of tip (1 of 2)", "spheres of part (2 of 2)", "models of group manipulator", "ready",
     ]  # fmt: skip
-    fractions = [fraction for _, fraction in told]
+    fractions = [fraction for _, fraction in reported]
     assert fractions == sorted(fractions)
     assert (fractions[0], fractions[-1]) == (0.0, 1.0)
     assert found.spheres > 0

@@ -81,7 +81,7 @@ def primitive(kind, *dimensions):
     return SolidPrimitive(type=kind, dimensions=[float(value) for value in dimensions])
 
 
-def thing(name, *solids, operation=CollisionObject.ADD, frame="world", position=(0.0, 0.0, 0.0)):
+def moveit_object(name, *solids, operation=CollisionObject.ADD, frame="world", position=(0.0, 0.0, 0.0)):
     item = CollisionObject(id=name, operation=operation)
     item.header.frame_id = frame
     item.primitives, item.primitive_poses = list(solids), [PoseMessage() for _ in solids]
@@ -338,9 +338,11 @@ def test_the_scene_as_a_message_is_the_scene():
 def test_a_whole_scene_replaces_what_differs():
     message = SceneWriter(SCENE).scene()
     message.world.collision_objects = [item for item in message.world.collision_objects if item.id != "bin"]
-    message.world.collision_objects.append(thing("ball", primitive(SolidPrimitive.SPHERE, 0.1), position=(0, 0, 2.0)))
+    message.world.collision_objects.append(
+        moveit_object("sphere", primitive(SolidPrimitive.SPHERE, 0.1), position=(0, 0, 2.0))
+    )
     found = updated(SCENE, message)
-    assert set(found.cell.bodies) == {*CELL.bodies, "ball"} - {"bin"}
+    assert set(found.cell.bodies) == {*CELL.bodies, "sphere"} - {"bin"}
     assert found.state.bodies["table"] == STATE.bodies["table"]
 
 
@@ -355,7 +357,7 @@ def test_a_whole_scene_replaces_what_differs():
     ids=["box", "sphere", "cylinder", "cone"],
 )
 def test_an_object_comes_back_as_it_was_sent(solid):
-    sent = thing("part", solid, position=(1.0, 2.0, 3.0))
+    sent = moveit_object("part", solid, position=(1.0, 2.0, 3.0))
     found = SceneWriter(edited(SCENE, deepcopy(sent))).world_object("part")
     assert found.primitives == sent.primitives
     assert found.pose == sent.pose
@@ -363,7 +365,7 @@ def test_an_object_comes_back_as_it_was_sent(solid):
 
 
 def test_meshes_and_planes():
-    item = thing("part")
+    item = moveit_object("part")
     item.meshes = [Mesh(triangles=[MeshTriangle(vertex_indices=list(face)) for face in TETRAHEDRON], vertices=CORNERS)]
     item.planes = [Plane(coef=[0.0, 0.0, 2.0, -1.0])]
     item.mesh_poses, item.plane_poses = [PoseMessage()], [PoseMessage()]
@@ -377,7 +379,9 @@ CORNERS = [pose_to_message(Pose(point)).position for point in ((0, 0, 0), (1, 0,
 
 
 def test_an_object_in_a_frame_that_moves_is_where_the_frame_is():
-    found = edited(SCENE, thing("part", primitive(SolidPrimitive.SPHERE, 0.01), frame="tool0", position=(0, 0, 0.3)))
+    found = edited(
+        SCENE, moveit_object("part", primitive(SolidPrimitive.SPHERE, 0.01), frame="tool0", position=(0, 0, 0.3))
+    )
     tip = world_pose(CELL, STATE, "tool0")
     assert np.allclose(world_pose(found.cell, found.state, "part").matrix, (tip @ Pose((0, 0, 0.3))).matrix)
     assert found.state.bodies["part"].attached_to == ""
@@ -403,30 +407,30 @@ def test_attached_objects_come_and_go():
 
 
 def test_subframes_go_with_their_object():
-    item = thing("part", primitive(SolidPrimitive.SPHERE, 0.01), position=(1.0, 0.0, 0.0))
+    item = moveit_object("part", primitive(SolidPrimitive.SPHERE, 0.01), position=(1.0, 0.0, 0.0))
     item.subframe_names, item.subframe_poses = ["tip"], [pose_to_message(Pose((0.0, 0.0, 0.1)))]
     found = edited(SCENE, item)
     assert np.allclose(world_pose(found.cell, found.state, "part/tip").position, (1.0, 0.0, 0.1))
     assert SceneWriter(found).world_object("part").subframe_names == ["tip"]
-    gone = edited(found, thing("part", operation=CollisionObject.REMOVE))
+    gone = edited(found, moveit_object("part", operation=CollisionObject.REMOVE))
     assert "part/tip" not in gone.cell.frames
     assert "part" not in gone.cell.bodies
 
 
 def test_appending_and_moving():
-    ball = primitive(SolidPrimitive.SPHERE, 0.01)
+    sphere = primitive(SolidPrimitive.SPHERE, 0.01)
     found = edited(
         SCENE,
-        thing("part", ball, position=(1.0, 0.0, 0.0)),
-        thing("part", ball, ball, operation=CollisionObject.APPEND),
-        thing("part", operation=CollisionObject.MOVE, position=(2.0, 0.0, 0.0)),
+        moveit_object("part", sphere, position=(1.0, 0.0, 0.0)),
+        moveit_object("part", sphere, sphere, operation=CollisionObject.APPEND),
+        moveit_object("part", operation=CollisionObject.MOVE, position=(2.0, 0.0, 0.0)),
     )
     assert len(found.cell.bodies["part"].collisions) == 3
     assert found.state.bodies["part"].pose.position == (2.0, 0.0, 0.0)
 
 
 def test_removing_all_leaves_the_robot_and_its_tools():
-    found = edited(SCENE, thing("", operation=CollisionObject.REMOVE))
+    found = edited(SCENE, moveit_object("", operation=CollisionObject.REMOVE))
     assert not found.cell.bodies
     assert found.cell.tools == CELL.tools
 
@@ -434,13 +438,13 @@ def test_removing_all_leaves_the_robot_and_its_tools():
 @pytest.mark.parametrize(
     ("item", "word"),
     [
-        (thing("part"), "shape"),
-        (thing("nothing", operation=CollisionObject.REMOVE), "nothing"),
-        (thing("nothing", operation=CollisionObject.MOVE), "nothing"),
-        (thing("part", primitive(SolidPrimitive.BOX, 1.0)), "dimensions"),
-        (thing("part", primitive(SolidPrimitive.SPHERE, -1.0)), "-1"),
-        (thing("part", primitive(SolidPrimitive.SPHERE, math.nan)), "nan"),
-        (thing("part", operation=b"\x07"), "operation"),
+        (moveit_object("part"), "shape"),
+        (moveit_object("nothing", operation=CollisionObject.REMOVE), "nothing"),
+        (moveit_object("nothing", operation=CollisionObject.MOVE), "nothing"),
+        (moveit_object("part", primitive(SolidPrimitive.BOX, 1.0)), "dimensions"),
+        (moveit_object("part", primitive(SolidPrimitive.SPHERE, -1.0)), "-1"),
+        (moveit_object("part", primitive(SolidPrimitive.SPHERE, math.nan)), "nan"),
+        (moveit_object("part", operation=b"\x07"), "operation"),
     ],
 )
 def test_objects_that_cannot_be_used_are_refused_by_name(item, word):
@@ -582,7 +586,7 @@ def test_an_octomap_becomes_a_body_and_goes():
 
 def test_changes_name_no_frame_for_the_world():
     editor = WorldEditor(SCENE)
-    editor.world_object(thing("part", primitive(SolidPrimitive.SPHERE, 0.1)), "object")
+    editor.world_object(moveit_object("part", primitive(SolidPrimitive.SPHERE, 0.1)), "object")
     assert {change.operation for change in editor.changes} == {SceneChange.ADD, SceneChange.MOVE}
     assert all(not change.relative_to for change in editor.changes)
 

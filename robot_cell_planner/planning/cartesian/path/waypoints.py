@@ -79,7 +79,7 @@ class _Waypoints:
 
     def target(self, index: int) -> FrameTarget | PointAxisTarget:
         """Return a waypoint as a target of inverse kinematics."""
-        raise NotImplementedError
+        raise NotImplementedError  # depends on the kind of waypoints
 
     def _target_fields(self) -> dict[str, Any]:
         return {name: getattr(self, name) for name in TARGET_FIELDS}

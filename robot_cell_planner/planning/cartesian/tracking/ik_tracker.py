@@ -94,7 +94,7 @@ class IkTracker:
                 cannot be completed.
             TimedOutError: The state limit was reached.
         """
-        raise NotImplementedError
+        raise NotImplementedError  # each strategy has its own
 
     def note(self, text: str) -> None:
         """Add a line to the log, if it is requested."""
