@@ -53,10 +53,12 @@ class IdentityCache(Generic[V]):
             return entry.value
         value = build()
         with self._lock:
-            self._entries[key] = _Entry(objects, value)
+            self._entries[key] = entry = _Entry(objects, value)
             self._keys_of.setdefault(key[0], {})[key] = None
+            entry.used = True  # so that it is not dropped itself if all others were requested
             self._drop_entries()
             self._drop_owners()
+            entry.used = False
         return value
 
     def _drop_entries(self) -> None:

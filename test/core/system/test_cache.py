@@ -67,3 +67,14 @@ def test_entries_and_owners_are_dropped_together():
         assert sorted(keys) == sorted(cache._entries)
         assert len(cache._entries) <= 5
         assert 1 <= len(cache._keys_of) <= 3
+
+
+def test_a_new_value_stays_although_all_others_were_requested():
+    for cache, keep in ((IdentityCache(size=3), 3), (IdentityCache(size=512, owners=3), 3)):
+        others = [Cell() for _ in range(keep)]
+        for other in others:
+            cache.get((other,), (), lambda: "other")
+            cache.get((other,), (), lambda: "other")
+        new = Cell()
+        cache.get((new,), (), lambda: "new")
+        assert cache.get((new,), (), lambda: "built again") == "new"
