@@ -14,12 +14,12 @@ from typing import Any
 import rclpy
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
-from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
 from ...errors import RobotCellError, bounded
+from .wait_set_executor import WaitSetExecutor
 
 ENDING = 1.0  # [s] timeout of the shutdown of a context
 QUIET = 5.0  # [s] between reports of the same fault
@@ -81,7 +81,7 @@ class Faults:
         self.latest = latest
 
 
-class GuardedExecutor(SingleThreadedExecutor):
+class GuardedExecutor(WaitSetExecutor):
     """Single-threaded executor of one node that reports exceptions of callbacks.
 
     rclpy resumes every waiting coroutine once before it waits for the next event. A coroutine whose future is resolved
@@ -99,8 +99,11 @@ class GuardedExecutor(SingleThreadedExecutor):
 
     def spin(self) -> None:
         """Run callbacks until `stop`, or the shutdown of the context."""
-        while self.context.ok() and not self._ends:
-            self.spin_once()
+        try:
+            while self.context.ok() and not self._ends:
+                self.spin_once()
+        finally:
+            self.release_wait_set()
 
     def stop(self, thread: threading.Thread) -> None:
         """End `spin` in another thread, wait for it, and shut the executor down.

@@ -13,7 +13,7 @@ from typing import Any
 from rclpy.node import Node
 from rclpy.service import Service
 
-from .waiting import steady_timer
+from .waiting import call_later
 
 FIRST_DELAY = 0.1  # [s], doubled after each attempt
 ATTEMPTS = 8
@@ -35,11 +35,7 @@ def repeat_replies(node: Node, service: Service[Any, Any]) -> None:
             node.get_logger().warning(text)
             return
 
-        def again() -> None:
-            node.destroy_timer(timer)
-            try_to_send(response, header, attempt + 1)
-
-        timer = steady_timer(node, FIRST_DELAY * 2 ** (attempt - 1), again)
+        call_later(node, FIRST_DELAY * 2 ** (attempt - 1), lambda: try_to_send(response, header, attempt + 1))
 
     service.send_response = try_to_send  # type: ignore[method-assign]
 

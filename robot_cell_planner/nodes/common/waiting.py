@@ -10,10 +10,20 @@ from rclpy.node import Node
 from rclpy.task import Future
 from rclpy.timer import Timer
 
+from .timed_calls import TimedCall
+from .wait_set_executor import WaitSetExecutor
+
 
 def steady_timer(node: Node, period: float, callback: Callable[[], None]) -> Timer:
     """Create a timer on the steady clock, independent of simulated time. period [s]."""
     return node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+
+
+def call_later(node: Node, seconds: float, function: Callable[[], object]) -> TimedCall:
+    """Call a function once, in the executor of a node, after a time on the steady clock [s]."""
+    executor = node.executor
+    assert isinstance(executor, WaitSetExecutor)
+    return executor.call_later(seconds, function)
 
 
 class Deadline:
@@ -24,7 +34,7 @@ class Deadline:
         self._end = time.monotonic() + seconds
         self._node = node
         self._future: Future[None] | None = None
-        self._timer: Timer | None = None
+        self._call: TimedCall | None = None
 
     @property
     def passed(self) -> bool:
@@ -33,19 +43,19 @@ class Deadline:
     def wakes(self, future: Future[None]) -> None:
         """Resolve this future at the deadline, unless it is done."""
         self._future = future
-        if self._timer is None:
-            left = max(self._end - time.monotonic(), 1e-4)
-            self._timer = steady_timer(self._node, left, self._fire)
+        if self._call is None:
+            self._call = call_later(self._node, self._end - time.monotonic(), self._fire)
 
     def _fire(self) -> None:
+        self._call = None
         if self._future is not None and not self._future.done():
             self._future.set_result(None)
 
     def end(self) -> None:
-        """Destroy the timer."""
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
-            self._timer = None
+        """Resolve nothing from now on."""
+        if self._call is not None:
+            self._call.cancel()
+            self._call = None
 
 
 class Waiters:

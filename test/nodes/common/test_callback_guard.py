@@ -84,7 +84,7 @@ def test_nodes_that_raise_still_answer(raising_nodes, client):
 def test_no_node_has_another_executor():
     sources = (Path(node_module.__file__).parents[1]).rglob("*.py")
     makers = [path.name for path in sources if re.search(r"\b(Single|Multi)ThreadedExecutor\b", path.read_text())]
-    assert makers == ["callback_guard.py"]
+    assert makers == ["wait_set_executor.py"]
 
 
 # The parts that somebody waits for, in this process.
@@ -151,8 +151,7 @@ def raiser(client):
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     yield node
-    executor.shutdown()
-    thread.join(10.0)
+    executor.stop(thread)
     node.destroy_node()
 
 
