@@ -20,6 +20,7 @@ from robot_cell_planner import action
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.msg import MotionRequest, TimingOptions
 from robot_cell_planner.nodes.client.client import CellClient, make_goal, state_with_joints
+from robot_cell_planner.nodes.moveit.motion_requests import SAMPLE_PERIOD
 
 from .kinematics_node import CELL_FILE, node
 from .results import Results
@@ -50,7 +51,7 @@ def requests() -> tuple[MoveGroup.Goal, action.PlanMotion.Goal]:
         group="manipulator",
         start=state_with_joints(dict(zip(joints, START, strict=True))),
         goal=make_goal(dict(zip(joints, GOAL, strict=True))),
-        timing=TimingOptions(method=TimingOptions.SMOOTH),
+        timing=TimingOptions(method=TimingOptions.SMOOTH, sample_period=SAMPLE_PERIOD),
     )
     return moveit, action.PlanMotion.Goal(request=own)
 

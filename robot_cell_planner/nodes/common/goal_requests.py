@@ -7,6 +7,8 @@ from typing import Any
 
 from rclpy.action.client import ActionClient
 from rclpy.action.server import ActionServer, ServerGoalHandle
+from rclpy.type_support import check_for_type_support
+from std_msgs.msg import Empty
 
 MAX_GOALS = 1000  # goals that are recognised when they are sent again
 
@@ -48,12 +50,37 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             self._begin(handle)
 
 
+def unconverted(kind: Any) -> Any:
+    """Return a type of which rclpy takes messages of a type without converting them to Python: it has the C functions
+    of that type, and a conversion that reads nothing."""
+    for used in (kind, Empty):
+        check_for_type_support(used)
+    functions = {name: getattr(type(kind), name) for name in ("_CREATE_ROS_MESSAGE", "_DESTROY_ROS_MESSAGE")}
+    functions["_CONVERT_TO_PY"] = getattr(type(Empty), "_CONVERT_TO_PY")  # noqa: B009  (not declared)
+    return type("UnconvertedType", (type,), functions)("Unconverted", (), {})
+
+
 class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
     """Ignores further responses to a repeated goal, which rclpy reports, or takes for two goals with the same ID.
 
     rclpy has no public way to look up a goal by its request number, so this class reads private attributes of its
     ActionClient.
     """
+
+    def __init__(self, *arguments: Any, follows_status: bool = True, **keywords: Any) -> None:
+        """follows_status: keep the `status` of goal handles up to date. Every change of a goal sends a message with all
+        goals of the last ten seconds."""
+        super().__init__(*arguments, **keywords)
+        self._status_type = None if follows_status else unconverted(self._action_type.Impl.GoalStatusMessage)
+
+    def take_data(self) -> Any:
+        if self._is_status_ready and self._status_type is not None:
+            with self._lock:
+                self._client_handle.take_status(self._status_type)
+            self._is_status_ready = False
+            for goal in [goal for goal, handle in self._goal_handles.items() if handle() is None]:
+                del self._goal_handles[goal]  # rclpy does so with a status message
+        return super().take_data()
 
     async def execute(self, taken_data: Any) -> None:
         if "goal" in taken_data:

@@ -117,7 +117,9 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
 
     def __init__(self, node: CellNode, kind: type[Action[GoalT, ResultT, FeedbackT]], name: str) -> None:
         self._node, self._name = node, name
-        self._client: Any = RepeatableActionClient(node, kind, name, callback_group=node.concurrent)
+        self._client: Any = RepeatableActionClient(
+            node, kind, name, callback_group=node.concurrent, follows_status=False
+        )
         self._monitor = ServerMonitor(node, name, is_action=True)
         self._kind: Any = kind
         node.on_release(self._monitor.close)

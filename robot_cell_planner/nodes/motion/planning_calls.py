@@ -42,7 +42,9 @@ class PlanningCalls:
         self._node = node
         self._parameters = node.parameters
         self._validator = node.service_client(ValidateTrajectory, VALIDATE)
-        self._planner: PlanClient = RepeatableActionClient(node, PlanMotion, PLAN, callback_group=node.concurrent)
+        self._planner: PlanClient = RepeatableActionClient(
+            node, PlanMotion, PLAN, callback_group=node.concurrent, follows_status=False
+        )
         self._validating = ServerMonitor(node, VALIDATE, is_action=False)
         self._planning = ServerMonitor(node, PLAN, is_action=True)
 

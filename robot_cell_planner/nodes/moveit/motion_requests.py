@@ -108,6 +108,11 @@ def planning_time(seconds: float, reserve: float = 0.0) -> float:
     return min(seconds + reserve, MAX_TIMEOUT) if seconds else 0.0
 
 
+# [s] between points; MoveIt's default is 0.1. Each point takes 0.03 ms on its way to the client. What is validated and
+# streamed is the curve through positions, velocities and accelerations.
+SAMPLE_PERIOD = 0.05
+
+
 def scaling(value: float, field: str) -> float:
     """Return a scaling factor; 1 for 0, which MoveIt takes for its default.
 
@@ -124,6 +129,7 @@ def timing_options(message: MotionPlanRequest, scene: Scene, group: str) -> Timi
     """Return the timing of a planned motion: blended at its waypoints, as MoveIt's is."""
     return TimingOptions(
         method=TimingOptions.SMOOTH,
+        sample_period=SAMPLE_PERIOD,
         velocity_scale=scaling(message.max_velocity_scaling_factor, "max_velocity_scaling_factor"),
         acceleration_scale=scaling(message.max_acceleration_scaling_factor, "max_acceleration_scaling_factor"),
         tool_speed=speed_limit(message.max_cartesian_speed, message.cartesian_speed_limited_link, scene, group),
