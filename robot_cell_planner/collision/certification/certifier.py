@@ -207,9 +207,10 @@ class MotionCertifier:
         # First the breaks alone: a curve that leaves the range of joint values would be divided into 100,000 intervals.
         self.checker.require_configurations(np.array([curve.at(place) for place in curve.pieces.tolist()]))
         middles, halves = intervals(curve, 0.5 * SPACING)
-        self.checker.require_configurations(np.array([curve.at(place) for place in middles.tolist()]))
+        pending = np.column_stack((middles, halves))
+        self.checker.require_configurations(curve.boxes(pending)[0])
         self._check_prismatic_limits_along(curve, middles, halves)
-        left, states = self._undecided_by_spheres(curve, np.column_stack((middles, halves)), margin)
+        left, states = self._undecided_by_spheres(curve, pending, margin)
         return self._decided(curve, left, margin, resolution, states, np.full(len(left), ENOUGH))
 
     def check_boxes(self, middles: Floats, deviations: Floats, margin: float = 0.0) -> NDArray[np.int8]:
@@ -246,8 +247,7 @@ class MotionCertifier:
         counters = np.zeros(3)
         left: list[Floats] = []
         for level in range(MAX_LEVELS):
-            middles = np.array([curve.at(place) for place in pending[:, 0].tolist()])
-            deviations = np.array([curve.deviation_bound(*row) for row in pending.tolist()])
+            middles, deviations = (np.ascontiguousarray(part) for part in curve.boxes(pending))
             found = check_boxes(scene.address, work.address, middles, deviations, counters)
             narrow = deviations.max(axis=1) <= COARSE
             last = level == MAX_LEVELS - 1 or 2 * len(pending) > 8 * MAX_OPEN

@@ -33,6 +33,10 @@ class JointCurve(Protocol):
         """Return an upper bound (dof,) on |q(t) - q(middle)| for all t within `half` of `middle` in the same piece."""
         ...
 
+    def boxes(self, intervals: Floats) -> tuple[Floats, Floats]:
+        """Return the results of `at` and `deviation_bound`, (n, dof) each, of intervals (n, 2): middles and halves."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class StraightMotion:
@@ -53,6 +57,11 @@ class StraightMotion:
 
     def deviation_bound(self, middle: float, half: float) -> Floats:
         return np.asarray(np.abs(self.end - self.start) * (half * MORE))
+
+    def boxes(self, intervals: Floats) -> tuple[Floats, Floats]:
+        middles, halves = intervals[:, 0, None], intervals[:, 1, None]
+        configurations = np.where(middles == 1.0, self.end, self.start + middles * (self.end - self.start))
+        return configurations, np.abs(self.end - self.start) * (halves * MORE)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,26 +90,27 @@ class PolynomialMotion:
         return self.breaks
 
     def at(self, parameter: float) -> Floats:
-        piece = self._piece(parameter)
-        return np.asarray(self._around(piece, parameter)[0])
+        return np.asarray(self._around(np.array((parameter,)))[0, 0])
 
     def deviation_bound(self, middle: float, half: float) -> Floats:
+        return np.asarray(self.boxes(np.array(((middle, half),)))[1][0])
+
+    def boxes(self, intervals: Floats) -> tuple[Floats, Floats]:
         # q(middle + h) - q(middle) is the sum of the Taylor terms at the middle, each of which grows with |h|.
-        terms = self._around(self._piece(middle), middle)[1:]
-        powers = half ** np.arange(1, len(terms) + 1, dtype=np.float64)
-        return np.asarray((np.abs(terms) * powers[:, None]).sum(axis=0) * MORE)
+        terms = self._around(intervals[:, 0])
+        deviations = np.zeros_like(terms[0])
+        for power, term in enumerate(terms[1:], 1):
+            deviations += np.abs(term) * intervals[:, 1, None] ** power
+        return terms[0], deviations * MORE
 
-    def _piece(self, parameter: float) -> int:
-        return int(np.clip(np.searchsorted(self.breaks, parameter, side="right") - 1, 0, len(self.breaks) - 2))
-
-    def _around(self, piece: int, parameter: float) -> Floats:
-        """Return the coefficients (degree + 1, dof) of a piece in powers of the time since `parameter`."""
-        shift, old = parameter - float(self.breaks[piece]), np.asarray(self.coefficients[piece])
-        degree = len(old) - 1
+    def _around(self, parameters: Floats) -> Floats:
+        """Return the coefficients (degree + 1, n, dof) in powers of the time since each parameter (n,)."""
+        pieces = np.clip(np.searchsorted(self.breaks, parameters, side="right") - 1, 0, len(self.breaks) - 2)
+        shifts, old = (parameters - self.breaks[pieces])[:, None], self.coefficients[pieces].swapaxes(0, 1)
         found = np.zeros_like(old)
-        for power in range(degree + 1):
+        for power in range(len(old)):
             for lower in range(power + 1):
-                found[lower] += math.comb(power, lower) * shift ** (power - lower) * old[power]
+                found[lower] += math.comb(power, lower) * shifts ** (power - lower) * old[power]
         return np.asarray(found)
 
 

@@ -74,20 +74,22 @@ class Polyline:
         return np.array((0.0, float(len(self.configurations) - 1)))
 
     def at(self, parameter: float) -> Floats:
-        return _between(self.configurations, parameter)
+        return np.asarray(_between(self.configurations, np.array((parameter,)))[0])
 
     def deviation_bound(self, middle: float, half: float) -> Floats:
-        before, here, after = (_between(self.travelled, middle + side * half) for side in (-1.0, 0.0, 1.0))
-        return np.asarray(np.maximum(here - before, after - here) * MORE)
+        return np.asarray(self.boxes(np.array(((middle, half),)))[1][0])
+
+    def boxes(self, intervals: Floats) -> tuple[Floats, Floats]:
+        middles, halves = intervals[:, 0], intervals[:, 1]
+        before, here, after = (_between(self.travelled, middles + side * halves) for side in (-1.0, 0.0, 1.0))
+        return _between(self.configurations, middles), np.maximum(here - before, after - here) * MORE
 
 
-def _between(rows: Floats, parameter: float) -> Floats:
-    last = len(rows) - 1
-    index = min(max(int(parameter), 0), last)
-    fraction = min(max(parameter - index, 0.0), 1.0)
-    return np.asarray(
-        rows[index] if fraction == 0.0 or index == last else rows[index] + fraction * (rows[index + 1] - rows[index])
-    )
+def _between(rows: Floats, parameters: Floats) -> Floats:
+    """Return rows (n, dof) interpolated at indices (n,) that need not be whole."""
+    first = np.clip(parameters.astype(np.intp), 0, len(rows) - 1)
+    fractions = np.clip(parameters - first, 0.0, 1.0)[:, None]
+    return np.asarray(rows[first] + fractions * (rows[np.minimum(first + 1, len(rows) - 1)] - rows[first]))
 
 
 class _Interval(NamedTuple):

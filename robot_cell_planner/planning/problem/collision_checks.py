@@ -317,13 +317,28 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        result = np.ones(len(configurations), dtype=bool)
-        for first in range(0, len(configurations), BATCH_SIZE):
+        self.monitor.check(self.states)
+        result = self._proven_free_states(configurations)
+        left = np.flatnonzero(~result)
+        self.states += len(configurations) - len(left)
+        for first in range(0, len(left), BATCH_SIZE):
             self.monitor.check(self.states)
-            part = configurations[first : first + BATCH_SIZE]
-            result[first : first + BATCH_SIZE] = ~self.checker.in_collision_batch(part)
+            part = left[first : first + BATCH_SIZE]
+            result[part] = ~self.checker.in_collision_batch(configurations[part])
             self.states += len(part)
         return result
+
+    def _proven_free_states(self, configurations: Array) -> NDArray[np.bool_]:
+        """Return for each of n configurations (n, dof) whether spheres prove it free: (n,). All False unless there is
+        already a certifier, since to create one can take seconds."""
+        certifier = self.__dict__.get("_fine_certifier" if self._refined else "_coarse_certifier")
+        if certifier is None or not len(configurations) or not certifier.sphere_test_applies():
+            return np.zeros(len(configurations), dtype=bool)
+        self.checker.require_configurations(configurations)
+        if not certifier.within_prismatic_limits(configurations.min(axis=0), configurations.max(axis=0)):
+            return np.zeros(len(configurations), dtype=bool)
+        found: NDArray[np.bool_] = certifier.check_boxes(configurations, np.zeros_like(configurations)) == 0
+        return found
 
 
 def with_extra_margin(checker: CollisionChecker, extra_margin: float) -> CollisionChecker:

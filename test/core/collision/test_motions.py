@@ -38,6 +38,7 @@ from robot_cell_planner.collision.certification._kernels.certificate import eval
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, Verdict, certify
 from robot_cell_planner.collision.certification.curves import PolynomialMotion, StraightMotion
+from robot_cell_planner.collision.certification.refinement import Polyline
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import InvalidRequestError, JointLimitError
@@ -334,19 +335,39 @@ def test_curves_of_polynomials(busy):
     assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING]) > 3
 
 
+def test_polynomials_and_polylines_pass_through_what_defines_them():
+    rng = np.random.default_rng(10)
+    breaks, coefficients = np.array([0.0, 0.7, 1.5]), rng.normal(size=(2, 6, 3))
+    motion = PolynomialMotion(breaks, coefficients)
+    for time in rng.uniform(0.0, 1.5, 50):
+        piece = int(time >= 0.7)
+        expected = [np.polyval(column[::-1], time - breaks[piece]) for column in coefficients[piece].T]
+        assert np.allclose(motion.at(time), expected, rtol=0.0, atol=1e-12)
+    rows = rng.normal(size=(5, 3))
+    line = Polyline.through(rows)
+    for parameter in rng.uniform(0.0, 4.0, 50):
+        expected = [np.interp(parameter, np.arange(5), column) for column in rows.T]
+        assert np.allclose(line.at(parameter), expected, rtol=0.0, atol=1e-12)
+    assert [line.at(float(index)).tolist() for index in range(5)] == rows.tolist()
+
+
 @pytest.mark.parametrize("half", [0.1, 0.4])
 def test_spreads_of_curves_bound_them(half):
     rng = np.random.default_rng(9)
     for _ in range(30):
         curves = (
             PolynomialMotion(np.array([0.0, 1.0]), rng.normal(size=(1, 6, 3))),
+            Polyline.through(rng.normal(size=(2, 3))),
             StraightMotion(rng.normal(size=3), rng.normal(size=3)),
         )
         for curve in curves:
             found = curve.deviation_bound(0.5, half)
+            configurations, deviations = curve.boxes(np.array([[0.5, half], [0.25, 0.1]]))
+            assert np.array_equal(configurations, [curve.at(0.5), curve.at(0.25)])
+            assert np.array_equal(deviations, [found, curve.deviation_bound(0.25, 0.1)])
             ways = [np.abs(curve.at(t) - curve.at(0.5)) for t in np.linspace(0.5 - half, 0.5 + half, 101)]
             assert (np.max(ways, axis=0) <= found + 1e-12).all()
-    assert (curves[1].deviation_bound(0.5, half) < np.max(ways, axis=0) * 1.001).all()
+    assert (curves[-1].deviation_bound(0.5, half) < np.max(ways, axis=0) * 1.001).all()
 
 
 def test_a_planted_error_in_the_exact_bounds_is_seen():

@@ -166,6 +166,27 @@ def test_states_along_a_motion_get_the_answers_of_each_alone():
                 assert free_along(checks, states).tolist() == checks.batch_free(states).tolist()
 
 
+def test_states_that_spheres_prove_free_are_not_checked_again(demo, monkeypatch):
+    """And the verdicts, and the number of states, are those of exact checks alone."""
+    random = np.random.default_rng(4)
+    cell, state = demo
+    checker = CollisionChecker(cell, state)
+    limits = [cell.variables[name].limits for name in checker.variables]
+    low, high = (np.array([getattr(limit, side) for limit in limits]) for side in ("lower", "upper"))
+    states = random.uniform(low, high, (400, len(low)))
+    expected = (~checker.in_collision_batch(states)).tolist()
+    checks, exact = CountedChecks(checker, ProgressMonitor(), 10**9), []
+    check = checker.in_collision_batch
+    monkeypatch.setattr(checker, "in_collision_batch", lambda rows: exact.append(len(rows)) or check(rows))
+    assert checks.batch_free(states).tolist() == expected
+    assert sum(exact) == 400
+    exact.clear()
+    assert checks.certifier is not None
+    assert checks.batch_free(states).tolist() == expected
+    assert 400 - sum(expected) <= sum(exact) < 300
+    assert checks.states == 800
+
+
 def test_a_claim_where_nothing_can_be_proven_does_not_hold():
     cell, state = spinner()
     plan = plan_to(cell, state, {"endless": 1.0, "wide": 1.0})

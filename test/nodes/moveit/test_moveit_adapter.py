@@ -44,6 +44,7 @@ from running import DEMO
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
+from robot_cell_planner.nodes.moveit.motion_requests import SAMPLE_PERIOD
 
 M = MoveItErrorCodes
 INTO_TABLE = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0]
@@ -330,4 +331,9 @@ def test_move_action_plans_only(client):
     assert sent.done.wait(240.0)
     result = sent.result
     assert code(result) == M.SUCCESS
-    assert np.allclose(rows_of(result.planned_trajectory.joint_trajectory)[-1], RIGHT, atol=1e-3)
+    trajectory = result.planned_trajectory.joint_trajectory
+    assert np.allclose(rows_of(trajectory)[-1], RIGHT, atol=1e-3)
+    times = [point.time_from_start.sec + 1e-9 * point.time_from_start.nanosec for point in trajectory.points]
+    # Points where the jerk steps are additional ones.
+    assert max(np.diff(times)) <= SAMPLE_PERIOD + 1e-9
+    assert len(times) < 3.0 * times[-1] / SAMPLE_PERIOD
