@@ -106,6 +106,7 @@ from .planning import WarmUp as WarmUp
 from .planning import check_joint_path as check_joint_path
 from .planning import local_executor as local_executor
 from .planning import measure_joint_path as measure_joint_path
+from .planning import merge_concurrent as merge_concurrent
 from .planning import plan_cartesian as plan_cartesian
 from .planning import plan_from_json as plan_from_json
 from .planning import plan_many as plan_many

@@ -24,6 +24,7 @@ from .problem.request import PlanningOptions as PlanningOptions
 from .problem.request import SimultaneousGoal as SimultaneousGoal
 from .problem.steps import MotionStep as MotionStep
 from .problem.steps import MultistepRequest as MultistepRequest
+from .problem.steps import merge_concurrent as merge_concurrent
 from .sequence import plan_multistep as plan_multistep
 from .workers.batch import PlanningJob as PlanningJob
 from .workers.batch import PlanningOutcome as PlanningOutcome

@@ -17,6 +17,7 @@ from ..scene.changes import apply_changes
 from ..scene.scene import Scene
 from ..trajectory.limits import Array
 from ..trajectory.timing import TimingOptions
+from ..trajectory.trajectory import Trajectory
 from .joint_space.goals import GoalSet
 from .joint_space.planner import plan_with_monitor
 from .problem.context import check_start, create_context
@@ -167,7 +168,8 @@ class _SequencePlanner:
             constraints=step.constraints,
             slack=options.max_start_correction if index == 0 else 0.0,
         )
-        if not (index == 0 and options.max_start_correction):
+        # Where a concurrent step starts, the robots of the steps before it are not at their ends yet.
+        if not step.concurrent and not (index == 0 and options.max_start_correction):
             check_start(context)
         goals = GoalSet(context, step.goals, options.seed, only)
         self._count(context.checks.states)
@@ -183,16 +185,19 @@ class _SequencePlanner:
     def _plans(self, sequence: _Sequence) -> tuple[Plan, ...]:
         """Return the plans of a sequence up to the first motion that fails."""
         plans: list[Plan] = []
-        scene = self.scene
+        scene, begin = self.scene, self.scene  # after the last motion, and where the concurrent ones begin
+        moving: tuple[Trajectory, ...] = ()  # of the motions that began with the last one
         for index, step in enumerate(self.steps):
             key = sequence.key[: index + 1]
             if key in self.failed:
                 break
-            scene = apply_changes(scene, step.changes, world_pose)
+            if not step.concurrent:
+                scene = begin = apply_changes(scene, step.changes, world_pose)
+                moving = ()
             plan = self.planned.get(key)
             if plan is None:
                 try:
-                    plan = self._plan(scene, index, sequence.choices[index], sequence.goals[index])
+                    plan = self._plan(begin, index, sequence.choices[index], sequence.goals[index], moving)
                 except PlanningError as error:
                     self.failed[key] = (index, error)
                     self._count(getattr(error.partial, "states_checked", 0))
@@ -202,10 +207,11 @@ class _SequencePlanner:
                 self.planned[key] = plan
                 self._count(plan.states_checked)
             plans.append(plan)
+            moving += () if plan.trajectory is None else (plan.trajectory,)
             scene = Scene(scene.cell, scene.state.with_configuration(plan.end_configuration()))
         return tuple(plans)
 
-    def _plan(self, scene: Scene, index: int, q: Array, goal: int) -> Plan:
+    def _plan(self, scene: Scene, index: int, q: Array, goal: int, moving: tuple[Trajectory, ...]) -> Plan:
         step = self.steps[index]
         self.monitor.step = index
         if step.straight:
@@ -224,6 +230,7 @@ class _SequencePlanner:
             timing=self.timing,
             constraints=step.constraints,
             waypoint_suggestions=step.waypoint_suggestions,
+            moving=moving,
         )
         return replace(plan_with_monitor(scene.cell, scene.state, request, self.monitor), goal=goal)
 

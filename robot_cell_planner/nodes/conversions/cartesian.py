@@ -55,21 +55,36 @@ def cartesian_request_from_message(
         NotSupportedError: The timing method is not supported.
     """
     return CartesianRequest(
-        waypoints=_waypoints(message.waypoints),
+        waypoints=_waypoints(message.waypoints, "waypoints"),
         options=_options(message.options, options),
         group=message.group,
         joints=tuple(message.joints),
         timing=timing_from_message(message.timing, "timing", timing),
+        relative_paths=_relative_paths(message.relative_paths),
     )
 
 
-def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointAxisWaypoints:
+def _relative_paths(messages: list[msg.RelativePath]) -> dict[str, FrameWaypoints]:
+    found: dict[str, FrameWaypoints] = {}
+    for index, message in enumerate(messages):
+        field = f"relative_paths[{index}]"
+        waypoints = _waypoints(message.waypoints, f"{field}.waypoints")
+        if not isinstance(waypoints, FrameWaypoints):
+            text = f"{field} has targets of type POINT_AXIS, expected poses"
+            raise InvalidRequestError(text, subjects=(field,))
+        if message.group in found:
+            raise InvalidRequestError(f"{field}: {message.group} has two relative paths", subjects=(field,))
+        found[message.group] = waypoints
+    return found
+
+
+def _waypoints(messages: list[msg.CartesianWaypoint], name: str) -> FrameWaypoints | PointAxisWaypoints:
     if not messages:
-        raise InvalidRequestError("waypoints is empty", subjects=("waypoints",))
+        raise InvalidRequestError(f"{name} is empty", subjects=(name,))
     targets: list[FrameTarget | PointAxisTarget] = []
     first_fields: dict[str, Any] = {}
     for index, message in enumerate(messages):
-        field = f"waypoints[{index}]"
+        field = f"{name}[{index}]"
         target = target_from_message(message.target, f"{field}.target")
         fields = common_fields(target, f"{field}.target")
         if targets and (type(target) is not type(targets[0]) or fields != first_fields):
@@ -79,7 +94,7 @@ def _waypoints(messages: list[msg.CartesianWaypoint]) -> FrameWaypoints | PointA
         first_fields = first_fields or fields
     common: dict[str, Any] = {
         **first_fields,
-        "segments": tuple(_segment(message, f"waypoints[{index}]") for index, message in enumerate(messages)),
+        "segments": tuple(_segment(message, f"{name}[{index}]") for index, message in enumerate(messages)),
     }
     poses = tuple(target.pose for target in targets if isinstance(target, FrameTarget))
     if poses:

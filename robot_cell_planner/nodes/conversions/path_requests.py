@@ -142,6 +142,7 @@ def multistep_request_from_message(
                 suggestions_from_message(step.waypoint_suggestions, f"{field}.waypoint_suggestions", limit),
                 step.paired_with,
                 step.straight,
+                step.concurrent,
             )
         )
     return MultistepRequest(

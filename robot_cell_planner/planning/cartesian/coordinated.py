@@ -1,12 +1,13 @@
 """Coordinated Cartesian motion of a composite group: its first robot follows the path, the others keep their place
-relative to it, as two arms that carry one workpiece do."""
+relative to it, as two arms that carry one workpiece do, or follow paths in its frame."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import (
     InverseKinematicsError,
@@ -18,7 +19,7 @@ from ...errors import (
     Value,
 )
 from ...kinematics.ik.options import IkOptions
-from ...kinematics.ik.problem import IkProblem, ik_problem
+from ...kinematics.ik.problem import ik_problem
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.targets import FrameTarget, TargetMode
 from ...model.pose import IDENTITY, Pose
@@ -29,9 +30,10 @@ from ..path.motion_checks import MotionChecks
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport
 from ..problem.request import STAGE
-from .path.curves import deviations
+from .followers import Follower, check_relative_paths, relative_path
 from .path.options import CartesianOptions
 from .path.points import Point
+from .path.waypoints import FrameWaypoints
 from .tracking.failures import collision_error, joint_jump_error, tracking_error
 from .tracking.ik_tracker import (
     DEVIATION_FRACTION,
@@ -44,33 +46,7 @@ from .tracking.ik_tracker import (
 # Max change of the relative pose, unless the options have deviations [m], [rad].
 MAX_DISTANCE = 1e-4
 MAX_ANGLE = 1e-3
-
-
-@dataclass(frozen=True, eq=False)
-class Follower:
-    """Group whose tip link keeps its pose relative to the frame of the leader.
-
-    Attributes:
-        group: Planning group.
-        problem: Inverse kinematics problem of its tip link; `problem.start` is its start (dof,).
-        relative: leader_T_tip (4, 4) at the start.
-        columns: Its columns of the configurations of the composite group.
-    """
-
-    group: str
-    problem: IkProblem
-    relative: Array
-    columns: slice
-
-    def deviations(self, leader_poses: Array, configurations: Array) -> tuple[Array, Array]:
-        """Return the changes of the relative pose, distances [m] and angles [rad], (n,) each.
-
-        Args:
-            leader_poses: World poses of the leader's frame (n, 4, 4).
-            configurations: Of the composite group (n, dof).
-        """
-        poses = self.problem.chain.forward_many(np.ascontiguousarray(configurations[:, self.columns]))
-        return deviations(leader_poses @ self.relative, np.zeros((len(poses), 3)), poses, axis_only=False)
+LONGER = 1.0 + 1e-9  # for rounding of steps
 
 
 class CoordinatedTracker:
@@ -91,6 +67,8 @@ class CoordinatedTracker:
         self.max_jumps = max_jumps(context.space, options)
         self.allowed = (options.max_deviation or MAX_DISTANCE, options.max_deviation_angle or MAX_ANGLE)
         self._path: Array = context.space.start[None]
+        self._relative_paths = [follower.path for follower in self.followers if follower.path is not None]
+        self._waypoints = np.array([segment.waypoint for segment in self.cartesian_path.segments], dtype=np.intp)
 
     def check_waypoints(self) -> None:
         """Do nothing: whether a waypoint is free depends on where the followers are then."""
@@ -102,6 +80,7 @@ class CoordinatedTracker:
             self.leader.follow()
         except PlanningError as error:
             failure = error
+        failure = self._add_relative_points() or failure
         failure = self._solve() or failure
         failure = self._refine() or failure
         if self.options.check_collision:
@@ -109,19 +88,55 @@ class CoordinatedTracker:
         if failure is not None:
             raise self._with_all_robots(failure)
 
+    def _add_relative_points(self) -> PlanningError | None:
+        """Add points where a relative path has steps above the max step between points; return the error of the first
+        motion that cannot be halved."""
+        limits = self.options.max_step_distance, self.options.max_step_angle
+        while self._relative_paths and self.leader.points:
+            edges = self.leader.edges()
+            waypoints, spans = self._waypoints[edges.segments], edges.ends - edges.begins
+            lengths = np.max([path.lengths[waypoints] for path in self._relative_paths], axis=0) * spans
+            angles = np.max([path.angles[waypoints] for path in self._relative_paths], axis=0) * spans
+            selected = np.flatnonzero((lengths > limits[0] * LONGER) | (angles > limits[1] * LONGER))
+            if not len(selected):
+                return None
+            added, converged = self.leader.midpoints(self.leader.path(), edges, selected)
+            if not converged.all():
+                index = int(selected[np.flatnonzero(~converged)[0]])
+                return self._too_far(index, float(lengths[index]), float(angles[index]))
+            self.leader.insert_midpoints(selected, added, edges, len(self.leader.points))
+            self._path = self._leader_path()
+        return None
+
+    def _leader_path(self) -> Array:
+        """Return the points of the leader with the others at the start (n + 1, dof)."""
+        leader_path = self.leader.path()
+        path = np.tile(self.context.space.start, (len(leader_path), 1))
+        path[:, : leader_path.shape[1]] = leader_path
+        return path
+
+    def _can_halve(self, segment: int, span: float) -> bool:
+        """Whether half of a span of a segment is at least the min spacing, for the leader or a relative path."""
+        if self.leader.can_halve(segment, span):
+            return True
+        waypoint, least = self._waypoints[segment], self.leader.min_spacing
+        return any(
+            0.5 * span * path.lengths[waypoint] >= least[0] or 0.5 * span * path.angles[waypoint] >= least[1]
+            for path in self._relative_paths
+        )
+
     def _solve(self) -> PlanningError | None:
         """Solve for the followers at all points; return the error of the first point that cannot be reached, before
         which the points end."""
-        leader_path = self.leader.path()
-        poses = self.leader.problem.chain.forward_many(leader_path)
-        path = np.tile(self.context.space.start, (len(leader_path), 1))
-        path[:, : leader_path.shape[1]] = leader_path
+        leader_path, path = self.leader.path(), self._leader_path()
+        poses, edges = self.leader.problem.chain.forward_many(leader_path), self.leader.edges()
         reached, first = len(leader_path), -1
         for number, follower in enumerate(self.followers):
             if len(leader_path) < 2:
                 break
+            targets = poses[1:] @ follower.relative(self._waypoints[edges.segments], edges.ends)
             found, converged = solve_in_sequence(
-                follower.problem, follower.problem.start, np.ascontiguousarray(poses[1:] @ follower.relative)
+                follower.problem, follower.problem.start, np.ascontiguousarray(targets)
             )
             path[1:, follower.columns] = found
             jumps = (np.abs(np.diff(path, axis=0)) > self.max_jumps)[:, follower.columns].any(axis=1)
@@ -133,8 +148,8 @@ class CoordinatedTracker:
             return None
         points = self.leader.points
         self.leader.points, self.leader.complete = points[: reached - 1], False
-        target = poses[reached] @ self.followers[first].relative
-        return self._unreachable(self.followers[first], target, points[reached - 1], path[reached])
+        relative = self.followers[first].relative(self._waypoints[edges.segments], edges.ends)[reached - 1]
+        return self._unreachable(self.followers[first], poses[reached] @ relative, points[reached - 1], path[reached])
 
     def _unreachable(self, follower: Follower, target: Array, point: Point, found: Array) -> PlanningError:
         """Return the error for a pose (4, 4) that a follower cannot reach, or only by a jump to `found` (dof,)."""
@@ -172,7 +187,7 @@ class CoordinatedTracker:
             added, converged = self.leader.midpoints(self.leader.path(), edges, selected)
             spans = edges.ends - edges.begins
             for index, is_converged in zip(selected.tolist(), converged, strict=True):
-                if not (is_converged and self.leader.can_halve(int(edges.segments[index]), float(spans[index]))):
+                if not (is_converged and self._can_halve(int(edges.segments[index]), float(spans[index]))):
                     return self._too_far(index, float(distances[index]), float(angles[index]))
             self.leader.insert_midpoints(selected, added, edges, len(self.leader.points))
             failure = self._solve()
@@ -242,8 +257,10 @@ class CoordinatedTracker:
         return self.leader.parameters()
 
     def stops(self) -> tuple[int, ...]:
-        """Return the indices of the points at which the motion has to rest."""
-        return self.leader.stops()
+        """Return the indices of the points at which the motion has to rest: with relative paths, all waypoints."""
+        if not self._relative_paths:
+            return self.leader.stops()
+        return tuple((np.flatnonzero(self.leader.edges().ends == 1.0) + 1).tolist())
 
     def speeds(self) -> Array:
         """Return the requested speed of the leader's frame on the motion to each point (n,) [m/s]; 0 for none."""
@@ -265,7 +282,8 @@ class CoordinatedTracker:
         Raises:
             TrajectoryError: They change by more than allowed.
         """
-        distances, angles = self._changes(trajectory.positions)
+        waypoints, fractions = self._places(trajectory.positions)
+        distances, angles = self._changes(trajectory.positions, waypoints, fractions, along=True)
         if (distances > self.allowed[0]).any() or (angles > self.allowed[1]).any():
             names = tuple(follower.group for follower in self.followers)
             text = "the robots leave their relative poses along the trajectory; a smaller max_step_distance keeps them"
@@ -278,15 +296,45 @@ class CoordinatedTracker:
         if count < 1:
             return np.zeros(0), np.zeros(0)
         between = np.concatenate([path[:-1] + fraction * np.diff(path, axis=0) for fraction in DEVIATION_SAMPLES])
-        distances, angles = self._changes(between)
+        edges = self.leader.edges()
+        waypoints = np.tile(self._waypoints[edges.segments], len(DEVIATION_SAMPLES))
+        fractions = np.concatenate([edges.fractions(fraction) for fraction in DEVIATION_SAMPLES])
+        distances, angles = self._changes(between, waypoints, fractions)
         return distances.reshape(-1, count).max(axis=0), angles.reshape(-1, count).max(axis=0)
 
-    def _changes(self, configurations: Array) -> tuple[Array, Array]:
-        """Return the largest change of a relative pose at configurations (n, dof), (n,) [m] and [rad]."""
+    def _places(self, positions: Array) -> tuple[NDArray[np.intp], Array]:
+        """Return the waypoints (n,) that configurations (n, dof) along the path lead to, and the fractions (n,) of the
+        ways to them: those of the nearest points between the points of the path."""
+        edges, path = self.leader.edges(), self._path
+        steps = np.diff(path, axis=0)
+        squares = np.maximum(np.sum(steps**2, axis=1), np.finfo(np.float64).tiny)
+        found, shares = np.zeros(len(positions), dtype=np.intp), np.zeros(len(positions))
+        for row, q in enumerate(positions):
+            share = np.clip(np.sum((q - path[:-1]) * steps, axis=1) / squares, 0.0, 1.0)
+            away = np.sum((path[:-1] + share[:, None] * steps - q) ** 2, axis=1)
+            found[row] = np.argmin(away)
+            shares[row] = share[found[row]]
+        fractions = edges.begins[found] + shares * (edges.ends - edges.begins)[found]
+        return self._waypoints[edges.segments[found]], fractions
+
+    def _changes(
+        self, configurations: Array, waypoints: NDArray[np.intp], fractions: Array, along: bool = False
+    ) -> tuple[Array, Array]:
+        """Return the largest deviation of a relative pose at configurations (n, dof), (n,) [m] and [rad].
+
+        Args:
+            waypoints, fractions: Waypoint that each leads to, and fraction of the way to it (n,).
+            along: Whether distances along a relative path do not count.
+        """
         chain = self.leader.problem.chain
         own = np.ascontiguousarray(configurations[:, : len(self.leader.start)])
         poses = chain.forward_many(own)
-        found = np.array([follower.deviations(poses, configurations) for follower in self.followers])
+        found = np.array(
+            [
+                follower.deviations(poses, configurations, waypoints, fractions, along=along)
+                for follower in self.followers
+            ]
+        )
         return found[:, 0].max(axis=0), found[:, 1].max(axis=0)
 
 
@@ -295,15 +343,18 @@ def coordinated_tracker(
     groups: Sequence[str],
     options: CartesianOptions,
     leader_of: Callable[[str, CartesianOptions], IkTracker],
+    relative_paths: Mapping[str, FrameWaypoints],
 ) -> CoordinatedTracker:
     """Return the tracker of a composite group.
 
     Args:
         groups: Groups of the composite group; the first one is the leader.
         leader_of: Makes the tracker of a group with options.
+        relative_paths: Waypoints in frames that the leader moves, by follower.
 
     Raises:
         NotSupportedError: The start would be chosen, which the relative poses are taken from.
+        InvalidRequestError, UnknownNameError: As from `relative_path`.
     """
     if options.sample_start_configuration:
         text = f"{context.space.group} consists of several robots, whose relative poses are those of the start state"
@@ -312,12 +363,15 @@ def coordinated_tracker(
         )
     # Where the leader collides depends on the followers: collisions are checked afterwards, of all robots together.
     leader = leader_of(groups[0], replace(options, check_collision=False))
-    start = leader.problem.chain.forward(leader.start)
+    check_relative_paths(relative_paths, groups, leader.cartesian_path)
     column, followers = len(leader.start), []
     for group in groups[1:]:
-        problem = ik_problem(context.cell, context.state, FrameTarget(pose=IDENTITY), group)
-        relative = np.linalg.inv(start) @ problem.chain.forward(problem.start)
+        waypoints = relative_paths.get(group)
+        target = FrameTarget(pose=IDENTITY) if waypoints is None else waypoints.target(0)
+        problem = ik_problem(context.cell, context.state, target, group)
         count = len(problem.start)
-        followers.append(Follower(group, problem, relative, slice(column, column + count)))
+        follower = Follower(group, problem, leader.problem, slice(column, column + count))
+        path = None if waypoints is None else relative_path(context, follower, waypoints)
+        followers.append(replace(follower, path=path))
         column += count
     return CoordinatedTracker(context, leader, followers, options)

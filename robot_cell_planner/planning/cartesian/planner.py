@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 import msgspec
+from frozendict import frozendict
 
-from ...errors import NotSupportedError
+from ...errors import InvalidRequestError, NotSupportedError, Value
 from ...kinematics.forward import frame_matrix
 from ...kinematics.ik.problem import ik_problem
 from ...model.arguments import checked_fields, public
@@ -25,7 +26,7 @@ from .ladder.search import LadderTracker
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
 from .path.options import Strategy as Strategy
-from .path.waypoints import PointAxisWaypoints, Waypoints
+from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 from .timing import time_along
 from .tracking.greedy import GreedyTracker
 from .tracking.ik_tracker import IkTracker
@@ -40,10 +41,13 @@ class CartesianRequest:
         group: Planning group; "" for the main group. The first robot of a composite group follows the path, and the
             tip links of the others keep their poses relative to its frame.
         joints: Joints of the group to move, the others are fixed; empty for all.
+        relative_paths: Waypoints of other robots of a composite group, by planning group, relative to a frame that the
+            first robot moves, such as its workpiece: as many as `waypoints`, each reached at the same time. The motion
+            rests at all waypoints then, and none has a blend.
         timing: Options of time parameterization, which rests at sharp corners; None for no timing.
 
     Raises:
-        InvalidRequestError: A joint is listed twice.
+        InvalidRequestError: A joint is listed twice, or a relative path has another number of waypoints.
     """
 
     waypoints: Waypoints
@@ -51,9 +55,16 @@ class CartesianRequest:
     joints: tuple[str, ...] = ()
     options: CartesianOptions = field(default_factory=CartesianOptions)
     timing: TimingOptions | None = field(default_factory=TimingOptions)
+    relative_paths: Mapping[str, FrameWaypoints] = field(default_factory=frozendict)
 
     def __post_init__(self) -> None:
         check_distinct(self.joints, STAGE)
+        object.__setattr__(self, "relative_paths", frozendict(self.relative_paths))
+        for group, waypoints in self.relative_paths.items():
+            if len(waypoints) != len(self.waypoints):
+                text = f"the relative path of {group} has {len(waypoints)} waypoints, expected {len(self.waypoints)}"
+                values = (Value("waypoints", len(waypoints), len(self.waypoints)),)
+                raise InvalidRequestError(text, stage=STAGE, subjects=(group,), values=values)
 
 
 @public
@@ -125,6 +136,9 @@ def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker |
     cell, state, options = context.cell, context.state, request.options
     groups = cell.target_groups(context.space.group)
     if len(groups) == 1:
+        if request.relative_paths:
+            text = f"{context.space.group} is a group of one robot, and relative paths are those of others"
+            raise NotSupportedError(text, stage=STAGE, subjects=tuple(request.relative_paths))
         return _tracker_of_chain(context, request.waypoints, options)
     if request.joints:
         text = f"{context.space.group} consists of several robots: all its joints move"
@@ -134,7 +148,7 @@ def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker |
         own = create_context(cell, state, group, (), options, context.monitor)
         return _tracker_of_chain(own, request.waypoints, options)
 
-    return coordinated_tracker(context, groups, options, leader_of)
+    return coordinated_tracker(context, groups, options, leader_of, request.relative_paths)
 
 
 def _tracker_of_chain(context: PlanningContext, waypoints: Waypoints, options: CartesianOptions) -> IkTracker:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ...errors import InvalidRequestError, UnknownNameError, Value
-from ...model.arguments import checked_fields
+from ...model.arguments import checked_fields, public
 from ...model.name_suggestions import unknown_name
 from ...scene.changes import Change
+from ...trajectory.merging import merge_trajectories
 from ...trajectory.timing import TimingOptions
+from ...trajectory.trajectory import Trajectory
 from .constraints import PathConstraint
 from .plan import Plan, PlanFailure
 from .request import STAGE, Goals, PlanningOptions, check_count
@@ -29,11 +31,15 @@ class MotionStep:
             index of the goal that was reached there, such as each grasp with its approach; "": any goal.
         straight: The frame of the targets moves on a straight line. All goals are targets then, without constraints
             and suggestions.
+        concurrent: The motion begins together with that of the previous step, of other robots, and is planned among
+            it (`MotionRequest.moving`). The step after them begins once all have ended. For the motion of the previous
+            step, these robots stand where they are. Without changes, constraints and `straight`.
 
     Other attributes are as in `MotionRequest`.
 
     Raises:
-        InvalidRequestError: A straight step has goals that are no targets, constraints or suggestions.
+        InvalidRequestError: A straight step has goals that are no targets, constraints or suggestions; a concurrent
+            step has changes or constraints, or is straight.
     """
 
     goals: Goals
@@ -45,8 +51,12 @@ class MotionStep:
     waypoint_suggestions: tuple[Mapping[str, float], ...] = ()
     paired_with: str = ""
     straight: bool = False
+    concurrent: bool = False
 
     def __post_init__(self) -> None:
+        if self.concurrent and (self.straight or self.changes or self.constraints):
+            text = "a concurrent step takes no changes and no constraints and is not straight"
+            raise InvalidRequestError(f"{text}; the step that it begins with may", stage=STAGE)
         if not self.straight:
             return
         if len(self.goals.targets) != self.goals.count:
@@ -70,8 +80,8 @@ class MultistepRequest:
         timing: Timing of each motion, which starts and ends at rest.
 
     Raises:
-        InvalidRequestError: There is no step, paired steps have different numbers of goals, or the first step is
-            straight and has a start correction.
+        InvalidRequestError: There is no step, paired steps have different numbers of goals, the first step is straight
+            and has a start correction, or the first step is concurrent, or one without timing.
         UnknownNameError: A step is paired with one that is not before it.
         LimitExceededError: There are more than 100 steps.
     """
@@ -86,6 +96,10 @@ class MultistepRequest:
         check_count("steps", len(self.steps), MAX_STEPS)
         if self.steps[0].straight and self.options.max_start_correction:
             raise InvalidRequestError("a straight first step takes no start correction", stage=STAGE)
+        if self.steps[0].concurrent:
+            raise InvalidRequestError("the first step is concurrent: there is no step before it", stage=STAGE)
+        if self.timing is None and any(step.concurrent for step in self.steps):
+            raise InvalidRequestError("concurrent steps need timing", stage=STAGE)
         for index in range(len(self.steps)):
             self.partner(index)
 
@@ -108,6 +122,30 @@ class MultistepRequest:
             text = f"step {step.label(index)} has {counts[0]} goals, and step {step.paired_with} has {counts[1]}"
             raise InvalidRequestError(text, stage=STAGE, values=(Value("goals", *counts),))
         return found
+
+
+@public
+def merge_concurrent(request: MultistepRequest, plans: Sequence[Plan]) -> tuple[Trajectory, ...]:
+    """Return the trajectories to execute one after the other: one for each step and the concurrent steps after it.
+
+    Args:
+        plans: The plans of `plan_multistep`.
+
+    Raises:
+        InvalidRequestError: The request has no timing.
+    """
+    if request.timing is None:
+        raise InvalidRequestError("the plans have no trajectories; request timing", stage=STAGE)
+    together: list[list[Trajectory]] = []
+    for step, plan in zip(request.steps, plans, strict=True):
+        assert plan.trajectory is not None
+        if step.concurrent:
+            together[-1].append(plan.trajectory)
+        else:
+            together.append([plan.trajectory])
+    return tuple(
+        found[0] if len(found) == 1 else merge_trajectories(found, request.timing.period) for found in together
+    )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,8 @@
 """Cartesian motions of two arms that hold one bar: the bar follows the path, both hands keep their place at it, and
 nothing collides."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from frozendict import frozendict
@@ -22,20 +24,24 @@ from robot_cell_planner import (
     Pose,
     RobotCell,
     Scene,
+    Segment,
     SetJoints,
     SetTouch,
     TargetMode,
     apply_changes,
     composite_inverse_kinematics,
+    inverse_kinematics,
     plan_cartesian,
     verify_plan,
     world_pose,
 )
 from robot_cell_planner.errors import (
+    InvalidRequestError,
     MPInterpolationInCollisionError,
     MPNoIKSolutionError,
     NotSupportedError,
     TrajectoryError,
+    UnknownNameError,
 )
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.geometry import Box, Shape
@@ -199,3 +205,106 @@ def test_the_rotation_about_an_axis_may_be_free(held):
     assert (changes(cell, state, plan.variables, dense(plan.path, 0.01)) <= ALLOWED).all()
     end = reference_world_pose(cell, at(state, plan.variables, plan.path[-1]), "bar")
     assert np.linalg.norm(np.array(end.position) - (0.0, 0.2, 1.0)) < 2e-6
+
+
+class TestRelativePaths:
+    """The left arm moves the bar, and the tool of the right arm follows a path on it."""
+
+    ABOVE = (0.05, 0.0, 0.06)  # in the frame of the bar, where the tool of the right arm starts
+    DOWN = Pose.from_rpy((0.0, 0.0, 0.0), (np.pi, 0.0, np.pi)).quaternion
+
+    @pytest.fixture(scope="class")
+    def above(self, held):
+        """The right arm is above the bar."""
+        cell, state = held
+        target = FrameTarget(pose=Pose(self.ABOVE, self.DOWN), mode=TargetMode.TOOL, reference_frame="bar")
+        found = inverse_kinematics(cell, state, target, RIGHT)
+        state = at(state, cell.group(RIGHT).variables, found.best)
+        return cell, state
+
+    def tool_to(self, *points, **fields):
+        poses = tuple(Pose(point, self.DOWN) for point in points)
+        return FrameWaypoints(poses, mode=TargetMode.TOOL, **{"reference_frame": "bar", **fields})
+
+    def request(self, poses, relative, **fields):
+        waypoints = FrameWaypoints(poses, mode=TargetMode.WORKPIECE)
+        return CartesianRequest(waypoints, "both", relative_paths={RIGHT: relative}, **fields)
+
+    @staticmethod
+    def relative(cell, state, variables, rows):
+        """Poses of the tool of the right arm in the frame of the bar."""
+        states = [at(state, variables, q) for q in rows]
+        return [
+            reference_world_pose(cell, state, "bar").inverse() @ reference_world_pose(cell, state, "right_gripper/tcp")
+            for state in states
+        ]
+
+    @pytest.mark.parametrize("reference", ["bar", "left_gripper/tcp"])
+    def test_the_tool_follows_its_path_on_the_workpiece_that_moves(self, above, reference):
+        cell, state = above
+        corners = [np.array(self.ABOVE), np.array((0.12, 0.0, 0.06)), np.array((0.12, 0.02, 0.10))]
+        bar = (Pose((0.0, 0.1, 1.0)), Pose.from_rpy((0.05, 0.2, 1.05), (0.0, 0.1, 0.2)))
+        to_bar = world_pose(cell, state, reference).inverse() @ world_pose(cell, state, "bar")
+        poses = tuple(to_bar @ Pose(tuple(corner), self.DOWN) for corner in corners[1:])
+        relative = FrameWaypoints(poses, mode=TargetMode.TOOL, reference_frame=reference)
+        plan = plan_cartesian(cell, state, self.request(bar, relative))
+        assert plan.certified_fraction == 1.0
+        rows = [*dense(plan.path, 0.01), *plan.trajectory.at(np.linspace(0.0, plan.duration, 200))]
+        for pose in self.relative(cell, state, plan.variables, rows):
+            offsets = [off_segment(np.array(pose.position), *ends) for ends in pairwise(corners)]
+            assert min(offsets) < ALLOWED[0]
+            assert pose.distance_to(Pose(pose.position, self.DOWN))[1] < ALLOWED[1]
+        ends = plan.path[-1:]
+        assert np.linalg.norm(self.relative(cell, state, plan.variables, ends)[0].position - corners[-1]) < 3e-6
+        end = reference_world_pose(cell, at(state, plan.variables, plan.path[-1]), "bar")
+        assert max(end.distance_to(bar[-1])) < 2e-6
+        checker = CollisionChecker(cell, state, group="both")
+        assert not checker.in_collision_batch(dense(plan.path, STEP)).any()
+        # Each waypoint is reached at the same time as that of the leader, and the motion rests there.
+        middle = min(
+            range(len(plan.path)),
+            key=lambda i: reference_world_pose(cell, at(state, plan.variables, plan.path[i]), "bar").distance_to(
+                bar[0]
+            )[0],
+        )
+        tool = self.relative(cell, state, plan.variables, plan.path[middle : middle + 1])[0]
+        assert np.linalg.norm(np.array(tool.position) - corners[1]) < 3e-6
+
+    def test_a_long_relative_path_beside_a_short_one_of_the_leader(self, above):
+        """Points are as close as the options say on the path of the tool, too."""
+        cell, state = above
+        options = CartesianOptions(max_step_distance=0.005)
+        relative = self.tool_to((0.12, 0.0, 0.06))
+        plan = plan_cartesian(cell, state, self.request((Pose((0.0, 0.0, 0.951)),), relative, options=options))
+        points = np.array([pose.position for pose in self.relative(cell, state, plan.variables, plan.path)])
+        assert np.linalg.norm(np.diff(points, axis=0), axis=1).max() < 0.0051
+
+    def test_a_path_on_a_workpiece_that_rests_is_one_of_the_other_robot_alone(self, above):
+        cell, state = above
+        with pytest.raises(NotSupportedError, match="stands on the way to waypoint 0; plan the motions of the others"):
+            plan_cartesian(cell, state, self.request((Pose(MIDDLE),), self.tool_to((0.12, 0.0, 0.06))))
+        plan = plan_cartesian(cell, state, CartesianRequest(self.tool_to((0.12, 0.0, 0.06)), RIGHT))
+        tool = self.relative(cell, state, plan.variables, plan.path[-1:])[0]
+        assert np.linalg.norm(np.array(tool.position) - (0.12, 0.0, 0.06)) < 3e-6
+
+    def test_what_does_not_fit_is_refused_by_name(self, above):
+        cell, state = above
+        bar, tool = (Pose((0.0, 0.1, 1.0)),), self.tool_to((0.12, 0.0, 0.06))
+        with pytest.raises(InvalidRequestError, match="right/manipulator has 1 waypoints, expected 2"):
+            self.request(bar * 2, tool)
+        with pytest.raises(InvalidRequestError, match="refers to table, which the leader does not move"):
+            plan_cartesian(cell, state, self.request(bar, self.tool_to((0.1, 0.0, 0.3), reference_frame="table")))
+        with pytest.raises(UnknownNameError, match=f"given for {LEFT}; the robots that follow {LEFT} are {RIGHT}"):
+            plan_cartesian(cell, state, CartesianRequest(bar_to(*bar).waypoints, "both", relative_paths={LEFT: tool}))
+        with pytest.raises(NotSupportedError, match="a group of one robot"):
+            plan_cartesian(cell, state, CartesianRequest(bar_to(*bar).waypoints, LEFT, relative_paths={RIGHT: tool}))
+        blended = bar_to(*bar, Pose((0.0, 0.2, 1.0)), segments=(Segment(blend_radius=0.01), Segment())).waypoints
+        paths = {RIGHT: self.tool_to((0.12, 0.0, 0.06), (0.12, 0.0, 0.08))}
+        with pytest.raises(NotSupportedError, match="blends are not supported"):
+            plan_cartesian(cell, state, CartesianRequest(blended, "both", relative_paths=paths))
+
+
+def off_segment(point, start, end):
+    """Distance of a point from the straight line between two others [m]."""
+    share = np.clip((point - start) @ (end - start) / ((end - start) @ (end - start)), 0.0, 1.0)
+    return np.linalg.norm(point - start - share * (end - start))

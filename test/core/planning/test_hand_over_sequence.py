@@ -1,6 +1,8 @@
-"""A hand-over is one request: two arms, together and one after the other, with the changes of the scene between."""
+"""A hand-over is one request: two arms, together, one after the other, and each by itself at the same time, with the
+changes of the scene between."""
 
 import numpy as np
+import pytest
 from independent_cell import dense
 from loaded_cells import loaded
 from reference import reference_world_pose
@@ -20,9 +22,12 @@ from robot_cell_planner import (
     SimultaneousGoal,
     TargetMode,
     apply_changes,
+    merge_concurrent,
     plan_multistep,
+    upright,
     world_pose,
 )
+from robot_cell_planner.errors import InvalidRequestError
 
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 FINGERS = {
@@ -48,6 +53,11 @@ def fingers_to(side, position):
 
 def straight(target, group, *changes):
     return MotionStep(Goals(targets=(target,)), group=group, changes=changes, straight=True)
+
+
+def alone(goal, group, *changes, concurrent=False):
+    goals = Goals(named_states=(goal,)) if isinstance(goal, str) else Goals(targets=(goal,))
+    return MotionStep(goals, group=group, changes=changes, concurrent=concurrent)
 
 
 STEPS = (
@@ -98,3 +108,80 @@ def test_a_hand_over_is_one_sequence():
     place = reference_world_pose(cell, state, "place")
     assert max(reference_world_pose(scene.cell, scene.state, "bar").distance_to(place)) < 1e-4
     assert not scene.state.bodies["bar"].attached_to
+
+
+# The left arm fetches the bar and brings it, while the right arm comes by itself to where the bar will be.
+AT_THE_SAME_TIME = (
+    alone(tool_at("above_left_grasp"), LEFT),
+    alone("up", RIGHT, concurrent=True),
+    straight(tool_at("left_grasp"), LEFT),
+    straight(
+        bar_at("lifted"),
+        LEFT,
+        fingers_to("left", 0.025),
+        Attach("bar", "left_gripper/tcp", touch_links=FINGERS["left"]),
+    ),
+    alone(bar_at("exchange"), LEFT, SetTouch("bar", touch_bodies=())),
+    alone(tool_at("above_right_grasp"), RIGHT, concurrent=True),
+    straight(tool_at("right_grasp"), RIGHT),
+    straight(
+        tool_at("above_left_grasp"),
+        LEFT,
+        fingers_to("right", 0.025),
+        fingers_to("left", 0.042),
+        Attach("bar", "right_gripper/tcp", touch_links=(*FINGERS["left"], *FINGERS["right"])),
+    ),
+    alone("home", LEFT, SetTouch("bar", touch_links=FINGERS["right"])),
+    alone(bar_at("above_place"), RIGHT, concurrent=True),
+)
+
+
+def test_steps_of_different_robots_are_executed_at_the_same_time():
+    cell, state = loaded("two_arms")
+    request = MultistepRequest(AT_THE_SAME_TIME)
+    plans = plan_multistep(cell, state, request)
+    first = [index for index, step in enumerate(request.steps) if not step.concurrent]
+    parts = merge_concurrent(request, plans)
+    assert len(parts) == len(first)
+    scene = Scene(cell, state)
+    for index, trajectory in zip(first, parts, strict=True):
+        together = [plans[index], *(plans[index + 1 :][: int(index + 1 < len(plans) and index + 1 not in first)])]
+        assert [plan.group for plan in together] == [step.group for step in request.steps[index:][: len(together)]]
+        assert [len(plan.moving) for plan in together] == list(range(len(together)))
+        assert all(plan.certified_fraction == 1.0 for plan in together)
+        assert trajectory.duration == pytest.approx(max(plan.duration for plan in together), abs=1e-9)
+        scene = apply_changes(scene, request.steps[index].changes, world_pose)
+        # What is executed begins where the robots are, and is free at a finer sampling than that of the plans.
+        start = [scene.state.configuration[name] for name in trajectory.variables]
+        np.testing.assert_allclose(trajectory.positions[0], start, atol=1e-9)
+        checker = CollisionChecker(scene.cell, scene.state, trajectory.variables)
+        assert not checker.in_collision_batch(trajectory.at(np.arange(0.0, trajectory.duration, 1e-3))).any()
+        for plan in together:
+            scene = apply_changes(scene, (SetJoints(plan.end_configuration()),), world_pose)
+    place = reference_world_pose(cell, state, "above_place")
+    assert max(reference_world_pose(scene.cell, scene.state, "bar").distance_to(place)) < 1e-4
+    assert sum(part.duration for part in parts) < sum(plan.duration for plan in plans) - 1.0
+
+
+@pytest.mark.parametrize(
+    "text, fields",
+    [
+        ("not straight", {"goals": Goals(targets=(tool_at("place"),)), "straight": True}),
+        ("no changes", {"changes": (Detach("bar"),)}),
+        ("no constraints", {"constraints": (upright(0.1),)}),
+    ],
+)
+def test_what_a_concurrent_step_cannot_have_is_refused(text, fields):
+    with pytest.raises(InvalidRequestError, match=text):
+        MotionStep(**{"goals": Goals(named_states=("home",)), "concurrent": True, **fields})
+
+
+def test_concurrent_steps_need_a_step_before_them_timing_and_other_robots():
+    home, also = alone("home", LEFT), alone("home", RIGHT, concurrent=True)
+    with pytest.raises(InvalidRequestError, match="no step before it"):
+        MultistepRequest((also, home))
+    with pytest.raises(InvalidRequestError, match="need timing"):
+        MultistepRequest((home, also), timing=None)
+    cell, state = loaded("two_arms")
+    with pytest.raises(InvalidRequestError, match=r"step 1: joint left/.* is also in the trajectory of a moving robot"):
+        plan_multistep(cell, state, MultistepRequest((alone("up", LEFT), alone("home", LEFT, concurrent=True))))

@@ -62,6 +62,7 @@ class CartesianPath:
     """Segments of a path through waypoints.
 
     Attributes:
+        curves: Curve to each waypoint, without blends.
         segments: Segments of non-zero length.
         starts: Path parameter at the start of each segment (p + 1,): length [m], or angle [rad] of pure rotations.
     """
@@ -75,7 +76,8 @@ class CartesianPath:
         self.waypoints = waypoints
         self.start = start
         self.targets = _targets(start, waypoints, world_T_reference)
-        self.segments = _cut_segments(self._curves(world_T_reference), waypoints)
+        self.curves = tuple(self._curves(world_T_reference))
+        self.segments = _cut_segments(self.curves, waypoints)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
         self._lines = _StackedLines([segment.curve for segment in self.segments])
 
@@ -243,7 +245,7 @@ def _aligned(rotation: Array, axis: Array) -> Array:
     return np.asarray(pin.exp3(math.atan2(sine, cosine) * direction) @ rotation)
 
 
-def _cut_segments(curves: list[PoseCurve], waypoints: Waypoints) -> tuple[PathSegment, ...]:
+def _cut_segments(curves: Sequence[PoseCurve], waypoints: Waypoints) -> tuple[PathSegment, ...]:
     """Return the curves trimmed at rounded corners, and the corners in two halves, each of which belongs to one
     waypoint.
     """
@@ -280,7 +282,7 @@ def _add(segments: list[PathSegment], curve: PoseCurve, waypoint: int, first: fl
         segments.append(PathSegment(curve, waypoint, first, last, speed, extent))
 
 
-def _trims(curves: list[PoseCurve], waypoints: Waypoints) -> list[tuple[float, float]]:
+def _trims(curves: Sequence[PoseCurve], waypoints: Waypoints) -> list[tuple[float, float]]:
     """Return the range of each curve that remains between its rounded corners, as fractions.
 
     Raises:
