@@ -51,7 +51,7 @@ from ..conversions.basic import (
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
 from .connection import CellConnection, Progress
-from .messages import MotionGoal, final_joint_values, make_goal, make_pose_target, state_with_joints
+from .messages import MotionGoal, final_joint_values, make_goal, make_pose_target, merge_plans, state_with_joints
 from .readiness import wait_until_ready
 from .waits import first_offered
 
@@ -180,6 +180,29 @@ class CellClient(CellConnection):
         goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options or ExecutionOptions())
         return self.send_goal(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
+    def pause_motion(self, robots: Sequence[str] = ()) -> str:
+        """Bring running motions to rest on their paths; `resume_motion` continues them. robots: prefixes of independent
+        robots, such as `left/`; without any, all. Returns the names of the clients whose motions they are."""
+        return self._control_motion(srv.ControlMotion.Request.PAUSE, robots)
+
+    def resume_motion(self, robots: Sequence[str] = ()) -> str:
+        """Continue paused motions; arguments and value as of `pause_motion`."""
+        return self._control_motion(srv.ControlMotion.Request.RESUME, robots)
+
+    def stop_motion(self, robots: Sequence[str] = ()) -> str:
+        """Bring running motions to rest on their paths and end them; arguments and value as of `pause_motion`."""
+        return self._control_motion(srv.ControlMotion.Request.STOP, robots)
+
+    def _control_motion(self, command: int, robots: Sequence[str]) -> str:
+        request = srv.ControlMotion.Request(command=command, robots=list(robots))
+        return str(self.call_service(srv.ControlMotion, "execution/control_motion", request).owner)
+
+    def set_speed_scale(self, scale: float, robots: Sequence[str] = ()) -> float:
+        """Set the fraction of their own speed at which trajectories are executed, 0 or 0.001 to 1, also of running
+        motions. robots: prefixes of independent robots; without any, all. Returns the smallest fraction before."""
+        request = srv.SetSpeedScale.Request(scale=float(scale), robots=list(robots))
+        return float(self.call_service(srv.SetSpeedScale, "execution/set_speed_scale", request).previous_scale)
+
     def move_gripper(
         self, position: float, effort: float = 0.0, tool: str = ""
     ) -> action.MoveGripper.Result | GripperCommand.Result | ParallelGripperCommand.Result:
@@ -262,4 +285,4 @@ def _seconds(stamp: Time) -> float:
     return 1e-9 * time_from_message(stamp)
 
 
-__all__ = ["CellClient", "final_joint_values", "make_goal", "make_pose_target", "state_with_joints"]
+__all__ = ["CellClient", "final_joint_values", "make_goal", "make_pose_target", "merge_plans", "state_with_joints"]

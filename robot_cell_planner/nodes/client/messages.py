@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
+from trajectory_msgs.msg import JointTrajectory
+
 from robot_cell_planner.msg import GoalSpec, MotionPlan, StateRef, Target
 
 from ...model.pose import Pose
+from ...trajectory.merging import merge_trajectories
 from ..conversions.basic import configuration_to_message, pose_to_message
+from ..conversions.trajectories import trajectory_from_message, trajectory_to_message
 
 # A named state, joint values by name, a target, a goal message, or a sequence of the first three as alternatives.
 MotionGoal: TypeAlias = "str | Mapping[str, float] | Target | GoalSpec | Sequence[str | Mapping[str, float] | Target]"
@@ -50,6 +54,18 @@ def make_pose_target(
 def state_with_joints(values: dict[str, float], min_revision: int = 0) -> StateRef:
     """Return a reference to the scene's state with other values of some joints, of at least revision `min_revision`."""
     return StateRef(configuration=configuration_to_message(values), min_revision=min_revision)
+
+
+def merge_plans(plans: Sequence[MotionPlan]) -> JointTrajectory:
+    """Return one trajectory for plans of different robots whose motions begin at the same time, to be executed as one.
+
+    Raises:
+        InvalidRequestError: There is no plan, a plan is not timed, or a joint is in two of them.
+    """
+    trajectories = [
+        trajectory_from_message(plan.trajectory, f"plans[{index}].trajectory") for index, plan in enumerate(plans)
+    ]
+    return trajectory_to_message(merge_trajectories(trajectories))
 
 
 def final_joint_values(plan: MotionPlan) -> dict[str, float]:

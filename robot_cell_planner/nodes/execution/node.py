@@ -13,10 +13,9 @@ from rclpy.clock import ROSClock
 from rclpy.signals import uninstall_signal_handlers
 from std_msgs.msg import Header
 
-from robot_cell_planner import srv
 from robot_cell_planner.msg import ExecutionStatus
 
-from ...errors import ExecutionError, InvalidRequestError, NotSupportedError, RobotCellError, StopRequestedError, Value
+from ...errors import ExecutionError, NotSupportedError, RobotCellError, StopRequestedError
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
 from ..common.exclusive_access import ExclusiveAccess
@@ -30,6 +29,7 @@ from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_drive import ControllerDrive
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Motion, Phase
+from ..motion.motion_control import MotionControl
 from ..motion.motion_monitor import MotionMonitor
 from ..motion.other_robots import OtherRobots
 from ..motion.path_return import feedback_timeouts
@@ -37,8 +37,8 @@ from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
 from ..motion.runner import Drive, MotionRunner
 from ..motion.runner_options import RunnerOptions
+from ..motion.speed_scales import SpeedScales
 from ..motion.streamed_motion import StreamDrive
-from ..motion.trajectory_goals import LOWEST_SCALE
 from ..servo.servo import ServoServer
 from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
@@ -111,7 +111,8 @@ class ExecutionNode(ManagedNode):
             sampler = sampler_options(parameters)
             drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive)
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive)
-        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive)
+        horizon = parameters["watch_horizon"]
+        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
         self._runner = MotionRunner(
             self,
             drive,
@@ -120,6 +121,7 @@ class ExecutionNode(ManagedNode):
             self._planning,
             options,
             MotionMonitor(self, others),
+            SpeedScales(self._robots),
             self._publish_status,
         )
         self._servo = self._make_servo(streamed)
@@ -187,8 +189,7 @@ class ExecutionNode(ManagedNode):
         """Offer actions and services, except those that existing controllers offer."""
         access, robots = self._motion_access, self._robots
         TrajectoryActions(self, self._runner, self._feedback, self._permission, self._planning, access, robots)
-        self.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
-        self.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
+        MotionControl(self, self._runner, access, self._gripper_accesses, robots, self._publish_status)
         if self._stream is None:
             return
         passive = tuple(options.joint for _, options in self._grippers)
@@ -275,34 +276,7 @@ class ExecutionNode(ManagedNode):
                 access.cancel(reason)
         self._publish_status()
 
-    # Actions and services.
-
-    async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
-        access = next((access for access in self._accesses if access.claims), None)
-        if access is None:
-            raise NotSupportedError("no motion is running", stage="control motion")
-        response.owner = access.owner
-        kinds = srv.ControlMotion.Request
-        if request.command == kinds.STOP:
-            access.cancel(StopRequestedError("stopped through execution/control_motion", stage="control motion"))
-        elif request.command in (kinds.PAUSE, kinds.RESUME):
-            motions = [motion for motion in self._runner.motions if not motion.passive]
-            if not motions:
-                raise NotSupportedError(f"the motion of {access.owner} has not begun yet", stage="control motion")
-            for motion in motions:
-                (motion.pause if request.command == kinds.PAUSE else motion.resume)()
-        else:
-            raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
-        self._publish_status()
-
-    async def _set_speed_scale(self, request: srv.SetSpeedScale.Request, response: srv.SetSpeedScale.Response) -> None:
-        response.previous_scale = self._runner.global_scale
-        if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
-            values = (Value("scale", request.scale, 1.0),)
-            text = f"the speed scale is out of range, expected 0 or {LOWEST_SCALE:g} to 1"
-            raise InvalidRequestError(text, subjects=("scale",), values=values)
-        self._runner.set_global_scale(request.scale)
-        self._publish_status()
+    # Shutdown.
 
     def end(self) -> None:
         """Bring the robot to rest on its path, then shut the node down; at once when called again.
@@ -340,7 +314,7 @@ class ExecutionNode(ManagedNode):
             header=Header(stamp=time_to_message(self.get_clock().now().nanoseconds)),
             state=ExecutionStatus.BLOCKED if blocked else state,
             owner=self._owner,
-            speed_scale=self._runner.global_scale if motion is None else motion.scale,
+            speed_scale=self._runner.speed_scales.smallest(self._robots.all) if motion is None else motion.scale,
             joint_state_age=self._feedback.age(self._feedback.names, time.monotonic()),
             tracking_error=0.0 if tracking is None else float(tracking.error.max()),
             command_rate=sent.rate,

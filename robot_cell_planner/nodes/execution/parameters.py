@@ -65,6 +65,14 @@ PARAMETERS = (
         "moves all robots.",
         constraint="each once, ending with /",
     ),
+    Parameter(
+        "watch_horizon",
+        3.0,
+        "Time ahead for which the path of a motion is checked while other independent_robots move; longer than a stop "
+        "and a check take [s].",
+        1.0,
+        60.0,
+    ),
     Parameter("hold_when_idle", False, "Keep publishing the last command between motions."),
     Parameter(
         "late_command_periods", 2.0, "Age at which a command counts as late [periods of command_rate].", 1.0, 100.0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from ...errors import UnknownNameError
 from ..common.exclusive_access import WHOLE
 
 
@@ -19,6 +20,21 @@ class IndependentRobots:
     def all(self) -> frozenset[str]:
         """All parts."""
         return WHOLE.union(self.prefixes)
+
+    def named(self, names: Collection[str], field: str) -> frozenset[str]:
+        """Return the parts that a field of a request names, with or without the last slash; all without any name, and
+        "" for the joints without a prefix.
+
+        Raises:
+            UnknownNameError: there is no such robot, or the robots of the node are not independent.
+        """
+        found = [name if not name or name.endswith("/") else f"{name}/" for name in names]
+        unknown = sorted(set(found) - self.all)
+        if unknown or (found and not self.prefixes):
+            known = ", ".join(self.prefixes) or "none"
+            text = f"{field} names {', '.join(unknown) or 'a robot'}; independent_robots of this node: {known}"
+            raise UnknownNameError(text, subjects=tuple(unknown))
+        return frozenset(found) or self.all
 
     def of_joint(self, name: str) -> str:
         """Return the part of a joint: its longest prefix."""

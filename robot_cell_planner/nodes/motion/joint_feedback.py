@@ -28,8 +28,7 @@ class JointFeedback:
     (not finite, a jump, a clock that was set) are kept until they are taken. jump: maximum step of a joint between two
     messages [rad or m]; in proportion more if they are far apart, up to MAX_JUMPS times.
 
-    The age of measurements excludes pauses of this process. paused_at: end of the last pause of this process or of a
-    publisher, or of the time that a slow simulation gave up, on the steady clock [s].
+    The age of measurements excludes pauses of this process.
     """
 
     def __init__(self, jump: float) -> None:
@@ -42,13 +41,13 @@ class JointFeedback:
         self._faults: list[FeedbackLostError] = []
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
-        self.paused_at = -math.inf
+        self._paused_at: dict[str, float] = {}  # [s] of publishers, by joint
 
     def start_poll(self, now: float) -> None:
         """Call this before messages are read; now: steady clock [s]."""
         if now - self._polled_at > LONGEST_PAUSE:
             self._paused += now - self._polled_at
-            self.paused_at = self._resumed_at = now
+            self._resumed_at = now
         self._polled_at = now
 
     def listened(self, now: float) -> float:
@@ -86,7 +85,7 @@ class JointFeedback:
         """Detect a pause of the publisher."""
         interval, usual = new.arrival - last.arrival, self._intervals.get(name, math.inf)
         if interval > max(LONGEST_PAUSE, LATE * usual):
-            self.paused_at = new.arrival
+            self._paused_at[name] = new.arrival
         self._intervals[name] = interval
 
     def _note_delay(self, name: str, delay: float, interval: float) -> None:
@@ -102,6 +101,11 @@ class JointFeedback:
             return 0.0
         found = [self._delays[name] for name in names if name in self._delays]
         return max((delay - least for delay, least in found), default=0.0)
+
+    def paused_at(self, names: Sequence[str]) -> float:
+        """Return the end of the last pause of this process or of a publisher of joints, or of the time that their slow
+        simulation gave up, on the steady clock [s]; minus infinity without any."""
+        return max([self._resumed_at, *(self._paused_at[name] for name in names if name in self._paused_at)])
 
     def stood_for(self, names: Sequence[str]) -> float:
         """Return the time for which measured joints have been at rest [s]."""
@@ -123,7 +127,8 @@ class JointFeedback:
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
         elif min(ahead, lag) > SKIPPED:
-            self.paused_at = new.arrival  # the robot continues from where it was before the time that was given up
+            # The robot continues from where it was before the time that was given up.
+            self._paused_at[name] = new.arrival
         # Messages that were queued during a pause arrive together, and a simulation that falls behind gives up the time
         # that it has lost: stamps then go ahead by as much as they lagged before, without a change of the clock.
         self._lags[name] = min(max(lag - ahead, 0), MAX_LAG)

@@ -11,14 +11,13 @@ from .independent_robots import IndependentRobots
 from .joint_feedback import STILL, JointFeedback
 from .motion import Motion
 
-HORIZON = 3.0  # [s] ahead that is checked; longer than a stop takes
 POINTS = 31  # of a path ahead, so that a check takes little time
 PERIOD = 0.1  # [s] between checks
 
 
 class OtherRobots:
     """The robots of a cell that may move independently. motions: returns those that are running. passive: joints that
-    do not count, such as those of grippers."""
+    do not count, such as those of grippers. horizon: time ahead that is checked [s], longer than a stop takes."""
 
     def __init__(
         self,
@@ -26,11 +25,13 @@ class OtherRobots:
         feedback: JointFeedback,
         motions: Callable[[], Sequence[Motion]],
         passive: Sequence[str],
+        horizon: float,
     ) -> None:
         self.robots = robots
         self._feedback = feedback
         self._motions = motions
         self._passive = frozenset(passive)
+        self.horizon = horizon
 
     def watch(self, motion: Motion) -> RobotWatch:
         """Return a watch of the robots besides those of a motion."""
@@ -73,12 +74,12 @@ class RobotWatch:
         measured, and that of all motions together. None if no other robot moves, or the motion stands."""
         positions = self._others.positions(self._motion)
         own = _progress(self._motion)
-        alone = predicted(own, (), HORIZON, POINTS)
+        alone = predicted(own, (), self._others.horizon, POINTS)
         if alone is None or not self.present() or not self._others_move(positions):
             return []
         self._checked_at, self._moved = positions, True
         moving = [found for found in map(_progress, self._others.motions(self._motion)) if found.scale > 0.0]
-        together = predicted(own, moving, HORIZON, POINTS) if moving else None
+        together = predicted(own, moving, self._others.horizon, POINTS) if moving else None
         return [alone] if together is None else [alone, together]
 
     def whole_is_due(self) -> bool:

@@ -38,6 +38,7 @@ from .outcome import Replacement
 from .permission import MotionPermission
 from .planning_calls import PlanningCalls, fresh_state
 from .runner_options import RunnerOptions
+from .speed_scales import SpeedScales
 from .streamed_motion import STOOD, MakeMotion, Predicted, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal, check_begin
 
@@ -60,6 +61,7 @@ class MotionRunner:
         planning: PlanningCalls,
         options: RunnerOptions,
         motion_monitor: MotionMonitor,
+        speed_scales: SpeedScales,
         on_change: Callable[[], None],
     ) -> None:
         self._node = node
@@ -73,7 +75,7 @@ class MotionRunner:
         self._displayed = DisplayedTrajectory(node)
         self._faults = FaultReports(node, options.timeouts)
         self._on_progress: dict[Motion, OnProgress] = {}
-        self.global_scale = 1.0
+        self.speed_scales = speed_scales
         self.last_error: RobotCellError | None = None
 
     @property
@@ -123,12 +125,6 @@ class MotionRunner:
         """Report the progress of all motions to their clients."""
         for motion, on_progress in list(self._on_progress.items()):
             on_progress(motion)
-
-    def set_global_scale(self, global_scale: float) -> None:
-        """Set the speed scale of all motions, including running ones."""
-        self.global_scale = global_scale
-        for motion in self.motions:
-            motion.set_global_scale(global_scale)
 
     def abort(self, error: RobotCellError) -> None:
         """End all motions at once."""
@@ -274,7 +270,7 @@ class MotionRunner:
         ):  # passive joints, such as those of a gripper, are not shown
             self._displayed.publish(goal)
         started = self._node.get_clock().now().nanoseconds
-        motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(finished))
+        motion = self._drive.start(make, self._wake, goal, self._feedback, **self._keywords(goal, finished))
         await self._follow(motion, finished, token, on_progress, state, reply)
         return Outcome(motion, started, reply)
 
@@ -301,7 +297,7 @@ class MotionRunner:
             predicted = drive.predicted(running, max(drive.now() + lead, arrived))
             if predicted is None:
                 return None
-            scale = goal.speed_scale * self.global_scale
+            scale = goal.speed_scale * self.speed_scales.of_joints(goal.joints)
             joining = goal.joining(self._present(running, predicted, goal.joints), predicted.time - arrived, scale)
             reply = None
             if state is not None:
@@ -312,7 +308,7 @@ class MotionRunner:
                 reply = await self._planning.validate(begins, message, goal.tolerances.start, token)
                 joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
             finished: Future[None] = Future()
-            motion = drive.make(self._wake, joining, self._feedback, **self._keywords(finished))
+            motion = drive.make(self._wake, joining, self._feedback, **self._keywords(goal, finished))
             self._permission.check()
             if drive.replace(running, predicted, motion):
                 self._displayed.publish(joining)
@@ -351,10 +347,10 @@ class MotionRunner:
         await self._follow(replacement.motion, replacement.finished, token, on_progress, state, replacement.reply)
         return Outcome(replacement.motion, replacement.started, replacement.reply)
 
-    def _keywords(self, finished: Future[None]) -> dict[str, Any]:
+    def _keywords(self, goal: MotionGoal, finished: Future[None]) -> dict[str, Any]:
         """Return the arguments of all kinds of motions."""
         return {
-            "global_scale": self.global_scale,
+            "global_scale": self.speed_scales.of_joints(goal.joints),
             "timeouts": self._options.timeouts,
             "on_done": lambda: finished.set_result(None),
         }

@@ -133,6 +133,11 @@ class StreamedMotion(Motion):
         return 0.0 if self._held else super().scale
 
     @property
+    def _paused_at(self) -> float:
+        """End of the last pause that may have brought the robot off its path [s]."""
+        return max(self._feedback.paused_at(self.goal.joints), self.channel.sent.paused_at)
+
+    @property
     def _is_held(self) -> bool:
         """Whether it is held until the robot is back on its path."""
         return self._held and not self.channel.ended
@@ -188,7 +193,7 @@ class StreamedMotion(Motion):
         if error is None:
             self._return.is_back()
             self._account(tracking)
-        elif self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
+        elif self._return.excuses(self._paused_at, now):
             self._log.excuse()
             self._account_for_return(tracking)
             if not self.channel.ended:

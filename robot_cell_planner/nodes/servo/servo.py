@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 
@@ -77,10 +78,9 @@ class ServoServer:
         """Whether a session is active."""
         return self._running is not None
 
-    @property
-    def global_scale(self) -> float:
-        """The speed scale of all motions, 0 to 1."""
-        return self._runner.global_scale
+    def global_scale(self, joints: Sequence[str]) -> float:
+        """Return the speed scale of the robots of joints, 0 to 1."""
+        return self._runner.speed_scales.of_joints(joints)
 
     def poll(self) -> None:
         """Process new measurements; called directly after they were read."""
@@ -255,7 +255,7 @@ class _Running:
         session, channel = self.session, self.session.channel
         now = time.monotonic()
         if self.token.error is None:
-            session.update(self._server.global_scale)
+            session.update(self._server.global_scale(channel.joints))
         elif channel.failure is not None or (channel.ended and session.has_arrived()):
             self._finish()
             return

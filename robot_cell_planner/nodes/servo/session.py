@@ -110,7 +110,7 @@ class ServoSession:
         if errors[worst] <= parameters["path_tolerance"]:
             self._return.is_back()
             return None
-        if self._return.excuses(max(self._feedback.paused_at, self.channel.sent.paused_at), now):
+        if self._return.excuses(max(self._feedback.paused_at(joints), self.channel.sent.paused_at), now):
             return None
         error, limit = float(errors[worst]), parameters["path_tolerance"]
         text = f"path tolerance violated: position error of {joints[worst]} is {error:.4g} (limit {limit:.4g})"
@@ -136,7 +136,7 @@ class ServoSession:
         return self._settling.has_expired(parameters["goal_time"], listened, stamp, commanded)
 
     def update(self, global_scale: float) -> None:
-        """Read commands, and set the velocities of the stream. global_scale: speed scale of the node, 0 to 1."""
+        """Read commands, and set the velocities of the stream. global_scale: speed scale of the robot, 0 to 1."""
         now = time.monotonic()
         positions = self.channel.last.positions
         self._read(positions, now)

@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 import pytest
 
 from robot_cell_planner.nodes.common.clock_monitor import ClockMonitor
@@ -31,6 +32,10 @@ class Joint:
     @property
     def lag(self):
         return self.feedback.lag(["joint"])
+
+    @property
+    def paused_at(self):
+        return self.feedback.paused_at(["joint"])
 
     @property
     def faults(self):
@@ -101,9 +106,27 @@ def test_a_simulation_that_fell_behind_little_by_little_sets_no_clock():
 def test_a_pause_of_the_publisher_or_of_the_node_is_noticed():
     for robot_passed in (0.3, PERIOD):
         joint = Joint()
-        assert joint.feedback.paused_at == -math.inf
+        assert joint.paused_at == -math.inf
         joint.receive(0.3, robot_passed)
-        assert joint.feedback.paused_at == joint.now
+        assert joint.paused_at == joint.now
+
+
+def test_a_pause_of_a_publisher_is_one_of_its_joints_and_a_pause_of_the_node_one_of_all():
+    feedback, robots = JointFeedback(jump=0.5), ("left/elbow", "right/elbow")
+
+    def receive(names, at):
+        feedback.start_poll(at)
+        for name in names:
+            feedback.update([name], [0.0], [], [], START + round(at * SECOND), at)
+
+    steps = (0.02 * np.arange(60)).tolist()
+    for index, now in enumerate(steps):
+        receive(robots if not 20 <= index < 40 else robots[:1], now)  # the right robot does not publish for 0.4 s
+    assert feedback.paused_at(["right/elbow"]) == steps[40]
+    assert feedback.paused_at(["left/elbow"]) == -math.inf
+    assert feedback.paused_at(robots) == steps[40]
+    receive((), steps[-1] + 3.0)
+    assert feedback.paused_at(["left/elbow"]) == feedback.paused_at(["right/elbow"]) == steps[-1] + 3.0
 
 
 @pytest.mark.parametrize("speed, lost", [(0.6, 1.0), (0.9, 0.2)])
@@ -112,9 +135,9 @@ def test_time_that_a_slow_simulation_gives_up_is_a_pause_of_the_robot(speed, los
     joint, period = Joint(), 0.02
     for _ in range(round(lost / (1.0 - speed) / period)):
         joint.receive(period, speed * period)
-    assert joint.feedback.paused_at == -math.inf
+    assert joint.paused_at == -math.inf
     joint.receive(period, period + lost)
-    assert joint.feedback.paused_at == joint.now
+    assert joint.paused_at == joint.now
     assert joint.faults == []
 
 
@@ -170,7 +193,7 @@ def test_a_simulation_that_is_always_faster_does_not_pause():
     joint = Joint()
     for _ in range(100):
         joint.receive(PERIOD, 20.0 * PERIOD)
-    assert joint.feedback.paused_at == -math.inf
+    assert joint.paused_at == -math.inf
 
 
 def test_a_slow_publisher_does_not_pause_all_the_time():
@@ -180,7 +203,7 @@ def test_a_slow_publisher_does_not_pause_all_the_time():
         feedback.start_poll(now)
         if index % 5 == 0:
             feedback.update(["joint"], [0.0], [], [], round(now * SECOND), now)
-    assert feedback.paused_at == -math.inf
+    assert feedback.paused_at(["joint"]) == -math.inf
 
 
 @pytest.mark.parametrize("passed, step, faulty", [(PERIOD, 0.6, True), (0.1, 0.9, False), (0.5, 2.1, True)])

@@ -15,9 +15,15 @@ from control_msgs.action import FollowJointTrajectory
 from fake_robot import EmergencyStop, FakeRobot, FakeValidator, swing
 from running import PRELUDE
 
-from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory
-from robot_cell_planner.errors import FeedbackLostError, MotionBusyError, StoppedError, StopRequestedError
+from robot_cell_planner.errors import (
+    FeedbackLostError,
+    MotionBusyError,
+    NotSupportedError,
+    StoppedError,
+    StopRequestedError,
+    UnknownNameError,
+)
 
 pytestmark = pytest.mark.alone
 
@@ -120,11 +126,6 @@ def check_ended(sent, error, word):
     assert word in f"{found.stage} {found.message}"
 
 
-def control(client, command):
-    request = srv.ControlMotion.Request(command=command)
-    return client.call_service(srv.ControlMotion, "execution/control_motion", request)
-
-
 def test_a_motion_of_one_robot_runs_and_ends_while_the_other_moves(client, robot):
     left = start(client, robot, "left", owner="first")
     right = execute(client, swing(JOINTS["right"], np.zeros(2), FAR), owner="second").wait()
@@ -143,17 +144,68 @@ def test_a_motion_of_one_robot_runs_and_ends_while_the_other_moves(client, robot
 
 def test_pause_resume_and_stop_apply_to_all(client, robot):
     sent = {side: start(client, robot, side, owner=side) for side in SIDES}
-    kinds = srv.ControlMotion.Request
-    assert control(client, kinds.PAUSE).owner == "left, right"
+    assert client.pause_motion() == "left, right"
     robot.wait_for_rest(BOTH)
     assert not any(goal.done.is_set() for goal in sent.values())
-    control(client, kinds.RESUME)
+    client.resume_motion()
     for side, goal in sent.items():
         goes_on(robot, side, goal)
-    control(client, kinds.STOP)
+    client.stop_motion()
     for side, goal in sent.items():
         check_ended(goal, StopRequestedError, "control motion")
         check_path(robot, side)
+
+
+def test_pause_resume_and_stop_apply_to_the_robots_that_are_named(client, robot):
+    sent = {side: start(client, robot, side, owner=side) for side in SIDES}
+    assert client.pause_motion(["right/"]) == "right"
+    robot.wait_for_rest(JOINTS["right"])
+    goes_on(robot, "left", sent["left"])
+    client.resume_motion(["right"])  # the last slash may be left out
+    goes_on(robot, "right", sent["right"])
+    assert client.stop_motion(["left"]) == "left"
+    check_ended(sent["left"], StopRequestedError, "control motion")
+    check_path(robot, "left")
+    goes_on(robot, "right", sent["right"])
+    with pytest.raises(NotSupportedError, match="no motion of left/ is running"):
+        client.pause_motion(["left"])
+    with pytest.raises(UnknownNameError, match="robots names middle/; independent_robots of this node: left/, right/"):
+        client.stop_motion(["right", "middle"])
+    goes_on(robot, "right", sent["right"])
+    cancel(robot, "right", sent["right"])
+
+
+def test_a_motion_of_both_robots_pauses_as_a_whole(client, robot):
+    sent = execute(client, swing(BOTH, np.zeros(4), np.tile(FAR, 2), duration=LONG, samples=61), owner="both")
+    goes_on(robot, "left", sent, 1e-4)
+    assert client.pause_motion(["left"]) == "both"
+    robot.wait_for_rest(BOTH)
+    client.resume_motion(["right"])
+    goes_on(robot, "left", sent)
+    for side in SIDES:
+        check_path(robot, side)
+    sent.cancel()
+    assert sent.wait().status == GoalStatus.STATUS_CANCELED
+
+
+def test_the_speed_scale_of_one_robot(client, robot):
+    """At scale 0 a robot stands, in a motion that runs and in the next ones, until its scale is raised."""
+    sent = {side: start(client, robot, side, owner=side) for side in SIDES}
+    try:
+        assert client.set_speed_scale(0.0, ["right"]) == 1.0
+        robot.wait_for_rest(JOINTS["right"])
+        goes_on(robot, "left", sent["left"])
+        assert client.set_speed_scale(0.5) == 0.0  # the smallest before; both now
+        goes_on(robot, "right", sent["right"])
+        assert client.set_speed_scale(1.0, ["left"]) == 0.5
+        with pytest.raises(UnknownNameError, match="middle/"):
+            client.set_speed_scale(0.1, ["middle"])
+        assert client.set_speed_scale(1.0, ["right"]) == 0.5
+    finally:
+        client.set_speed_scale(1.0)
+    for side, goal in sent.items():
+        goes_on(robot, side, goal)
+        cancel(robot, side, goal)
 
 
 @pytest.fixture

@@ -23,11 +23,11 @@ def motion(joint, scale=1.0, passive=False):
 class Cell:
     """Motions and measurements of the joints of two robots, and the watch of the motion of the left one."""
 
-    def __init__(self, robots=ROBOTS, own=None):
+    def __init__(self, robots=ROBOTS, own=None, horizon=3.0):
         self.own = own or motion("left/elbow")
         self.motions = [self.own]
         self._feedback, self._stamp = JointFeedback(10.0), 0
-        self.watch = OtherRobots(robots, self._feedback, lambda: self.motions, ("right/grip",)).watch(self.own)
+        self.watch = OtherRobots(robots, self._feedback, lambda: self.motions, ("right/grip",), horizon).watch(self.own)
         self.measure()
 
     def measure(self, **positions):
@@ -93,6 +93,13 @@ def test_a_motion_that_stands_has_nothing_to_check():
     cell = Cell(own=motion("left/elbow", scale=0.0))
     cell.motions.append(motion("right/elbow"))
     assert cell.joints() == []
+
+
+@pytest.mark.parametrize("horizon, end", [(3.0, 3.5), (5.0, 4.5), (60.0, 10.0)])
+def test_the_path_is_checked_up_to_the_horizon_at_the_present_speed(horizon, end):
+    cell = Cell(own=motion("left/elbow", scale=0.5), horizon=horizon)
+    (path,) = cell.watch.paths()
+    assert (path.times[0], path.times[-1]) == (2.0, pytest.approx(end))
 
 
 def test_without_independent_robots_nothing_is_watched():

@@ -1,0 +1,92 @@
+"""The services that pause, resume, stop and slow down running motions: of all robots, or of those named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from robot_cell_planner import srv
+
+from ...errors import InvalidRequestError, NotSupportedError, StopRequestedError, Value
+from ..common.exclusive_access import Claim, ExclusiveAccess
+from ..common.node import CellNode
+from .independent_robots import IndependentRobots
+from .motion import Motion
+from .runner import MotionRunner
+from .trajectory_goals import LOWEST_SCALE
+
+STAGE = "control motion"
+KINDS = srv.ControlMotion.Request
+
+
+class MotionControl:
+    """Offers `execution/control_motion` and `execution/set_speed_scale`. on_change: called after a request.
+
+    motion_access, gripper_accesses: clients that move robots, and grippers. A motion of several robots is one: a
+    request that names one of them applies to all of them.
+    """
+
+    def __init__(
+        self,
+        node: CellNode,
+        runner: MotionRunner,
+        motion_access: ExclusiveAccess,
+        gripper_accesses: Sequence[ExclusiveAccess],
+        robots: IndependentRobots,
+        on_change: Callable[[], None],
+    ) -> None:
+        self._runner = runner
+        self._motion_access = motion_access
+        self._gripper_accesses = tuple(gripper_accesses)
+        self._robots = robots
+        self._on_change = on_change
+        node.serve(srv.ControlMotion, "execution/control_motion", self._control_motion)
+        node.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
+
+    async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
+        robots = self._robots.named(request.robots, "robots")
+        claims = self._claims(robots, named=bool(request.robots))
+        response.owner = owners = ", ".join(dict.fromkeys(claim.owner for claim in claims))
+        if request.command == KINDS.STOP:
+            error = StopRequestedError("stopped through execution/control_motion", stage=STAGE)
+            for claim in claims:
+                claim.token.set(error)
+        elif request.command in (KINDS.PAUSE, KINDS.RESUME):
+            motions = [motion for motion in self._motions(robots) if not motion.passive]
+            if not motions:
+                raise NotSupportedError(f"the motion of {owners} has not begun yet", stage=STAGE)
+            for motion in motions:
+                (motion.pause if request.command == KINDS.PAUSE else motion.resume)()
+        else:
+            raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
+        self._on_change()
+
+    def _claims(self, robots: Collection[str], named: bool) -> tuple[Claim, ...]:
+        """Return the claims of clients that move robots, or else, unless robots are named, of one gripper.
+
+        Raises:
+            NotSupportedError: there is none.
+        """
+        accesses = (self._motion_access, *(() if named else self._gripper_accesses))
+        found = next((claims for access in accesses if (claims := access.of(robots))), ())
+        if not found:
+            names = sorted(robots) if named else ()
+            text = f"no motion of {', '.join(names)} is running" if named else "no motion is running"
+            raise NotSupportedError(text, stage=STAGE, subjects=tuple(names))
+        return found
+
+    def _motions(self, robots: Collection[str]) -> list[Motion]:
+        """Return the running motions of any of the robots."""
+        of_joints = self._robots.of_joints
+        return [motion for motion in self._runner.motions if not of_joints(motion.goal.joints).isdisjoint(robots)]
+
+    async def _set_speed_scale(self, request: srv.SetSpeedScale.Request, response: srv.SetSpeedScale.Response) -> None:
+        robots, scales = self._robots.named(request.robots, "robots"), self._runner.speed_scales
+        response.previous_scale = scales.smallest(robots)
+        if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
+            values = (Value("scale", request.scale, 1.0),)
+            text = f"the speed scale is out of range, expected 0 or {LOWEST_SCALE:g} to 1"
+            raise InvalidRequestError(text, subjects=("scale",), values=values)
+        scales.set(robots, request.scale)
+        for motion in self._motions(robots):
+            motion.set_global_scale(scales.of_joints(motion.goal.joints))
+        self._on_change()
