@@ -25,7 +25,7 @@ FINGERS = {f"{side}_gripper/finger_joint": 0.042 for side in SIDES}
 # Both arms are stretched out, and swing past each other over the table, each in the way of the other in the middle.
 SLOW = 120.0  # [s]
 ARM = [-1.0, 1.0, -1.5707963267948966, -1.5707963267948966, -1.5707963267948966]  # but the first joint
-BEGIN, MIDDLE, END = ([pan, *ARM] for pan in (-1.2, 0.0, 1.2))
+BEGIN, BEFORE, MIDDLE, END = ([pan, *ARM] for pan in (-1.2, -0.3, 0.0, 1.2))  # before: not in each other's way
 HORIZON = 40.0  # [s], more than a check takes on a busy machine
 CHECKER = CollisionChecker(CELL, STATE, BOTH)
 
@@ -73,9 +73,14 @@ def at_begin(client, robot):
     raise AssertionError(sent.result.error.message)
 
 
-def start(client, robot, side):
-    """A slow motion past the middle that has begun."""
-    sent = execute(client, swing(JOINTS[side], BEGIN, END, duration=SLOW, samples=301), owner=side)
+def send(client, side, end=END):
+    """A slow motion, past the middle unless it ends before."""
+    return execute(client, swing(JOINTS[side], BEGIN, end, duration=SLOW, samples=301), owner=side)
+
+
+def start(client, robot, side, end=END):
+    """A slow motion that has begun."""
+    sent = send(client, side, end)
     joint = JOINTS[side][0]
     while robot.positions[joint] < BEGIN[0] + 1e-3:
         assert not sent.done.is_set(), sent.result
@@ -90,7 +95,7 @@ def check_path(robot, side):
     commands = np.array(rows)
     np.testing.assert_allclose(commands[:, 1:], np.tile(ARM, (len(commands), 1)), atol=1e-9)
     assert (np.diff(commands[:, 0]) >= -1e-12).all()
-    assert BEGIN[0] < commands[-1, 0] < MIDDLE[0]
+    assert BEGIN[0] <= commands[-1, 0] < MIDDLE[0]
 
 
 def positions(robot):
@@ -101,7 +106,7 @@ def test_a_body_in_the_way_stops_both(client, robot):
     box = Pose(position=Point(z=1.2))
     client.apply(obstacle(0.3), put("box", Pose(position=Point(z=4.0))))
     try:
-        sent = {side: start(client, robot, side) for side in SIDES}
+        sent = {side: start(client, robot, side, BEFORE) for side in SIDES}
         client.apply(put("box", box))
         for side, goal in sent.items():
             error = check_error(goal.wait(), "CollisionAheadError", "look-ahead", "box")
@@ -126,7 +131,7 @@ def test_a_robot_that_is_moved_into_the_way_stops_the_other(client, robot):
 
 def test_motions_that_would_meet_do_not(client, robot):
     """The first that sees it stops; the other one too, unless its path is free then."""
-    sent = {side: start(client, robot, side) for side in SIDES}
+    sent = {side: send(client, side) for side in SIDES}
     while not any(goal.done.is_set() for goal in sent.values()):
         robot.run_for(1)
     stopped = [side for side, goal in sent.items() if goal.done.is_set()]
