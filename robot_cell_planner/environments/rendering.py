@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..simulation.camera_view import CameraView
-from ..simulation.imaging import image as image_of
 from ..simulation.simulated_cell import SimulatedCell
 
 if TYPE_CHECKING:
@@ -33,7 +32,7 @@ class Renderer:
     def show(self, simulated: SimulatedCell, goal: NDArray[np.float64] | None) -> Image | None:
         """Return an image (HEIGHT, WIDTH, 3), or show it in the window; a goal is marked green."""
         view = CameraView.around(*simulated.engine.bounds(), WIDTH, HEIGHT)
-        image = image_of(simulated.engine, view).rgb.copy()
+        image = simulated.image(view).rgb.copy()
         if goal is not None:
             column, row = view.pixel(goal)
             if 0 <= row < HEIGHT and 0 <= column < WIDTH:

@@ -37,8 +37,8 @@ from ..scene.changes import Change, apply_changes
 from ..scene.model_changes import Add
 from ..scene.scene import Scene
 from ..scene.state_changes import Attach, Detach, SetJoints
+from ..simulation.engines.names import BULLET
 from ..simulation.options import SimulationOptions
-from ..system.physics import require_physics
 from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show, write_html
 from ..viewer.plans import plan_facts
@@ -119,14 +119,15 @@ class OfflineCell:
         roots: ResourceRoots = NO_ROOTS,
         report: Callable[[str], None] = _silent,
         on_progress: Callable[[str, float], None] = _unwatched,
+        engine: str = BULLET,
     ) -> OfflineCell:
-        """Load the cell and state of a cell file.
+        """Load the cell and state of a cell file. `engine`: Physics engine of the simulation.
 
         Raises:
             FileError, ResourceError: As `load_cell`.
         """
         cell, state = load_cell(cell_file, roots)
-        simulation = SimulationOptions(robot=load_simulated_robot(cell_file, roots))
+        simulation = SimulationOptions(robot=load_simulated_robot(cell_file, roots), engine=engine)
         options = PlanningOptions(seed=seed)
         return cls(cell, state, options=options, report=report, on_progress=on_progress, simulation_options=simulation)
 
@@ -152,10 +153,9 @@ class OfflineCell:
         """Physics simulation, whose bodies move when pushed or grasped. It starts in the state of its first use.
 
         Raises:
-            NotSupportedError: PyBullet is not installed.
+            NotSupportedError: The physics engine is not installed.
         """
         if self._simulation is None:
-            require_physics("the simulation of a cell")
             from ..simulation.simulated_cell import SimulatedCell
 
             self._simulation = SimulatedCell(self.cell, self.state, self._simulation_options)

@@ -14,6 +14,6 @@ from ..model.simulated_sensors import JointTorqueSensor as JointTorqueSensor
 from .camera_view import CameraImage as CameraImage
 from .disturbances import Disturbance as Disturbance
 from .disturbances import DisturbanceKind as DisturbanceKind
-from .force_sensing import Wrench as Wrench
+from .engines.base import Wrench as Wrench
 from .options import SimulationOptions as SimulationOptions
 from .simulated_cell import SimulatedCell as SimulatedCell

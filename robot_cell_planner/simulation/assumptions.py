@@ -14,8 +14,8 @@ from ..io.mesh.inertia import uniform_inertial
 from ..model.mechanism import Inertial
 from ..model.name_suggestions import listed
 from ..model.pose import IDENTITY, Pose
-from .inertia import MassProperties
-from .multibody import JointModel, Multibody, Part
+from .multibody.inertia import MassProperties
+from .multibody.multibodies import JointModel, Multibody, Part
 
 GRAIN = Inertial(mass=1e-3, inertia=(1e-9, 0.0, 0.0, 1e-9, 0.0, 1e-9))
 GRAVITY = 9.81  # [m/s2]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from ..errors import InternalError, RobotCellError, TimedOutError, WorkerCrashedError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
-from .measurements import Placement
+from .engines.base import Placement
 from .options import SimulationOptions
 from .process import END_TIMEOUT, STAGE, START_TIMEOUT, launch
 

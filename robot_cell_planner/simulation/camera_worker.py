@@ -13,6 +13,7 @@ from ..errors import RobotCellError
 from ..model.placement import Placements, placements
 from ..model.simulated_sensors import CameraSensor
 from ..system.lifeline import end_when_closed
+from ..system.physics import require_physics
 from .camera_process import (
     DEPTH,
     POINTS,
@@ -29,7 +30,7 @@ from .worker import import_quietly
 if TYPE_CHECKING:
     from .camera_process import FromWorker, ToWorker
     from .camera_view import CameraImage, CameraView
-    from .engine import Engine
+    from .engines.bullet_engine import BulletEngine
     from .sensors import FramePoses
 
     ToParent = Connection[FromWorker, ToWorker]
@@ -55,14 +56,15 @@ def _serve(connection: ToParent) -> None:
     start = connection.recv()
     if not isinstance(start, CameraStart):
         return
-    import_quietly("pybullet")
-    from .imaging import object_names
-
     try:
+        require_physics("the image of a camera")
+        import_quietly("pybullet")
         engine, frames = _build(start)
     except RobotCellError as error:
         connection.send(error)
         return
+    from .imaging import object_names
+
     connection.send(CamerasReady(object_names(engine)))
     sensors = start.options.robot.sensors
     cameras = {name: each for name, each in sensors.items() if isinstance(each, CameraSensor)}
@@ -72,22 +74,22 @@ def _serve(connection: ToParent) -> None:
         connection.send(Rendered())
 
 
-def _build(start: CameraStart) -> tuple[Engine, FramePoses]:
+def _build(start: CameraStart) -> tuple[BulletEngine, FramePoses]:
     """Return an engine with the multibodies of the simulation, in the same order."""
     from .assumptions import assume_masses_and_efforts
-    from .engine import Engine
-    from .multibody import Multibodies
+    from .engines.bullet_engine import BulletEngine
+    from .multibody.multibodies import Multibodies
     from .sensors import FramePoses
 
     multibodies = Multibodies(start.cell, start.state)
     for item in multibodies.items:  # centres of mass, at which poses are sent, depend on assumed masses
         assume_masses_and_efforts(item, start.options.assumed_density)
-    engine = Engine(multibodies, start.options)
+    engine = BulletEngine(multibodies, start.options)
     return engine, FramePoses(engine, multibodies, Placements(placements(start.cell, start.state)))
 
 
 def _frames(
-    request: ImageRequest, engine: Engine, frames: FramePoses, cameras: dict[str, CameraSensor]
+    request: ImageRequest, engine: BulletEngine, frames: FramePoses, cameras: dict[str, CameraSensor]
 ) -> list[CameraFrame]:
     from .imaging import image
     from .sensors import view_of

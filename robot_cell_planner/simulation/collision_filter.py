@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..collision.pairs.allowed_pairs import AllowedPairs, SkippedPair
-from .engine import BASE, Address, Engine
+from .engines.base import BASE, Address, Engine
 
 
 def disable_allowed_collisions(engine: Engine, rules: AllowedPairs) -> None:

@@ -5,27 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from ..model.value import Vector3
-
-
-@dataclass(frozen=True, order=True)
-class ObjectContact:
-    """Two objects in contact, in alphabetical order.
-
-    depth: Max penetration [m]. force: Sum of the magnitudes of the normal forces [N]. push: Total normal force on the
-    first object, as a vector in the world [N].
-    """
-
-    first: str
-    second: str
-    depth: float
-    force: float
-    push: Vector3
-
-    @property
-    def pair(self) -> tuple[str, str]:
-        """Names of the two objects."""
-        return self.first, self.second
+from .engines.base import ObjectContact
 
 
 @dataclass(frozen=True)

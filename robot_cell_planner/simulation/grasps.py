@@ -14,10 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..model.value import Vector3
-from .contacts import ObjectContact
-from .engine import Engine
+from .engines.base import Engine, ObjectContact
 from .motors import Motors
-from .multibody import Multibodies, Multibody, PartFrame
+from .multibody.multibodies import Multibodies, Multibody, PartFrame
 from .setpoints import Setpoint
 
 STEADY = 0.02  # [s] min duration of contact before a body counts as grasped

@@ -1,4 +1,4 @@
-"""Images of what is simulated, rendered without a graphics processor."""
+"""Images of PyBullet, rendered without a graphics processor."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ import pybullet
 from numpy.typing import NDArray
 
 from .camera_view import NOTHING, CameraImage, CameraView
-from .engine import Engine
+from .engines.base import Engine
+from .engines.bullet_engine import BulletEngine
 
 
-def image(engine: Engine, view: CameraView) -> CameraImage:
+def image(engine: BulletEngine, view: CameraView) -> CameraImage:
     """Return the image of a camera. It has no effect on the motion of anything."""
     while engine.colours:
         address, rgba = engine.colours.popitem()
@@ -36,7 +37,7 @@ def object_names(engine: Engine) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in engine.object_names.values() if name))
 
 
-def _segmentation(engine: Engine, codes: NDArray[np.int64], names: tuple[str, ...]) -> NDArray[np.int32]:
+def _segmentation(engine: BulletEngine, codes: NDArray[np.int64], names: tuple[str, ...]) -> NDArray[np.int32]:
     """Return numbers of objects for the engine's codes of body and link."""
     order = {name: number for number, name in enumerate(names)}
     numbers = {(body, link): order[name] for (body, link), name in engine.object_names.items() if name}

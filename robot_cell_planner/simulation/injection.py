@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from ..errors import DisturbanceError, UnknownNameError
 from ..model.name_suggestions import unknown_name
 from .disturbances import OF_FRAMES, OF_JOINTS, ActiveDisturbances, Disturbance, DisturbanceKind
-from .engine import Engine
+from .engines.base import Engine
 from .motors import Motors
-from .multibody import Multibodies
+from .multibody.multibodies import Multibodies
 
 STAGE = "simulation"
 

@@ -19,7 +19,7 @@ from .control.laws import ControlInput
 from .control.loop import ControlLoop
 from .control.plant import Plant
 from .control.selection import by_joint, joints_named
-from .multibody import JointModel, Multibodies
+from .multibody.multibodies import JointModel, Multibodies
 from .options import SimulationOptions
 from .setpoints import Mode, Setpoint
 from .simulated_masses import simulated_masses

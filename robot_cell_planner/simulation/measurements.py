@@ -3,17 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from ..model.value import Vector3
-
-
-class Placement(NamedTuple):
-    """Placement of all objects: values of joints, and position and quaternion of what moves freely, in the order of the
-    engine."""
-
-    joints: tuple[float, ...]
-    bodies: tuple[tuple[float, ...], ...]
+from .engines.base import Placement
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InternalError, InvalidRequestError, UnknownNameError
 from ..model.name_suggestions import unknown_name
-from .engine import Engine, JointHandle
+from .engines.base import Engine, JointHandle
 from .joint_control import JointControl, MeasuredJoint
 from .options import SimulationOptions
 from .setpoints import DEFAULT_EFFORT, Mode, Setpoint, assumed_effort

@@ -9,6 +9,7 @@ from ..errors import InvalidRequestError, Value
 from ..model.arguments import checked_fields
 from ..model.simulated_robot import SimulatedRobot
 from ..model.value import Vector3, vector3
+from .engines.names import BULLET, ENGINES
 
 NO_SETTINGS = SimulatedRobot()
 
@@ -33,6 +34,7 @@ class SimulationOptions:
             acceleration limit.
         following_window: Max lag of a blocked joint behind its command, as time at its max velocity [s].
         robot: Controllers and drives of joints.
+        engine: Physics engine, "bullet" or "mujoco".
         assumed_density: Density of moving links without a mass in their description [kg/m3]; it is lowered where the
             effort limits of the joints would not hold them.
 
@@ -52,12 +54,16 @@ class SimulationOptions:
     grasp_assist: bool = True
     assumed_density: float = 1000.0
     robot: SimulatedRobot = NO_SETTINGS
+    engine: str = BULLET
 
     def __post_init__(self) -> None:
         try:
             vector3(self.gravity, "gravity")
         except ValueError as error:
             raise InvalidRequestError(str(error), stage="simulation", subjects=("gravity",)) from error
+        if self.engine not in ENGINES:
+            text = f"engine is {self.engine!r}, expected one of: {', '.join(ENGINES)}"
+            raise InvalidRequestError(text, stage="simulation", subjects=("engine",))
         for field in fields(self):
             if field.name in BOUNDS:
                 lower, upper = BOUNDS[field.name]

@@ -14,11 +14,11 @@ from ..model.simulated_robot import SimulatedRobot
 from ..model.simulated_sensors import CameraSensor, ForceTorqueSensor, JointTorqueSensor
 from .camera_view import CameraImage, CameraView
 from .control.selection import joints_named
-from .engine import BASE, Engine, JointHandle
-from .force_sensing import ForceSensing, Wrench
-from .imaging import image
+from .engines.base import BASE, Engine, JointHandle, Wrench
+from .force_sensing import ForceSensing
+from .images import Images
 from .joint_control import driven_names
-from .multibody import Multibodies, PartFrame
+from .multibody.multibodies import Multibodies, PartFrame
 
 STAGE = "simulation"
 S = TypeVar("S", CameraSensor, ForceTorqueSensor, JointTorqueSensor)
@@ -55,10 +55,16 @@ class Sensors:
     """
 
     def __init__(
-        self, cell: RobotCell, robot: SimulatedRobot, engine: Engine, multibodies: Multibodies, frames: FramePoses
+        self,
+        cell: RobotCell,
+        robot: SimulatedRobot,
+        engine: Engine,
+        multibodies: Multibodies,
+        frames: FramePoses,
+        images: Images,
     ) -> None:
         self._settings = robot.sensors
-        self._engine, self._frames = engine, frames
+        self._engine, self._frames, self._images = engine, frames, images
         self._forces = ForceSensing(engine)
         self._mounts: dict[str, PartFrame] = {}
         self._joints: dict[str, dict[str, tuple[JointHandle, PartFrame]]] = {}
@@ -91,9 +97,10 @@ class Sensors:
 
         Raises:
             UnknownNameError: There is no such camera.
+            NotSupportedError: PyBullet, which renders images, is not installed.
         """
         camera = self._settings_of(name, CameraSensor)
-        return image(self._engine, view_of(camera, self._frames.pose(camera.frame)))
+        return self._images.of(view_of(camera, self._frames.pose(camera.frame)))
 
     @public
     def wrench(self, name: str) -> Wrench:

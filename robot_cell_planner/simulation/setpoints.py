@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from enum import Enum
 
-from .multibody import JointModel
+from .multibody.multibodies import JointModel
 from .options import SimulationOptions
 
 # Defaults if neither the description nor the limits file specifies a value, or specifies 0, by whether the joint is

@@ -18,17 +18,20 @@ from ..model.pose import Pose
 from ..model.simulated_robot import ControllerSettings, JointDrive
 from ..model.state import RobotCellState
 from .assumptions import assume_masses_and_efforts
+from .camera_view import CameraImage, CameraView
 from .collision_filter import disable_allowed_collisions
 from .commands import JointCommand
-from .contacts import ContactLog, ContactRecord, ObjectContact
+from .contacts import ContactLog, ContactRecord
 from .control.selection import ALL
 from .disturbances import OF_FRAMES, Disturbance
-from .engine import Engine
+from .engines.base import Engine, ObjectContact
+from .engines.selection import make_engine
 from .grasps import Grasps
+from .images import Images
 from .injection import Injection
 from .joint_control import JointControl, apply_drives
 from .motors import Motors, SimulatedJointStates
-from .multibody import Multibodies
+from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
 from .sensors import FramePoses, Sensors
 
@@ -79,7 +82,8 @@ class SimulatedCell:
             for text in assume_masses_and_efforts(item, options.assumed_density)
         ]
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
-        self._engine = Engine(self._multibodies, options)
+        self._images: Images | None = None
+        self._engine = make_engine(options.engine, self._multibodies, options)
         self._log = ContactLog()
         self._steps = 0
         self._end = 0.0
@@ -97,8 +101,9 @@ class SimulatedCell:
             if drives or options.robot.controllers:
                 self._control(drives)
             self._frames = FramePoses(self._engine, self._multibodies, self._still)
-            self._sensors = Sensors(cell, options.robot, self._engine, self._multibodies, self._frames)
-            self.warnings = (*assumptions, *self._motors.assumptions, *self._settle())
+            images = self._images = Images(self._engine, self._multibodies, options)
+            self._sensors = Sensors(cell, options.robot, self._engine, self._multibodies, self._frames, images)
+            self.warnings = (*assumptions, *self._engine.assumptions, *self._motors.assumptions, *self._settle())
             if self._motors.control is not None:
                 self._motors.control.assign(options.robot.controllers)
                 self._motors.control.check_drives()
@@ -119,7 +124,7 @@ class SimulatedCell:
             self._cell.check_state(state)
         steps, end = self._steps, self._end
         controllers = None if self._motors.control is None else self._motors.control.controllers
-        self._engine.close()
+        self.close()
         self._build(state or self._start)
         self._steps, self._end = steps, end
         if controllers is not None:
@@ -136,11 +141,22 @@ class SimulatedCell:
     def close(self) -> None:
         """Release the physics engine. No other method may be called afterwards."""
         self._engine.close()
+        if self._images is not None:
+            self._images.close()
 
     @property
     def engine(self) -> Engine:
-        """The physics engine, for images."""
+        """The physics engine."""
         return self._engine
+
+    def image(self, view: CameraView) -> CameraImage:
+        """Return what a camera sees that is no sensor of the cell.
+
+        Raises:
+            NotSupportedError: PyBullet, which renders images, is not installed.
+        """
+        assert self._images is not None
+        return self._images.of(view)
 
     @property
     def sensors(self) -> Sensors:

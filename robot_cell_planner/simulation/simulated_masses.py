@@ -8,7 +8,7 @@ from frozendict import frozendict
 from ..model.cell import RobotCell
 from ..model.mechanism import Inertial, Link, Mechanism
 from ..model.state import RobotCellState
-from .multibody import Multibodies
+from .multibody.multibodies import Multibodies
 
 
 def simulated_masses(

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING
 
 from ..errors import RobotCellError, SimulationError
 from ..system.lifeline import end_when_closed
+from ..system.physics import has_physics
 from .disturbances import DisturbanceKind
+from .engines.names import BULLET
 from .operations import (
     Continue,
     Disturb,
@@ -121,7 +123,8 @@ def _serve(connection: ToParent) -> None:
     start = connection.recv()
     if not isinstance(start, Start):
         return
-    import_quietly("pybullet")
+    if start.options.engine == BULLET and has_physics():
+        import_quietly("pybullet")
     from .measuring import Measuring
     from .simulated_cell import SimulatedCell
 

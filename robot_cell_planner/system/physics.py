@@ -1,4 +1,7 @@
-"""PyBullet, which installations for Python 3.12 and later lack unless they have the extra `physics`."""
+"""Physics engines that not every installation has.
+
+PyBullet needs the extra `physics` with Python 3.12 and later, MuJoCo the extra `mujoco`.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from importlib.util import find_spec
 
 from ..errors import NotSupportedError
 
+INSTALL_MUJOCO = "pip install 'robot_cell_planner[mujoco]'"
 INSTALL = "pip install 'robot_cell_planner[physics]', which compiles it where the package index has no wheel"
 
 
@@ -22,3 +26,19 @@ def require_physics(what: str) -> None:
     """
     if not has_physics():
         raise NotSupportedError(f"{what} needs PyBullet, which is not installed: {INSTALL}", subjects=("pybullet",))
+
+
+def has_mujoco() -> bool:
+    """Return whether MuJoCo is installed."""
+    return find_spec("mujoco") is not None
+
+
+def require_mujoco(what: str) -> None:
+    """Check that MuJoCo is installed. `what`: What needs it, as the subject of a sentence.
+
+    Raises:
+        NotSupportedError: It is not.
+    """
+    if not has_mujoco():
+        text = f"{what} in MuJoCo needs MuJoCo, which is not installed: {INSTALL_MUJOCO}"
+        raise NotSupportedError(text, subjects=("mujoco",))

@@ -32,6 +32,7 @@ from ...simulation.camera_process import CameraStart
 from ...simulation.commands import read_command
 from ...simulation.contacts import ContactRecord
 from ...simulation.disturbances import Disturbance
+from ...simulation.engines.names import ENGINES
 from ...simulation.operations import Disturb, Operation, SetController
 from ...simulation.options import SimulationOptions
 from ...simulation.process import Answer, JointSample, Report, Schedule, SimulationProcess, Start
@@ -56,6 +57,7 @@ M_contra = TypeVar("M_contra", contravariant=True)
 DEFAULTS = SimulationOptions()
 PARAMETERS = (
     Parameter("cell_file", "", "Cell file; the simulation starts in its state.", constraint="not empty"),
+    Parameter("engine", DEFAULTS.engine, "Physics engine.", choices=ENGINES),
     Parameter("rate", 250.0, "Rate of joint_states, in simulated time [Hz].", 1.0, 1000.0),
     Parameter("state_rate", 10.0, "Rate of simulation/state, in simulated time [Hz].", 0.1, 100.0),
     Parameter(

@@ -8,7 +8,7 @@ from simulation_cells import GRAVITY, box, joint, link, pendulums
 from robot_cell_planner.model.mechanism import JointKind, JointLimits, Link
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.assumptions import assume_masses_and_efforts
-from robot_cell_planner.simulation.multibody import Multibodies
+from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
 CUBE = (box(0.1, 0.1, 0.1),)  # 1 kg at a density of 1000 kg/m3

@@ -13,8 +13,8 @@ from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import Robot
 from robot_cell_planner.model.state import BodyState
-from robot_cell_planner.simulation.engine import Engine
-from robot_cell_planner.simulation.multibody import Multibodies
+from robot_cell_planner.simulation.engines.bullet_engine import BulletEngine
+from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
@@ -116,7 +116,7 @@ def test_a_robot_on_a_body_stands_where_the_body_is(mass):
     state = state.with_body("desk", BodyState(Pose((2.0, 0.0, 0.5))))
     cell.check_state(state)
     multibodies = Multibodies(cell, state)
-    engine = Engine(multibodies, AT_ONCE)
+    engine = BulletEngine(multibodies, AT_ONCE)
     world = Placements(placements(cell, state))
     for name, place in multibodies.frames.items():
         distance, angle = engine.pose(place).distance_to(world.world(name))

@@ -5,7 +5,7 @@ import pytest
 from simulation_cells import box, point_mass, solid
 
 from robot_cell_planner.model.pose import IDENTITY, Pose
-from robot_cell_planner.simulation.inertia import SMALLEST_RADIUS, combined
+from robot_cell_planner.simulation.multibody.inertia import SMALLEST_RADIUS, combined
 
 TILTED = Pose.from_rpy((0.3, -0.2, 0.5), (0.4, -0.7, 1.1))
 

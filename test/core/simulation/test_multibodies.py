@@ -15,8 +15,8 @@ from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, ToolState
-from robot_cell_planner.simulation.engine import MAX_LINKS, Engine
-from robot_cell_planner.simulation.multibody import Multibodies
+from robot_cell_planner.simulation.engines.bullet_engine import MAX_LINKS, BulletEngine
+from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
 
 AT_ONCE = SimulationOptions(settle_time=0.0)
@@ -25,7 +25,7 @@ AT_ONCE = SimulationOptions(settle_time=0.0)
 def assemble(cell, state):
     cell.check_state(state)
     multibodies = Multibodies(cell, state)
-    return multibodies, Engine(multibodies, AT_ONCE)
+    return multibodies, BulletEngine(multibodies, AT_ONCE)
 
 
 def check_frames(cell, state):

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from robot_cell_planner.model.mechanism import JointLimits
-from robot_cell_planner.simulation.multibody import JointModel
+from robot_cell_planner.simulation.multibody.multibodies import JointModel
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.setpoints import VELOCITY_HEADROOM, Mode, Setpoint
 

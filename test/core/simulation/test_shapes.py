@@ -8,8 +8,8 @@ from simulation_cells import body, box, things
 
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.simulation.engines.bullet_shapes import shrunk
 from robot_cell_planner.simulation.options import SimulationOptions
-from robot_cell_planner.simulation.shapes import shrunk
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
 CORNERS = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.04, 0.04) for z in (-0.03, 0.03)])

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..model.bodies import RigidBody
-from ..model.cell import RobotCell
-from ..model.geometry import Shape
-from ..model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism
-from ..model.placement import Placements, placements, plane_axes
-from ..model.pose import IDENTITY, Pose
-from ..model.robot import Robot
-from ..model.state import RobotCellState
-from ..model.value import WORLD, Vector3
+from ...model.bodies import RigidBody
+from ...model.cell import RobotCell
+from ...model.geometry import Shape
+from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism
+from ...model.placement import Placements, placements, plane_axes
+from ...model.pose import IDENTITY, Pose
+from ...model.robot import Robot
+from ...model.state import RobotCellState
+from ...model.value import WORLD, Vector3
 from .inertia import MassProperties, combined
-from .shapes import SolidGroup, groups_of_solids
+from .solids import SolidGroup, groups_of_solids
 
 AXES: Mapping[str, Vector3] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 ROTATION_AXES: Mapping[str, str] = {"yaw": "z", "pitch": "y", "roll": "x"}

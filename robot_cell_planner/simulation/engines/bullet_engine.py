@@ -1,55 +1,47 @@
-"""PyBullet engine of a simulated cell, with the mapping between cell frames and engine links."""
+"""PyBullet as the engine of a simulated cell, with the mapping between cell frames and engine links."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from ..errors import LimitExceededError, NotSupportedError, Value
-from ..model.pose import Pose, normalised
-from ..model.value import Vector3
-from .contacts import ObjectContact
-from .measurements import Placement
-from .multibody import JointModel, Multibodies, Multibody, Part, PartFrame
-from .options import SimulationOptions
-from .shapes import collision_shape, is_surface
+from ...errors import LimitExceededError, NotSupportedError, Value
+from ...model.pose import Pose, normalised
+from ...model.value import Vector3
+from ..multibody.multibodies import JointModel, Multibodies, Multibody, Part, PartFrame
+from ..multibody.solids import is_surface
+from .base import (
+    BASE,
+    Address,
+    ContactPoint,
+    JointHandle,
+    ObjectContact,
+    PhysicsSettings,
+    Placement,
+    Wrench,
+    by_objects,
+    end_stops,
+)
+from .bullet_shapes import collision_shape
 
-BASE = -1
 MAX_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
 SOLVER_ITERATIONS = 50
-END_STOP_SLACK = 1e-3  # [rad or m]
 # Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
 POSITION_GAIN = 0.2
 GEAR_ERP = 0.5
 GEAR_FORCE = 1e4  # [N or Nm]
+REACTION, MOTOR_EFFORT = 2, 3  # in a joint state of the engine
 
 
-class Address(NamedTuple):
-    """Link in the engine: body number and link index (-1 for the base)."""
-
-    body: int
-    link: int
-
-
-class JointHandle(NamedTuple):
-    """Joint and the engine link that it moves."""
-
-    model: JointModel
-    address: Address
-
-
-class Engine:
-    """Multibodies of a cell in one PyBullet engine. Close it when it is no longer needed.
+class BulletEngine:
+    """Multibodies of a cell in PyBullet, see `Engine`.
 
     Attributes:
-        object_names: Name of the object that the shapes of a link belong to.
-        anchored: Links that can never move.
-        joints: Joints by multibody and part.
         idle: Links of joints whose motors in the engine are off; it keeps reporting their last effort.
         colours: Colours that links have in images, where they are not painted yet.
 
@@ -59,11 +51,11 @@ class Engine:
         GeometryError: A mesh cannot be read or used.
     """
 
-    def __init__(self, multibodies: Multibodies, options: SimulationOptions) -> None:
+    def __init__(self, multibodies: Multibodies, settings: PhysicsSettings) -> None:
         self.client = int(pybullet.connect(pybullet.DIRECT))
         if self.client < 0:
             raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
-        self._options = options
+        self._settings = settings
         self._bodies: list[int] = []
         self._free: list[int] = []
         self.object_names: dict[tuple[int, int], str] = {}
@@ -71,6 +63,8 @@ class Engine:
         self._links_of: dict[str, list[Address]] = {}
         self._mass_frames: dict[Address, Pose] = {}
         self.joints: list[JointHandle] = []
+        self._models: dict[Address, JointModel] = {}
+        self.assumptions: list[str] = []
         self.idle: set[Address] = set()
         self._own_masses: dict[Address, float] = {}
         self.colours: dict[Address, tuple[float, float, float, float]] = {}
@@ -90,14 +84,14 @@ class Engine:
 
     def _set_up(self) -> None:
         pybullet.setPhysicsEngineParameter(
-            fixedTimeStep=self._options.time_step,
+            fixedTimeStep=self._settings.time_step,
             numSolverIterations=SOLVER_ITERATIONS,
             numSubSteps=0,
             deterministicOverlappingPairs=1,
             enableFileCaching=0,
             physicsClientId=self.client,
         )
-        pybullet.setGravity(*self._options.gravity, physicsClientId=self.client)
+        pybullet.setGravity(*self._settings.gravity, physicsClientId=self.client)
 
     def _add(self, multibody: Multibody) -> None:
         if len(multibody.parts) > MAX_LINKS:
@@ -160,8 +154,8 @@ class Engine:
             self.colours[address] = colours[0]
         changes: dict[str, Any] = {
             # For a contact, the engine multiplies the values of both objects.
-            "lateralFriction": math.sqrt(self._options.friction),
-            "spinningFriction": self._options.spinning_friction,
+            "lateralFriction": math.sqrt(self._settings.friction),
+            "spinningFriction": self._settings.spinning_friction,
             # Friction anchors store where a contact began to stick; without them a grasped object creeps by 0.05 mm/s.
             "frictionAnchor": 1,
             "restitution": 0.0,
@@ -174,8 +168,11 @@ class Engine:
             changes["collisionMargin"] = 0.0
         if part.joint is not None:
             changes["jointDamping"] = part.joint.damping
-            changes |= _end_stops(part.joint)
+            stops = end_stops(part.joint)
+            if stops is not None:
+                changes |= {"jointLowerLimit": stops[0], "jointUpperLimit": stops[1]}
             self.joints.append(JointHandle(part.joint, address))
+            self._models[address] = part.joint
             pybullet.resetJointState(address.body, address.link, part.joint.start, physicsClientId=self.client)
         pybullet.changeDynamics(address.body, address.link, physicsClientId=self.client, **changes)
 
@@ -316,6 +313,33 @@ class Engine:
         own = self._own_masses.setdefault(address, found[0])
         pybullet.changeDynamics(*address, mass=own + mass, localInertiaDiagonal=found[2], physicsClientId=self.client)
 
+    def watch(self, frame: PartFrame) -> None:
+        """Measure at the joint or mount of a part from the next step on."""
+        pybullet.enableJointForceTorqueSensor(*self.address(frame), enableSensor=1, physicsClientId=self.client)
+
+    def transmitted(self, frame: PartFrame, at: Pose) -> Wrench:
+        """Return the wrench that the parent of a part exerts on it at the origin of a pose, in world axes.
+
+        The engine reports what a joint transmits to its link from the link's equation of motion, which contains
+        contacts and external forces, but not the effort of a motor about the joint's own axis; that is added. End stops
+        are not in the equation and are missing.
+        """
+        address = self.address(frame)
+        state = pybullet.getJointState(*address, physicsClientId=self.client)
+        centre = self.mass_frame(frame)  # at which, and in whose axes, the engine reports
+        rotation = centre.matrix[:3, :3]
+        force, torque = rotation @ np.array(state[REACTION][:3]), rotation @ np.array(state[REACTION][3:])
+        model = self._models.get(address)
+        if model is not None and address not in self.idle:
+            link = self.pose(PartFrame(frame.multibody, frame.part))
+            axis, effort = link.matrix[:3, :3] @ np.array(model.axis), state[MOTOR_EFFORT]
+            if model.revolute:
+                torque = torque + effort * axis
+            else:
+                force = force + effort * axis
+        arm = np.array(centre.position) - np.array(at.position)
+        return Wrench(force, torque + np.cross(arm, force))
+
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the corners of the box around everything that moves [m]; around all if nothing does."""
         moving = sorted({joint.address.body for joint in self.joints})
@@ -347,34 +371,14 @@ class Engine:
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name, without contacts between parts of one object."""
-        found: dict[tuple[str, str], list[float]] = {}
+        points: list[ContactPoint] = []
         for point in pybullet.getContactPoints(physicsClientId=self.client):
             distance, force = point[8], point[9]
-            if distance > 0.0 and force <= 0.0:
-                continue
-            one, other = self.object_names[point[1], point[3]], self.object_names[point[2], point[4]]
-            if one == other:
-                continue
-            # The normal points from the second object to the first.
-            pair, sign = ((one, other), force) if one < other else ((other, one), -force)
-            entry = found.setdefault(pair, [0.0] * 5)
-            entry[0] = max(entry[0], -distance)
-            entry[1] += force
-            for axis, part in enumerate(point[7]):
-                entry[2 + axis] += sign * part
-        return tuple(
-            ObjectContact(*pair, entry[0], entry[1], (entry[2], entry[3], entry[4]))
-            for pair, entry in sorted(found.items())
-        )
-
-
-def _end_stops(joint: JointModel) -> dict[str, float]:
-    """Return slightly widened joint limits, so that they do not disturb a motor that holds the joint at a limit."""
-    limits = joint.limits
-    if joint.source or not (math.isfinite(limits.lower) and math.isfinite(limits.upper)):
-        return {}
-    lower, upper = min(limits.lower, joint.start), max(limits.upper, joint.start)
-    return {"jointLowerLimit": lower - END_STOP_SLACK, "jointUpperLimit": upper + END_STOP_SLACK}
+            if distance <= 0.0 or force > 0.0:
+                one, other = self.object_names[point[1], point[3]], self.object_names[point[2], point[4]]
+                # The normal points from the second object to the first.
+                points.append(ContactPoint(one, other, -distance, force, point[7]))
+        return by_objects(points)
 
 
 def _joint_type(joint: JointModel | None) -> int:

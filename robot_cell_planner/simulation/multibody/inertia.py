@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.mechanism import Inertial
-from ..model.pose import IDENTITY, Pose, quaternion_from_rotation
-from ..model.value import Vector3
+from ...model.mechanism import Inertial
+from ...model.pose import IDENTITY, Pose, quaternion_from_rotation
+from ...model.value import Vector3
 
 SMALLEST_RADIUS = 1e-3  # [m] lower bound of the radius of gyration
 

@@ -2,71 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from ..collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, collision_geometries
-from ..errors import GeometryError
-from ..io.mesh.decomposition import convex_pieces
-from ..model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
-from ..model.pose import Pose, normalised
+from ...collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface
+from ...errors import GeometryError
+from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
+from ...model.pose import normalised
+from ..multibody.solids import PlacedGeometry, SolidGroup, cone_corners, is_points
 
-MAX_SHAPES_PER_GROUP = 16  # max number that PyBullet combines into one shape
-CONE_SIDES = 64
 MARGIN = 1e-3  # [m] added by PyBullet around every hull
 
 Points = NDArray[np.float64]
-
-
-class PlacedGeometry(NamedTuple):
-    """Collision geometry at a pose in its part."""
-
-    solid: CollisionGeometry
-    pose: Pose
-
-
-SolidGroup = tuple[PlacedGeometry, ...]
-
-
-def groups_of_solids(shapes: Sequence[Shape], still: bool) -> list[SolidGroup]:
-    """Group the collision geometries of shapes; each group becomes one PyBullet collision shape.
-
-    There is at least one group, which may be empty. The engine cannot move triangle meshes; those of moving objects are
-    decomposed into convex pieces, which are an approximation.
-
-    still: Whether the shapes never move.
-
-    Raises:
-        GeometryError: A mesh cannot be read or decomposed.
-    """
-    placed = [PlacedGeometry(solid, shape.pose) for shape in shapes for solid in _solids(shape, still)]
-    plain = [entry for entry in placed if not _is_points(entry.solid)]
-    groups = [
-        tuple(plain[start : start + MAX_SHAPES_PER_GROUP]) for start in range(0, len(plain), MAX_SHAPES_PER_GROUP)
-    ]
-    return groups + [(entry,) for entry in placed if _is_points(entry.solid)] or [()]
-
-
-def _solids(shape: Shape, still: bool) -> Iterator[CollisionGeometry]:
-    for solid in collision_geometries(shape.geometry):
-        if isinstance(solid, Surface) and not still:
-            yield from map(ConvexGeometry, convex_pieces(solid.source))
-        else:
-            yield solid
-
-
-def _is_points(solid: CollisionGeometry) -> bool:
-    return isinstance(solid, (ConvexGeometry, Surface, Cone))
-
-
-def is_surface(group: SolidGroup) -> bool:
-    """Return whether a group is a triangle mesh."""
-    return any(isinstance(entry.solid, Surface) for entry in group)
 
 
 def collision_shape(client: int, group: SolidGroup) -> int:
@@ -78,7 +28,7 @@ def collision_shape(client: int, group: SolidGroup) -> int:
     if not group:
         return -1
     try:
-        if _is_points(group[0].solid):
+        if is_points(group[0].solid):
             return int(pybullet.createCollisionShape(**_points_arguments(group[0]), physicsClientId=client))
         return int(pybullet.createCollisionShapeArray(**_array_arguments(group), physicsClientId=client))
     except pybullet.error as error:
@@ -122,15 +72,8 @@ def _points_arguments(entry: PlacedGeometry) -> dict[str, Any]:
     if isinstance(solid, ConvexGeometry):
         return arguments | {"vertices": shrunk(solid.mesh.vertices, MARGIN).tolist()}
     if isinstance(solid, Cone):
-        return arguments | {"vertices": shrunk(np.array(list(_cone_corners(solid))), MARGIN).tolist()}
+        return arguments | {"vertices": shrunk(np.array(list(cone_corners(solid))), MARGIN).tolist()}
     raise TypeError(f"{type(solid).__name__} is not made of points")
-
-
-def _cone_corners(cone: Cone) -> Iterator[tuple[float, float, float]]:
-    yield 0.0, 0.0, 0.5 * cone.length
-    for side in range(CONE_SIDES):
-        angle = math.tau * side / CONE_SIDES
-        yield cone.radius * math.cos(angle), cone.radius * math.sin(angle), -0.5 * cone.length
 
 
 def shrunk(points: Points, margin: float) -> Points:

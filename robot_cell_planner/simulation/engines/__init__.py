@@ -1,0 +1,1 @@
+"""Physics engines of simulated cells."""

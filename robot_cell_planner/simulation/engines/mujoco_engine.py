@@ -1,0 +1,213 @@
+"""MuJoCo as the engine of a simulated cell.
+
+The motor of a joint is a friction constraint whose bound is the motor's effort and whose reference is the motor's
+velocity instead of rest, so that MuJoCo computes the motors together with contacts and exactly bounded. Between the two
+halves of a step (`mj_step1`, `mj_step2`), the reference acceleration of these constraints is shifted accordingly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import InternalError
+from ...model.pose import Pose, normalised
+from ...model.value import Vector3
+from ..multibody.multibodies import Multibodies, PartFrame
+from .base import (
+    BASE,
+    Address,
+    ContactPoint,
+    JointHandle,
+    ObjectContact,
+    PhysicsSettings,
+    Placement,
+    Wrench,
+    by_objects,
+)
+from .mujoco_model import SPARE_EXCLUSIONS, add_gear, add_multibody, add_spare, compiled, name_of, new_spec
+from .mujoco_physics import MujocoPhysics, Pair
+
+# Fraction of its position error that a motor corrects in one step, as in PyBullet.
+POSITION_GAIN = 0.2
+
+Array = NDArray[np.float64]
+
+
+class MujocoEngine:
+    """Multibodies of a cell in MuJoCo, see `Engine`. The model is compiled when it is first needed.
+
+    A fixed body that needs more than its strength is not held in the next step, where PyBullet would go on to pull.
+    """
+
+    def __init__(self, multibodies: Multibodies, settings: PhysicsSettings) -> None:
+        self._settings, self._items = settings, multibodies.items
+        self.object_names: dict[tuple[int, int], str] = {}
+        self.anchored: list[Address] = []
+        self.joints: list[JointHandle] = []
+        self.assumptions: list[str] = []
+        self._mass_frames: dict[Address, Pose] = {}
+        self._links_of: dict[str, list[Address]] = {}
+        self._excluded: set[Pair] = set()
+        self._spec = new_spec(settings)
+        for number, item in enumerate(multibodies.items):
+            self.assumptions += add_multibody(self._spec, number, item, settings)
+            for index, part in enumerate(item.parts):
+                address = Address(number, index - 1)
+                self.object_names[address] = part.object_name
+                self._links_of.setdefault(part.object_name, []).append(address)
+                self._mass_frames[address] = part.mass_properties.frame
+                if part.joint is not None:
+                    self.joints.append(JointHandle(part.joint, address))
+                if item.is_anchored(index):
+                    self.anchored.append(address)
+        self._compiled: MujocoPhysics | None = None
+
+    @property
+    def _physics(self) -> MujocoPhysics:
+        if self._compiled is None:
+            links = [Address(*link) for link in self.object_names]
+            if len(links) > 1:
+                room = len(self._excluded) + SPARE_EXCLUSIONS
+                add_spare(self._spec, (name_of(links[0]), name_of(links[1])), room, self._settings.time_step)
+            self._compiled = MujocoPhysics(compiled(self._spec), links)
+            self._compiled.exclude(self._excluded)
+            self._compiled.place({}, {joint.address: joint.model.start for joint in self.joints})
+        return self._compiled
+
+    def close(self) -> None:
+        """Release the memory of the engine."""
+        self._compiled = None
+
+    def address(self, frame: PartFrame) -> Address:
+        """Return the engine link of a part."""
+        return Address(frame.multibody, frame.part - 1)
+
+    def pose(self, frame: PartFrame) -> Pose:
+        """Return world_T_frame of a frame."""
+        return self._physics.pose(self.address(frame)) @ frame.pose
+
+    def mass_frame(self, frame: PartFrame) -> Pose:
+        """Return world_T_frame of the centre of mass of a part, with its principal axes."""
+        address = self.address(frame)
+        return self._physics.pose(address) @ self._mass_frames[address]
+
+    def ignore(self, first: Address, second: Address, passes: bool = True) -> None:
+        """Disable collision between two links, or enable it again."""
+        (self._excluded.add if passes else self._excluded.discard)(_pair(first, second))
+        if self._compiled is not None:
+            self._compiled.exclude(self._excluded)
+
+    def let_pass(self, first: str, second: str, passes: bool) -> None:
+        """Disable collision between two objects, or enable it again."""
+        pairs = {_pair(one, other) for one in self._links_of[first] for other in self._links_of[second]}
+        (self._excluded.update if passes else self._excluded.difference_update)(pairs)
+        self._physics.exclude(self._excluded)
+
+    def free(self, joint: JointHandle) -> None:
+        """Leave a joint to friction."""
+        if self._compiled is not None:
+            self._compiled.drive(joint.address, joint.model.friction, 0.0)
+
+    def gear(self, follower: JointHandle, leader: JointHandle) -> None:
+        """Couple a mimic joint to its source."""
+        if self._compiled is not None:
+            raise InternalError("a simulation that runs takes no further gears", stage="simulation")
+        names = name_of(follower.address), name_of(leader.address)
+        add_gear(self._spec, names, follower.model.multiplier, follower.model.offset, self._settings.time_step)
+
+    def joint_values(self, body: int, links: list[int]) -> list[tuple[float, float, float]]:
+        """Return position, velocity and effort of the engine's motor for joints of one multibody."""
+        return [self._physics.joint_values(Address(body, link)) for link in links]
+
+    def drive_positions(self, body: int, links: list[int], rows: Sequence[tuple[float, float, float]]) -> None:
+        """Let the engine's motors move joints of one multibody in the next step; a row: position, velocity and max
+        effort."""
+        physics, gain = self._physics, POSITION_GAIN / self._settings.time_step
+        for link, (position, velocity, effort) in zip(links, rows, strict=True):
+            address = Address(body, link)
+            error = position - physics.position(address)
+            physics.drive(address, effort, velocity + gain * error)
+
+    def drive_efforts(self, body: int, links: list[int], efforts: list[float]) -> None:
+        """Apply efforts to joints of one multibody in the next step; they have to be free, see `free`."""
+        for link, effort in zip(links, efforts, strict=True):
+            self._physics.apply(Address(body, link), effort)
+
+    def step(self) -> None:
+        """Advance by one time step."""
+        self._physics.step()
+
+    def fix(self, hand: PartFrame, body: PartFrame, strength: float) -> int:
+        """Attach a body to a part at its current pose, by forces up to `strength` [N]; return the constraint number.
+
+        Raises:
+            LimitExceededError: Too many bodies are held.
+        """
+        hand_T_body = self.pose(PartFrame(hand.multibody, hand.part)).inverse() @ self.pose(
+            PartFrame(body.multibody, body.part)
+        )
+        return self._physics.weld(self.address(hand), self.address(body), hand_T_body, strength)
+
+    def unfix(self, constraint: int) -> None:
+        """Remove a constraint."""
+        self._physics.unweld(constraint)
+
+    def push(self, frame: PartFrame, force: Vector3, torque: Vector3) -> None:
+        """Apply a force [N] and a torque [Nm] at the origin of a frame, in world axes, in the next step."""
+        self._physics.push(self.address(frame), self.pose(frame).position, force, torque)
+
+    def load(self, frame: PartFrame, mass: float) -> None:
+        """Add a mass [kg] at the centre of mass of the part of a frame; 0 for its own mass."""
+        part = self._items[frame.multibody].parts[frame.part]
+        self._physics.set_mass(self.address(frame), part.mass_properties.mass + mass)
+
+    def watch(self, frame: PartFrame) -> None:
+        """Measure at the joint or mount of a part from the next step on."""
+        self._physics.watched.setdefault(self.address(frame), (np.zeros(3), np.zeros(3)))
+
+    def transmitted(self, frame: PartFrame, at: Pose) -> Wrench:
+        """Return the wrench that the parent of a part exerts on it at the origin of a pose, in world axes."""
+        address = self.address(frame)
+        link = self._physics.pose(address)
+        force, torque = (link.matrix[:3, :3] @ each for each in self._physics.watched[address])
+        return Wrench(force, torque + np.cross(np.array(link.position) - np.array(at.position), force))
+
+    def contacts(self) -> tuple[ObjectContact, ...]:
+        """Return the contacts of the latest step by object name, without contacts between parts of one object."""
+        return by_objects(
+            [
+                ContactPoint(self.object_names[one], self.object_names[other], *values)
+                for one, other, *values in self._physics.contacts()
+            ]
+        )
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return the corners of the box around everything that moves [m]; around all if nothing does."""
+        return self._physics.bounds({joint.address.body for joint in self.joints})
+
+    @property
+    def placement(self) -> Placement:
+        """Values of all joints, and poses of the centres of mass of all multibodies that move freely."""
+        joints = tuple(self._physics.position(joint.address) for joint in self.joints)
+        poses = (self.mass_frame(PartFrame(number, 0)) for number in self._free())
+        return Placement(joints, tuple((*pose.position, *pose.quaternion) for pose in poses))
+
+    def place(self, placement: Placement) -> None:
+        """Place everything at rest as in another engine of the same multibodies."""
+        bodies: dict[Address, Pose] = {}
+        for number, (x, y, z, *quaternion) in zip(self._free(), placement.bodies, strict=True):
+            qx, qy, qz, qw = quaternion
+            link = Address(number, BASE)
+            bodies[link] = Pose((x, y, z), normalised((qx, qy, qz, qw))) @ self._mass_frames[link].inverse()
+        joints = zip(self.joints, placement.joints, strict=True)
+        self._physics.place(bodies, {joint.address: value for joint, value in joints})
+
+    def _free(self) -> list[int]:
+        return [number for number, item in enumerate(self._items) if not item.fixed]
+
+
+def _pair(first: Address, second: Address) -> Pair:
+    return (first, second) if first < second else (second, first)

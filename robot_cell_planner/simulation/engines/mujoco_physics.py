@@ -1,0 +1,222 @@
+"""State of a compiled model of MuJoCo: motors, held bodies, contacts and forces, by the address of links."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import mujoco
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import LimitExceededError, Value
+from ...model.pose import Pose, normalised
+from ...model.value import Vector3
+from .base import Address
+from .mujoco_model import MAX_HELD, name_of, wxyz
+
+UNUSED = np.iinfo(np.int32).max  # an exclusion of no pair
+EQUALITY = int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
+FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
+NO_VALUES: NDArray[np.float64] = np.zeros(0)
+
+Array = NDArray[np.float64]
+Pair = tuple[Address, Address]
+
+mujoco.set_mju_user_warning(lambda _: None)  # MuJoCo would write a file; that a simulation diverged is seen elsewhere
+
+
+class Contacts(NamedTuple):
+    """Contacts of a step: geometries (n, 2), distances (n,) [m], normals (n, 3) from the first geometry to the second,
+    and normal forces (n,) [N]."""
+
+    geometries: NDArray[np.int32]
+    distances: Array
+    normals: Array
+    forces: Array
+
+
+class MujocoPhysics:
+    """State of a compiled model, in which each link is a body with the name of its address, see `name_of`.
+
+    Attributes:
+        watched: Force [N] and torque [Nm] that the parent of a link exerts on it, at its origin and in its axes.
+    """
+
+    def __init__(self, model: Any, links: Iterable[Address]) -> None:
+        self._model, self._data = model, mujoco.MjData(model)
+        self._ids = {link: int(model.body(name_of(link)).id) for link in links}
+        self._links = {number: link for link, number in self._ids.items()}
+        self._values: dict[Address, tuple[int, int]] = {}  # of joints: indices of position and velocity
+        for link, body in self._ids.items():
+            if model.body_jntnum[body]:
+                joint = int(model.body_jntadr[body])
+                self._values[link] = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        self._references = np.zeros(model.nv)  # velocities to which motors drive
+        self._motor_efforts = np.zeros(model.nv)
+        self._strengths: dict[int, float] = {}  # of welds in use [N]
+        self._contacts = Contacts(np.zeros((0, 2), dtype=np.int32), NO_VALUES, np.zeros((0, 3)), NO_VALUES)
+        self.watched: dict[Address, tuple[Array, Array]] = {}
+        mujoco.mj_forward(model, self._data)
+
+    def pose(self, link: Address) -> Pose:
+        """Return world_T_link."""
+        body = self._ids[link]
+        x, y, z = self._data.xpos[body].tolist()
+        qw, qx, qy, qz = self._data.xquat[body].tolist()
+        return Pose((x, y, z), normalised((qx, qy, qz, qw)))
+
+    def position(self, link: Address) -> float:
+        """Return the value of a link's joint [rad or m]."""
+        return float(self._data.qpos[self._values[link][0]])
+
+    def joint_values(self, link: Address) -> tuple[float, float, float]:
+        """Return position, velocity and effort of the motor of a link's joint."""
+        position, velocity = self._values[link]
+        return float(self._data.qpos[position]), float(self._data.qvel[velocity]), float(self._motor_efforts[velocity])
+
+    def drive(self, link: Address, effort: float, velocity: float) -> None:
+        """Drive a joint to a velocity [rad/s or m/s] by at most an effort [Nm or N]; to rest, this is friction."""
+        index = self._values[link][1]
+        self._model.dof_frictionloss[index], self._references[index] = effort, velocity
+
+    def apply(self, link: Address, effort: float) -> None:
+        """Apply an effort [Nm or N] to a joint in the next step."""
+        self._data.qfrc_applied[self._values[link][1]] = effort
+
+    def step(self) -> None:
+        """Advance by one time step."""
+        model, data = self._model, self._data
+        mujoco.mj_step1(model, data)
+        rows = np.flatnonzero(data.efc_type == FRICTION)
+        joints = data.efc_id[rows]
+        data.efc_aref[rows] += data.efc_KBIP[rows, 1] * self._references[joints]
+        mujoco.mj_step2(model, data)
+        self._motor_efforts[:] = 0.0
+        self._motor_efforts[joints] = data.efc_force[rows]
+        data.qfrc_applied[:] = 0.0
+        self._record_contacts()
+        if self.watched:
+            self._measure()
+        if self._strengths:
+            self._bound_welds()
+        data.xfrc_applied[:] = 0.0
+        mujoco.mj_kinematics(model, data)  # poses after the step; what else depends on them is of the step's begin
+
+    def _record_contacts(self) -> None:
+        contact, forces = self._data.contact, self._data.efc_force
+        rows = contact.efc_address
+        normal = np.zeros(len(rows))
+        normal[rows >= 0] = forces[rows[rows >= 0]]
+        self._contacts = Contacts(contact.geom.copy(), contact.dist.copy(), contact.frame[:, :3].copy(), normal)
+
+    def _measure(self) -> None:
+        """Record the wrenches at the watched links, before these move to their new poses."""
+        model, data = self._model, self._data
+        mujoco.mj_rnePostConstraint(model, data)
+        for link in self.watched:
+            body = self._ids[link]
+            to_link = data.xmat[body].reshape(3, 3).T
+            torque, force = data.cfrc_int[body, :3], data.cfrc_int[body, 3:]
+            arm = data.subtree_com[model.body_rootid[body]] - data.xpos[body]
+            self.watched[link] = to_link @ force, to_link @ (torque + np.cross(arm, force))
+
+    def _bound_welds(self) -> None:
+        """Let the welds that transmitted more than their strength transmit nothing in the next step."""
+        data = self._data
+        rows = np.flatnonzero(data.efc_type == EQUALITY)
+        for number, strength in self._strengths.items():
+            own = rows[data.efc_id[rows] == number]
+            force = float(np.linalg.norm(data.efc_force[own[:3]]))
+            data.eq_active[number] = force <= strength
+
+    def contacts(self) -> Iterator[tuple[Address, Address, float, float, Sequence[float]]]:
+        """Yield links, penetration [m], normal force [N] and normal towards the first link of the contacts."""
+        body_of = self._model.geom_bodyid
+        geometries, distances, normals, forces = self._contacts
+        for pair, distance, normal, force in zip(geometries, distances, normals, forces, strict=True):
+            if distance <= 0.0 or force > 0.0:
+                one, other = (self._links[int(body_of[each])] for each in pair)
+                yield one, other, -float(distance), float(force), (-normal).tolist()
+
+    def exclude(self, pairs: Iterable[Pair]) -> None:
+        """Exclude exactly these pairs of links from collision.
+
+        Raises:
+            LimitExceededError: There are more than the model has room for.
+        """
+        numbers = [sorted((self._ids[one], self._ids[other])) for one, other in pairs]
+        signatures = np.sort(np.array([(one << 16) + other for one, other in numbers], dtype=np.int32))
+        room = len(self._model.exclude_signature)
+        if len(signatures) > room:
+            raise LimitExceededError(
+                "too many pairs of links are excluded from collision while the simulation runs",
+                stage="simulation",
+                values=(Value("pairs", len(signatures), room),),
+            )
+        self._model.exclude_signature[:] = UNUSED
+        self._model.exclude_signature[: len(signatures)] = signatures
+
+    def weld(self, hand: Address, body: Address, hand_T_body: Pose, strength: float) -> int:
+        """Hold a body at a pose in a link by forces up to a strength [N]; return the number of the weld.
+
+        Raises:
+            LimitExceededError: Too many bodies are held.
+        """
+        model = self._model
+        unused = [number for number in self._welds() if number not in self._strengths]
+        if not unused:
+            values = (Value("held bodies", MAX_HELD + 1, MAX_HELD),)
+            raise LimitExceededError("too many bodies are held", stage="simulation", values=values)
+        number = unused[0]
+        model.eq_obj1id[number], model.eq_obj2id[number] = self._ids[hand], self._ids[body]
+        model.eq_data[number, :3] = 0.0
+        model.eq_data[number, 3:6], model.eq_data[number, 6:10] = hand_T_body.position, wxyz(hand_T_body)
+        model.eq_data[number, 10] = 1.0
+        self._data.eq_active[number] = 1
+        self._strengths[number] = strength
+        return number
+
+    def unweld(self, number: int) -> None:
+        """Let go what a weld holds."""
+        del self._strengths[number]
+        self._data.eq_active[number] = 0
+
+    def _welds(self) -> list[int]:
+        found: list[int] = np.flatnonzero(self._model.eq_type == int(mujoco.mjtEq.mjEQ_WELD)).tolist()
+        return found
+
+    def push(self, link: Address, at: Vector3, force: Vector3, torque: Vector3) -> None:
+        """Add a force [N] at a point and a torque [Nm] in the next step, all in the world."""
+        body = self._ids[link]
+        arm = np.array(at) - self._data.xipos[body]
+        self._data.xfrc_applied[body, :3] += force
+        self._data.xfrc_applied[body, 3:] += np.array(torque) + np.cross(arm, force)
+
+    def set_mass(self, link: Address, mass: float) -> None:
+        """Change the mass of a link [kg], at its centre of mass."""
+        self._model.body_mass[self._ids[link]] = mass
+        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
+
+    def bounds(self, multibodies: set[int]) -> tuple[Array, Array]:
+        """Return the corners of the box around multibodies [m]; around all if there are none."""
+        model, data = self._model, self._data
+        chosen = [
+            number
+            for number in range(model.ngeom)
+            if not multibodies or self._links[int(model.geom_bodyid[number])].body in multibodies
+        ]
+        rotation = data.geom_xmat[chosen].reshape(-1, 3, 3)
+        centre = data.geom_xpos[chosen] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[chosen, :3])
+        half = np.einsum("nij,nj->ni", np.abs(rotation), model.geom_aabb[chosen, 3:])
+        return (centre - half).min(axis=0), (centre + half).max(axis=0)
+
+    def place(self, bodies: Mapping[Address, Pose], joints: Mapping[Address, float]) -> None:
+        """Place bodies that move freely, and joints, at rest."""
+        for link, pose in bodies.items():
+            index = self._values[link][0]
+            self._data.qpos[index : index + 3], self._data.qpos[index + 3 : index + 7] = pose.position, wxyz(pose)
+        for link, value in joints.items():
+            self._data.qpos[self._values[link][0]] = value
+        self._data.qvel[:] = 0.0
+        mujoco.mj_kinematics(self._model, self._data)

@@ -1,0 +1,4 @@
+"""Names of the physics engines."""
+
+BULLET, MUJOCO = "bullet", "mujoco"
+ENGINES = (BULLET, MUJOCO)
