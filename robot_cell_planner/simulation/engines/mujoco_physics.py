@@ -18,6 +18,8 @@ from .mujoco_model import MAX_HELD, name_of, wxyz
 UNUSED = np.iinfo(np.int32).max  # an exclusion of no pair
 EQUALITY = int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
 FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
+SOFT = 1e-9  # factor of the stiffness of a constraint that is not to count
+NO_ROWS = np.zeros(0, dtype=np.int64)
 NO_VALUES: NDArray[np.float64] = np.zeros(0)
 
 Array = NDArray[np.float64]
@@ -91,15 +93,19 @@ class MujocoPhysics:
         rows = np.flatnonzero(data.efc_type == FRICTION)
         joints = data.efc_id[rows]
         data.efc_aref[rows] += data.efc_KBIP[rows, 1] * self._references[joints]
-        mujoco.mj_step2(model, data)
+        mujoco.mj_fwdActuation(model, data)
+        mujoco.mj_fwdAcceleration(model, data)
+        mujoco.mj_fwdConstraint(model, data)
+        if self._bound_welds():
+            mujoco.mj_fwdAcceleration(model, data)
+            mujoco.mj_fwdConstraint(model, data)
+        mujoco.mj_implicit(model, data)
         self._motor_efforts[:] = 0.0
         self._motor_efforts[joints] = data.efc_force[rows]
         data.qfrc_applied[:] = 0.0
         self._record_contacts()
         if self.watched:
             self._measure()
-        if self._strengths:
-            self._bound_welds()
         data.xfrc_applied[:] = 0.0
         mujoco.mj_kinematics(model, data)  # poses after the step; what else depends on them is of the step's begin
 
@@ -121,14 +127,30 @@ class MujocoPhysics:
             arm = data.subtree_com[model.body_rootid[body]] - data.xpos[body]
             self.watched[link] = to_link @ force, to_link @ (torque + np.cross(arm, force))
 
-    def _bound_welds(self) -> None:
-        """Let the welds that transmitted more than their strength transmit nothing in the next step."""
-        data = self._data
-        rows = np.flatnonzero(data.efc_type == EQUALITY)
+    def _bound_welds(self) -> bool:
+        """Bound the forces of welds that transmit more than their strength; return whether there are any.
+
+        Such a force becomes an applied one, and the rows of its constraint too soft to count.
+        """
+        model, data, bounded = self._model, self._data, False
+        rows = np.flatnonzero(data.efc_type == EQUALITY) if self._strengths else NO_ROWS
         for number, strength in self._strengths.items():
-            own = rows[data.efc_id[rows] == number]
-            force = float(np.linalg.norm(data.efc_force[own[:3]]))
-            data.eq_active[number] = force <= strength
+            linear = rows[data.efc_id[rows] == number][:3]
+            forces = data.efc_force[linear]
+            size = float(np.linalg.norm(forces))
+            if size > strength:
+                applied, by_row = np.zeros(model.nv), np.zeros(len(data.efc_force))
+                by_row[linear] = forces * (strength / size)
+                mujoco.mj_mulJacTVec(model, data, applied, by_row)
+                data.qfrc_applied += applied
+                data.efc_D[linear] *= SOFT
+                data.efc_R[linear] /= SOFT
+                data.efc_aref[linear] = 0.0
+                if data.nisland:  # the solver has copies, by groups of bodies that touch
+                    copies = data.map_efc2iefc[linear]
+                    data.iefc_D[copies], data.iefc_R[copies] = data.efc_D[linear], data.efc_R[linear]
+                bounded = True
+        return bounded
 
     def contacts(self) -> Iterator[tuple[Address, Address, float, float, Sequence[float]]]:
         """Yield links, penetration [m], normal force [N] and normal towards the first link of the contacts."""

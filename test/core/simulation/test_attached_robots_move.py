@@ -13,10 +13,12 @@ from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import Robot
 from robot_cell_planner.model.state import BodyState
-from robot_cell_planner.simulation.engines.bullet_engine import BulletEngine
+from robot_cell_planner.simulation.engines.selection import make_engine
 from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
+
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
 
 BASE = Pose.from_rpy((0.1, 0.05, 0.2), (0.3, -0.2, 1.0))
 LIMITS = JointLimits(-2.0, 2.0, 2.0, 8.0, 80.0, 400.0)
@@ -108,7 +110,7 @@ def test_the_falling_arm_pushes_the_rail_away():
 
 
 @pytest.mark.parametrize("mass", [None, 5.0])
-def test_a_robot_on_a_body_stands_where_the_body_is(mass):
+def test_a_robot_on_a_body_stands_where_the_body_is(engine, mass):
     """On a body that is fixed, or one that moves freely and takes the robot along."""
     desk = body("desk", [box(1.0, 1.0, 0.2, Pose((0.0, 0.0, 0.1)))], mass)
     frames = frozendict({"spot": NamedFrame("spot", "desk", Pose((0.2, 0.0, 0.2)))})
@@ -116,13 +118,13 @@ def test_a_robot_on_a_body_stands_where_the_body_is(mass):
     state = state.with_body("desk", BodyState(Pose((2.0, 0.0, 0.5))))
     cell.check_state(state)
     multibodies = Multibodies(cell, state)
-    engine = BulletEngine(multibodies, AT_ONCE)
+    physics = make_engine(engine, multibodies, AT_ONCE)
     world = Placements(placements(cell, state))
     for name, place in multibodies.frames.items():
-        distance, angle = engine.pose(place).distance_to(world.world(name))
+        distance, angle = physics.pose(place).distance_to(world.world(name))
         assert distance < 1e-6, name
         assert angle < 1e-5, name
-    engine.close()
+    physics.close()
     together = multibodies.frames["foot"].multibody == multibodies.frames["desk"].multibody
     assert together == (mass is not None)
     with SimulatedCell(cell, state, AT_ONCE) as simulated:

@@ -27,6 +27,8 @@ from robot_cell_planner.model.simulated_robot import (
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
+
 STEP = 0.002
 STRONG = JointLimits(-3.0, 3.0, 10.0, 50.0, None, 400.0)
 START = {"pan": 0.4, "lift": -0.5, "bend": 0.8}

@@ -14,6 +14,8 @@ from robot_cell_planner.simulation.disturbances import Disturbance, DisturbanceK
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
+
 MASS, ARM = 2.0, 0.5
 LIMITS = JointLimits(-3.0, 3.0, 10.0, 50.0, None, 100.0)
 

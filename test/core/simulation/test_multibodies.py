@@ -15,28 +15,31 @@ from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, ToolState
-from robot_cell_planner.simulation.engines.bullet_engine import MAX_LINKS, BulletEngine
+from robot_cell_planner.simulation.engines.bullet_engine import MAX_LINKS
+from robot_cell_planner.simulation.engines.names import BULLET, ENGINES
+from robot_cell_planner.simulation.engines.selection import make_engine
 from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
 
 AT_ONCE = SimulationOptions(settle_time=0.0)
 
 
-def assemble(cell, state):
+def assemble(cell, state, engine=BULLET):
     cell.check_state(state)
     multibodies = Multibodies(cell, state)
-    return multibodies, BulletEngine(multibodies, AT_ONCE)
+    return multibodies, make_engine(engine, multibodies, AT_ONCE)
 
 
 def check_frames(cell, state):
-    """Every frame of the cell is where it belongs."""
-    multibodies, engine = assemble(cell, state)
-    world = Placements(placements(cell, state))
-    for name, place in multibodies.frames.items():
-        distance, angle = engine.pose(place).distance_to(world.world(name))
-        assert distance < 1e-6, name
-        assert angle < 1e-5, name
-    engine.close()
+    """Every frame of the cell is where it belongs, in each engine."""
+    for kind in ENGINES:
+        multibodies, engine = assemble(cell, state, kind)
+        world = Placements(placements(cell, state))
+        for name, place in multibodies.frames.items():
+            distance, angle = engine.pose(place).distance_to(world.world(name))
+            assert distance < 1e-6, (kind, name)
+            assert angle < 1e-5, (kind, name)
+        engine.close()
     return multibodies
 
 

@@ -13,6 +13,8 @@ from robot_cell_planner.model.pose import IDENTITY, Pose
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
+
 AT_ONCE = SimulationOptions(settle_time=0.0)
 FINE = SimulationOptions(settle_time=0.0, time_step=0.0005, command_timeout=60.0)
 STRONG = JointLimits(-3.0, 3.0, 10.0, 50.0, None, 1000.0)

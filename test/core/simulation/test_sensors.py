@@ -21,10 +21,11 @@ from robot_cell_planner.model.simulated_sensors import (
     sensor_settings,
 )
 from robot_cell_planner.simulation.disturbances import Disturbance, DisturbanceKind
-from robot_cell_planner.simulation.imaging import image
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.sensors import view_of
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
+
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
 
 MASS, ARM = 2.0, 0.5
 LIMITS = JointLimits(-3.0, 3.0, 10.0, 50.0, None, 500.0)
@@ -162,7 +163,7 @@ def test_another_engine_that_is_placed_alike_has_the_same_image():
         moved.step(1.0)
         other.engine.place(moved.engine.placement)
         view = view_of(camera, eye)
-        one, two = image(moved.engine, view), image(other.engine, view)
+        one, two = moved.image(view), other.image(view)
         assert np.array_equal(one.segmentation, two.segmentation)
         assert np.array_equal(one.depth, two.depth)
         assert np.array_equal(one.rgb, two.rgb)

@@ -12,6 +12,8 @@ from robot_cell_planner.simulation.engines.bullet_shapes import shrunk
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
+
 CORNERS = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.04, 0.04) for z in (-0.03, 0.03)])
 FACES = (
     (0, 1, 3), (0, 3, 2), (4, 7, 5), (4, 6, 7), (0, 5, 1), (0, 4, 5),
@@ -57,12 +59,14 @@ def test_objects_rest_at_their_height(shape, height, tolerance):
 @pytest.mark.parametrize(
     ("use", "tolerance"), [(MeshUse.HULL, 1e-4), (MeshUse.EXACT, 1e-4), (MeshUse.DECOMPOSITION, ROUGH)]
 )
-def test_meshes_carry_at_their_surface(use, tolerance):
+def test_meshes_carry_at_their_surface(engine, use, tolerance):
+    if engine == "mujoco" and use is MeshUse.EXACT:
+        tolerance = ROUGH  # there, triangles are decomposed also if they do not move
     table = body("table", [Shape(block(use), Pose((0.0, 0.0, -0.03)))])
     assert rest_height(Shape(Box((0.04, 0.04, 0.04))), table, 0.02) == pytest.approx(0.02, abs=tolerance)
 
 
-def test_a_still_hollow_is_hollow():
+def test_a_still_hollow_is_hollow(engine):
     """A ball falls into an open box made of triangles, and through the hull of the same box it doesn't."""
     floor = np.array([[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
     rim = np.array([[x, y, 0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
@@ -74,7 +78,9 @@ def test_a_still_hollow_is_hollow():
         cell, state = things(ball, bowl, ball=Pose((0.0, 0.0, height + 0.01)))
         with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
             simulated.step(0.4)
-            assert simulated.body_pose("ball").position[2] == pytest.approx(height, abs=2e-4)
+            assert simulated.body_pose("ball").position[2] == pytest.approx(
+                height, abs=ROUGH if engine == "mujoco" else 2e-4
+            )
 
 
 def test_shrinking_moves_every_face_by_the_margin():
