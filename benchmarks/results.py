@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent / "results"
-LIBRARIES = ("pin", "coal", "pybullet", "ompl", "ruckig", "eaik", "numba", "numpy")
+LIBRARIES = ("pin", "coal", "pybullet", "mujoco", "ompl", "ruckig", "eaik", "numba", "numpy")
 
 
 class Results:

@@ -8,7 +8,9 @@ from functools import partial
 from typing import NamedTuple
 
 import msgspec
+import mujoco
 import numpy as np
+import pybullet
 from frozendict import frozendict
 from numpy.typing import NDArray
 
@@ -35,6 +37,9 @@ from robot_cell_planner.model.simulated_robot import (
 from robot_cell_planner.model.state import BodyState, RobotCellState
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.simulation.engines.bullet_engine import BulletEngine
+from robot_cell_planner.simulation.engines.mujoco_engine import MujocoEngine
+from robot_cell_planner.simulation.engines.names import BULLET, ENGINES
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -60,8 +65,9 @@ Motion = Callable[[float], tuple[Array, Array]]
 
 
 class Arm(NamedTuple):
-    """A robot without shapes, its start (n,), and half of its rated payload [kg]."""
+    """A robot without shapes in an engine, its start (n,), and half of its rated payload [kg]."""
 
+    engine: str
     name: str
     cell: RobotCell
     state: RobotCellState
@@ -128,10 +134,10 @@ def _at(trajectory: Trajectory, t: float) -> tuple[Array, Array]:
     return trajectory.at(times, 0)[0], trajectory.at(times, 1)[0]
 
 
-def options(settings: ControllerSettings, time_step: float = 0.002) -> SimulationOptions:
+def options(arm: Arm, settings: ControllerSettings, time_step: float = 0.002) -> SimulationOptions:
     """Return options with a controller for the arm."""
     robot = SimulatedRobot(frozendict({GROUP: settings}))
-    return SimulationOptions(time_step=time_step, robot=robot, command_timeout=60.0)
+    return SimulationOptions(time_step=time_step, robot=robot, command_timeout=60.0, engine=arm.engine)
 
 
 def tracking(results: Results, arm: Arm) -> None:
@@ -144,7 +150,7 @@ def tracking(results: Results, arm: Arm) -> None:
             name = f"{arm.name}_{what}_{type_name(settings)}"
             drives = {} if isinstance(settings, MotorControl) else {GROUP: JointDrive(armature=ARMATURE)}
             robot = SimulatedRobot(frozendict({GROUP: settings}), frozendict(drives), unknown)
-            chosen = SimulationOptions(robot=robot)
+            chosen = SimulationOptions(robot=robot, engine=arm.engine)
             with SimulatedCell(cell, state, chosen) as simulated:
                 motion = sinusoid(arm.start, signs)
                 results.add(f"{name}_sinusoid_mrad", 1e3 * worst_error(simulated, arm.names, motion, 4.0))
@@ -157,7 +163,7 @@ def tracking(results: Results, arm: Arm) -> None:
 
 def holding(results: Results, arm: Arm) -> None:
     """Measure how far gravity compensation lets the joints drift in 10 s."""
-    with SimulatedCell(arm.cell, arm.state, options(GravityCompensation())) as simulated:
+    with SimulatedCell(arm.cell, arm.state, options(arm, GravityCompensation())) as simulated:
         start = simulated.joint_states().positions
         worst = 0.0
         for _ in range(100):
@@ -170,7 +176,7 @@ def inverse_dynamics(results: Results, arm: Arm) -> None:
     """Compare the accelerations of the engine with those that Pinocchio's inverse dynamics gave the efforts for."""
     dynamics, random, worst = Dynamics(arm.cell, arm.state), np.random.default_rng(SEED), 0.0
     step = 0.0005
-    with SimulatedCell(arm.cell, arm.state, options(TorqueControl(), step)) as simulated:
+    with SimulatedCell(arm.cell, arm.state, options(arm, TorqueControl(), step)) as simulated:
         rows = [simulated.joint_names.index(name) for name in dynamics.variables]
         damping = np.array([joint_damping(arm.cell, name) for name in dynamics.variables])
         for _ in range(200):
@@ -196,7 +202,7 @@ def energy(results: Results, arm: Arm) -> None:
     without_damping = _without_friction(arm.cell)
     dynamics = Dynamics(without_damping, arm.state)
     step, work = 0.0005, 0.0
-    with SimulatedCell(without_damping, arm.state, options(TorqueControl(), step)) as simulated:
+    with SimulatedCell(without_damping, arm.state, options(arm, TorqueControl(), step)) as simulated:
         rows = [simulated.joint_names.index(name) for name in dynamics.variables]
         simulated.set_efforts(dict.fromkeys(dynamics.variables, 0.0))
         before, kinetic, drift = simulated.joint_states(), [0.0], 0.0
@@ -239,27 +245,44 @@ def speed(results: Results, arm: Arm) -> None:
     cell = msgspec.structs.replace(arm.cell, bodies=frozendict(bodies))
     state = msgspec.structs.replace(arm.state, bodies=frozendict(places))
     for settings in (MotorControl(), GravityCompensation(), ComputedTorque(), JointImpedance(), CartesianImpedance()):
-        with SimulatedCell(cell, state, options(settings, 0.001)) as simulated:
+        with SimulatedCell(cell, state, options(arm, settings, 0.001)) as simulated:
             simulated.step(0.1)
             begin = time.process_time()
             simulated.step(1.0)
             results.add(f"{arm.name}_20_bodies_1kHz_{type_name(settings)}_rtf", 1.0 / (time.process_time() - begin))
+            if isinstance(settings, MotorControl):  # the same scene with its motors at rest, without our part
+                step = plain_step(simulated)
+                begin = time.process_time()
+                for _ in range(1000):
+                    step()
+                results.add(f"{arm.name}_20_bodies_1kHz_plain_rtf", 1.0 / (time.process_time() - begin))
 
 
-def arms() -> Iterator[Arm]:
-    """Yield the arms in a bent configuration."""
+def plain_step(simulated: SimulatedCell) -> Callable[[], None]:
+    """Return the step of the engine itself."""
+    engine = simulated.engine
+    if isinstance(engine, MujocoEngine):
+        model, data = engine.model_and_data
+        return partial(mujoco.mj_step, model, data)
+    assert isinstance(engine, BulletEngine)
+    return partial(pybullet.stepSimulation, physicsClientId=engine.client)
+
+
+def arms(engine: str) -> Iterator[Arm]:
+    """Yield the arms in a bent configuration; the names of those in MuJoCo say so."""
+    prefix = "" if engine == BULLET else f"{engine}_"
     for name, payload in (("demo", 2.5), ("ur10", 5.0), ("panda", 1.5)):
         cell = arm_cell(name)
         names = cell.group(GROUP).variables
         values = dict(zip(names, BENT[: len(names)] if name != "panda" else BENT_PANDA, strict=True))
         state = cell.default_state().with_configuration(values)
-        yield Arm(name, cell, state, names, np.array(list(values.values())), payload)
+        yield Arm(engine, prefix + name, cell, state, names, np.array(list(values.values())), payload)
 
 
 def main() -> None:
     """Measure and write all figures."""
     results = Results("simulation", SEED)
-    for arm in arms():
+    for arm in (arm for engine in ENGINES for arm in arms(engine)):
         tracking(results, arm)
         holding(results, arm)
         inverse_dynamics(results, arm)

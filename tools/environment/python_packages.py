@@ -11,7 +11,7 @@ from pathlib import Path
 
 from layout import Layout, SetupError, digest
 
-ALWAYS = ("library", "build", "demo", "viewer", "learning", "test")
+ALWAYS = ("library", "build", "demo", "viewer", "learning", "mujoco", "test")
 
 
 def make_virtual_environment(layout: Layout, *, with_ros: bool) -> None:

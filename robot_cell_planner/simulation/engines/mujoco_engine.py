@@ -8,6 +8,7 @@ halves of a step (`mj_step1`, `mj_step2`), the reference acceleration of these c
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,6 +77,11 @@ class MujocoEngine:
             self._compiled.exclude(self._excluded)
             self._compiled.place({}, {joint.address: joint.model.start for joint in self.joints})
         return self._compiled
+
+    @property
+    def model_and_data(self) -> tuple[Any, Any]:
+        """Model and data of MuJoCo, for programs that use MuJoCo itself."""
+        return self._physics.model, self._physics.data
 
     def close(self) -> None:
         """Release the memory of the engine."""
@@ -179,8 +185,8 @@ class MujocoEngine:
         """Return the contacts of the latest step by object name, without contacts between parts of one object."""
         return by_objects(
             [
-                ContactPoint(self.object_names[one], self.object_names[other], *values)
-                for one, other, *values in self._physics.contacts()
+                ContactPoint(self.object_names[one], self.object_names[other], depth, force, normal)
+                for one, other, depth, force, normal in self._physics.contacts()
             ]
         )
 

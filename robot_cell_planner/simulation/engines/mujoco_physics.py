@@ -42,11 +42,12 @@ class MujocoPhysics:
     """State of a compiled model, in which each link is a body with the name of its address, see `name_of`.
 
     Attributes:
+        model, data: Of MuJoCo.
         watched: Force [N] and torque [Nm] that the parent of a link exerts on it, at its origin and in its axes.
     """
 
     def __init__(self, model: Any, links: Iterable[Address]) -> None:
-        self._model, self._data = model, mujoco.MjData(model)
+        self.model, self.data = model, mujoco.MjData(model)
         self._ids = {link: int(model.body(name_of(link)).id) for link in links}
         self._links = {number: link for link, number in self._ids.items()}
         self._values: dict[Address, tuple[int, int]] = {}  # of joints: indices of position and velocity
@@ -59,36 +60,36 @@ class MujocoPhysics:
         self._strengths: dict[int, float] = {}  # of welds in use [N]
         self._contacts = Contacts(np.zeros((0, 2), dtype=np.int32), NO_VALUES, np.zeros((0, 3)), NO_VALUES)
         self.watched: dict[Address, tuple[Array, Array]] = {}
-        mujoco.mj_forward(model, self._data)
+        mujoco.mj_forward(model, self.data)
 
     def pose(self, link: Address) -> Pose:
         """Return world_T_link."""
         body = self._ids[link]
-        x, y, z = self._data.xpos[body].tolist()
-        qw, qx, qy, qz = self._data.xquat[body].tolist()
+        x, y, z = self.data.xpos[body].tolist()
+        qw, qx, qy, qz = self.data.xquat[body].tolist()
         return Pose((x, y, z), normalised((qx, qy, qz, qw)))
 
     def position(self, link: Address) -> float:
         """Return the value of a link's joint [rad or m]."""
-        return float(self._data.qpos[self._values[link][0]])
+        return float(self.data.qpos[self._values[link][0]])
 
     def joint_values(self, link: Address) -> tuple[float, float, float]:
         """Return position, velocity and effort of the motor of a link's joint."""
         position, velocity = self._values[link]
-        return float(self._data.qpos[position]), float(self._data.qvel[velocity]), float(self._motor_efforts[velocity])
+        return float(self.data.qpos[position]), float(self.data.qvel[velocity]), float(self._motor_efforts[velocity])
 
     def drive(self, link: Address, effort: float, velocity: float) -> None:
         """Drive a joint to a velocity [rad/s or m/s] by at most an effort [Nm or N]; to rest, this is friction."""
         index = self._values[link][1]
-        self._model.dof_frictionloss[index], self._references[index] = effort, velocity
+        self.model.dof_frictionloss[index], self._references[index] = effort, velocity
 
     def apply(self, link: Address, effort: float) -> None:
         """Apply an effort [Nm or N] to a joint in the next step."""
-        self._data.qfrc_applied[self._values[link][1]] = effort
+        self.data.qfrc_applied[self._values[link][1]] = effort
 
     def step(self) -> None:
         """Advance by one time step."""
-        model, data = self._model, self._data
+        model, data = self.model, self.data
         mujoco.mj_step1(model, data)
         rows = np.flatnonzero(data.efc_type == FRICTION)
         joints = data.efc_id[rows]
@@ -110,7 +111,7 @@ class MujocoPhysics:
         mujoco.mj_kinematics(model, data)  # poses after the step; what else depends on them is of the step's begin
 
     def _record_contacts(self) -> None:
-        contact, forces = self._data.contact, self._data.efc_force
+        contact, forces = self.data.contact, self.data.efc_force
         rows = contact.efc_address
         normal = np.zeros(len(rows))
         normal[rows >= 0] = forces[rows[rows >= 0]]
@@ -118,7 +119,7 @@ class MujocoPhysics:
 
     def _measure(self) -> None:
         """Record the wrenches at the watched links, before these move to their new poses."""
-        model, data = self._model, self._data
+        model, data = self.model, self.data
         mujoco.mj_rnePostConstraint(model, data)
         for link in self.watched:
             body = self._ids[link]
@@ -132,7 +133,7 @@ class MujocoPhysics:
 
         Such a force becomes an applied one, and the rows of its constraint too soft to count.
         """
-        model, data, bounded = self._model, self._data, False
+        model, data, bounded = self.model, self.data, False
         rows = np.flatnonzero(data.efc_type == EQUALITY) if self._strengths else NO_ROWS
         for number, strength in self._strengths.items():
             linear = rows[data.efc_id[rows] == number][:3]
@@ -154,7 +155,7 @@ class MujocoPhysics:
 
     def contacts(self) -> Iterator[tuple[Address, Address, float, float, Sequence[float]]]:
         """Yield links, penetration [m], normal force [N] and normal towards the first link of the contacts."""
-        body_of = self._model.geom_bodyid
+        body_of = self.model.geom_bodyid
         geometries, distances, normals, forces = self._contacts
         for pair, distance, normal, force in zip(geometries, distances, normals, forces, strict=True):
             if distance <= 0.0 or force > 0.0:
@@ -169,15 +170,15 @@ class MujocoPhysics:
         """
         numbers = [sorted((self._ids[one], self._ids[other])) for one, other in pairs]
         signatures = np.sort(np.array([(one << 16) + other for one, other in numbers], dtype=np.int32))
-        room = len(self._model.exclude_signature)
+        room = len(self.model.exclude_signature)
         if len(signatures) > room:
             raise LimitExceededError(
                 "too many pairs of links are excluded from collision while the simulation runs",
                 stage="simulation",
                 values=(Value("pairs", len(signatures), room),),
             )
-        self._model.exclude_signature[:] = UNUSED
-        self._model.exclude_signature[: len(signatures)] = signatures
+        self.model.exclude_signature[:] = UNUSED
+        self.model.exclude_signature[: len(signatures)] = signatures
 
     def weld(self, hand: Address, body: Address, hand_T_body: Pose, strength: float) -> int:
         """Hold a body at a pose in a link by forces up to a strength [N]; return the number of the weld.
@@ -185,7 +186,7 @@ class MujocoPhysics:
         Raises:
             LimitExceededError: Too many bodies are held.
         """
-        model = self._model
+        model = self.model
         unused = [number for number in self._welds() if number not in self._strengths]
         if not unused:
             values = (Value("held bodies", MAX_HELD + 1, MAX_HELD),)
@@ -195,34 +196,34 @@ class MujocoPhysics:
         model.eq_data[number, :3] = 0.0
         model.eq_data[number, 3:6], model.eq_data[number, 6:10] = hand_T_body.position, wxyz(hand_T_body)
         model.eq_data[number, 10] = 1.0
-        self._data.eq_active[number] = 1
+        self.data.eq_active[number] = 1
         self._strengths[number] = strength
         return number
 
     def unweld(self, number: int) -> None:
         """Let go what a weld holds."""
         del self._strengths[number]
-        self._data.eq_active[number] = 0
+        self.data.eq_active[number] = 0
 
     def _welds(self) -> list[int]:
-        found: list[int] = np.flatnonzero(self._model.eq_type == int(mujoco.mjtEq.mjEQ_WELD)).tolist()
+        found: list[int] = np.flatnonzero(self.model.eq_type == int(mujoco.mjtEq.mjEQ_WELD)).tolist()
         return found
 
     def push(self, link: Address, at: Vector3, force: Vector3, torque: Vector3) -> None:
         """Add a force [N] at a point and a torque [Nm] in the next step, all in the world."""
         body = self._ids[link]
-        arm = np.array(at) - self._data.xipos[body]
-        self._data.xfrc_applied[body, :3] += force
-        self._data.xfrc_applied[body, 3:] += np.array(torque) + np.cross(arm, force)
+        arm = np.array(at) - self.data.xipos[body]
+        self.data.xfrc_applied[body, :3] += force
+        self.data.xfrc_applied[body, 3:] += np.array(torque) + np.cross(arm, force)
 
     def set_mass(self, link: Address, mass: float) -> None:
         """Change the mass of a link [kg], at its centre of mass."""
-        self._model.body_mass[self._ids[link]] = mass
-        mujoco.mj_setConst(self._model, mujoco.MjData(self._model))
+        self.model.body_mass[self._ids[link]] = mass
+        mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
 
     def bounds(self, multibodies: set[int]) -> tuple[Array, Array]:
         """Return the corners of the box around multibodies [m]; around all if there are none."""
-        model, data = self._model, self._data
+        model, data = self.model, self.data
         chosen = [
             number
             for number in range(model.ngeom)
@@ -237,8 +238,8 @@ class MujocoPhysics:
         """Place bodies that move freely, and joints, at rest."""
         for link, pose in bodies.items():
             index = self._values[link][0]
-            self._data.qpos[index : index + 3], self._data.qpos[index + 3 : index + 7] = pose.position, wxyz(pose)
+            self.data.qpos[index : index + 3], self.data.qpos[index + 3 : index + 7] = pose.position, wxyz(pose)
         for link, value in joints.items():
-            self._data.qpos[self._values[link][0]] = value
-        self._data.qvel[:] = 0.0
-        mujoco.mj_kinematics(self._model, self._data)
+            self.data.qpos[self._values[link][0]] = value
+        self.data.qvel[:] = 0.0
+        mujoco.mj_kinematics(self.model, self.data)

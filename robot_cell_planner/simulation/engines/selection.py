@@ -14,7 +14,10 @@ def require_engine(name: str, what: str) -> None:
     Raises:
         NotSupportedError: It is not.
     """
-    (require_mujoco if name == MUJOCO else require_physics)(what)
+    if name == MUJOCO:
+        require_mujoco(what)
+    else:
+        require_physics(what)
 
 
 def make_engine(name: str, multibodies: Multibodies, settings: PhysicsSettings) -> Engine:
