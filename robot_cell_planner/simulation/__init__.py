@@ -1,4 +1,4 @@
-"""PyBullet simulation of a cell and its controllers."""
+"""Physics simulation of a cell, in PyBullet or MuJoCo, and its controllers."""
 
 from ..system.lazy_exports import lazy_exports
 

@@ -18,14 +18,19 @@ def has_physics() -> bool:
     return find_spec("pybullet") is not None
 
 
-def require_physics(what: str) -> None:
-    """Check that PyBullet is installed. `what`: What needs it, as the subject of a sentence.
+def require_physics(what: str, otherwise: str = "") -> None:
+    """Check that PyBullet is installed.
+
+    Args:
+        what: What needs it, as the subject of a sentence.
+        otherwise: What else to do than to install it, as a sentence.
 
     Raises:
         NotSupportedError: It is not.
     """
     if not has_physics():
-        raise NotSupportedError(f"{what} needs PyBullet, which is not installed: {INSTALL}", subjects=("pybullet",))
+        text = f"{what} needs PyBullet, which is not installed: {INSTALL}"
+        raise NotSupportedError(f"{text}; {otherwise}" if otherwise else text, subjects=("pybullet",))
 
 
 def has_mujoco() -> bool:

@@ -1,4 +1,4 @@
-"""The simulated robot node: a cell in PyBullet behind ros2_control's topic-based convention.
+"""The simulated robot node: a cell in a physics engine behind ros2_control's topic-based convention.
 
 Subscribes to `joint_commands`, publishes `joint_states`. The physics run in a separate process; a thread of the node
 publishes its results.

@@ -52,6 +52,7 @@ class MujocoEngine:
         self._mass_frames: dict[Address, Pose] = {}
         self._links_of: dict[str, list[Address]] = {}
         self._excluded: set[Pair] = set()
+        self._owners: list[str] = []  # of geometries
         self._spec = new_spec(settings)
         for number, item in enumerate(multibodies.items):
             self.assumptions += add_multibody(self._spec, number, item, settings)
@@ -75,6 +76,8 @@ class MujocoEngine:
                 add_spare(self._spec, (name_of(links[0]), name_of(links[1])), room, self._settings.time_step)
             self._compiled = MujocoPhysics(compiled(self._spec), links)
             self._compiled.exclude(self._excluded)
+            geometries = range(self._compiled.model.ngeom)
+            self._owners = [self.object_names[self._compiled.link_of(number)] for number in geometries]
             self._compiled.place({}, {joint.address: joint.model.start for joint in self.joints})
         return self._compiled
 
@@ -183,10 +186,11 @@ class MujocoEngine:
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the contacts of the latest step by object name, without contacts between parts of one object."""
+        owners, physics = self._owners, self._physics
         return by_objects(
             [
-                ContactPoint(self.object_names[one], self.object_names[other], depth, force, normal)
-                for one, other, depth, force, normal in self._physics.contacts()
+                ContactPoint(owners[one], owners[other], depth, force, normal)
+                for one, other, depth, force, normal in physics.contacts()
             ]
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import mujoco
@@ -153,14 +153,18 @@ class MujocoPhysics:
                 bounded = True
         return bounded
 
-    def contacts(self) -> Iterator[tuple[Address, Address, float, float, Sequence[float]]]:
-        """Yield links, penetration [m], normal force [N] and normal towards the first link of the contacts."""
-        body_of = self.model.geom_bodyid
+    def contacts(self) -> list[tuple[int, int, float, float, list[float]]]:
+        """Return geometries, penetration [m], normal force [N] and normal towards the first geometry of the contacts of
+        the latest step."""
         geometries, distances, normals, forces = self._contacts
-        for pair, distance, normal, force in zip(geometries, distances, normals, forces, strict=True):
-            if distance <= 0.0 or force > 0.0:
-                one, other = (self._links[int(body_of[each])] for each in pair)
-                yield one, other, -float(distance), float(force), (-normal).tolist()
+        found = (distances <= 0.0) | (forces > 0.0)
+        columns = (-distances[found]).tolist(), forces[found].tolist(), (-normals[found]).tolist()
+        pairs = geometries[found].tolist()
+        return [(*pair, *values) for pair, *values in zip(pairs, *columns, strict=True)]
+
+    def link_of(self, geometry: int) -> Address:
+        """Return the link of a geometry."""
+        return self._links[int(self.model.geom_bodyid[geometry])]
 
     def exclude(self, pairs: Iterable[Pair]) -> None:
         """Exclude exactly these pairs of links from collision.
@@ -225,9 +229,7 @@ class MujocoPhysics:
         """Return the corners of the box around multibodies [m]; around all if there are none."""
         model, data = self.model, self.data
         chosen = [
-            number
-            for number in range(model.ngeom)
-            if not multibodies or self._links[int(model.geom_bodyid[number])].body in multibodies
+            number for number in range(model.ngeom) if not multibodies or self.link_of(number).body in multibodies
         ]
         rotation = data.geom_xmat[chosen].reshape(-1, 3, 3)
         centre = data.geom_xpos[chosen] + np.einsum("nij,nj->ni", rotation, model.geom_aabb[chosen, :3])

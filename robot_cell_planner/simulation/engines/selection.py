@@ -17,7 +17,7 @@ def require_engine(name: str, what: str) -> None:
     if name == MUJOCO:
         require_mujoco(what)
     else:
-        require_physics(what)
+        require_physics(what, 'the simulation can have engine "mujoco" instead')
 
 
 def make_engine(name: str, multibodies: Multibodies, settings: PhysicsSettings) -> Engine:

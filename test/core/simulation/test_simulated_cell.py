@@ -139,6 +139,8 @@ def test_options_out_of_bounds_are_refused_by_name(name):
     for value in (lower - 1e-3 - abs(lower), upper * 1.01, math.nan):
         with pytest.raises(InvalidRequestError, match=name):
             SimulationOptions(**{name: value})
+    with pytest.raises(InvalidRequestError, match="engine is 'gazebo', expected one of: bullet, mujoco"):
+        SimulationOptions(engine="gazebo")
     with pytest.raises(InvalidRequestError, match="gravity"):
         SimulationOptions(gravity=(0.0, 0.0, math.inf))
 

@@ -1,4 +1,4 @@
-"""Where PyBullet is missing, as with Python 3.12 and later, everything but physics and the second engine works."""
+"""Where PyBullet or MuJoCo is missing, everything works but what needs it, which says so."""
 
 import subprocess
 import sys
@@ -8,11 +8,14 @@ from sources import ROOT
 CODE = """
 import sys
 
+MISSING = ("pybullet", "mujoco")
 for finder in sys.meta_path:  # as if it were not installed
     original = finder.find_spec
-    finder.find_spec = lambda name, *others, original=original: None if name == "pybullet" else original(name, *others)
+    finder.find_spec = lambda name, *others, find=original: None if name in MISSING else find(name, *others)
 
-from robot_cell_planner import CollisionChecker, Goals, MotionRequest, OfflineCell, load_cell, plan_motion
+from robot_cell_planner import (
+    CollisionChecker, Goals, MotionRequest, OfflineCell, SimulationOptions, load_cell, plan_motion,
+)
 from robot_cell_planner.errors import NotSupportedError
 
 cell, state = load_cell("config/demo/cell.yaml")
@@ -22,6 +25,7 @@ print("planned", len(plan.path) > 1)
 for what in (
     lambda: CollisionChecker(cell, state, engine="bullet"),
     lambda: OfflineCell(cell, state).simulation,
+    lambda: OfflineCell(cell, state, simulation_options=SimulationOptions(engine="mujoco")).simulation,
 ):
     try:
         what()
@@ -33,8 +37,11 @@ for what in (
 def test_a_motion_is_planned_and_what_needs_physics_says_so():
     result = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    planned, engine, simulation = result.stdout.strip().splitlines()
+    planned, engine, simulation, other = result.stdout.strip().splitlines()
     assert planned == "planned True"
     assert engine.startswith("collision engine bullet needs PyBullet")
     assert simulation.startswith("the simulation of a cell needs PyBullet")
+    assert 'engine "mujoco"' in simulation
+    assert other.startswith("the simulation of a cell in MuJoCo needs MuJoCo")
+    assert "robot_cell_planner[mujoco]" in other
     assert "robot_cell_planner[physics]" in engine

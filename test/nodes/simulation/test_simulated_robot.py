@@ -372,12 +372,27 @@ def test_physics_end_with_a_node_that_is_killed(fast_node, robot, start_node):
     assert all(map(is_gone, physics))
 
 
+def test_it_runs_in_mujoco(fast_node, robot, start_node):
+    fast_node.stop()
+    robot.states.clear()
+    robot.reports.clear()
+    node = start_node("simulated_robot_node", cell_file=DEMO, engine="mujoco")
+    robot.wait(robot.is_heard, "the first state")
+    start = robot.position("elbow_joint")
+    robot.go_to(shoulder_pan_joint=0.2, finger_joint=0.02)
+    assert robot.position("elbow_joint") == pytest.approx(start, abs=1e-3)
+    assert robot.position("right_finger_joint") == pytest.approx(0.02, abs=1e-3)
+    node.stop()
+    assert node.process.returncode == 0
+
+
 BAD_STARTS = {
     "cell_file is empty": {},
     "/no/such/cell.yaml": {"cell_file": "/no/such/cell.yaml"},
     "rate is 0.0, expected 1 to 1000": {"cell_file": DEMO, "rate": 0.0},
     "real_time_factor is 2, expected 1 unless publish_clock": {"cell_file": DEMO, "real_time_factor": 2.0},
     "time_step is 1.0, expected 0.0001 to 0.01": {"cell_file": DEMO, "time_step": 1.0},
+    "engine": {"cell_file": DEMO, "engine": "gazebo"},
     "parameter friction": {"cell_file": DEMO, "friction": "slippery"},
 }
 
