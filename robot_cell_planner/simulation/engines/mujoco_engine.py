@@ -74,7 +74,9 @@ class MujocoEngine:
             if len(links) > 1:
                 room = len(self._excluded) + SPARE_EXCLUSIONS
                 add_spare(self._spec, (name_of(links[0]), name_of(links[1])), room, self._settings.time_step)
-            self._compiled = MujocoPhysics(compiled(self._spec), links)
+            self._compiled = MujocoPhysics(
+                compiled(self._spec), links, {joint.address: joint.model.damping for joint in self.joints}
+            )
             self._compiled.exclude(self._excluded)
             geometries = range(self._compiled.model.ngeom)
             self._owners = [self.object_names[self._compiled.link_of(number)] for number in geometries]

@@ -44,7 +44,7 @@ def new_spec(settings: PhysicsSettings) -> Any:
     option = spec.option
     option.timestep = settings.time_step
     option.gravity = settings.gravity
-    option.integrator = mujoco.mjtIntegrator.mjINT_IMPLICITFAST
+    option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     option.impratio, option.noslip_iterations = FRICTION_RATIO, SLIP_ITERATIONS
     # What may touch whom is decided by the cell alone, and a simulation that diverges is reported, not restarted.
@@ -138,7 +138,10 @@ def _add_joint(body: Any, name: str, part: Part, settings: PhysicsSettings) -> N
     assert model is not None
     joint = body.add_joint(name=name, axis=model.axis)
     joint.type = mujoco.mjtJoint.mjJNT_HINGE if model.revolute else mujoco.mjtJoint.mjJNT_SLIDE
-    joint.damping[0], joint.frictionloss = model.damping, model.friction
+    joint.frictionloss = model.friction
+    # MuJoCo integrates damping implicitly after it has solved the constraints, so that what a hand holds would slip. As
+    # inertia, to which the simulation adds -damping * velocity, it gives the same motion, which the constraints know.
+    joint.armature = settings.time_step * model.damping
     joint.solref_friction, joint.solimp_friction = stiff(settings), RIGID
     joint.solref_limit, joint.solimp_limit = stiff(settings), RIGID
     stops = end_stops(model)

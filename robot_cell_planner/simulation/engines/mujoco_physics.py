@@ -46,8 +46,9 @@ class MujocoPhysics:
         watched: Force [N] and torque [Nm] that the parent of a link exerts on it, at its origin and in its axes.
     """
 
-    def __init__(self, model: Any, links: Iterable[Address]) -> None:
+    def __init__(self, model: Any, links: Iterable[Address], damping: Mapping[Address, float]) -> None:
         self.model, self.data = model, mujoco.MjData(model)
+        self._ahead = mujoco.MjData(model)
         self._ids = {link: int(model.body(name_of(link)).id) for link in links}
         self._links = {number: link for link, number in self._ids.items()}
         self._values: dict[Address, tuple[int, int]] = {}  # of joints: indices of position and velocity
@@ -55,6 +56,12 @@ class MujocoPhysics:
             if model.body_jntnum[body]:
                 joint = int(model.body_jntadr[body])
                 self._values[link] = int(model.jnt_qposadr[joint]), int(model.jnt_dofadr[joint])
+        self._damping = np.zeros(model.nv)
+        for link, value in damping.items():
+            self._damping[self._values[link][1]] = value
+        jointed = {link.body for link in damping}
+        driven = [self.link_of(number).body in jointed for number in range(model.ngeom)]
+        self._driven = np.array(driven, dtype=bool)  # geometries of multibodies with joints
         self._references = np.zeros(model.nv)  # velocities to which motors drive
         self._motor_efforts = np.zeros(model.nv)
         self._strengths: dict[int, float] = {}  # of welds in use [N]
@@ -94,13 +101,15 @@ class MujocoPhysics:
         rows = np.flatnonzero(data.efc_type == FRICTION)
         joints = data.efc_id[rows]
         data.efc_aref[rows] += data.efc_KBIP[rows, 1] * self._references[joints]
+        self._follow_curves()
+        data.qfrc_applied -= self._damping * data.qvel
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         mujoco.mj_fwdConstraint(model, data)
         if self._bound_welds():
             mujoco.mj_fwdAcceleration(model, data)
             mujoco.mj_fwdConstraint(model, data)
-        mujoco.mj_implicit(model, data)
+        mujoco.mj_Euler(model, data)
         self._motor_efforts[:] = 0.0
         self._motor_efforts[joints] = data.efc_force[rows]
         data.qfrc_applied[:] = 0.0
@@ -109,6 +118,37 @@ class MujocoPhysics:
             self._measure()
         data.xfrc_applied[:] = 0.0
         mujoco.mj_kinematics(model, data)  # poses after the step; what else depends on them is of the step's begin
+
+    def _follow_curves(self) -> None:
+        """Let the friction of links hold bodies on curves: MuJoCo demands that surfaces in contact have equal
+        velocities at the begin of a step, with which a body would leave the circle on which a hand carries it.
+
+        The reference of friction is shifted by the tangential distance by which the surfaces would part in the step.
+        """
+        model, data, ahead, step = self.model, self.data, self._ahead, self.model.opt.timestep
+        contact = data.contact
+        chosen = np.flatnonzero((contact.efc_address >= 0) & self._driven[contact.geom].any(axis=1))
+        if not chosen.size:
+            return
+        ahead.qpos[:] = data.qpos
+        mujoco.mj_integratePos(model, ahead.qpos, data.qvel, step)
+        mujoco.mj_kinematics(model, ahead)
+        first, second = model.geom_bodyid[contact.geom[chosen]].T
+        points = contact.pos[chosen]
+        parting = self._carried(points, second) - self._carried(points, first)
+        tangents = contact.frame[chosen].reshape(-1, 3, 3)[:, 1:]
+        rows = contact.efc_address[chosen][:, None] + np.array((1, 2))
+        curved = np.einsum("nij,nj->ni", tangents, parting) - step * data.efc_vel[rows]
+        # The same distance per step is also in the velocities, of which a step corrects only a part.
+        data.efc_aref[rows] -= (2.0 - step * data.efc_KBIP[rows, 1]) * curved / step**2
+
+    def _carried(self, points: Array, bodies: NDArray[np.int32]) -> Array:
+        """Return where points (n, 3) of bodies (n,) are at the end of the step [m] if velocities stay."""
+        data, ahead = self.data, self._ahead
+        now, then = data.xmat[bodies].reshape(-1, 3, 3), ahead.xmat[bodies].reshape(-1, 3, 3)
+        local = np.einsum("nji,nj->ni", now, points - data.xpos[bodies])
+        moved: Array = ahead.xpos[bodies] + np.einsum("nij,nj->ni", then, local)
+        return moved
 
     def _record_contacts(self) -> None:
         contact, forces = self.data.contact, self.data.efc_force
