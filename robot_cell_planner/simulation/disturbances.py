@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from enum import Enum
 
@@ -106,6 +106,11 @@ class ActiveDisturbances:
         for new in disturbances:
             self._ends = {old: end for old, end in self._ends.items() if (old.kind, old.name) != (new.kind, new.name)}
             self._ends[new] = time + new.duration if new.duration > 0.0 else math.inf
+
+    def end(self, frames: Collection[str]) -> None:
+        """End the disturbances of some frames."""
+        kept = self._ends.items()
+        self._ends = {each: end for each, end in kept if each.kind not in OF_FRAMES or each.name not in frames}
 
     def clear(self) -> None:
         """End all disturbances."""

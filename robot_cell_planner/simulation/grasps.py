@@ -92,7 +92,6 @@ class Grasps:
         self._motors = motors
         self._friction = friction
         self._steady = max(1, round(STEADY / time_step))
-        self._bodies = {item.name for item in multibodies.items if not item.fixed}
         self._lasting: dict[tuple[str, int], int] = {}  # number of steps that a body has been gripped by a multibody
         self._grasps: dict[tuple[str, int], Grasp] = {}  # by body and multibody of the hand
 
@@ -100,6 +99,11 @@ class Grasps:
     def bodies(self) -> tuple[str, ...]:
         """Return the names of the grasped bodies."""
         return tuple(sorted({body for body, _ in self._grasps}))
+
+    def let_go(self, body: str) -> None:
+        """End all grasps of a body."""
+        for key in [key for key in self._grasps if key[0] == body]:
+            self._grasps.pop(key).release()
 
     def contacts(self) -> list[ObjectContact]:
         """Return the contacts of the grasped bodies."""
@@ -118,10 +122,11 @@ class Grasps:
                 self._grasps[key] = Grasp(self._engine, grip, self._multibodies.frames[grip.body], self._friction)
 
     def _grips(self, contacts: Iterable[ObjectContact]) -> Iterator[Grip]:
+        bodies = {item.name for item in self._multibodies.items if not item.fixed}
         pressing: dict[tuple[str, int], list[tuple[str, float, Vector3]]] = {}
         for contact in contacts:
             for body, other, sign in ((contact.first, contact.second, 1.0), (contact.second, contact.first, -1.0)):
-                if body not in self._bodies or contact.force < MIN_FORCE:
+                if body not in bodies or contact.force < MIN_FORCE:
                     continue
                 key = body, self._multibodies.frames[other].multibody
                 if key not in self._grasps:

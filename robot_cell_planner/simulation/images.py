@@ -38,6 +38,7 @@ class Images:
         return image(self._copy, view)
 
     def close(self) -> None:
-        """Release the memory of the copy."""
+        """Release the memory of the copy; the next image needs another one."""
         if self._copy is not None:
             self._copy.close()
+            self._copy = None

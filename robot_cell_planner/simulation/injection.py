@@ -9,7 +9,7 @@ from ..model.name_suggestions import unknown_name
 from .disturbances import OF_FRAMES, OF_JOINTS, ActiveDisturbances, Disturbance, DisturbanceKind
 from .engines.base import Engine
 from .motors import Motors
-from .multibody.multibodies import Multibodies
+from .multibody.multibodies import Multibodies, PartFrame
 
 STAGE = "simulation"
 
@@ -22,10 +22,21 @@ class Injection:
     """
 
     def __init__(self, engine: Engine, multibodies: Multibodies, motors: Motors) -> None:
-        self._engine, self._frames, self._motors = engine, multibodies.frames, motors
+        self._engine, self._multibodies, self._motors = engine, multibodies, motors
         self.active = ActiveDisturbances()
         self._loaded: set[str] = set()
         self._biases: dict[str, float] = {}
+
+    @property
+    def _frames(self) -> dict[str, PartFrame]:
+        return self._multibodies.frames
+
+    def end_those_of_frames_that_are_gone(self) -> None:
+        """End the disturbances of frames that do not exist any more."""
+        gone = {each.name for each in self.active.all if each.kind in OF_FRAMES and each.name not in self._frames}
+        self._loaded -= gone
+        if gone:
+            self.active.end(gone)
 
     def begin(self, disturbances: Sequence[Disturbance], time: float, clear: bool = False) -> None:
         """Begin disturbances at a time [s], all or none, after ending all others if `clear`."""

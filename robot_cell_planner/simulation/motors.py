@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InternalError, InvalidRequestError, UnknownNameError
 from ..model.name_suggestions import unknown_name
+from .commands import JointCommand
 from .engines.base import Engine, JointHandle
 from .joint_control import JointControl, MeasuredJoint
 from .options import SimulationOptions
@@ -154,6 +155,19 @@ class Motors:
                 raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
         for setpoint, limit in checked:
             setpoint.limit_effort(limit)
+
+    def command(self, command: JointCommand, time: float) -> None:
+        """Set the commands of a message, see `SimulatedCell.command`."""
+        plain = {name: value for name, value in command.positions.items() if name not in command.velocities}
+        guided = {name: value for name, value in command.positions.items() if name in command.velocities}
+        held = {name: value for name, value in command.efforts.items() if name in command.positions}
+        self.set_targets(plain, None, time)
+        self.set_targets(guided, {name: command.velocities[name] for name in guided}, time)
+        self.limit_efforts({name: abs(value) for name, value in held.items() if self.is_of_tool(name)})
+        driven = {name: value for name, value in command.velocities.items() if name not in command.positions}
+        self.set_velocities(driven, time)
+        otherwise = {*command.positions, *command.velocities}
+        self.set_efforts({name: value for name, value in command.efforts.items() if name not in otherwise}, time)
 
     def setpoint(self, name: str) -> Setpoint:
         """Return the setpoint of a joint with a motor."""

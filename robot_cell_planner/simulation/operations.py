@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..model.bodies import RigidBody
 from ..model.simulated_robot import ControllerSettings
+from ..model.state import BodyState
 from .disturbances import Disturbance
 
 
@@ -53,7 +55,22 @@ class SetTimeFactor:
     factor: float
 
 
-Operation = SetController | Disturb | Pause | Continue | Step | Reset | SetTimeFactor
+@dataclass(frozen=True)
+class AddBody:
+    """Add a body; see `SimulatedCell.add_body`."""
+
+    body: RigidBody
+    at: BodyState
+
+
+@dataclass(frozen=True)
+class RemoveBody:
+    """Remove a body; see `SimulatedCell.remove_body`."""
+
+    name: str
+
+
+Operation = AddBody | RemoveBody | SetController | Disturb | Pause | Continue | Step | Reset | SetTimeFactor
 
 
 @dataclass(frozen=True)

@@ -25,10 +25,13 @@ S = TypeVar("S", CameraSensor, ForceTorqueSensor, JointTorqueSensor)
 
 
 class FramePoses:
-    """Poses of the frames of a cell in an engine."""
+    """Poses of the frames of a cell in an engine.
+
+    still: Poses of frames that belong to nothing that is simulated.
+    """
 
     def __init__(self, engine: Engine, multibodies: Multibodies, still: Placements) -> None:
-        self._engine, self._frames, self._still = engine, multibodies.frames, still
+        self._engine, self._multibodies, self.still = engine, multibodies, still
 
     def pose(self, frame: str) -> Pose:
         """Return world_T_frame.
@@ -36,7 +39,8 @@ class FramePoses:
         Raises:
             UnknownNameError: The frame does not exist.
         """
-        return self._engine.pose(self._frames[frame]) if frame in self._frames else self._still.world(frame)
+        frames = self._multibodies.frames
+        return self._engine.pose(frames[frame]) if frame in frames else self.still.world(frame)
 
 
 def view_of(camera: CameraSensor, pose: Pose) -> CameraView:

@@ -11,12 +11,13 @@ import msgspec
 from ..collision.pairs.allowed_pairs import AllowedPairs
 from ..errors import InvalidRequestError, UnknownNameError
 from ..model.arguments import public
+from ..model.bodies import RigidBody
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.placement import Placements, placements
 from ..model.pose import Pose
 from ..model.simulated_robot import ControllerSettings, JointDrive
-from ..model.state import RobotCellState
+from ..model.state import BodyState, RobotCellState
 from .assumptions import assume_masses_and_efforts
 from .camera_view import CameraImage, CameraView
 from .collision_filter import disable_allowed_collisions
@@ -34,6 +35,7 @@ from .motors import Motors, SimulatedJointStates
 from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
 from .sensors import FramePoses, Sensors
+from .spawning import spawn, with_body, without_body
 
 STAGE = "simulation"
 # Larger motions during settling are reported.
@@ -185,6 +187,44 @@ class SimulatedCell:
         """Disturbances in force."""
         return self._injection.active.all
 
+    @public
+    def add_body(self, body: RigidBody, at: BodyState) -> None:
+        """Add a body while the simulation runs; it moves if it has a mass. A reset keeps it, at the same place.
+
+        Raises:
+            DuplicateNameError: The cell has a frame of this name.
+            UnknownNameError, StateError: There is no frame to which it is attached.
+            SimulationError: It is attached to something that can move.
+            GeometryError: A mesh cannot be read or used.
+        """
+        cell, start = with_body(self._cell, self._start, body, at)
+        spawn(self._engine, self._multibodies, cell, start, body.name)
+        self._take(cell, start)
+
+    @public
+    def remove_body(self, name: str) -> None:
+        """Remove a body while the simulation runs, also from the hand that holds it. A reset does not bring it back.
+
+        Raises:
+            UnknownNameError: There is no such body.
+            SimulationError: It carries or is attached to something that can move.
+            RobotCellError: A frame of the cell is attached to it.
+        """
+        cell, start = without_body(self._cell, self._start, name)
+        for number in self._multibodies.remove_body(name) if not self._start.bodies[name].hidden else ():
+            if self._grasps is not None:
+                self._grasps.let_go(name)
+            self._engine.remove(number)
+        self._injection.end_those_of_frames_that_are_gone()
+        self._take(cell, start)
+
+    def _take(self, cell: RobotCell, start: RobotCellState) -> None:
+        """Go on with another set of bodies."""
+        self._cell, self._start = cell, start
+        self._still = self._frames.still = Placements(placements(cell, start))
+        if self._images is not None:
+            self._images.close()
+
     def _control(self, drives: Mapping[str, JointDrive]) -> JointControl:
         """Return the control of joints by efforts, which is made at its first use."""
         if self._motors.control is None:
@@ -296,16 +336,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
-        plain = {name: value for name, value in command.positions.items() if name not in command.velocities}
-        guided = {name: value for name, value in command.positions.items() if name in command.velocities}
-        held = {name: value for name, value in command.efforts.items() if name in command.positions}
-        self.set_targets(plain, None, time)
-        self.set_targets(guided, {name: command.velocities[name] for name in guided}, time)
-        self.limit_efforts({name: abs(value) for name, value in held.items() if self._motors.is_of_tool(name)})
-        driven = {name: value for name, value in command.velocities.items() if name not in command.positions}
-        self.set_velocities(driven, time)
-        otherwise = {*command.positions, *command.velocities}
-        self.set_efforts({name: value for name, value in command.efforts.items() if name not in otherwise}, time)
+        self._motors.command(command, self._moment(time))
 
     def _moment(self, time: float | None) -> float:
         if time is not None and not math.isfinite(time):

@@ -19,10 +19,12 @@ from ..system.physics import has_physics
 from .disturbances import DisturbanceKind
 from .engines.names import BULLET
 from .operations import (
+    AddBody,
     Continue,
     Disturb,
     Operation,
     Pause,
+    RemoveBody,
     Request,
     Reset,
     SetController,
@@ -244,6 +246,10 @@ class _Run:
         match operation:
             case SetController(names, controller):
                 return self._simulated.set_controller(controller, *names)
+            case AddBody(body, at):
+                self._simulated.add_body(body, at)
+            case RemoveBody(name):
+                self._simulated.remove_body(name)
             case Disturb(disturbances, clear):
                 self._simulated.disturb(*disturbances, clear=clear)
             case Pause():

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...model.pose import Pose
 from ...model.value import Vector3
-from ..multibody.multibodies import JointModel, PartFrame
+from ..multibody.multibodies import JointModel, Multibody, PartFrame
 
 BASE = -1
 END_STOP_SLACK = 1e-3  # [rad or m]
@@ -109,6 +109,16 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release the memory of the engine."""
+
+    def add(self, number: int, multibody: Multibody) -> list[Address]:
+        """Add a multibody with its index, which is the next one; return its links.
+
+        Raises:
+            GeometryError: A mesh cannot be used.
+        """
+
+    def remove(self, number: int) -> None:
+        """Remove a multibody that nothing is fixed to."""
 
     def address(self, frame: PartFrame) -> Address:
         """Return the engine link of a part."""

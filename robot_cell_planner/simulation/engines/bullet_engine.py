@@ -29,6 +29,7 @@ from .base import (
 )
 from .bullet_shapes import collision_shape
 
+NOTHING = -1  # number of a body that was removed
 MAX_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
 SOLVER_ITERATIONS = 50
 # Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
@@ -70,8 +71,8 @@ class BulletEngine:
         self.colours: dict[Address, tuple[float, float, float, float]] = {}
         try:
             self._set_up()
-            for multibody in multibodies.items:
-                self._add(multibody)
+            for number, multibody in enumerate(multibodies.items):
+                self.add(number, multibody)
         except BaseException:
             self.close()
             raise
@@ -93,7 +94,17 @@ class BulletEngine:
         )
         pybullet.setGravity(*self._settings.gravity, physicsClientId=self.client)
 
-    def _add(self, multibody: Multibody) -> None:
+    def add(self, number: int, multibody: Multibody) -> list[Address]:
+        """Add a multibody with its index, which is the next one; return its links.
+
+        Raises:
+            GeometryError: A mesh cannot be used.
+            LimitExceededError: It has more links than the engine supports.
+        """
+        assert number == len(self._bodies)
+        if not multibody.parts:  # it was removed
+            self._bodies.append(NOTHING)
+            return []
         if len(multibody.parts) > MAX_LINKS:
             raise LimitExceededError(
                 f"{multibody.name} has too many links for the physics engine",
@@ -119,11 +130,24 @@ class BulletEngine:
         self._bodies.append(body)
         if not multibody.fixed:
             self._free.append(body)
-        for index, part in enumerate(multibody.parts):
-            address = Address(body, index - 1)
+        links = [Address(body, index - 1) for index in range(len(multibody.parts))]
+        for index, (address, part) in enumerate(zip(links, multibody.parts, strict=True)):
             self._finish(address, part)
             if multibody.is_anchored(index):
                 self.anchored.append(address)
+        return links
+
+    def remove(self, number: int) -> None:
+        """Remove a multibody that nothing is fixed to."""
+        body = self._bodies[number]
+        pybullet.removeBody(body, physicsClientId=self.client)
+        self._bodies[number] = NOTHING
+        self._free = [each for each in self._free if each != body]
+        self.anchored = [link for link in self.anchored if link.body != body]
+        for link in [Address(*each) for each in self.object_names if each[0] == body]:
+            self._links_of[self.object_names.pop(link)].remove(link)
+            self.colours.pop(link, None)
+            self._own_masses.pop(link, None)
 
     def _link_arguments(self, parts: Sequence[Part]) -> dict[str, Any]:
         """Return the arguments of createMultiBody for all parts but the first."""
@@ -345,7 +369,7 @@ class BulletEngine:
         moving = sorted({joint.address.body for joint in self.joints})
         boxes = [
             pybullet.getAABB(body, link, physicsClientId=self.client)
-            for body in moving or self._bodies
+            for body in moving or [each for each in self._bodies if each != NOTHING]
             for link in range(-1, pybullet.getNumJoints(body, physicsClientId=self.client))
         ]
         lower, upper = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])

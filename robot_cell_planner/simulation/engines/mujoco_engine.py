@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import InternalError
+from ...errors import GeometryError, InternalError
 from ...model.pose import Pose, normalised
 from ...model.value import Vector3
-from ..multibody.multibodies import Multibodies, PartFrame
+from ..multibody.multibodies import Multibodies, Multibody, PartFrame
 from .base import (
     BASE,
     Address,
@@ -53,24 +53,70 @@ class MujocoEngine:
         self._links_of: dict[str, list[Address]] = {}
         self._excluded: set[Pair] = set()
         self._owners: list[str] = []  # of geometries
-        self._spec = new_spec(settings)
-        for number, item in enumerate(multibodies.items):
-            self.assumptions += add_multibody(self._spec, number, item, settings)
-            for index, part in enumerate(item.parts):
-                address = Address(number, index - 1)
-                self.object_names[address] = part.object_name
-                self._links_of.setdefault(part.object_name, []).append(address)
-                self._mass_frames[address] = part.mass_properties.frame
-                if part.joint is not None:
-                    self.joints.append(JointHandle(part.joint, address))
-                if item.is_anchored(index):
-                    self.anchored.append(address)
+        self._gears: list[tuple[JointHandle, JointHandle]] = []
         self._compiled: MujocoPhysics | None = None
+        for number, item in enumerate(multibodies.items):
+            self._register(number, item)
+        self._spec = self._described()
+
+    def _register(self, number: int, multibody: Multibody) -> list[Address]:
+        """Store what the engine has to know of a multibody; return its links."""
+        links = [Address(number, index - 1) for index in range(len(multibody.parts))]
+        for index, (link, part) in enumerate(zip(links, multibody.parts, strict=True)):
+            self.object_names[link] = part.object_name
+            self._links_of.setdefault(part.object_name, []).append(link)
+            self._mass_frames[link] = part.mass_properties.frame
+            if part.joint is not None:
+                self.joints.append(JointHandle(part.joint, link))
+            if multibody.is_anchored(index):
+                self.anchored.append(link)
+        return links
+
+    def _described(self) -> Any:
+        """Return the description of all multibodies."""
+        spec = new_spec(self._settings)
+        self.assumptions = [
+            text
+            for number, item in enumerate(self._items)
+            for text in add_multibody(spec, number, item, self._settings)
+        ]
+        return spec
+
+    def add(self, number: int, multibody: Multibody) -> list[Address]:
+        """Add a multibody with its index, which is the next one; return its links.
+
+        Raises:
+            GeometryError: A mesh cannot be used.
+        """
+        links = self._register(number, multibody)
+        self._rebuild()
+        return links
+
+    def remove(self, number: int) -> None:
+        """Remove a multibody that nothing is fixed to."""
+        for link in [Address(*each) for each in self.object_names if each[0] == number]:
+            self._links_of[self.object_names.pop(link)].remove(link)
+        self.anchored = [link for link in self.anchored if link.body != number]
+        self._excluded = {pair for pair in self._excluded if number not in (pair[0].body, pair[1].body)}
+        self._rebuild()
+
+    def _rebuild(self) -> None:
+        """Compile a model of the present multibodies, which goes on from the present state."""
+        before = self._physics
+        self._spec, self._compiled = self._described(), None
+        try:
+            self._physics.take_over(before)
+        except GeometryError:
+            self._compiled = before
+            raise
 
     @property
     def _physics(self) -> MujocoPhysics:
         if self._compiled is None:
             links = [Address(*link) for link in self.object_names]
+            for follower, leader in self._gears:
+                names, model = (name_of(follower.address), name_of(leader.address)), follower.model
+                add_gear(self._spec, names, model.multiplier, model.offset, self._settings.time_step)
             if len(links) > 1:
                 room = len(self._excluded) + SPARE_EXCLUSIONS
                 add_spare(self._spec, (name_of(links[0]), name_of(links[1])), room, self._settings.time_step)
@@ -126,8 +172,7 @@ class MujocoEngine:
         """Couple a mimic joint to its source."""
         if self._compiled is not None:
             raise InternalError("a simulation that runs takes no further gears", stage="simulation")
-        names = name_of(follower.address), name_of(leader.address)
-        add_gear(self._spec, names, follower.model.multiplier, follower.model.offset, self._settings.time_step)
+        self._gears.append((follower, leader))
 
     def joint_values(self, body: int, links: list[int]) -> list[tuple[float, float, float]]:
         """Return position, velocity and effort of the engine's motor for joints of one multibody."""

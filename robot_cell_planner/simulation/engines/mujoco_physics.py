@@ -15,6 +15,7 @@ from ...model.value import Vector3
 from .base import Address
 from .mujoco_model import MAX_HELD, name_of, wxyz
 
+FREE_POSITIONS, FREE_VELOCITIES = 7, 6  # of a body that moves freely
 UNUSED = np.iinfo(np.int32).max  # an exclusion of no pair
 EQUALITY = int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
 FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
@@ -59,15 +60,43 @@ class MujocoPhysics:
         self._damping = np.zeros(model.nv)
         for link, value in damping.items():
             self._damping[self._values[link][1]] = value
+        self._jointed = set(damping)
         jointed = {link.body for link in damping}
         driven = [self.link_of(number).body in jointed for number in range(model.ngeom)]
         self._driven = np.array(driven, dtype=bool)  # geometries of multibodies with joints
         self._references = np.zeros(model.nv)  # velocities to which motors drive
         self._motor_efforts = np.zeros(model.nv)
         self._strengths: dict[int, float] = {}  # of welds in use [N]
+        self._held: dict[int, tuple[Address, Address, Pose]] = {}  # by welds in use: hand, body and hand_T_body
         self._contacts = Contacts(np.zeros((0, 2), dtype=np.int32), NO_VALUES, np.zeros((0, 3)), NO_VALUES)
         self.watched: dict[Address, tuple[Array, Array]] = {}
         mujoco.mj_forward(model, self.data)
+
+    def take_over(self, other: MujocoPhysics) -> None:
+        """Go on from the state of another model, for the links of both."""
+        for link in self._ids.keys() & other._ids.keys():
+            self.model.body_mass[self._ids[link]] = other.model.body_mass[other._ids[link]]
+            if link not in self._values:
+                continue
+            (to, dof), (from_, other_dof) = self._values[link], other._values[link]
+            is_free = link not in self._jointed
+            positions, velocities = (FREE_POSITIONS, FREE_VELOCITIES) if is_free else (1, 1)
+            self.data.qpos[to : to + positions] = other.data.qpos[from_ : from_ + positions]
+            for name in ("qvel", "qacc_warmstart"):
+                getattr(self.data, name)[dof : dof + velocities] = getattr(other.data, name)[
+                    other_dof : other_dof + velocities
+                ]
+            self.model.dof_frictionloss[dof] = other.model.dof_frictionloss[other_dof]
+            self._references[dof] = other._references[other_dof]
+            self._motor_efforts[dof] = other._motor_efforts[other_dof]
+        mujoco.mj_setConst(self.model, mujoco.MjData(self.model))
+        self.data.time = other.data.time
+        self.watched = other.watched
+        shift = min(self._welds(), default=0) - min(other._welds(), default=0)
+        assert shift == 0, "numbers of welds are those of the gears before them"
+        for number, held in other._held.items():
+            self._weld(number, *held, other._strengths[number])
+        mujoco.mj_kinematics(self.model, self.data)
 
     def pose(self, link: Address) -> Pose:
         """Return world_T_link."""
@@ -230,23 +259,26 @@ class MujocoPhysics:
         Raises:
             LimitExceededError: Too many bodies are held.
         """
-        model = self.model
         unused = [number for number in self._welds() if number not in self._strengths]
         if not unused:
             values = (Value("held bodies", MAX_HELD + 1, MAX_HELD),)
             raise LimitExceededError("too many bodies are held", stage="simulation", values=values)
-        number = unused[0]
+        self._weld(unused[0], hand, body, hand_T_body, strength)
+        return unused[0]
+
+    def _weld(self, number: int, hand: Address, body: Address, hand_T_body: Pose, strength: float) -> None:
+        model = self.model
         model.eq_obj1id[number], model.eq_obj2id[number] = self._ids[hand], self._ids[body]
         model.eq_data[number, :3] = 0.0
         model.eq_data[number, 3:6], model.eq_data[number, 6:10] = hand_T_body.position, wxyz(hand_T_body)
         model.eq_data[number, 10] = 1.0
         self.data.eq_active[number] = 1
         self._strengths[number] = strength
-        return number
+        self._held[number] = hand, body, hand_T_body
 
     def unweld(self, number: int) -> None:
         """Let go what a weld holds."""
-        del self._strengths[number]
+        del self._strengths[number], self._held[number]
         self.data.eq_active[number] = 0
 
     def _welds(self) -> list[int]:

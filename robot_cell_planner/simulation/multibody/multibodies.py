@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from ...errors import SimulationError
 from ...model.bodies import RigidBody
 from ...model.cell import RobotCell
 from ...model.geometry import Shape
@@ -137,6 +138,39 @@ class Multibodies:
     def joints(self) -> Iterator[JointModel]:
         """Return all joints, by multibody and part."""
         return (part.joint for multibody in self.items for part in multibody.parts if part.joint is not None)
+
+    def add_body(self, cell: RobotCell, state: RobotCellState, name: str) -> list[int]:
+        """Add a body of a cell that has nothing else that is new; return the indices of its multibodies.
+
+        Raises:
+            SimulationError: It is attached to something that can move.
+            GeometryError: A mesh cannot be read or decomposed.
+        """
+        parent = state.bodies[name].attached_to
+        frame = self.frames.get(parent)
+        if frame is not None and not self.items[frame.multibody].still:
+            text = f"body {name} is attached to {parent}, expected a body that stands or lies alone"
+            raise SimulationError(text, subjects=(name, parent))
+        self._cell, self._state, self._placements = cell, state, placements(cell, state)
+        self._world = Placements(self._placements)
+        count = len(self.items)
+        self._add_frame(name)
+        return list(range(count, len(self.items)))
+
+    def remove_body(self, name: str) -> list[int]:
+        """Remove a body; return the indices of its multibodies, which are empty from then on.
+
+        Raises:
+            SimulationError: It is attached to something that can move, or carries something.
+        """
+        numbers = [number for number, item in enumerate(self.items) if item.parts and item.name == name]
+        parts = [part for number in numbers for part in self.items[number].parts]
+        if not numbers or any(part.object_name != name for part in parts):
+            raise SimulationError(f"body {name} carries or is attached to something that can move", subjects=(name,))
+        for number in numbers:
+            self.items[number] = Multibody("", True, True)
+        self.frames = {each: frame for each, frame in self.frames.items() if frame.multibody not in numbers}
+        return numbers
 
     def _add_first(self, multibody: Multibody, name: str, link: Link | RigidBody) -> None:
         """Start a multibody with a link or body."""

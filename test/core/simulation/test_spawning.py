@@ -1,0 +1,141 @@
+"""Bodies that are added and removed while a simulation runs."""
+
+import numpy as np
+import pytest
+from simulation_cells import EDGE, GRAVITY, body, box, workshop
+
+from robot_cell_planner.errors import DuplicateNameError, RobotCellError, SimulationError, UnknownNameError
+from robot_cell_planner.model.geometry import Shape, Sphere
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.simulation.disturbances import Disturbance, DisturbanceKind
+from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.simulated_cell import SimulatedCell
+
+pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
+
+BALL = body("ball", [Shape(Sphere(0.05))], 0.5)
+SHELF = body("shelf", [box(0.3, 0.3, 0.02), box(0.3, 0.02, 0.1, Pose((0.0, 0.14, 0.05)))])
+ABOVE = BodyState(Pose((0.4, -0.4, 1.0)))
+
+
+@pytest.fixture
+def simulated(engine):
+    with SimulatedCell(*workshop(), SimulationOptions(settle_time=0.1)) as cell:
+        yield cell
+
+
+def height(simulated, name):
+    return simulated.body_pose(name).position[2]
+
+
+def test_a_body_that_is_added_falls_and_rests_on_what_is_there(simulated):
+    simulated.step(0.1)
+    simulated.add_body(BALL, ABOVE)
+    simulated.step(0.3)
+    fallen = 0.5 * GRAVITY * 0.3 * (0.3 + simulated.options.time_step)
+    assert height(simulated, "ball") == pytest.approx(1.0 - fallen, abs=1e-6)
+    simulated.step(1.0)
+    assert height(simulated, "ball") == pytest.approx(0.05, abs=1e-3)
+    assert ("ball", "table") in {contact.pair for contact in simulated.contacts()}
+    assert simulated.body_poses().keys() >= {"ball", "workpiece"}
+    assert simulated.state().bodies["ball"].pose == simulated.body_pose("ball")
+
+
+def test_what_is_added_without_a_mass_stays_and_carries(simulated):
+    simulated.add_body(SHELF, BodyState(Pose((0.4, -0.4, 0.3))))
+    simulated.add_body(BALL, ABOVE)
+    simulated.step(1.0)
+    assert simulated.body_pose("shelf").position == pytest.approx((0.4, -0.4, 0.3), abs=1e-9)
+    assert height(simulated, "ball") == pytest.approx(0.36, abs=1e-3)
+    simulated.remove_body("shelf")
+    simulated.step(1.0)
+    assert height(simulated, "ball") == pytest.approx(0.05, abs=1e-3)
+    with pytest.raises(UnknownNameError, match="shelf"):
+        simulated.pose("shelf")
+
+
+def test_everything_else_goes_on_as_if_nothing_had_happened(engine):
+    """To the last bit in PyBullet; in MuJoCo, the equations of all bodies are solved together."""
+
+    def run(spawn):
+        with SimulatedCell(*workshop(), SimulationOptions(settle_time=0.1)) as simulated:
+            simulated.set_targets({"x": 0.5, "y": -0.3, "finger": 0.01})
+            simulated.step(0.3)
+            if spawn:
+                simulated.add_body(BALL, ABOVE)
+                simulated.add_body(SHELF, BodyState(Pose((-0.4, -0.4, 0.3))))
+            simulated.step(0.01)
+            if spawn:
+                simulated.remove_body("ball")
+                simulated.remove_body("shelf")
+            simulated.step(0.5)
+            states = simulated.joint_states()
+            return np.concatenate([states.positions, states.velocities, states.efforts])
+
+    np.testing.assert_allclose(run(True), run(False), rtol=1e-6, atol=1e-6)
+
+
+def test_a_held_body_that_is_removed_leaves_the_hand_which_closes(simulated):
+    simulated.set_targets({"x": -0.3, "z": -0.37})
+    simulated.step(1.2)
+    simulated.set_targets({"finger": 0.0})
+    simulated.step(0.8)
+    assert simulated.held_bodies == ("workpiece",)
+    simulated.add_body(BALL, ABOVE)
+    assert simulated.held_bodies == ("workpiece",)
+    simulated.set_targets({"z": -0.2})
+    simulated.step(0.5)
+    assert height(simulated, "workpiece") > 0.1
+    simulated.remove_body("workpiece")
+    assert simulated.held_bodies == ()
+    simulated.step(0.5)
+    states = simulated.joint_states()
+    assert states.positions[states.names.index("finger")] < 0.5 * EDGE - 0.01
+
+
+def test_what_is_added_can_be_gripped(simulated):
+    simulated.remove_body("workpiece")
+    simulated.add_body(body("part", [box(EDGE, EDGE, EDGE)], 0.3), BodyState(Pose((-0.3, 0.0, EDGE / 2))))
+    simulated.set_targets({"x": -0.3, "z": -0.37})
+    simulated.step(1.2)
+    simulated.set_targets({"finger": 0.0})
+    simulated.step(0.8)
+    assert simulated.held_bodies == ("part",)
+
+
+def test_a_body_is_replaced_by_one_of_its_name_and_disturbances_end(simulated):
+    simulated.disturb(Disturbance(DisturbanceKind.PAYLOAD, "workpiece", 1.0))
+    simulated.remove_body("workpiece")
+    assert simulated.disturbances == ()
+    simulated.add_body(body("workpiece", [box(0.1, 0.1, 0.2)], 1.0), BodyState(Pose((-0.3, 0.0, 0.1))))
+    simulated.step(0.2)
+    assert height(simulated, "workpiece") == pytest.approx(0.1, abs=1e-4)
+    weight = next(c.force for c in simulated.contacts() if c.pair == ("table", "workpiece"))
+    assert weight == pytest.approx(GRAVITY, rel=1e-2)
+
+
+def test_a_reset_keeps_what_was_added_and_not_what_was_removed(simulated):
+    simulated.add_body(BALL, ABOVE)
+    simulated.remove_body("post")
+    simulated.step(0.5)
+    simulated.reset()
+    assert "post" not in simulated.body_poses()
+    assert height(simulated, "ball") < 1.0  # it fell while objects came to rest
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (lambda s: s.add_body(body("post", [box(1, 1, 1)]), ABOVE), DuplicateNameError, "post"),
+        (lambda s: s.add_body(body("palm", [box(1, 1, 1)]), BodyState(attached_to="moon")), RobotCellError, "moon"),
+        (lambda s: s.add_body(BALL, BodyState(attached_to="gripper")), SimulationError, "attached to gripper"),
+        (lambda s: s.remove_body("moon"), UnknownNameError, "moon"),
+    ],
+)
+def test_changes_that_make_no_sense_are_refused_and_change_nothing(simulated, call, error, words):
+    before = simulated.body_poses().keys()
+    with pytest.raises(error, match=words):
+        call(simulated)
+    simulated.step(0.1)
+    assert simulated.body_poses().keys() == before
