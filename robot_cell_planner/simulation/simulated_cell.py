@@ -6,8 +6,6 @@ import math
 from collections.abc import Mapping
 from types import TracebackType
 
-import msgspec
-
 from ..collision.pairs.allowed_pairs import AllowedPairs
 from ..errors import InvalidRequestError, UnknownNameError
 from ..model.arguments import public
@@ -31,6 +29,7 @@ from .grasps import Grasps
 from .images import Images
 from .injection import Injection
 from .joint_control import JointControl, apply_drives
+from .measured_state import measured_state, moved_bodies
 from .motors import Motors, SimulatedJointStates
 from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
@@ -38,9 +37,6 @@ from .sensors import FramePoses, Sensors
 from .spawning import spawn, with_body, without_body
 
 STAGE = "simulation"
-# Larger motions during settling are reported.
-SETTLED_DISTANCE = 1e-3  # [m]
-SETTLED_ANGLE = 0.01  # [rad]
 DEFAULT_OPTIONS = SimulationOptions()
 
 
@@ -240,13 +236,7 @@ class SimulatedCell:
         bodies = set(self._cell.bodies)
         self._log.restart(contact for contact in self.contacts() if {contact.first, contact.second} <= bodies)
         self._steps = 0
-        warnings: list[str] = []
-        for name in self._free_bodies():
-            distance, angle = self._still.world(name).distance_to(self.pose(name))
-            if distance > SETTLED_DISTANCE or angle > SETTLED_ANGLE:
-                way = f"{1000.0 * distance:.1f} mm and {math.degrees(angle):.1f} degrees"
-                warnings.append(f"body {name} moved by {way} before it came to rest")
-        return warnings
+        return moved_bodies({name: (self._still.world(name), self.pose(name)) for name in self._free_bodies()})
 
     def _free_bodies(self) -> list[str]:
         """Return the bodies that move freely, without the bodies attached to them."""
@@ -408,17 +398,7 @@ class SimulatedCell:
     def state(self) -> RobotCellState:
         """Return the current state of the cell: joint values and body poses. Attachments are those of the initial
         state."""
-        robots, tools = self._motors.configuration()
-        state = self._start.with_configuration(robots)
-        for name, values in tools.items():
-            state = state.with_tool(name, state.tools[name].with_configuration(values))
-        for name in self._free_bodies():
-            body = state.bodies[name]
-            pose = self.pose(name)
-            if body.attached_to:
-                pose = self.pose(body.attached_to).inverse() @ pose
-            state = state.with_body(name, msgspec.structs.replace(body, pose=pose))
-        return state
+        return measured_state(self._start, self._motors.configuration(), self._free_bodies(), self.pose)
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name. A grasped body is in contact with the links that grip it."""

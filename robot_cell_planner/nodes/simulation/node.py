@@ -6,7 +6,6 @@ publishes its results.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
@@ -14,7 +13,6 @@ from typing import Protocol, TypeVar
 import msgspec
 from builtin_interfaces.msg import Time
 from frozendict import frozendict
-from rclpy.clock import Clock
 from rclpy.publisher import Publisher
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
@@ -43,13 +41,15 @@ from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import steady_timer
-from ..conversions.basic import NANOSECONDS, pose_to_message, time_from_message, time_to_message
+from ..conversions.basic import pose_to_message
 from ..conversions.simulation import (
     controller_from_request,
     disturbance_from_message,
     disturbance_to_message,
     operation_from_request,
 )
+from .moments import Moments, SimulatedMoments, SteadyMoments
+from .scene_following import FOLLOW_SCENE, SceneFollowing, check_following
 from .sensor_output import SENSORS, SensorOutput, chosen_sensors
 
 M = TypeVar("M")
@@ -119,13 +119,13 @@ PARAMETERS = (
         "Controller of the joints of all robots, with its default settings; empty: those of the cell file.",
         choices=("", *CONTROLLERS),
     ),
+    FOLLOW_SCENE,
     SENSORS,
     *RESOURCE_PARAMETERS,
     *NODE_PARAMETERS,
 )
 OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MAX_DISTURBANCES = 100  # in one request
-MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival; beyond, the stamp is of another clock
 COMMANDS_DEPTH = 200  # between two reads
 MIN_POLL_PERIOD = 0.004  # [s] between reads of commands, which cost less than wake-ups
 THROTTLE = 5.0  # [s] between warnings of one kind
@@ -135,57 +135,6 @@ class Publishing(Protocol[M_contra]):
     """Publishes messages."""
 
     def publish(self, message: M_contra) -> None: ...
-
-
-class Moments(Protocol):
-    """Conversion between stamps of messages and times of the simulation."""
-
-    def stamp(self, moment: float) -> Time:
-        """Return the stamp for a time [s]."""
-
-    def moment(self, stamp: Time) -> float | None:
-        """Return the time of a stamp [s]; None for no stamp, or one of another clock."""
-
-
-class SteadyMoments:
-    """Times on the steady clock, with stamps of the clock of a node."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-
-    def _offset(self) -> int:
-        """Return the node's clock minus the steady clock [ns]."""
-        while True:
-            before = time.monotonic_ns()
-            now = self._clock.now().nanoseconds
-            after = time.monotonic_ns()
-            # Longer if another process ran in between.
-            if after - before < 100_000:
-                return int(now) - (before + after) // 2
-
-    def stamp(self, moment: float) -> Time:
-        return time_to_message(max(round(moment * NANOSECONDS) + self._offset(), 0))
-
-    def moment(self, stamp: Time) -> float | None:
-        nanoseconds = time_from_message(stamp)
-        moment = (nanoseconds - self._offset()) / NANOSECONDS
-        return moment if nanoseconds and abs(time.monotonic() - moment) <= MAX_SKEW else None
-
-
-class SimulatedMoments:
-    """Times of the simulation, equal to the stamps."""
-
-    def __init__(self) -> None:
-        self._latest = 0.0
-
-    def stamp(self, moment: float) -> Time:
-        self._latest = max(self._latest, moment)  # images come later than samples
-        return time_to_message(round(moment * NANOSECONDS))
-
-    def moment(self, stamp: Time) -> float | None:
-        nanoseconds = time_from_message(stamp)
-        moment = nanoseconds / NANOSECONDS
-        return moment if nanoseconds and abs(self._latest - moment) <= MAX_SKEW else None
 
 
 class SimulatedRobotNode(ManagedNode):
@@ -207,6 +156,7 @@ class SimulatedRobotNode(ManagedNode):
             chosen = controller_settings({"type": self.parameters["controller"]})
             robot = msgspec.structs.replace(robot, controllers=frozendict({**robot.controllers, "*": chosen}))
         robot = msgspec.structs.replace(robot, sensors=chosen_sensors(self.parameters["sensors"], robot.sensors))
+        check_following(self.parameters["follow_scene"], robot)
         self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
         prefixes = robot_prefixes(self.parameters)
         self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
@@ -238,6 +188,8 @@ class SimulatedRobotNode(ManagedNode):
         self.serve(srv.ControlSimulation, "simulation/control", self._control)
         self.serve(srv.DisturbSimulation, "simulation/disturb", self._disturb)
         self.serve(srv.SetJointController, "simulation/set_controller", self._set_controller)
+        if self.parameters["follow_scene"]:
+            self._following = SceneFollowing(self, cell, state, self._simulation.request)
         self._simulation.run()
         joints = ", ".join(self._simulation.driven_joints)
         self.get_logger().info(f"cell {cell.name} from {cell_file} is simulated; joints: {joints}")

@@ -27,6 +27,7 @@ from .base import (
     by_objects,
     end_stops,
 )
+from .bullet_links import link_arguments
 from .bullet_shapes import collision_shape
 
 NOTHING = -1  # number of a body that was removed
@@ -124,7 +125,7 @@ class BulletEngine:
                 baseInertialFrameOrientation=inertia.frame.quaternion,
                 flags=pybullet.URDF_USE_SELF_COLLISION,
                 physicsClientId=self.client,
-                **self._link_arguments(multibody.parts[1:]),
+                **link_arguments(self.client, multibody.parts[1:]),
             )
         )
         self._bodies.append(body)
@@ -148,24 +149,6 @@ class BulletEngine:
             self._links_of[self.object_names.pop(link)].remove(link)
             self.colours.pop(link, None)
             self._own_masses.pop(link, None)
-
-    def _link_arguments(self, parts: Sequence[Part]) -> dict[str, Any]:
-        """Return the arguments of createMultiBody for all parts but the first."""
-        if not parts:
-            return {}
-        inertias = [part.mass_properties for part in parts]
-        return {
-            "linkMasses": [inertia.mass for inertia in inertias],
-            "linkCollisionShapeIndices": [collision_shape(self.client, part.geometries) for part in parts],
-            "linkVisualShapeIndices": [-1] * len(parts),
-            "linkPositions": [part.pose.position for part in parts],
-            "linkOrientations": [normalised(part.pose.quaternion) for part in parts],
-            "linkInertialFramePositions": [inertia.frame.position for inertia in inertias],
-            "linkInertialFrameOrientations": [inertia.frame.quaternion for inertia in inertias],
-            "linkParentIndices": [part.parent for part in parts],
-            "linkJointTypes": [_joint_type(part.joint) for part in parts],
-            "linkJointAxis": [(1.0, 0.0, 0.0) if part.joint is None else part.joint.axis for part in parts],
-        }
 
     def _finish(self, address: Address, part: Part) -> None:
         """Set the properties that are not arguments of createMultiBody."""
@@ -403,9 +386,3 @@ class BulletEngine:
                 # The normal points from the second object to the first.
                 points.append(ContactPoint(one, other, -distance, force, point[7]))
         return by_objects(points)
-
-
-def _joint_type(joint: JointModel | None) -> int:
-    if joint is None:
-        return int(pybullet.JOINT_FIXED)
-    return int(pybullet.JOINT_REVOLUTE if joint.revolute else pybullet.JOINT_PRISMATIC)
