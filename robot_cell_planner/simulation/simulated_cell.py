@@ -201,10 +201,11 @@ class SimulatedCell:
     def remove_body(self, name: str) -> None:
         """Remove a body while the simulation runs, also from the hand that holds it. A reset does not bring it back.
 
+        Frames that are attached to it stay where they were at the start.
+
         Raises:
             UnknownNameError: There is no such body.
             SimulationError: It carries or is attached to something that can move.
-            RobotCellError: A frame of the cell is attached to it.
         """
         cell, start = without_body(self._cell, self._start, name)
         for number in self._multibodies.remove_body(name) if not self._start.bodies[name].hidden else ():

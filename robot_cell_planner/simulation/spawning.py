@@ -22,14 +22,14 @@ STAGE = "simulation"
 def with_body(
     cell: RobotCell, state: RobotCellState, body: RigidBody, at: BodyState
 ) -> tuple[RobotCell, RobotCellState]:
-    """Return a cell and its state with another body.
+    """Return a cell and its state with another body, also in place of a hidden one.
 
     Raises:
         DuplicateNameError: The cell has a frame of this name.
         UnknownNameError, StateError: There is no frame to which it is attached.
     """
     name = body.name
-    if name in placements(cell, state):
+    if name in placements(cell, state) and not (name in cell.bodies and state.bodies[name].hidden):
         raise DuplicateNameError(f"the simulation has {name} already", stage=STAGE, subjects=(name,))
     cell = msgspec.structs.replace(cell, bodies=frozendict({**cell.bodies, name: body}))
     state = msgspec.structs.replace(state, bodies=frozendict({**state.bodies, name: at}))
@@ -38,18 +38,18 @@ def with_body(
 
 
 def without_body(cell: RobotCell, state: RobotCellState, name: str) -> tuple[RobotCell, RobotCellState]:
-    """Return a cell and its state without a body.
+    """Return a cell and its state without a body; one that something is attached to is hidden.
 
     Raises:
         UnknownNameError: There is no such body.
-        RobotCellError: Something is attached to it.
     """
     if name not in cell.bodies:
         text = unknown_name(f"body {name!r}", name, cell.bodies)
         raise UnknownNameError(text, stage=STAGE, subjects=(name,))
+    if any(parent == name for parent, _ in placements(cell, state).values()):
+        return cell, state.with_body(name, msgspec.structs.replace(state.bodies[name], hidden=True))
     cell = msgspec.structs.replace(cell, bodies=frozendict({k: v for k, v in cell.bodies.items() if k != name}))
     state = msgspec.structs.replace(state, bodies=frozendict({k: v for k, v in state.bodies.items() if k != name}))
-    cell.check_state(state)
     return cell, state
 
 

@@ -140,7 +140,8 @@ class Multibodies:
         return (part.joint for multibody in self.items for part in multibody.parts if part.joint is not None)
 
     def add_body(self, cell: RobotCell, state: RobotCellState, name: str) -> list[int]:
-        """Add a body of a cell that has nothing else that is new; return the indices of its multibodies.
+        """Add a body of a cell that has nothing else that is new, with the frames that are attached to it; return the
+        indices of its multibodies.
 
         Raises:
             SimulationError: It is attached to something that can move.
@@ -154,7 +155,8 @@ class Multibodies:
         self._cell, self._state, self._placements = cell, state, placements(cell, state)
         self._world = Placements(self._placements)
         count = len(self.items)
-        self._add_frame(name)
+        for each in (name, *self._placements):
+            self._add_frame(each)
         return list(range(count, len(self.items)))
 
     def remove_body(self, name: str) -> list[int]:

@@ -1,10 +1,13 @@
 """Bodies that are added and removed while a simulation runs."""
 
+import msgspec
 import numpy as np
 import pytest
+from frozendict import frozendict
 from simulation_cells import EDGE, GRAVITY, body, box, workshop
 
 from robot_cell_planner.errors import DuplicateNameError, RobotCellError, SimulationError, UnknownNameError
+from robot_cell_planner.model.bodies import NamedFrame
 from robot_cell_planner.model.geometry import Shape, Sphere
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
@@ -23,6 +26,10 @@ ABOVE = BodyState(Pose((0.4, -0.4, 1.0)))
 def simulated(engine):
     with SimulatedCell(*workshop(), SimulationOptions(settle_time=0.1)) as cell:
         yield cell
+
+
+def height_of(simulated, frame):
+    return simulated.pose(frame).position[2]
 
 
 def height(simulated, name):
@@ -113,6 +120,22 @@ def test_a_body_is_replaced_by_one_of_its_name_and_disturbances_end(simulated):
     assert height(simulated, "workpiece") == pytest.approx(0.1, abs=1e-4)
     weight = next(c.force for c in simulated.contacts() if c.pair == ("table", "workpiece"))
     assert weight == pytest.approx(GRAVITY, rel=1e-2)
+
+
+def test_frames_of_a_body_are_with_it_while_it_is_there():
+    cell, state = workshop()
+    mark = NamedFrame("mark", "workpiece", Pose((0.0, 0.0, 0.1)))
+    cell = msgspec.structs.replace(cell, frames=frozendict({"mark": mark}))
+    place = state.bodies["workpiece"]
+    higher = msgspec.structs.replace(place, pose=place.pose @ Pose((0.0, 0.0, 0.3)))
+    with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:
+        simulated.remove_body("workpiece")
+        assert "workpiece" not in simulated.body_poses()
+        assert height_of(simulated, "mark") == pytest.approx(0.1 + EDGE / 2)
+        simulated.add_body(cell.bodies["workpiece"], higher)
+        simulated.step(0.01)
+        assert height_of(simulated, "mark") == pytest.approx(0.4 + EDGE / 2, abs=1e-3)
+        assert height_of(simulated, "mark") == pytest.approx(height(simulated, "workpiece") + 0.1)
 
 
 def test_a_reset_keeps_what_was_added_and_not_what_was_removed(simulated):

@@ -10,7 +10,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.msg import BodyModel, BodyState, Geometry, SceneChange, Shape, SimulationState
 from robot_cell_planner.nodes.common.node import reliable
 
-PATIENCE = 120.0
+PATIENCE = 60.0
 RADIUS = 0.05
 
 
