@@ -6,10 +6,26 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from ..errors import InvalidRequestError
 
 STAGE = "joint command"
+
+
+SLACK = 1e-3  # [rad or m] by which positions may be beyond a limit, at which the joint stops
+
+
+class CommandLimits(NamedTuple):
+    """Limits of a joint's commands: positions [rad or m], max velocity [rad/s or m/s] and max effort [Nm or N]."""
+
+    lower: float
+    upper: float
+    velocity: float
+    effort: float
+
+
+NO_LIMITS: Mapping[str, CommandLimits] = {}
 
 
 @dataclass(frozen=True)
@@ -39,15 +55,17 @@ def read_command(
     efforts: Sequence[float],
     known: Collection[str],
     waiting: Collection[str] = (),
+    limits: Mapping[str, CommandLimits] = NO_LIMITS,
 ) -> tuple[JointCommand, tuple[str, ...]]:
     """Read a command from the lists of a message.
 
     Each list is empty or has one value per name. Unknown joints are ignored, because they may belong to another robot.
     Values that are not finite are ignored: the joint keeps its last command. NaN is no problem of joints that are
-    `waiting` for their first command: ros2_control sends it until a controller is active.
+    `waiting` for their first command: ros2_control sends it until a controller is active. Values beyond `limits` are
+    ignored, too, as far as they are the command of the joint: an effort beside a position only bounds forces.
 
     Returns:
-        The command, and a sentence for each value that is not finite.
+        The command, and a sentence for each value that is ignored.
 
     Raises:
         InvalidRequestError: The lists have different lengths, or a joint is named twice.
@@ -70,8 +88,29 @@ def read_command(
             for name, value in entries
             if not math.isfinite(value) and name not in expected
         )
-    # A joint whose position is given but not finite is not controlled by its velocity or effort instead.
+    problems += _beyond_limits(found, limits)
+    # A joint whose position is given but ignored is not controlled by its velocity or effort instead.
     for name in [name for name in names if len(positions) and name not in found["position"]]:
         found["velocity"].pop(name, None)
         found["effort"].pop(name, None)
     return JointCommand(found["position"], found["velocity"], found["effort"]), tuple(problems)
+
+
+def _beyond_limits(found: dict[str, dict[str, float]], limits: Mapping[str, CommandLimits]) -> list[str]:
+    """Delete the commands beyond limits; return a sentence for each."""
+    problems: list[str] = []
+    commanded: set[str] = set()
+    for what, bounds in (
+        ("position", lambda each: (each.lower - SLACK, each.upper + SLACK)),
+        ("velocity", lambda each: (-each.velocity, each.velocity)),
+        ("effort", lambda each: (-each.effort, each.effort)),
+    ):
+        own = {name: value for name, value in found[what].items() if name in limits and name not in commanded}
+        commanded.update(found[what])
+        for name, value in own.items():
+            lower, upper = bounds(limits[name])
+            if not lower <= value <= upper:
+                del found[what][name]
+                end = lower if value < lower else upper
+                problems.append(f"{what} of joint {name} is {value:g}, beyond its limit {end:g}")
+    return problems

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import InternalError, InvalidRequestError, UnknownNameError
 from ..model.name_suggestions import unknown_name
-from .commands import JointCommand
+from .commands import CommandLimits, JointCommand
 from .engines.base import Engine, JointHandle
 from .joint_control import JointControl, MeasuredJoint
 from .options import SimulationOptions
@@ -168,6 +168,14 @@ class Motors:
         self.set_velocities(driven, time)
         otherwise = {*command.positions, *command.velocities}
         self.set_efforts({name: value for name, value in command.efforts.items() if name not in otherwise}, time)
+
+    @property
+    def limits(self) -> dict[str, CommandLimits]:
+        """Limits of the commands of driven joints, by each name that commands may use."""
+        return {
+            name: CommandLimits(each.lower, each.upper, each.largest_velocity, each.largest_effort)
+            for name, each in self._by_name.items()
+        }
 
     def setpoint(self, name: str) -> Setpoint:
         """Return the setpoint of a joint with a motor."""

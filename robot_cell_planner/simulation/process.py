@@ -20,7 +20,7 @@ from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOu
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from .commands import JointCommand
+from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .disturbances import Disturbance
 from .measurements import ImagesDue, Measurement
@@ -114,6 +114,7 @@ class Ready:
     joint_names: tuple[str, ...]
     driven_joints: tuple[str, ...]
     warnings: tuple[str, ...]
+    command_limits: dict[str, CommandLimits]
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,7 @@ class SimulationProcess:
     The physics time step is shortened if necessary, so that the sample period is a multiple of it.
 
     Attributes:
-        joint_names, driven_joints, warnings: See `SimulatedCell`.
+        joint_names, driven_joints, warnings, command_limits: See `SimulatedCell`.
 
     Raises:
         RobotCellError: Any error of `SimulatedCell`.
@@ -196,6 +197,7 @@ class SimulationProcess:
         self.joint_names = ready.joint_names
         self.driven_joints = ready.driven_joints
         self.warnings = ready.warnings
+        self.command_limits = ready.command_limits
         self._outbox: Outbox[Downwards] = Outbox(
             self._connection, MAX_UNSENT, lambda message: isinstance(message, TimedCommand)
         )

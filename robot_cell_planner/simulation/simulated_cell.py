@@ -19,7 +19,7 @@ from ..model.state import BodyState, RobotCellState
 from .assumptions import assume_masses_and_efforts
 from .camera_view import CameraImage, CameraView
 from .collision_filter import disable_allowed_collisions
-from .commands import JointCommand
+from .commands import CommandLimits, JointCommand
 from .contacts import ContactLog, ContactRecord
 from .control.selection import ALL
 from .disturbances import OF_FRAMES, Disturbance
@@ -320,6 +320,11 @@ class SimulatedCell:
     def controllers(self) -> dict[str, ControllerSettings]:
         """Controller of each joint with a motor, by its name in the cell."""
         return self._control({}).controllers
+
+    @property
+    def command_limits(self) -> dict[str, CommandLimits]:
+        """Limits of the commands of driven joints, by each name that commands may use."""
+        return self._motors.limits
 
     def command(self, command: JointCommand, time: float | None = None) -> None:
         """Command joints as ros2_control hardware interfaces do, see `JointCommand`.

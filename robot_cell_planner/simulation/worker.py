@@ -132,12 +132,16 @@ def _serve(connection: ToParent) -> None:
 
     try:
         with SimulatedCell(start.cell, start.state, _options(start)) as simulated:
-            connection.send(Ready(simulated.joint_names, simulated.driven_joints, simulated.warnings))
+            connection.send(_ready(simulated))
             if connection.recv() is not None:
                 measuring = Measuring(simulated, start.options.robot.sensors, start.schedule.rate)
                 _Run(simulated, start.schedule, connection, measuring).go()
     except RobotCellError as error:
         connection.send(error)
+
+
+def _ready(simulated: SimulatedCell) -> Ready:
+    return Ready(simulated.joint_names, simulated.driven_joints, simulated.warnings, simulated.command_limits)
 
 
 def _options(start: Start) -> SimulationOptions:

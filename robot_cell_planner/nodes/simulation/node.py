@@ -256,10 +256,10 @@ class SimulatedRobotNode(ManagedNode):
                 self._on_command(received.names, received.message)
 
     def _on_command(self, names: Sequence[str], message: JointState) -> None:
-        known = self._simulation.driven_joints
+        known, limits = self._simulation.driven_joints, self._simulation.command_limits
         try:
             values = message.position, message.velocity, message.effort
-            command, problems = read_command(names, *values, known, self._waiting)
+            command, problems = read_command(names, *values, known, self._waiting, limits)
         except InvalidRequestError as error:
             self._refused += 1
             self.get_logger().warning(f"joint_commands: rejected: {error.message}", throttle_duration_sec=THROTTLE)

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.simulation.commands import read_command
+from robot_cell_planner.simulation.commands import CommandLimits, read_command
 
 KNOWN = ("a", "b", "c")
 
@@ -39,6 +39,33 @@ def test_joints_that_wait_for_their_first_command_may_have_none():
     assert (command.positions, problems) == ({"a": 1.0}, ())
     command, problems = read_command(["a", "b"], [math.nan, math.inf], [], [], KNOWN, {"b"})
     assert problems == ("position of joint a is nan", "position of joint b is inf")
+
+
+LIMITS = {name: CommandLimits(-1.0, 2.0, 3.0, 40.0) for name in KNOWN}
+
+
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        (([2.5, 0.0], [], []), "position of joint a is 2.5, beyond its limit 2.001"),
+        (([-1.5, 0.0], [0.1, 0.1], [1.0, 1.0]), "position of joint a is -1.5, beyond its limit -1.001"),
+        (([], [-3.5, 0.0], []), "velocity of joint a is -3.5, beyond its limit -3"),
+        (([], [], [41.0, 0.0]), "effort of joint a is 41, beyond its limit 40"),
+    ],
+)
+def test_values_beyond_limits_command_nothing_for_their_joint(lists, words):
+    command, problems = read_command(["a", "b"], *lists, KNOWN, (), LIMITS)
+    assert problems == (words,)
+    for values in (command.positions, command.velocities, command.efforts):
+        assert "a" not in values
+    assert "b" in {**command.positions, **command.velocities, **command.efforts}
+
+
+def test_limits_are_kept_exactly_and_what_is_no_command_is_not_limited():
+    command, problems = read_command(["a", "b"], [2.0, -1.0005], [9.0, 9.0], [500.0, 500.0], KNOWN, (), LIMITS)
+    assert problems == ()
+    assert command.positions == {"a": 2.0, "b": -1.0005}
+    assert command.efforts == {"a": 500.0, "b": 500.0}
 
 
 def test_strangers_may_say_what_they_like():

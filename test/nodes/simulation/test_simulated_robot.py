@@ -169,6 +169,55 @@ def test_lists_that_do_not_fit_are_refused_and_the_node_goes_on(robot, node):
     robot.go_to(wrist_3_joint=0.1)
 
 
+@pytest.mark.parametrize(
+    ("lists", "words"),
+    [
+        ({"positions": [9.0]}, "position of joint elbow_joint is 9, beyond its limit"),
+        ({"velocities": [99.0]}, "velocity of joint elbow_joint is 99, beyond its limit"),
+        ({"efforts": [1e6]}, "effort of joint elbow_joint is 1e+06, beyond its limit"),
+    ],
+)
+def test_commands_beyond_limits_are_refused_by_name_and_the_joint_holds(robot, node, lists, words):
+    robot.go_to(elbow_joint=1.9)
+
+    def is_said():  # warnings of one kind are throttled
+        robot.command(["elbow_joint"], **lists)
+        return words in node.output
+
+    robot.wait(is_said, f"{words!r} in the output of the node")
+    robot.go_to(wrist_3_joint=robot.position("wrist_3_joint") + 0.1)
+    assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
+    robot.go_to(wrist_3_joint=0.0)
+
+
+FLOOD = 20_000
+
+
+def test_a_flood_of_commands_ends_where_the_last_one_leads(robot, node):
+    """Far more than the node can read; it executes the newest of what is there, and goes on publishing."""
+    before = len(robot.states)
+    for number in range(FLOOD):
+        robot.command(["wrist_3_joint"], [0.2 * (1.0 - math.cos(20.0 * number / FLOOD))])
+    robot.go_to(wrist_3_joint=0.15)
+    assert len(robot.states) > before
+    assert node.process.poll() is None
+    robot.go_to(wrist_3_joint=0.1)
+
+
+@pytest.mark.parametrize("kind", ["velocities", "efforts"])
+def test_a_joint_holds_when_commands_cease(robot, kind):
+    """Of a velocity or an effort; after `command_timeout`, the joint stands."""
+    robot.go_to(wrist_3_joint=0.1)
+    robot.command(["wrist_3_joint"], **{kind: [0.5]})
+    robot.wait(lambda: abs(robot.position("wrist_3_joint") - 0.1) > 1e-3, "a motion")
+    robot.wait(lambda: abs(robot.states[-1].velocity[5]) < 1e-6, "rest")
+    where = robot.position("wrist_3_joint")
+    count = len(robot.states)
+    robot.wait(lambda: len(robot.states) > count + 100, "half a second of states")
+    assert robot.position("wrist_3_joint") == pytest.approx(where, abs=1e-5)
+    robot.go_to(wrist_3_joint=0.1)
+
+
 STREAMS = 10  # tried on a computer that is too busy to send or to follow one
 
 
