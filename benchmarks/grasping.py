@@ -25,7 +25,7 @@ from .results import Results
 SEED = 1
 CELL = "config/demo/cell.yaml"
 WIDTH = 0.05  # [m] between the fingers
-MASSES = (0.1, 0.3, 1.0)  # [kg]
+MASSES, ASSISTED = (0.1, 0.3, 1.0, 3.0, 5.0), 1.0  # [kg]
 FINGER, FINGERS = "gripper/finger_joint", ("gripper/left_finger", "gripper/right_finger")
 HAND = "gripper/tcp"
 
@@ -83,12 +83,12 @@ def carry(engine: str, shape: Shape, mass: float, assist: bool) -> tuple[float, 
 
 
 def main() -> None:
-    """Measure and write all figures; a body that was lost has infinite slip, written as -1."""
+    """Measure and write all figures; of a body that was lost, they are -1."""
     results = Results("grasping", SEED)
     for engine in ENGINES:
         for name, shape in SHAPES.items():
             for mass in MASSES:
-                for assist in (False, True) if mass == MASSES[-1] else (False,):
+                for assist in (False, True) if mass == ASSISTED else (False,):
                     slip = carry(engine, shape, mass, assist)
                     distance, angle = (-1e-3, -1.0) if slip is None else (slip[0], float(np.degrees(slip[1])))
                     prefix = f"{engine}_{name}_{mass:g}kg{'_assist' if assist else ''}"

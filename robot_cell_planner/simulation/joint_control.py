@@ -97,7 +97,12 @@ class JointControl:
         for index, name in enumerate(names):
             if name in models:
                 self._plant.damping[index], self._plant.friction[index] = models[name].damping, models[name].friction
-        self._drives = Drives(self._plant, drives)
+        self._driven = self._plant  # what the drives move, of which the controllers may not know all
+        if options.robot.unknown_bodies:
+            self._driven = Plant(simulated_masses(cell, state, multibodies), state, options.gravity)
+            self._driven.damping, self._driven.friction = self._plant.damping, self._plant.friction
+        self._drives = Drives(self._driven, drives)
+        self._plant.armature = self._driven.armature
         self._needy = [name for name in names if name in drives and drives[name].needs_effort_control]
         self.loop = ControlLoop(self._plant)
         self._index = {name: index for index, name in enumerate(names)}
@@ -189,6 +194,8 @@ class JointControl:
             if setpoint.mode is Mode.EFFORT:
                 effort_mode[index], commands[index] = True, setpoint.effort
         self._plant.update(self._q, self._v)
+        if self._driven is not self._plant:
+            self._driven.update(self._q, self._v)
         driven = self.loop.effort_control | effort_mode
         # The engine reports no effort before its first step.
         motors = np.where(self._engine_efforts != 0.0, self._engine_efforts, self._plant.gravity)
@@ -197,7 +204,7 @@ class JointControl:
         if (driven & ~self._was_driven).any():
             self._drives.start(previous, driven & ~self._was_driven)
         requested = self.loop.efforts(given, effort_mode, previous)
-        self.efforts, self._link_efforts = self._drives.advance(requested, self._plant, self._period)
+        self.efforts, self._link_efforts = self._drives.advance(requested, self._driven, self._period)
         self._was_driven = driven
 
     def effort_at_link(self, name: str) -> float | None:

@@ -3,10 +3,11 @@
 import itertools
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from frozendict import frozendict
-from simulation_cells import GRAVITY, joint, pendulums, point_mass
+from simulation_cells import GRAVITY, body, box, joint, pendulums, point_mass
 
 from robot_cell_planner.errors import ControllerError, UnknownNameError
 from robot_cell_planner.kinematics.dynamics import Dynamics
@@ -24,6 +25,7 @@ from robot_cell_planner.model.simulated_robot import (
     TorqueControl,
     VelocityControl,
 )
+from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
@@ -232,6 +234,20 @@ def test_armature_is_inertia_at_the_joint():
         simulated.set_efforts({"rail": 2.0})
         simulated.step(1.0)
         assert simulated.joint_states().velocities[0] == pytest.approx(2.0 / 8.0, rel=1e-3)
+
+
+def test_a_body_that_controllers_do_not_know_moves_with_the_armature():
+    """The drive moves it all the same: an effort accelerates the sum of cart, load and armature."""
+    cell, state = cart(4.0)
+    cell = msgspec.structs.replace(cell, bodies=frozendict({"load": body("load", [box(0.1, 0.1, 0.1)], 6.0)}))
+    state = msgspec.structs.replace(state, bodies=frozendict({"load": BodyState(attached_to="cart")}))
+    robot = SimulatedRobot(
+        frozendict({"*": TorqueControl()}), frozendict({"*": JointDrive(armature=10.0)}), unknown_bodies=("load",)
+    )
+    with SimulatedCell(cell, state, options(robot=robot)) as simulated:
+        simulated.set_efforts({"rail": 20.0})
+        simulated.step(1.0)
+        assert simulated.joint_states().velocities[0] == pytest.approx(20.0 / (4.0 + 6.0 + 10.0), rel=1e-3)
 
 
 def test_controllers_know_the_armature():
