@@ -24,6 +24,13 @@ class CommandLimits(NamedTuple):
     velocity: float
     effort: float
 
+    def of(self, what: str) -> tuple[float, float]:
+        """Return the range of "position", "velocity" or "effort"."""
+        if what == "position":
+            return self.lower - SLACK, self.upper + SLACK
+        size = self.velocity if what == "velocity" else self.effort
+        return -size, size
+
 
 NO_LIMITS: Mapping[str, CommandLimits] = {}
 
@@ -100,15 +107,11 @@ def _beyond_limits(found: dict[str, dict[str, float]], limits: Mapping[str, Comm
     """Delete the commands beyond limits; return a sentence for each."""
     problems: list[str] = []
     commanded: set[str] = set()
-    for what, bounds in (
-        ("position", lambda each: (each.lower - SLACK, each.upper + SLACK)),
-        ("velocity", lambda each: (-each.velocity, each.velocity)),
-        ("effort", lambda each: (-each.effort, each.effort)),
-    ):
+    for what in ("position", "velocity", "effort"):
         own = {name: value for name, value in found[what].items() if name in limits and name not in commanded}
         commanded.update(found[what])
         for name, value in own.items():
-            lower, upper = bounds(limits[name])
+            lower, upper = limits[name].of(what)
             if not lower <= value <= upper:
                 del found[what][name]
                 end = lower if value < lower else upper
