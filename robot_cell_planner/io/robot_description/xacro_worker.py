@@ -150,11 +150,23 @@ def reason(error: BaseException, inner: BaseException) -> str:
     text = str(inner) if isinstance(inner, OutsideError) else str(error)
     if isinstance(inner, PermissionError):
         text = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
+    elif isinstance(inner, FileNotFoundError) and inner.filename:
+        text = f"{inner.filename}: {os.strerror(errno.ENOENT)}"
+        if empty := [name for name, value in arguments().items() if value == ""]:
+            text += f"; arguments without a value: {', '.join(empty)}; give one by {empty[0]}:=VALUE"
+    elif macros := [str(macro.body.getAttribute("name")) for macro in getattr(error, "macros", []) if macro]:
+        text += f" (in a call of macro {' in '.join(macros)})"
     if undefined := UNDEFINED_ARGUMENT.search(text):
         text += f"; give it a value: {undefined[1]}:=VALUE on a command line, or in xacro_arguments"
     if isinstance(inner, (MemoryError, RecursionError)):
         text = f"{type(inner).__name__}: {text}"
     return " ".join((text or repr(error)).split())
+
+
+def arguments() -> dict[str, str]:
+    """Return the arguments of the file that is expanded, with their values."""
+    found: dict[str, str] = xacro.substitution_args_context.get("arg", {})
+    return found
 
 
 def main() -> None:

@@ -200,3 +200,18 @@ def test_an_argument_without_a_value_is_named_with_what_to_do(tmp_path):
     with pytest.raises(FileError, match=r"side; give it a value: side:=VALUE on a command line, or in xacro_arguments"):
         expand_xacro(path)
     assert names(expand_xacro(path, {"side": "left"})) == ["left"]
+
+
+def test_an_empty_argument_in_the_path_of_an_include_is_named(tmp_path):
+    text = '<xacro:arg name="dof" default=""/><xacro:include filename="arm_$(arg dof).xacro"/>'
+    path = write(tmp_path, text)
+    write(tmp_path, '<link name="seven"/>', "arm_7.xacro")
+    with pytest.raises(FileError, match=r"arm_\.xacro: No such file or directory; .* dof; give one by dof:=VALUE$"):
+        expand_xacro(path)
+    assert names(expand_xacro(path, {"dof": "7"})) == ["seven"]
+
+
+def test_a_macro_that_lacks_a_parameter_is_named(tmp_path):
+    text = '<xacro:macro name="part" params="size"><link name="l"/></xacro:macro><xacro:part sim="1" size="2"/>'
+    with pytest.raises(FileError, match=r'Invalid parameter "sim" \(in a call of macro part\)$'):
+        expand_xacro(write(tmp_path, text))
