@@ -9,9 +9,9 @@ import numpy as np
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
-from ..kinematics.dynamics import Dynamics
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
+from ..kinematics.static_efforts import weak_joints
 from ..kinematics.targets import FrameTarget, TargetMode
 from ..model.arguments import public
 from ..model.bodies import Tool
@@ -20,7 +20,6 @@ from ..model.cell_warnings import assumed_limits, links_without_collision_shapes
 from ..model.frames import FrameTree
 from ..model.name_suggestions import listed
 from ..model.pose import IDENTITY
-from ..model.random_configurations import random_configurations
 from ..model.robot import Robot
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
@@ -28,8 +27,6 @@ from .finding import DRAFT, ERROR, WARNING, Finding
 
 MAX_FRAMES = 100  # whose reachability is checked
 MAX_MASS = 1e4  # [kg] of a link; more indicates wrong units
-EFFORT_STATES = 300  # in which efforts are compared with limits
-MAX_WEAK_FRACTION = 0.02  # of these states, in which a limit may be exceeded
 MIN_MASS = 1e-5  # [kg] of a link with shapes
 
 
@@ -122,26 +119,11 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
 
 
 def _efforts(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
-    """Find joints whose effort limits do not hold the masses that they move, in random configurations."""
-    dynamics = Dynamics(cell, state)
-    limited = [variable for variable in cell.variables.values() if variable.limits.effort]
-    columns = [dynamics.variables.index(variable.name) for variable in limited]
-    values = {**dict.fromkeys(dynamics.variables, 0.0), **state.configuration}
-    configurations = np.tile([values[name] for name in dynamics.variables], (EFFORT_STATES, 1))
-    configurations[:, columns] = random_configurations(limited, EFFORT_STATES, 1)
-    needed = np.abs(dynamics.gravity(configurations))[:, columns]
-    weak = []
-    for variable, efforts in zip(limited, needed.T, strict=True):
-        limit = variable.limits.effort or np.inf
-        fraction = float(np.mean(efforts > limit))
-        if fraction > MAX_WEAK_FRACTION:
-            unit = "Nm" if variable.angular else "N"
-            weak.append(
-                f"{variable.name} ({limit:.3g} {unit}, {efforts.max():.3g} needed; {fraction:.0%} of the states)"
-            )
-    if weak:
-        text = f"effort limits do not hold the masses against gravity: {listed(weak)}"
-        yield Finding(WARNING, "limits", text, "Check masses and effort limits; the simulated robot sags there.")
+    """Find joints whose effort limits do not hold the masses that they move."""
+    if weak := weak_joints(cell, state):
+        text = f"effort limits do not hold the masses against gravity: {listed([str(joint) for joint in weak])}"
+        remedy = "Check masses and effort limits; simulated motors hold their robot nevertheless, but sag under tools."
+        yield Finding(WARNING, "limits", text, remedy)
 
 
 def _frames(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:

@@ -7,15 +7,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
+from frozendict import frozendict
 from numpy.typing import NDArray
 
 from ..errors import GeometryError
 from ..io.mesh.inertia import uniform_inertial
+from ..kinematics.static_efforts import weak_joints
+from ..model.cell import RobotCell
 from ..model.mechanism import Inertial
 from ..model.name_suggestions import listed
+from ..model.placement import Placements
 from ..model.pose import IDENTITY, Pose
+from ..model.value import Vector3, vector3
 from .multibody.inertia import MassProperties
-from .multibody.multibodies import JointModel, Multibody, Part
+from .multibody.multibodies import JointModel, Multibodies, Multibody, Part
 
 GRAIN = Inertial(mass=1e-3, inertia=(1e-9, 0.0, 0.0, 1e-9, 0.0, 1e-9))
 GRAVITY = 9.81  # [m/s2]
@@ -54,6 +59,33 @@ def assume_masses_and_efforts(multibody: Multibody, density: float) -> list[str]
         joint = tree.joint(index)
         if not joint.limits.effort:
             parts[index].joint = replace(joint, assumed_effort=load / LOAD_FRACTION)
+    return texts
+
+
+def strengthen_motors(cell: RobotCell, multibodies: Multibodies, poses: Placements, gravity: Vector3) -> list[str]:
+    """Give joints whose effort limits do not hold their robot, without tools and bodies, twice the effort that does.
+
+    Done in place; returns the assumptions as sentences.
+
+    Args:
+        poses: World poses of the links at the start.
+        gravity: In the world frame [m/s2].
+    """
+    efforts, texts = {}, []
+    for robot in cell.robots.values():
+        alone = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
+        turn = poses.world(robot.mechanism.root).matrix[:3, :3]
+        pull = vector3((turn.T @ np.array(gravity)).tolist(), "gravity")
+        if weak := weak_joints(alone, alone.default_state(), pull):
+            efforts |= {joint.name: joint.needed / LOAD_FRACTION for joint in weak}
+            assumed = ", ".join(f"{joint.name} {efforts[joint.name]:.3g}" for joint in weak)
+            names = listed([str(joint) for joint in weak])
+            text = f"effort limits do not hold robot {robot.name} against gravity: {names}"
+            texts.append(f"{text}; twice the effort that is needed is assumed: {assumed}")
+    for item in multibodies.items:
+        for part in item.parts:
+            if part.joint is not None and not part.joint.tool and part.joint.name in efforts:
+                part.joint = replace(part.joint, assumed_effort=efforts[part.joint.name])
     return texts
 
 

@@ -58,7 +58,7 @@ class Setpoint:
         self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.revolute])
         acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.revolute]
         self.largest_acceleration = options.acceleration_factor * acceleration
-        self.largest_effort = limits.effort or assumed_effort(joint)
+        self.largest_effort = max(limits.effort, joint.assumed_effort) if limits.effort else assumed_effort(joint)
         self.effort_limit = self.largest_effort
         self.window = self._narrow = options.following_window * self.largest_velocity
         self._extrapolate_for = options.extrapolate_for

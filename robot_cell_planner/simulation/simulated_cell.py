@@ -16,7 +16,7 @@ from ..model.placement import Placements, placements
 from ..model.pose import Pose
 from ..model.simulated_robot import ControllerSettings, JointDrive
 from ..model.state import BodyState, RobotCellState
-from .assumptions import assume_masses_and_efforts
+from .assumptions import assume_masses_and_efforts, strengthen_motors
 from .camera_view import CameraImage, CameraView
 from .collision_filter import disable_allowed_collisions
 from .commands import CommandLimits, JointCommand
@@ -79,6 +79,7 @@ class SimulatedCell:
             for item in self._multibodies.items
             for text in assume_masses_and_efforts(item, options.assumed_density)
         ]
+        assumptions += strengthen_motors(cell, self._multibodies, self._still, options.gravity)
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
         self._images: Images | None = None
         self._engine = make_engine(options.engine, self._multibodies, options)

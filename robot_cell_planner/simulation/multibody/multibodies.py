@@ -35,7 +35,8 @@ class JointModel:
         start: Initial value [rad or m].
         source, multiplier, offset: Mimic coupling; `source` is "" without one.
         damping, friction: As in URDF.
-        assumed_effort: Effort of a joint without an effort limit that moves its load [Nm or N]; 0 if unknown.
+        assumed_effort: Effort that moves its load, of a joint without an effort limit or with one that does not hold
+            it [Nm or N]; 0 if unknown.
     """
 
     name: str

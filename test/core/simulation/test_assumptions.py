@@ -3,12 +3,13 @@
 import math
 
 import pytest
-from simulation_cells import GRAVITY, box, joint, link, pendulums
+from simulation_cells import GRAVITY, box, joint, link, pendulums, point_mass
 
 from robot_cell_planner.model.mechanism import JointKind, JointLimits, Link
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.assumptions import assume_masses_and_efforts
 from robot_cell_planner.simulation.multibody.multibodies import Multibodies
+from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
 CUBE = (box(0.1, 0.1, 0.1),)  # 1 kg at a density of 1000 kg/m3
@@ -95,3 +96,29 @@ def test_the_motors_hold_what_was_assumed(effort):
         held = simulated.state().configuration
         assert held == pytest.approx(state.configuration, abs=0.01)
         assert len(simulated.warnings) == 2
+
+
+def heavy():
+    """An arm of two cubes of 2 kg, 0.5 m and 1 m from the shoulder, whose effort limit holds a fourth of them."""
+    out = Pose((0.5, 0.0, 0.0))
+    shoulder = joint("shoulder", JointKind.REVOLUTE, "base", "upper", Y, limits(7.0))
+    elbow = joint("elbow", JointKind.REVOLUTE, "upper", "fore", Y, limits(50.0), out)
+    links = [Link(name, inertial=point_mass(2.0, (0.5, 0.0, 0.0))) for name in ("upper", "fore")]
+    return pendulums(shoulder, elbow, links=links)
+
+
+def test_motors_that_cannot_hold_their_own_arm_are_made_stronger_and_that_is_said():
+    cell, state = heavy()
+    with SimulatedCell(cell, state) as simulated:
+        simulated.step(1.0)
+        assert simulated.state().configuration == pytest.approx(state.configuration, abs=0.01)
+        (text,) = simulated.warnings
+    assert "shoulder (7 Nm, 29" in text
+    assert "elbow" not in text
+    assert float(text.split()[-1]) == pytest.approx(2.0 * 2.0 * GRAVITY * 1.5, rel=0.02)
+
+
+def test_motors_without_gravity_keep_their_limits():
+    cell, state = heavy()
+    with SimulatedCell(cell, state, SimulationOptions(gravity=(0.0, 0.0, 0.0))) as simulated:
+        assert simulated.warnings == ()
