@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import resource
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -33,6 +33,7 @@ from robot_cell_planner import (
     plan_motion,
 )
 from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.random_configurations import random_configurations
 
@@ -42,6 +43,8 @@ STATES = 20
 MAX_DRAWN = 5_000
 LINE = 0.05  # [m]
 MAX_STATES = 100_000
+MAX_ERROR = 0.05  # [rad or m] at the end of a motion
+CELL_FILE = "cell.yaml"
 
 
 def processor_seconds():
@@ -78,32 +81,45 @@ def free_states(cell, state, group, count):
     return np.array(found)
 
 
-def measure(description, arguments, pair_states=0):
-    """The figures of one description; `pair_states`: only the draft, and its disabled pairs at so many states."""
-    found = {"description": description}
-    with tempfile.TemporaryDirectory(prefix="description-") as folder:
-        with timed(found, "new"):
-            made = new_cell(description, folder, NewCellOptions(xacro_arguments=arguments))
-        cell, state = made.cell, made.state
-        found["robot"] = cell.robot.mechanism.name
-        levels = Counter(finding.level for finding in made.findings)
-        found["errors"], found["warnings"], found["drafts"] = levels["error"], levels["warning"], levels["draft"]
-        found["error texts"] = [finding.text for finding in made.findings if finding.level == "error"]
-        found["home free"] = not made.draft.home.colliding
-        found["groups"] = {g.group.name: len(g.group.variables) for g in made.draft.groups}
-        found["default pairs"] = sum(pair.reason == "Default" for pair in made.draft.pairs)
-        if pair_states:
-            return found | needed_pairs(made.draft, pair_states)
-        arms = [g.group.name for g in made.draft.groups if g.kind == "arm"]
-        found["arm"] = bool(arms)
+def measure(given, roots):
+    """The figures of one description; `given`: the command line."""
+    found = {"description": given.description, "start-up s": time.monotonic() - given.begin}
+    found["start-up cpu s"] = processor_seconds()
+    arguments = dict(word.split(":=", 1) for word in given.arguments)
+    with timed(found, "new"):
+        made = new_cell(given.description, given.folder, NewCellOptions(xacro_arguments=arguments, roots=roots))
+    cell, state = made.cell, made.state
+    found["robot"] = cell.robot.mechanism.name
+    levels = Counter(finding.level for finding in made.findings)
+    found["errors"], found["warnings"], found["drafts"] = levels["error"], levels["warning"], levels["draft"]
+    found["error texts"] = [finding.text for finding in made.findings if finding.level == "error"]
+    found["warning texts"] = [finding.text for finding in made.findings if finding.level == "warning"]
+    found["home free"] = not made.draft.home.colliding
+    found["groups"] = {g.group.name: len(g.group.variables) for g in made.draft.groups}
+    found["default pairs"] = sum(pair.reason == "Default" for pair in made.draft.pairs)
+    arms = [g.group.name for g in made.draft.groups if g.kind == "arm"]
+    found["arm"] = bool(arms)
+    if not given.only_pairs:
         with timed(found, "check"):
-            loaded, start = load_cell(made.folder / "cell.yaml")
+            loaded, start = load_cell(made.folder / CELL_FILE, roots)
             again = check_cell(loaded, start)
         found["same when loaded"] = (loaded, start) == (cell, state)
         found["check errors"] = sum(finding.level == "error" for finding in again)
         if arms:
             found |= motions(cell, state, cell.robot.main_group)
-    return found
+    return found | (needed_pairs(made.draft, given.pairs) if given.pairs else {})
+
+
+def moved_again(given, roots):
+    """The times of one motion of a cell that was made before, and whether it was executed."""
+    found = {}
+    with timed(found, "plan"):
+        cell, state = load_cell(Path(given.folder, CELL_FILE), roots)
+        group = cell.robot.main_group
+        (goal,) = free_states(cell, state, group, 1)
+        plan = planned(cell, state, group, goal)
+    moved = executed(cell, state, plan, found, replay=False)
+    return {"again": moved, "again s": time.monotonic() - given.begin, "again cpu s": processor_seconds()}
 
 
 def motions(cell, state, group):
@@ -124,12 +140,10 @@ def motions(cell, state, group):
     found["ik"] = solved
     plans = []
     for seed, q in enumerate(goals):
-        goal = Goals(joint_goals=(dict(zip(names, q.tolist(), strict=True)),))
         figures = {}
         with timed(figures, "plan"):
             try:
-                options = PlanningOptions(seed=seed, state_limit=MAX_STATES)
-                plans.append(plan_motion(cell, state, MotionRequest(goal, group=group, options=options)))
+                plans.append(planned(cell, state, group, q, seed))
             except RobotCellError as error:
                 found["plan error"] = str(error)[:200]
         kind = "plans" if seed else "first plan"
@@ -140,6 +154,13 @@ def motions(cell, state, group):
     found["line"] = chain and line(cell, state, group, found)
     found["executed"] = bool(plans) and executed(cell, state, plans[0], found)
     return found
+
+
+def planned(cell, state, group, q, seed=0):
+    """A plan to joint values."""
+    goal = Goals(joint_goals=(dict(zip(cell.group(group).variables, q.tolist(), strict=True)),))
+    options = PlanningOptions(seed=seed, state_limit=MAX_STATES)
+    return plan_motion(cell, state, MotionRequest(goal, group=group, options=options))
 
 
 def line(cell, state, group, found):
@@ -156,8 +177,8 @@ def line(cell, state, group, found):
     return False
 
 
-def executed(cell, state, plan, found):
-    """Whether the simulated robot ends within 0.05 rad or m of the end of a plan. Writes a replay of the motion."""
+def executed(cell, state, plan, found, replay=True):
+    """Whether the simulated robot ends within 0.05 rad or m of the end of a plan. Can write a replay of the motion."""
     with OfflineCell(cell, state) as offline, tempfile.TemporaryDirectory(prefix="replay-") as folder:
         try:
             with timed(found, "execution"):
@@ -168,19 +189,32 @@ def executed(cell, state, plan, found):
         offline.command("settle", end, 0.5)
         configuration = offline.simulation.state().configuration
         found["execution error"] = max(abs(configuration[name] - value) for name, value in end.items())
-        with timed(found, "replay"):
-            found["replay bytes"] = offline.write_replay(Path(folder) / "replay.html").stat().st_size
-    return found["execution error"] < 0.05 and "execution failure" not in found
+        if replay:
+            with timed(found, "replay"):
+                found["replay bytes"] = offline.write_replay(Path(folder) / "replay.html").stat().st_size
+    return found["execution error"] < MAX_ERROR and "execution failure" not in found
 
 
 def main():
     """Measure the description that the command line names."""
-    pair_states, description, *words = sys.argv[1:]
-    arguments = dict(word.split(":=", 1) for word in words)
+    parser = argparse.ArgumentParser(prog="benchmarks.descriptions.measure")
+    parser.add_argument("folder", help="folder for the cell")
+    parser.add_argument("description", nargs="?", help="URDF, xacro or SDF file; none: move the cell of the folder")
+    parser.add_argument("arguments", nargs="*", metavar="name:=value", help="xacro arguments")
+    parser.add_argument("--root", action="append", default=[], help="folder with packages that the description needs")
+    parser.add_argument("--pairs", type=int, default=0, metavar="STATES", help="random states for disabled pairs")
+    parser.add_argument(
+        "--begin", type=float, default=time.monotonic(), help="when the process began [s], as monotonic"
+    )
+    parser.add_argument("--only-pairs", action="store_true", help="no motions")
+    given = parser.parse_args()
+    roots = NO_ROOTS
+    for folder in given.root:
+        roots = roots.with_folder(Path(folder).resolve())
     try:
-        found = measure(description, arguments, int(pair_states))
+        found = measure(given, roots) if given.description else moved_again(given, roots)
     except RobotCellError as error:
-        found = {"description": description, "failed": f"{type(error).__name__}: {error}"[:400]}
+        found = {"description": given.description, "failed": f"{type(error).__name__}: {error}"[:400]}
     print(json.dumps(found))
 
 
