@@ -17,6 +17,7 @@ TIP_NAMES = (
     "end_effector", "tcp", "tool_link", "tool", "gripper_link", "hand",
 )  # fmt: skip
 SIDES = ("left", "right", "front", "rear", "back")
+MAX_RAIL = 3  # prismatic joints in a row before an arm that move its base; more are a telescope, a part of the arm
 PARTS = ("leg", "head", "torso", "neck", "lift", "arm")
 
 
@@ -83,7 +84,7 @@ class _Drafter:
 
     def _without_rail(self, arm: DraftedGroup, joints: tuple[Joint, ...]) -> list[DraftedGroup]:
         first = next((i for i, joint in enumerate(joints) if joint.kind is not JointKind.PRISMATIC), len(joints))
-        if not 0 < first < len(joints) - 2:
+        if not 0 < first < min(MAX_RAIL + 1, len(joints) - 2):
             return []
         name = self._unique(f"{arm.group.name}_without_rail")
         group = self._chain(name, joints[first].parent, arm.group.tip_link)

@@ -91,6 +91,12 @@ def test_a_rail_is_in_the_group_and_the_arm_has_one_without_it():
     assert groups["manipulator_without_rail"] == ("carriage", "link6", 6)
 
 
+def test_a_telescope_is_no_rail():
+    parts = [chain(f"t{i}", f"t{i - 1}" if i else "base", f"t{i}", "prismatic") for i in range(5)]
+    groups = found(robot(*parts, *arm(3, "t4")))
+    assert groups == {"manipulator": ("base", "link3", 8)}
+
+
 def test_two_arms_on_a_torso_are_a_composite_group_too():
     torso = chain("torso_joint", "base", "torso")
     groups = found(robot(torso, *arm(6, "torso", "left_"), *arm(6, "torso", "right_")))
