@@ -41,6 +41,9 @@ FIRST_JOINTS_PERIOD = 0.02  # [s] between checks of requests that wait for the f
 PUBLISHERS_FOUND = 1.0  # [s] after the first scene, in which DDS discovers publishers of joint_states
 WAITING_PERIOD = 0.004  # [s]
 REPORT_PERIOD = 10.0  # [s] between warnings of joint values that are skipped
+LOADING_PERIOD = 1.0  # [s] between checks whether the scene node is still loading its cell
+MAX_LOADING = 600.0  # [s] that requests wait for that
+OnWait = Callable[[str], None]  # called with the reason of a wait
 
 
 @dataclass(frozen=True)
@@ -177,16 +180,30 @@ class MonitoredScene:
             listener(newest)
         self._waiting.wake()
 
-    async def wait_for(self, revision: int, joint_stamp: int, joints: tuple[str, ...], timeout: float) -> None:
+    def waits_for(self) -> str:
+        """Return what the first scene has to be waited for; "" for nothing."""
+        return ""
+
+    async def wait_for(
+        self,
+        revision: int,
+        joint_stamp: int,
+        joints: tuple[str, ...],
+        timeout: float,
+        on_wait: OnWait = lambda reason: None,
+    ) -> None:
         """Wait until the scene has reached a revision and the joints a stamp [ns]; 0 for no wait.
 
-        joints: empty for all joints of the robots. timeout [s]: 0 for the default.
+        joints: empty for all joints of the robots. timeout [s]: 0 for the default, or longer while the scene node loads
+        its cell; on_wait is then called with the reason, once per second.
 
         Raises:
             StaleStateError, NoCellError: The timeout expired.
         """
         if self._is_new_enough(revision, joint_stamp, joints):
             return
+        if not timeout:
+            await self._wait_for_scene(on_wait)
         deadline = Deadline(self._node, timeout or self._default_timeout)
         poll_timer = steady_timer(self._node, WAITING_PERIOD, self.read_joints) if joint_stamp else None
         try:
@@ -198,6 +215,19 @@ class MonitoredScene:
             deadline.end()
             if poll_timer is not None:
                 self._node.destroy_timer(poll_timer)
+
+    async def _wait_for_scene(self, on_wait: OnWait) -> None:
+        """Wait while the scene node is loading its cell."""
+        until = time.monotonic() + MAX_LOADING
+        while (reason := self.waits_for()) and time.monotonic() < until:
+            text = f"requests wait: {reason}"
+            self._node.get_logger().info(text, throttle_duration_sec=REPORT_PERIOD)
+            on_wait(reason)
+            deadline = Deadline(self._node, LOADING_PERIOD)
+            try:
+                await self._waiting.wait(deadline)
+            finally:
+                deadline.end()
 
     async def _wait_for_joints(self, given: Container[str], timeout: float) -> None:
         """Wait for the first measurement of the robots' joints if there is a publisher, since a node that has just
@@ -249,8 +279,8 @@ class MonitoredScene:
 
     def _stale(self, revision: int, joint_stamp: int, joints: tuple[str, ...], waited: float) -> RobotCellError:
         if self._scene is None:
-            text = f"no cell received within {waited:g} s: is scene_node running in this namespace, with a cell?"
-            return NoCellError(text)
+            why = self.waits_for() or "is scene_node running in this namespace, with a cell?"
+            return NoCellError(f"no cell received within {waited:g} s: {why}")
         if self.revision < revision:
             numbers = (Value("revision", self.revision, revision),)
             text = f"the scene did not reach revision {revision} within {waited:g} s (it is at {self.revision})"
@@ -263,8 +293,10 @@ class MonitoredScene:
         text = f"joints {names}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s"
         return StaleStateError(text, subjects=behind, values=(Value("behind by", age, unit="s"),))
 
-    async def resolve(self, reference: StateRef, field: str = "state") -> ResolvedState:
-        """Return the state that a request refers to.
+    async def resolve(
+        self, reference: StateRef, field: str = "state", on_wait: OnWait = lambda reason: None
+    ) -> ResolvedState:
+        """Return the state that a request refers to. on_wait: see `wait_for`.
 
         Raises:
             StaleStateError, NoCellError: The scene did not reach the requested revision or stamp in time, or no joint
@@ -274,7 +306,7 @@ class MonitoredScene:
         stamp = 0 if reference.own_state else time_from_message(reference.min_joint_stamp)
         timeout = timeout_from_message(reference.timeout, f"{field}.timeout")
         values = configuration_from_message(reference.configuration, f"{field}.configuration")
-        await self.wait_for(reference.min_revision, stamp, (), timeout)
+        await self.wait_for(reference.min_revision, stamp, (), timeout, on_wait)
         if not reference.own_state and not stamp:
             await self._wait_for_joints(values, timeout)
         tried = await self.changes(reference.changes, f"{field}.changes", MAX_CHANGES, self.scene.cell)

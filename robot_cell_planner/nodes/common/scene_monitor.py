@@ -19,6 +19,7 @@ from ..conversions.states import state_from_message
 from .external_frames import ExternalFrames
 from .monitored_scene import JOINTS_RATE, MonitoredScene
 from .node import LATCHED, CellNode, reliable
+from .scene_start import LOADING, SceneStart
 
 MAX_UPDATES = 1000  # kept for late subscribers; the scene node sends a full snapshot at least every half as many
 
@@ -47,6 +48,11 @@ class SceneMonitor(MonitoredScene):
         node.create_subscription(SceneSnapshot, "scene/snapshot", self._on_snapshot, LATCHED)
         node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(MAX_UPDATES, latched=True))
         self._client = node.service_client(GetCell, "scene/get_cell")
+        self._start = SceneStart(self._client, self._on_fetched)
+
+    def waits_for(self) -> str:
+        """Return what the first scene has to be waited for, "" if it was received or nothing announces it."""
+        return LOADING if self._scene is None and self._start.is_loading() else ""
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
         revision, stamp = message.state.revision, time_from_message(message.header.stamp)

@@ -134,6 +134,8 @@ class PlanningNode(ManagedNode):
         certified = tasks.certifies(request)
         if certified and pool is None:
             await self._spheres.wait()
+        if token is not None and (preparing := self._preparing()[0]):
+            on_progress(Progress(preparing))
         prepared = self._spheres.ready
         served = request if prepared else tasks.without_certificates(request)
         job = (pool or self._pool).submit(
@@ -187,7 +189,7 @@ class PlanningNode(ManagedNode):
         message = goal.request
         defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["max_configurations"]
         request = plans.motion_request_from_message(message, *defaults)
-        state = await self._scene_monitor.resolve(message.start, "start")
+        state = await self._scene_monitor.resolve(message.start, "start", partial(_wait, send, action.PlanMotion))
         if await self._scene_monitor.rewrite(references_of_motion(message), state.scene.cell, token=token):
             request = plans.motion_request_from_message(message, *defaults)
         try:
@@ -215,7 +217,7 @@ class PlanningNode(ManagedNode):
         result.failed_step = -1
         defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["max_configurations"]
         request = multistep_request_from_message(goal, self._models, *defaults)
-        state = await self._scene_monitor.resolve(goal.start, "start")
+        state = await self._scene_monitor.resolve(goal.start, "start", partial(_wait, send, action.PlanMultistep))
         added = frames_added(change for step in request.steps for change in step.changes)
         if await self._scene_monitor.rewrite(references_of_steps(goal), state.scene.cell, added, token):
             request = multistep_request_from_message(goal, self._models, *defaults)
@@ -241,7 +243,7 @@ class PlanningNode(ManagedNode):
     ) -> None:
         defaults = self._planning_defaults(), self._timing_defaults()
         request = cartesian_request_from_message(goal, *defaults)
-        state = await self._scene_monitor.resolve(goal.start, "start")
+        state = await self._scene_monitor.resolve(goal.start, "start", partial(_wait, send, action.PlanCartesian))
         if await self._scene_monitor.rewrite(references_of_waypoints(goal.waypoints), state.scene.cell, token=token):
             request = cartesian_request_from_message(goal, *defaults)
         try:
@@ -291,6 +293,15 @@ class PlanningNode(ManagedNode):
         response.default_planner = self.parameters["default_planner"]
         response.planners = [plans.planner_to_message(planner.info) for planner in PLANNERS.values()]
 
+    def _preparing(self) -> tuple[str, int, int]:
+        """Return what is being prepared, "" if all is; how many workers are prepared, and how many there are."""
+        digest = self._scene_monitor.scene.cell.digest_with_places()
+        pools = [pool.workers_prepared(digest) for pool in (self._pool, self._checks)]
+        prepared, count = (sum(numbers) for numbers in zip(*pools, strict=True))
+        if prepared == count and self._spheres.ready:
+            return "", prepared, count
+        return f"preparing: sphere models {self._spheres.progress}, workers {prepared} of {count}", prepared, count
+
     def check(self) -> tuple[bytes, str, dict[str, object]]:
         values = {
             **self._scene_monitor.diagnostics,
@@ -298,13 +309,12 @@ class PlanningNode(ManagedNode):
             "requests served": self._served,
         }
         if not self._scene_monitor.revision:
-            return WARN, "no cell received yet", values
+            return WARN, self._scene_monitor.waits_for() or "no cell received yet", values
         digest = self._scene_monitor.scene.cell.digest_with_places()
-        pools = [pool.workers_prepared(digest) for pool in (self._pool, self._checks)]
-        prepared, count = (sum(numbers) for numbers in zip(*pools, strict=True))
+        preparing, prepared, count = self._preparing()
         values |= {"sphere models": self._spheres.progress, "workers prepared": f"{prepared} of {count}"}
-        if prepared < count or not self._spheres.ready:
-            return OK, f"preparing: sphere models {self._spheres.progress}, workers {prepared} of {count}", values
+        if preparing:
+            return OK, preparing, values
         if digest != self._ready_for:
             self._ready_for = digest
             self.get_logger().info(f"ready: sphere models and {count} workers are prepared for the cell")
@@ -319,6 +329,11 @@ def _feedback(progress: Progress) -> msg.PlanningFeedback:
         states_checked=progress.states_checked,
         best_cost=progress.best_cost,
     )
+
+
+def _wait(send: Callable[[Any], None], kind: Any, reason: str) -> None:
+    """Send feedback of an action about the reason of a wait."""
+    send(kind.Feedback(progress=_feedback(Progress(reason))))
 
 
 def main() -> None:

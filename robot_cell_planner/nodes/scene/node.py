@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import Thread
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneUpdate, StateSnapshot
@@ -90,6 +91,7 @@ class SceneNode(ManagedNode):
         self._follower = FrameFollower(self, self._frames, self._history, self._apply)
         self._geometry = GeometryCheck(self)
         self._unknown: tuple[str, ...] = ()
+        self._start_state: Scene | None = None  # of the cell file, not checked yet
         self._serve_all()
         self._start(cell_file)
 
@@ -121,17 +123,30 @@ class SceneNode(ManagedNode):
             self.get_logger().info(f"journal {self.parameters['journal_file']}: revision {restored.revision} restored")
         elif cell_file:
             cell, state = load_cell(cell_file, self._roots)
+            self.get_logger().info(f"cell {cell.name}: building its collision geometry")
             prepare_geometry(cell)
             self._history.load(cell, state)
             self.get_logger().info(f"cell {cell.name} from {cell_file}: revision {self._history.revision}")
-            for text in collision_warnings(cell, state, "the start state"):
-                self.get_logger().warning(text)
+            self._start_state = Scene(cell, state)
         if self._history.revision:
             self._view.take(self._history.scene, self._history.revision)
 
     def activate(self) -> None:
         if self._history.revision:
             self._publish_all()
+        if self._start_state is not None:
+            # Other nodes do not wait for it: the first check compiles kernels, which can take a minute.
+            check = Thread(target=self._check_start, args=(self._start_state,), name="start state", daemon=True)
+            check.start()
+            self._start_state = None
+
+    def _check_start(self, scene: Scene) -> None:
+        """Log warnings about a start state; runs in a thread."""
+        try:
+            texts = collision_warnings(scene.cell, scene.state, "the start state")
+        except Exception as error:  # of a shape that cannot be checked
+            texts = (f"the start state cannot be checked for collisions: {error}",)
+        self.soon(lambda: [self.get_logger().warning(text) for text in texts])
 
     # Publishing.
 

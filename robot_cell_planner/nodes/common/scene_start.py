@@ -1,0 +1,61 @@
+"""Whether the scene node is still loading its cell."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from rclpy.client import Client
+from rclpy.task import Future
+
+from robot_cell_planner.msg import ErrorReport
+from robot_cell_planner.srv import GetCell
+
+ASKED_AGAIN = 5.0  # [s] without a reply, which can be lost while nodes discover each other
+LOADING = "scene_node is loading its cell"
+
+
+class SceneStart:
+    """Asks the scene node for its cell until it replies: its services exist before it has loaded the cell, and it
+    replies afterwards.
+
+    Args:
+        client: Of scene/get_cell.
+        on_reply: Called with the reply that has a cell.
+    """
+
+    def __init__(
+        self, client: Client[GetCell.Request, GetCell.Response], on_reply: Callable[[Future[GetCell.Response]], None]
+    ) -> None:
+        self._client = client
+        self._on_reply = on_reply
+        self._asked: Future[GetCell.Response] | None = None
+        self._asked_at = 0.0
+        self._replied = False
+
+    def is_loading(self) -> bool:
+        """Return whether the scene node runs, and has not replied yet."""
+        if not self._client.service_is_ready():
+            self._forget()
+            self._replied = False
+            return False
+        if self._replied:
+            return False
+        if self._asked is None or time.monotonic() - self._asked_at > ASKED_AGAIN:
+            self._forget()
+            self._asked, self._asked_at = self._client.call_async(GetCell.Request()), time.monotonic()
+            self._asked.add_done_callback(self._take)
+        return True
+
+    def _forget(self) -> None:
+        if self._asked is not None:
+            self._client.remove_pending_request(self._asked)
+            self._asked = None
+
+    def _take(self, future: Future[GetCell.Response]) -> None:
+        self._asked, reply = None, future.result()
+        if reply is None:
+            return
+        self._replied = True
+        if reply.error.code == ErrorReport.NONE:
+            self._on_reply(future)

@@ -1,0 +1,99 @@
+"""Requests while the scene node is still loading its cell: they wait, are told why, and are served exactly."""
+
+import os
+import threading
+
+import pytest
+from running import DEMO
+
+from robot_cell_planner import action, srv
+from robot_cell_planner.errors import NoCellError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.msg import MotionRequest, PlanningOptions, StateRef
+from robot_cell_planner.nodes.client.client import make_goal, state_with_joints
+from robot_cell_planner.nodes.common.scene_start import LOADING
+from robot_cell_planner.nodes.conversions.basic import duration_to_message
+
+CELL, _ = load_cell(DEMO)
+JOINTS = CELL.group().variables
+LEFT = [-0.6, -1.2, 1.9, -2.2708, -1.5708, 0.0]
+RIGHT = [0.9, -1.2, 1.9, -2.2708, -1.5708, 0.0]
+# The scene node calls these functions after it has read from a pipe, which waits for a writer.
+HELD = """
+from robot_cell_planner.nodes.scene import node as scene_node
+def held(call, path):
+    def wait(*arguments):
+        open(path).read()
+        return call(*arguments)
+    return wait
+scene_node.prepare_geometry = held(scene_node.prepare_geometry, {geometry!r})
+scene_node.collision_warnings = held(lambda *_: ("it was checked",), {start!r})
+"""
+
+
+@pytest.fixture(scope="module")
+def pipes(tmp_path_factory):
+    """Functions that let the scene node build its geometry, and check its start state."""
+    folder = tmp_path_factory.mktemp("pipes")
+    paths = {name: str(folder / name) for name in ("geometry", "start")}
+    for path in paths.values():
+        os.mkfifo(path)
+
+    def release(name):
+        with open(paths[name], "w"):
+            pass
+
+    return paths, release
+
+
+@pytest.fixture(scope="module")
+def scene_node(pipes, start_node):
+    start_node("planning_node", wait_timeout=0.1)
+    start_node("kinematics_node", wait_timeout=0.1)
+    return start_node("scene_node", before=HELD.format(**pipes[0]), cell_file=DEMO)
+
+
+def named(row):
+    return dict(zip(JOINTS, row, strict=True))
+
+
+def forward(client, timeout):
+    state = StateRef(timeout=duration_to_message(timeout))
+    return client.call_service(
+        srv.ForwardKinematics, "kinematics/forward_kinematics", srv.ForwardKinematics.Request(state=state)
+    )
+
+
+def test_a_request_waits_for_the_cell_and_is_told_so(scene_node, client, pipes):
+    _, release = pipes
+    scene_node.wait_for("building its collision geometry")
+    reasons, told, found = [], threading.Event(), []
+
+    def hear(feedback):
+        reasons.append(feedback.progress.stage)
+        if reasons.count(LOADING) == 2:  # long after the default timeout
+            told.set()
+
+    def plan():
+        goal = make_goal([named(RIGHT)])
+        request = MotionRequest(start=state_with_joints(named(LEFT)), goal=goal, options=PlanningOptions(seed=1))
+        goal = action.PlanMotion.Goal(request=request)
+        found.append(client.send_goal(action.PlanMotion, "planning/plan_motion", goal, hear).plan)
+
+    thread = threading.Thread(target=plan)
+    thread.start()
+    assert told.wait(120.0)
+    with pytest.raises(NoCellError, match=rf"within 0.5 s: {LOADING}"):
+        forward(client, 0.5)
+    release("geometry")
+    thread.join()
+    (plan,) = found
+    assert list(plan.path.positions[-len(JOINTS) :]) == pytest.approx(RIGHT)
+
+
+def test_the_cell_is_published_before_its_start_state_is_checked(scene_node, client, pipes):
+    _, release = pipes
+    assert client.scene()[1] == 1
+    assert "it was checked" not in scene_node.output
+    release("start")
+    scene_node.wait_for("it was checked")
