@@ -24,6 +24,8 @@ ADJACENT, ALWAYS, NEVER, DEFAULT = "Adjacent", "Always", "Never", "Default"
 CLOSE = 5e-3  # [m] a pair that the search brings closer than this stays checked
 STARTS = 20  # of the search, each at the closest of
 START_SAMPLES = 40  # random configurations
+NEAR = 0.1  # [m] a pair that these bring closer than this
+NEAR_STARTS = 200  # is searched from more of them
 MAX_DESCENT_STEPS = 30  # from each start
 MAX_STEP = 0.5  # [rad or m] of a joint
 STEP_FRACTIONS = (1.0, 0.5, 0.25, 0.125, 0.06)
@@ -139,14 +141,17 @@ class _Sampler:
     def _approach(self, pair: Pair) -> float:
         """Search for a collision of a pair, moving the joints between its links; return the smallest distance.
 
-        Each start is the closest of some random configurations, from which the distance is descended.
+        Each start is the closest of some random configurations, from which the distance is descended. Pairs that come
+        near are searched from more starts, since the descent can end at parts that do not meet.
         """
         checker = bare_checker(self.robot, (set(self.counts) | self.adjacent) - {pair})
         moving = self._joints_between(pair)
         random = np.random.default_rng(self.options.seed)
         rest = checker.default
         best = checker.distance(rest).distance
-        for _ in range(STARTS if len(moving) else 0):
+        for start in range(NEAR_STARTS if len(moving) else 0):
+            if start >= STARTS and best > NEAR:
+                break
             drawn = np.tile(rest, (START_SAMPLES, 1))
             drawn[:, moving] = random.uniform(self.lower[moving], self.upper[moving], (START_SAMPLES, len(moving)))
             found = checker.closest_of(drawn)

@@ -71,7 +71,8 @@ def strengthen_motors(cell: RobotCell, multibodies: Multibodies, poses: Placemen
         poses: World poses of the links at the start.
         gravity: In the world frame [m/s2].
     """
-    efforts, texts = {}, []
+    efforts: dict[str, float] = {}
+    texts = []
     for robot in cell.robots.values():
         alone = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
         turn = poses.world(robot.mechanism.root).matrix[:3, :3]

@@ -170,17 +170,37 @@ def six_joints(goal):
     return robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{"".join(parts)}</robot>'))
 
 
+def place(q):
+    """Where the tip of `six_joints` is at a configuration."""
+    cell = RobotCell(robots=frozendict(r=six_joints((9.0, 9.0, 9.0))))
+    values = dict(zip((f"j{index}" for index in range(6)), q.tolist(), strict=True))
+    return world_pose(cell, cell.default_state().with_configuration(values), "tip").position
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_a_place_that_the_tip_reaches_stays_checked(seed):
     """The place is where the tip is at a random configuration."""
-    q = np.random.default_rng(seed).uniform(-2.4, 2.4, 6)
-    cell = RobotCell(robots=frozendict(r=six_joints((9.0, 9.0, 9.0))))
-    values = dict(zip((f"j{index}" for index in range(6)), q.tolist(), strict=True))
-    tip = world_pose(cell, cell.default_state().with_configuration(values), "tip")
-    reached = drafted_pairs(six_joints(tip.position), DraftOptions(samples=5))
+    tip = place(np.random.default_rng(seed).uniform(-2.4, 2.4, 6))
+    reached = drafted_pairs(six_joints(tip), DraftOptions(samples=5))
     assert not any({pair.first, pair.second} == {"goal", "tip"} for pair in reached)
     far = drafted_pairs(six_joints((9.0, 9.0, 9.0)), DraftOptions(samples=5))
     assert [pair.reason for pair in far if {pair.first, pair.second} == {"goal", "tip"}] == ["Never"]
+
+
+@pytest.mark.parametrize("seed", [2, 14, 15])
+def test_a_place_among_others_just_out_of_reach_stays_checked(seed):
+    """The descent of the distance ends at most of the balls around the workspace, which are 40 mm out of reach."""
+    tip = np.array(place(np.random.default_rng(seed).uniform(-2.4, 2.4, 6)))
+    steps = np.arange(100) + 0.5
+    polar, turn = np.arccos(1.0 - 0.02 * steps), np.pi * (1.0 + np.sqrt(5.0)) * steps
+    directions = np.stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)], axis=1)
+    balls = "".join(
+        f'<collision><origin xyz="{x} {y} {z}"/><geometry><sphere radius="0.01"/></geometry></collision>'
+        for x, y, z in (0.0, 0.0, 0.1) + 1.63 * directions - tip
+    )
+    text = six_joints(tuple(tip)).sources.urdf.replace('<link name="goal">', f'<link name="goal">{balls}')
+    found = drafted_pairs(robot_from_sources("r", ModelSources(urdf=text)), DraftOptions(samples=5))
+    assert not any({pair.first, pair.second} == {"goal", "tip"} for pair in found)
 
 
 def test_neighbours_across_links_without_shapes_are_not_certain():
