@@ -19,6 +19,7 @@ from ...model.value import Vector3
 from ..common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
 from .cache import Arrays, cached_or_computed, is_cached
 from .formats import FORMATS, STAGE
+from .planar_faces import MAX_NEIGHBOURS, max_neighbours, with_zigzags
 from .process import parse_mesh
 from .structure import check_structure
 
@@ -200,7 +201,7 @@ def hull(mesh: Mesh | Triangles) -> MeshData:
     """Compute the convex hull of a mesh, with outward faces (Barber et al., Quickhull, 1996).
 
     Raises:
-        GeometryError: The mesh is flat or has too few points.
+        GeometryError: The mesh is flat or has too few points, or more than 255 edges of the hull meet in a point.
     """
     from scipy.spatial import ConvexHull, QhullError
 
@@ -213,9 +214,15 @@ def hull(mesh: Mesh | Triangles) -> MeshData:
         raise GeometryError(text, stage="convex hull", subjects=(name,)) from error
     points = data.vertices[result.vertices]
     faces = np.searchsorted(result.vertices, result.simplices, sorter=np.argsort(result.vertices))
-    faces = np.argsort(result.vertices)[faces]
+    faces, equations = np.argsort(result.vertices)[faces], result.equations
+    if max_neighbours(faces) > MAX_NEIGHBOURS:
+        faces, equations = with_zigzags(points, faces, equations)
+    if (count := max_neighbours(faces)) > MAX_NEIGHBOURS:
+        text = f"the convex hull of {name} has a corner with {count} edges, expected at most {MAX_NEIGHBOURS}"
+        text = f"{text}; use a coarser mesh, its decomposition or its triangles (use: exact)"
+        raise GeometryError(text, stage="convex hull", subjects=(name,))
     corners = points[faces]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    inwards = np.einsum("ij,ij->i", normals, result.equations[:, :3]) < 0.0
+    inwards = np.einsum("ij,ij->i", normals, equations[:, :3]) < 0.0
     faces[inwards] = faces[inwards][:, ::-1]
     return MeshData(np.ascontiguousarray(points), np.ascontiguousarray(faces, dtype=np.int32))

@@ -1,0 +1,56 @@
+"""Triangles of planar faces of convex hulls, with few edges at each vertex."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.integer]
+MAX_NEIGHBOURS = 255  # of a vertex of a convex shape in coal
+
+
+def max_neighbours(faces: Indices) -> int:
+    """Return the largest number of edges that meet at a vertex of triangles (n, 3)."""
+    edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
+    return int(np.bincount(np.unique(edges, axis=0).ravel()).max())
+
+
+def with_zigzags(points: Floats, faces: Indices, equations: Floats) -> tuple[Indices, Floats]:
+    """Return triangles (n, 3) of a convex hull, and their planes, with planar faces divided by a zigzag of diagonals.
+
+    Quickhull divides a face by diagonals from one vertex, which for a disc with many vertices are too many for coal.
+
+    Args:
+        points: Vertices (k, 3).
+        faces: Triangles (n, 3).
+        equations: Planes (n, 4); triangles of the same face have the same.
+    """
+    planes, owners = np.unique(equations, axis=0, return_inverse=True)
+    owners = owners.ravel()
+    parts, counts = [], []
+    for index, plane in enumerate(planes):
+        own = faces[owners == index]
+        part = own if len(own) == 1 else _zigzag(_around(points, np.unique(own), plane[:3]))
+        parts.append(part)
+        counts.append(len(part))
+    return np.concatenate(parts), np.repeat(planes, counts, axis=0)
+
+
+def _around(points: Floats, indices: Indices, normal: Floats) -> Indices:
+    """Return the vertices of a planar convex face in order around it."""
+    first = np.cross(normal, np.eye(3)[int(np.argmin(np.abs(normal)))])
+    offsets = points[indices] - points[indices].mean(axis=0)
+    return np.asarray(indices[np.argsort(np.arctan2(offsets @ np.cross(normal, first), offsets @ first))])
+
+
+def _zigzag(ring: Indices) -> Indices:
+    """Return triangles (n - 2, 3) of a convex polygon of n vertices."""
+    low, high, triangles = 0, len(ring) - 1, []
+    while high - low > 1:
+        triangles.append((ring[low], ring[low + 1], ring[high]))
+        low += 1
+        if high - low > 1:
+            triangles.append((ring[low], ring[high - 1], ring[high]))
+            high -= 1
+    return np.array(triangles)
