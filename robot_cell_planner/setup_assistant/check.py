@@ -9,9 +9,9 @@ import numpy as np
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
+from ..kinematics.effort_limits import weak_joints
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
-from ..kinematics.static_efforts import weak_joints
 from ..kinematics.targets import FrameTarget, TargetMode
 from ..model.arguments import public
 from ..model.bodies import Tool

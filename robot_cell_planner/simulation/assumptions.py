@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import GeometryError
 from ..io.mesh.inertia import uniform_inertial
-from ..kinematics.static_efforts import weak_joints
+from ..kinematics.effort_limits import efforts_of_motions, weak_joints
 from ..model.cell import RobotCell
 from ..model.mechanism import Inertial
 from ..model.name_suggestions import listed
@@ -63,9 +63,10 @@ def assume_masses_and_efforts(multibody: Multibody, density: float) -> list[str]
 
 
 def strengthen_motors(cell: RobotCell, multibodies: Multibodies, poses: Placements, gravity: Vector3) -> list[str]:
-    """Give joints whose effort limits do not hold their robot, without tools and bodies, twice the effort that does.
+    """Give the joints of robots whose effort limits do not hold them, without tools and bodies, the efforts they need.
 
-    Done in place; returns the assumptions as sentences.
+    Such limits cannot be right, some are placeholders: each one that is exceeded at rest or at the acceleration limits
+    becomes twice the effort that is needed. Done in place; returns the assumptions as sentences.
 
     Args:
         poses: World poses of the links at the start.
@@ -78,11 +79,14 @@ def strengthen_motors(cell: RobotCell, multibodies: Multibodies, poses: Placemen
         turn = poses.world(robot.mechanism.root).matrix[:3, :3]
         pull = vector3((turn.T @ np.array(gravity)).tolist(), "gravity")
         if weak := weak_joints(alone, alone.default_state(), pull):
-            efforts |= {joint.name: joint.needed / LOAD_FRACTION for joint in weak}
-            assumed = ", ".join(f"{joint.name} {efforts[joint.name]:.3g}" for joint in weak)
+            needed = efforts_of_motions(alone, alone.default_state(), pull)
+            limits = {name: alone.variables[name].limits.effort or 0.0 for name in needed}
+            raised = {name: effort / LOAD_FRACTION for name, effort in needed.items() if effort > limits[name]}
+            efforts |= raised
             names = listed([str(joint) for joint in weak])
             text = f"effort limits do not hold robot {robot.name} against gravity: {names}"
-            texts.append(f"{text}; twice the effort that is needed is assumed: {assumed}")
+            assumed = ", ".join(f"{name} {effort:.3g}" for name, effort in raised.items())
+            texts.append(f"{text}; twice the effort that its motions need is assumed: {assumed}")
     for item in multibodies.items:
         for part in item.parts:
             if part.joint is not None and not part.joint.tool and part.joint.name in efforts:
