@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-Indices = NDArray[np.integer]
+Indices = NDArray[np.intp]
 MAX_NEIGHBOURS = 255  # of a vertex of a convex shape in coal
 
 
