@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 from frozendict import frozendict
 from numpy.typing import NDArray
@@ -75,7 +76,8 @@ def strengthen_motors(cell: RobotCell, multibodies: Multibodies, poses: Placemen
     efforts: dict[str, float] = {}
     texts = []
     for robot in cell.robots.values():
-        alone = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
+        standing = msgspec.structs.replace(robot, attached_to="")
+        alone = RobotCell(name=robot.name, robots=frozendict({robot.name: standing}))
         turn = poses.world(robot.mechanism.root).matrix[:3, :3]
         pull = vector3((turn.T @ np.array(gravity)).tolist(), "gravity")
         if weak := weak_joints(alone, alone.default_state(), pull):
