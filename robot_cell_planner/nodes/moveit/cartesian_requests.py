@@ -103,9 +103,11 @@ def _untimed(result: action.PlanCartesian.Result) -> JointTrajectory:
 
 def _check_jumps(result: action.PlanCartesian.Result, factor: float) -> None:
     path = _untimed(result)
+    if len(path.points) < 2:
+        return
     rows = np.array([point.positions for point in path.points])
     steps = np.abs(np.diff(rows, axis=0)).sum(axis=1)
-    if len(steps) and steps.max() > factor * steps.mean():
+    if steps.max() > factor * steps.mean():
         index = int(steps.argmax())
         numbers = (Value("step", float(steps[index]), float(factor * steps.mean()), "rad or m"),)
         text = f"the joints move by more than jump_threshold {factor:g} times the mean step, before point {index + 1}"

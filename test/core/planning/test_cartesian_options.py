@@ -17,8 +17,10 @@ from planning_cells import gantry, wall_with_gap
 
 from benchmarks.arms import arm
 from robot_cell_planner.errors import (
+    LimitExceededError,
     MPInterpolationInCollisionError,
     MPMaxJumpError,
+    MPNoIKSolutionError,
     MPStartStateInCollisionError,
     TimedOutError,
 )
@@ -29,8 +31,11 @@ from robot_cell_planner.kinematics.ik.warm_up import practice_arms
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
-from robot_cell_planner.planning.cartesian.planner import Strategy
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, Strategy, plan_cartesian
 from robot_cell_planner.planning.cartesian.redundancy.self_motion import MIN_SEPARATION, STEPS, trace_self_motion
 
 ROBOT = {"mode": TargetMode.ROBOT}
@@ -185,3 +190,24 @@ def test_self_motion_is_traced_in_steps():
     # Once more with the same step there is nothing new, with a finer one there is.
     assert len(trace_self_motion(problem, found, STEPS[0], 1, project)) == 0
     assert len(trace_self_motion(problem, found, STEPS[1], 1, project)) > 20
+
+
+@pytest.mark.parametrize("strategy", list(Strategy))
+@pytest.mark.parametrize("far", [1e6, 1e12, 1e160, 1.7e308])
+def test_a_path_that_is_too_long_for_its_points_is_refused(demo, strategy, far):
+    """However the check of the waypoints is set: it would say that they are out of reach."""
+    cell, state = demo
+    for poses in ((Pose((far, 0.1, 0.1)),), (Pose((far, 0.0, 0.0)), Pose((-far, far, 0.0)))):
+        for step in (1e-6, 0.01, 100.0):
+            options = CartesianOptions(
+                strategy=strategy,
+                skip_preplanning_collision_check=True,
+                max_step_distance=step,
+                min_step_distance=min(step, 1e-4),
+            )
+            request = CartesianRequest(FrameWaypoints(poses), "manipulator", options=options)
+            with pytest.raises((LimitExceededError, MPNoIKSolutionError)) as caught:
+                plan_cartesian(cell, state, request)
+            if far / step > 1e9:
+                assert isinstance(caught.value, LimitExceededError)
+                assert "waypoint 0 is too long" in str(caught.value)

@@ -25,18 +25,21 @@ from moveit_msgs.msg import (
     PositionConstraint,
     VisibilityConstraint,
 )
+from moveit_msgs.srv import GetCartesianPath
 from octomap_msgs.msg import Octomap
 from sensor_msgs.msg import JointState
 from shape_msgs.msg import Mesh, MeshTriangle, Plane, SolidPrimitive
 
+from robot_cell_planner import action
 from robot_cell_planner.errors import ERRORS_BY_CODE, ConstraintMismatchError, RobotCellError
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.msg import GoalRegion, PathConstraint, SceneChange, StateRef
+from robot_cell_planner.msg import GoalRegion, JointPath, PathConstraint, SceneChange, StateRef
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
 from robot_cell_planner.nodes.conversions.changes import changes_from_message
 from robot_cell_planner.nodes.conversions.models import ModelReader
+from robot_cell_planner.nodes.moveit.cartesian_requests import add_solution
 from robot_cell_planner.nodes.moveit.constraint_checks import constraint_results
 from robot_cell_planner.nodes.moveit.error_codes import error_code
 from robot_cell_planner.nodes.moveit.goals import goals_to_spec
@@ -615,3 +618,12 @@ def test_a_joint_within_the_tolerance_of_a_blend_stays_within_the_radius():
         values = {name: STATE.configuration[name] + step for name, step in zip(names, shift, strict=True)}
         there = np.array(world_pose(CELL, STATE.with_configuration(values), tip).position)
         assert np.linalg.norm(there - corner) < radius
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_a_path_that_does_not_begin_has_no_jumps(rows):
+    result = action.PlanCartesian.Result()
+    result.plan.path = JointPath(joint_names=["a", "b"][: 2 * rows], positions=[0.1, 0.2] * rows)
+    response = GetCartesianPath.Response()
+    add_solution(response, result, GetCartesianPath.Request(jump_threshold=2.0))
+    assert len(response.solution.joint_trajectory.points) == rows

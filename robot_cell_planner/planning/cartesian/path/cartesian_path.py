@@ -10,7 +10,7 @@ import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
-from ....errors import InvalidRequestError, Value
+from ....errors import InvalidRequestError, LimitExceededError, Value
 from ....trajectory.limits import Array
 from .curves import (
     MIN_LENGTH,
@@ -26,6 +26,7 @@ from .curves import (
 from .rotations import rotation_vectors, rotations_by_vectors
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 
+MAX_SAMPLES = 1_000_000  # of a path
 # At kinks below this angle [rad] the motion does not have to rest,
 MAX_KINK = 0.2
 # if a smooth curve through points on both sides deviates from the corner by at most this [m, rad].
@@ -132,14 +133,34 @@ class CartesianPath:
             directions[selected] = tangents(self.segments[segment].curve, fractions[selected])
         return deviations(self.poses(segments, fractions), directions, poses, self.axis_only)
 
+    def sample_counts(self, max_distance: float, max_angle: float) -> list[int]:
+        """Return the number of uniform samples of each segment with a max spacing [m, rad].
+
+        Raises:
+            LimitExceededError: There are more than MAX_SAMPLES.
+        """
+        counts: list[int] = []
+        left = float(MAX_SAMPLES)
+        for segment in self.segments:
+            steps = max(segment.curve.length / max_distance, segment.curve.angle / max_angle) - 1e-9
+            if not steps <= left:
+                name = f"the path to waypoint {segment.waypoint}"
+                length = f"{segment.curve.length:.6g} m and {segment.curve.angle:.6g} rad"
+                text = f"{name} is too long, {length} from the waypoint before it, for points every {max_distance:g} m"
+                numbers = (Value("points", steps + MAX_SAMPLES - left, MAX_SAMPLES),)
+                raise LimitExceededError(text, stage="request", subjects=("waypoints",), values=numbers)
+            counts.append(max(1, math.ceil(steps)))
+            left -= counts[-1]
+        return counts
+
     def samples(self, max_distance: float, max_angle: float) -> tuple[NDArray[np.intp], Array]:
         """Return segments (k,) and fractions (k,) of uniform samples of each segment, including its end, with a max
         spacing [m, rad].
+
+        Raises:
+            LimitExceededError: See `sample_counts`.
         """
-        counts = [
-            max(1, math.ceil(max(segment.curve.length / max_distance, segment.curve.angle / max_angle) - 1e-9))
-            for segment in self.segments
-        ]
+        counts = self.sample_counts(max_distance, max_angle)
         if not counts:
             return np.empty(0, dtype=np.intp), np.empty(0)
         fractions = [np.arange(1, count + 1) / count for count in counts]

@@ -53,13 +53,17 @@ class Samples:
 def sample_path(cartesian_path: CartesianPath, options: CartesianOptions, redundant: bool) -> Samples:
     """Return the requested points, with samples added between distant ones. All samples are rungs; for redundant tasks
     only as many as needed.
+
+    Raises:
+        LimitExceededError: See `CartesianPath.sample_counts`.
     """
     segments, fractions, requested = [], [], []
     filled = 0
-    for index, segment in enumerate(cartesian_path.segments):
+    steps = options.max_step_distance, options.max_step_angle
+    cartesian_path.sample_counts(min(steps[0], MAX_DISTANCE), min(steps[1], MAX_ANGLE))  # with the samples added
+    counts = cartesian_path.sample_counts(*steps)
+    for index, (segment, count) in enumerate(zip(cartesian_path.segments, counts, strict=True)):
         curve = segment.curve
-        steps = max(curve.length / options.max_step_distance, curve.angle / options.max_step_angle)
-        count = max(1, math.ceil(steps - 1e-9))
         parts = max(1, math.ceil(max(curve.length / MAX_DISTANCE, curve.angle / MAX_ANGLE) / count - 1e-9))
         total = count * parts
         segments.append(np.full(total, index))
