@@ -87,6 +87,8 @@ class WaitSetExecutor(SingleThreadedExecutor):
             ConditionReachedException: `condition` is met.
         """
         if nodes is not None:
+            self._own_guard.marking_thread = None  # rclpy's wait knows no marks
+            self._own_guard.trigger()
             yield from super()._wait_for_ready_callbacks(timeout_sec, nodes, condition)
             return
         timeout = timeout_sec.timeout if isinstance(timeout_sec, TimeoutObject) else timeout_sec

@@ -60,15 +60,14 @@ def alone(goal, group, *changes, concurrent=False):
     return MotionStep(goals, group=group, changes=changes, concurrent=concurrent)
 
 
+LIFT = straight(
+    bar_at("lifted"), LEFT, fingers_to("left", 0.025), Attach("bar", "left_gripper/tcp", touch_links=FINGERS["left"])
+)
+
 STEPS = (
     MotionStep(together(tool_at("above_left_grasp"), "up"), group="both"),
     straight(tool_at("left_grasp"), LEFT),
-    straight(
-        bar_at("lifted"),
-        LEFT,
-        fingers_to("left", 0.025),
-        Attach("bar", "left_gripper/tcp", touch_links=FINGERS["left"]),
-    ),
+    LIFT,
     MotionStep(
         together(bar_at("exchange"), tool_at("above_right_grasp")),
         group="both",
@@ -115,12 +114,7 @@ AT_THE_SAME_TIME = (
     alone(tool_at("above_left_grasp"), LEFT),
     alone("up", RIGHT, concurrent=True),
     straight(tool_at("left_grasp"), LEFT),
-    straight(
-        bar_at("lifted"),
-        LEFT,
-        fingers_to("left", 0.025),
-        Attach("bar", "left_gripper/tcp", touch_links=FINGERS["left"]),
-    ),
+    LIFT,
     alone(bar_at("exchange"), LEFT, SetTouch("bar", touch_bodies=())),
     alone(tool_at("above_right_grasp"), RIGHT, concurrent=True),
     straight(tool_at("right_grasp"), RIGHT),

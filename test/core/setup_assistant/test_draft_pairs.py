@@ -189,16 +189,16 @@ def test_a_place_that_the_tip_reaches_stays_checked(seed):
 
 @pytest.mark.parametrize("seed", [2, 14, 15])
 def test_a_place_among_others_just_out_of_reach_stays_checked(seed):
-    """The descent of the distance ends at most of the balls around the workspace, which are 40 mm out of reach."""
+    """The descent of the distance ends at most of the spheres around the workspace, which are 40 mm out of reach."""
     tip = np.array(place(np.random.default_rng(seed).uniform(-2.4, 2.4, 6)))
     steps = np.arange(100) + 0.5
     polar, turn = np.arccos(1.0 - 0.02 * steps), np.pi * (1.0 + np.sqrt(5.0)) * steps
     directions = np.stack([np.cos(turn) * np.sin(polar), np.sin(turn) * np.sin(polar), np.cos(polar)], axis=1)
-    balls = "".join(
+    spheres = "".join(
         f'<collision><origin xyz="{x} {y} {z}"/><geometry><sphere radius="0.01"/></geometry></collision>'
         for x, y, z in (0.0, 0.0, 0.1) + 1.63 * directions - tip
     )
-    text = six_joints(tuple(tip)).sources.urdf.replace('<link name="goal">', f'<link name="goal">{balls}')
+    text = six_joints(tuple(tip)).sources.urdf.replace('<link name="goal">', f'<link name="goal">{spheres}')
     found = drafted_pairs(robot_from_sources("r", ModelSources(urdf=text)), DraftOptions(samples=5))
     assert not any({pair.first, pair.second} == {"goal", "tip"} for pair in found)
 

@@ -348,3 +348,17 @@ def test_a_shutdown_in_another_thread_ends_a_wait(context, repetition):
     thread.join(60.0)
     assert not thread.is_alive()
     node.destroy_node()
+
+
+def test_a_coroutine_is_resumed_where_rclpy_waits_for_given_nodes(node, executor):
+    """A task that runs after the coroutine was looked at resolves what it awaits."""
+    future = Future()
+
+    async def wait():
+        await future
+
+    executor.spin_once(timeout_sec=0.0)
+    waiting = executor.create_task(wait)
+    executor.create_task(future.set_result, None)
+    while not waiting.done():
+        executor.wait_for_ready_callbacks(10.0, [node])[0]()

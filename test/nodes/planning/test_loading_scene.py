@@ -1,4 +1,4 @@
-"""Requests while the scene node is still loading its cell: they wait, are told why, and are served exactly."""
+"""Requests while the scene node is still loading its cell: they wait, report why, and are served exactly."""
 
 import os
 import threading
@@ -64,15 +64,15 @@ def forward(client, timeout):
     )
 
 
-def test_a_request_waits_for_the_cell_and_is_told_so(scene_node, client, pipes):
+def test_a_request_waits_for_the_cell_and_reports_why(scene_node, client, pipes):
     _, release = pipes
     scene_node.wait_for("building its collision geometry")
-    reasons, told, found = [], threading.Event(), []
+    reasons, reported, found = [], threading.Event(), []
 
     def hear(feedback):
         reasons.append(feedback.progress.stage)
         if reasons.count(LOADING) == 2:  # long after the default timeout
-            told.set()
+            reported.set()
 
     def plan():
         goal = make_goal([named(RIGHT)])
@@ -82,7 +82,7 @@ def test_a_request_waits_for_the_cell_and_is_told_so(scene_node, client, pipes):
 
     thread = threading.Thread(target=plan)
     thread.start()
-    assert told.wait(120.0)
+    assert reported.wait(120.0)
     with pytest.raises(NoCellError, match=rf"within 0.5 s: {LOADING}"):
         forward(client, 0.5)
     release("geometry")

@@ -82,11 +82,11 @@ def test_a_body_is_spawned_replaced_and_removed_through_the_scene(client, node, 
 
 def test_what_cannot_be_spawned_is_reported_and_the_simulation_goes_on(client, node, reports):
     held = ball(SceneChange.ADD, 0.01)
-    held.models.bodies[0].name = held.states.bodies[0].name = "thing"
+    held.models.bodies[0].name = held.states.bodies[0].name = "crate"
     held.states.bodies[0].attached_to = "gripper"
     change(client, held)
-    words = "does not follow the scene with body thing"
+    words = "does not follow the scene with body crate"
     reports.wait(lambda _: words in node.output, "the reason")
-    change(client, SceneChange(operation=SceneChange.DETACH, name="thing"))
-    change(client, SceneChange(operation=SceneChange.REMOVE, name="thing"))
-    reports.wait(lambda heights: "thing" not in heights, "no thing")
+    change(client, SceneChange(operation=SceneChange.DETACH, name="crate"))
+    change(client, SceneChange(operation=SceneChange.REMOVE, name="crate"))
+    reports.wait(lambda heights: "crate" not in heights, "no crate")
