@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Collection, Mapping
 from functools import cached_property
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pinocchio as pin
@@ -245,7 +246,9 @@ def carries_frames(cell: RobotCell, state: RobotCellState, names: Collection[str
 
 
 _models: IdentityCache[CellModel] = IdentityCache(size=64)
-_by_attachments: IdentityCache[CellModel] = IdentityCache(size=64)
+# Models in use, so that states with the same attachments share one as long as `_models` retains it for any of them. A
+# model refers to the objects of its key, so their ids belong to no other objects while it exists.
+_by_attachments: WeakValueDictionary[tuple[object, ...], CellModel] = WeakValueDictionary()
 _latest: list[CellModel | None] = [None]  # the next one usually differs in few bodies
 MAX_CHANGED = 64  # number of changed bodies from which on no frames are shared
 
@@ -259,12 +262,10 @@ def cell_model(cell: RobotCell, state: RobotCellState) -> CellModel:
 
 def _model_of_attachments(cell: RobotCell, state: RobotCellState) -> CellModel:
     """As `cell_model`, for a state with different tool objects, which may differ only in joint values."""
-    objects = (cell, state.base_poses, state.bodies)
-    return _by_attachments.get(objects, attachments(state), lambda: _new_model(cell, state))
-
-
-def _new_model(cell: RobotCell, state: RobotCellState) -> CellModel:
-    found = _latest[0] = CellModel(cell, state, _latest[0])
+    key = (id(cell), id(state.base_poses), id(state.bodies), *attachments(state))
+    found = _by_attachments.get(key)
+    if found is None:
+        found = _by_attachments[key] = _latest[0] = CellModel(cell, state, _latest[0])
     return found
 
 

@@ -200,26 +200,33 @@ class MonitoredScene:
         Raises:
             StaleStateError, NoCellError: The timeout expired.
         """
-        if self._is_new_enough(revision, joint_stamp, joints):
-            return
-        if not timeout:
-            await self._wait_for_scene(on_wait)
-        deadline = Deadline(self._node, timeout or self._default_timeout)
+        loaded_by = -math.inf if timeout else time.monotonic() + MAX_LOADING
+        while not self._is_new_enough(revision, joint_stamp, joints):
+            await self._wait_while_loading(loaded_by, on_wait)
+            try:
+                await self._wait_until_new(revision, joint_stamp, joints, timeout or self._default_timeout)
+            except NoCellError:
+                # The scene node was discovered meanwhile, and is loading its cell.
+                if time.monotonic() >= loaded_by or not self.waits_for():
+                    raise
+
+    async def _wait_until_new(self, revision: int, joint_stamp: int, joints: tuple[str, ...], timeout: float) -> None:
+        """As `wait_for`, with a timeout [s]."""
+        deadline = Deadline(self._node, timeout)
         poll_timer = steady_timer(self._node, WAITING_PERIOD, self.read_joints) if joint_stamp else None
         try:
             while not self._is_new_enough(revision, joint_stamp, joints):
                 if deadline.passed:
-                    raise self._stale(revision, joint_stamp, joints, deadline.seconds)
+                    raise self._stale(revision, joint_stamp, joints, timeout)
                 await self._waiting.wait(deadline)
         finally:
             deadline.end()
             if poll_timer is not None:
                 self._node.destroy_timer(poll_timer)
 
-    async def _wait_for_scene(self, on_wait: OnWait) -> None:
-        """Wait while the scene node is loading its cell."""
-        until = time.monotonic() + MAX_LOADING
-        while (reason := self.waits_for()) and time.monotonic() < until:
+    async def _wait_while_loading(self, until: float, on_wait: OnWait) -> None:
+        """Wait while the scene node is loading its cell. until: time on the monotonic clock [s]."""
+        while time.monotonic() < until and (reason := self.waits_for()):
             text = f"requests wait: {reason}"
             self._node.get_logger().info(text, throttle_duration_sec=REPORT_PERIOD)
             on_wait(reason)

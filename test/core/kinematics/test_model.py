@@ -16,6 +16,7 @@ from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
 from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.system.cache import MAX_OWNERS
 
 
 def pinocchio_configuration(model, mechanism, values):
@@ -113,6 +114,16 @@ def test_models_are_shared_between_configurations_and_mechanisms_between_body_po
     assert cell_model(cell, moved) is not cell_model(cell, state)
     assert cell_model(cell, moved).mechanisms is cell_model(cell, state).mechanisms
     assert world_pose(cell, moved, "workpiece") == Pose((1.0, 0.0, 0.0))
+
+
+def test_a_model_that_is_used_remains_shared_while_models_of_other_cells_are_built():
+    cell, state = demo()
+    model = cell_model(cell, state)
+    for _ in range(2 * MAX_OWNERS):
+        cell_model(msgspec.structs.replace(cell), state)
+        assert cell_model(cell, state) is model
+    fingers = state.with_tool("gripper", state.tools["gripper"].with_configuration({"finger_joint": 0.02}))
+    assert cell_model(cell, fingers) is model
 
 
 def test_a_held_body_adds_its_mass_to_the_joint_that_carries_it():
