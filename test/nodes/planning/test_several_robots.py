@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from geometry_msgs.msg import Vector3
 from loaded_cells import loaded
+from reference import reference_world_pose
 
 from robot_cell_planner import (
     IDENTITY,
@@ -15,21 +16,29 @@ from robot_cell_planner import (
     Goals,
     IkOptions,
     MotionRequest,
+    MotionStep,
+    MultistepRequest,
+    PlanningOptions,
     Pose,
     SimultaneousGoal,
     TargetMode,
+    action,
     composite_forward_kinematics,
     composite_inverse_kinematics,
     inverse_kinematics,
+    merge_concurrent,
     plan_cartesian,
     plan_motion,
+    plan_multistep,
     srv,
     world_pose,
 )
 from robot_cell_planner import msg as messages
 from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
-from robot_cell_planner.nodes.client.client import make_pose_target
+from robot_cell_planner.nodes.client.client import make_goal, make_pose_target, merge_plans
 from robot_cell_planner.nodes.conversions.basic import configuration_to_message, pose_from_message, pose_to_message
+from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
+from robot_cell_planner.trajectory.timing import TimingOptions
 
 CELL_FILE = Path(__file__).parents[3] / "config" / "two_arms" / "cell.yaml"
 CELL, STATE = loaded("two_arms")
@@ -150,6 +159,61 @@ def test_arms_that_move_together_are_planned_as_by_the_library(client):
     np.testing.assert_array_equal(np.reshape(found.path.positions, (-1, 12)), truth.path[1:])
     assert found.record.certificate.certified_fraction == 1.0
     assert len(found.trajectory.joint_names) == 12
+
+
+def test_a_path_relative_to_the_other_arms_tool_is_planned_as_by_the_library(client):
+    client.wait_until_ready(240.0)
+    left, right = (world_pose(CELL, STATE, f"{side}_gripper/tcp") for side in ("left", "right"))
+    x, y, z = left.position
+    goal = Pose((x, y + 0.1, z - 0.1), left.quaternion)
+    along = left.inverse() @ right @ Pose((0.0, 0.05, 0.0))
+    path = messages.RelativePath(
+        group=RIGHT, waypoints=[messages.CartesianWaypoint(target=make_pose_target("left_gripper/tcp", along))]
+    )
+    request = action.PlanCartesian.Goal(
+        group="both",
+        waypoints=[messages.CartesianWaypoint(target=make_pose_target(pose=goal))],
+        relative_paths=[path],
+        timing=messages.TimingOptions(method=messages.TimingOptions.FOLLOW_SAMPLES),
+    )
+    found = client.send_goal(action.PlanCartesian, "planning/plan_cartesian", request).plan
+    relative = FrameWaypoints((along,), mode=TargetMode.TOOL, reference_frame="left_gripper/tcp")
+    truth = plan_cartesian(
+        CELL,
+        STATE,
+        CartesianRequest(FrameWaypoints((goal,), mode=TargetMode.TOOL), "both", relative_paths={RIGHT: relative}),
+    )
+    np.testing.assert_array_equal(np.reshape(found.path.positions, (-1, 12)), truth.path[1:])
+    assert found.record.certificate.certified_fraction == 1.0
+    end = STATE.with_configuration(dict(zip(found.path.joint_names, found.path.positions[-12:], strict=True)))
+    reached = [reference_world_pose(CELL, end, f"{side}_gripper/tcp") for side in ("left", "right")]
+    assert max(reached[0].distance_to(goal)) < 1e-4
+    assert max((reached[0].inverse() @ reached[1]).distance_to(along)) < 1e-4
+
+
+def test_steps_of_both_arms_at_the_same_time_are_planned_as_by_the_library(client):
+    client.wait_until_ready(240.0)
+    steps = [
+        messages.MotionStep(group=group, goal=make_goal("up"), concurrent=group == RIGHT) for group in (LEFT, RIGHT)
+    ]
+    request = action.PlanMultistep.Goal(steps=steps, options=messages.PlanningOptions(seed=3))
+    request.timing.method = messages.TimingOptions.STOP_AT_WAYPOINTS
+    request.timing.sample_period = TimingOptions().period
+    plans = client.send_goal(action.PlanMultistep, "planning/plan_multistep", request).plans
+    up = Goals(named_states=("up",))
+    together = MultistepRequest(
+        (MotionStep(up, group=LEFT), MotionStep(up, group=RIGHT, concurrent=True)), options=PlanningOptions(seed=3)
+    )
+    truth = plan_multistep(CELL, STATE, together)
+    for plan, expected in zip(plans, truth, strict=True):
+        rows = np.reshape(plan.path.positions, (-1, len(plan.path.joint_names)))
+        np.testing.assert_array_equal(rows, expected.path)
+    merged = trajectory_from_message(merge_plans(plans), "")
+    (expected,) = merge_concurrent(together, truth)
+    times = np.linspace(0.0, expected.duration, 200)
+    order = [merged.variables.index(name) for name in expected.variables]
+    np.testing.assert_allclose(merged.at(times)[:, order], expected.at(times), atol=1e-6)
+    assert merged.duration == pytest.approx(max(plan.duration for plan in truth), abs=1e-6)
 
 
 @pytest.mark.parametrize(
