@@ -25,6 +25,11 @@ class Measurement(NamedTuple):
     paused: float
 
 
+def is_older(stamp: int, last: int) -> bool:
+    """Return whether a stamp is older than the last one [ns]; a much older one belongs to a clock that was set back."""
+    return last - CLOCK_STEP <= stamp < last
+
+
 class JointStates:
     """Merges joint states.
 
@@ -72,9 +77,8 @@ class JointStates:
         return updated
 
     def _is_old(self, stamp: int, last: int) -> bool:
-        """Return whether a stamp is not newer than the last one; a much older one belongs to a clock that was set
-        back."""
-        return last - CLOCK_STEP <= stamp < last or (stamp == last and not self._repeats)
+        """Return whether a stamp is not newer than the last one."""
+        return is_older(stamp, last) or (stamp == last and not self._repeats)
 
     def take_invalid(self) -> list[tuple[str, float]]:
         """Return the joints and positions skipped as not finite or too large since the last call."""

@@ -166,10 +166,9 @@ class MonitoredScene:
 
     def _read_joints(self) -> None:
         newest = 0
-        for received in self._joint_states.take():
-            message = received.message
-            stamp = time_from_message(message.header.stamp) or self._node.get_clock().now().nanoseconds
-            if self._measured is not None and self._measured.update(received.names, message.position, stamp):
+        for received in self._joint_states.take_latest():
+            stamp = received.stamp or self._node.get_clock().now().nanoseconds
+            if self._measured is not None and self._measured.update(received.names, received.positions, stamp):
                 newest = stamp
         if self._measured is not None and (problem := self._measured.take_problem()):
             text = f"joint_states: {problem}; {self._measured.skipped} values skipped so far"

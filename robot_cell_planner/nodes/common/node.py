@@ -113,8 +113,12 @@ class WirePublisher(Publisher):  # type: ignore[type-arg]  # not generic in rclp
     is_open: Callable[[], bool] = staticmethod(lambda: True)  # whether messages are sent or dropped
 
     def publish(self, msg: Any) -> None:
-        """As rclpy's. A message with a number out of range of its field is not sent, but reported."""
+        """As rclpy's. A message with a number out of range of its field is not sent, but reported. Bytes are a
+        serialized message, which is sent as it is."""
         if not self.is_open():
+            return
+        if isinstance(msg, bytes):
+            super().publish(msg)
             return
         try:
             to_wire(msg, type(msg).__name__, finite=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, Generic, TypeVar
 
 from rclpy.callback_groups import CallbackGroup
@@ -12,14 +12,17 @@ from rclpy.qos import QoSProfile
 M = TypeVar("M")
 
 
-class _NeverExecuted(CallbackGroup):
-    """The executor ignores its entities."""
+class _ExecutedOnce(CallbackGroup):
+    """The executor ignores its entities, except for one message after `waits` was set."""
+
+    waits = False
 
     def can_execute(self, entity: Any) -> bool:
-        return False
+        return self.waits
 
     def beginning_execution(self, entity: Any) -> bool:
-        return False
+        waits, self.waits = self.waits, False
+        return waits
 
     def ending_execution(self, entity: Any) -> None:
         """Nothing to do."""
@@ -31,12 +34,33 @@ class PolledSubscription(Generic[M]):
     Waking an executor of rclpy for one message takes as long as reading ten of them.
     """
 
-    def __init__(self, node: Node, kind: type[M], topic: str, quality: QoSProfile, *, raw: bool = False) -> None:
-        """raw: use `take_raw` or `take_received` instead of `take`."""
+    def __init__(
+        self,
+        node: Node,
+        kind: type[M],
+        topic: str,
+        quality: QoSProfile,
+        *,
+        raw: bool = False,
+        on_message: Callable[[], None] | None = None,
+    ) -> None:
+        """raw: use `take_raw` or `take_received` instead of `take`. on_message: see `wait_for_message`."""
         self._node = node
+        self._group = _ExecutedOnce()
+        self._first: list[tuple[Any, Any]] = []  # the message that was waited for
+        self._on_message = on_message
         self._subscription = node.create_subscription(
-            kind, topic, lambda _: None, quality, callback_group=_NeverExecuted(), raw=raw
+            kind, topic, self._keep_first, quality, callback_group=self._group, raw=raw
         )
+
+    def wait_for_message(self) -> None:
+        """Let the next message wake the executor, which then calls `on_message`. Call it in the executor."""
+        self._group.waits = True
+
+    def _keep_first(self, message: Any, info: Any) -> None:
+        self._first.append((message, info))
+        if self._on_message is not None:
+            self._on_message()
 
     def take(self) -> Iterator[M]:
         """Return the messages received since the last call, oldest first."""
@@ -56,6 +80,8 @@ class PolledSubscription(Generic[M]):
         self._node.destroy_subscription(self._subscription)
 
     def _taken(self) -> Iterator[tuple[Any, Any]]:
+        first, self._first = self._first, []
+        yield from first
         subscription = self._subscription
         with subscription.handle:
             while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:

@@ -7,13 +7,15 @@ elsewhere; names with a slash, such as joints of tools (`left_gripper/finger_joi
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from ...errors import InvalidRequestError
+from .joint_state_messages import JointStateReader, JointStateWriter, JointValues
+from .joint_states import is_older
 from .node import CellNode, reliable, sensor
 from .parameters import Parameter, Parameters
 from .polled_subscription import PolledSubscription
@@ -27,6 +29,7 @@ ROBOT_TOPICS = Parameter(
 )
 DEPTH = 10  # of published messages
 MAX_NAME_LISTS = 1000  # of different messages
+REPORT_PERIOD = 10.0  # [s] between warnings of messages that cannot be read
 
 
 def robot_prefixes(parameters: Parameters) -> tuple[str, ...]:
@@ -57,14 +60,6 @@ def name_inside(prefix: str, name: str) -> str:
     return name if "/" in name else prefix + name
 
 
-@dataclass(frozen=True)
-class ReceivedStates:
-    """A message of joint states, with the names of its joints in the cell."""
-
-    names: Sequence[str]
-    message: JointState
-
-
 class JointMessages:
     """Messages of joints from the topic of all robots and from those of single robots.
 
@@ -72,23 +67,53 @@ class JointMessages:
         sources: Prefix of the topic that contained a joint last, by joint; "" for that of all robots.
     """
 
-    def __init__(self, node: CellNode, topic: str, depth: int) -> None:
+    def __init__(self, node: CellNode, topic: str, depth: int, on_message: Callable[[], None] | None = None) -> None:
+        """on_message: see `wait_for_message`."""
         prefixes = ("", *robot_prefixes(node.parameters))
         self._node = node
-        self._inputs = {
-            prefix: PolledSubscription(node, JointState, prefix + topic, sensor(depth)) for prefix in prefixes
+        self._inputs: dict[str, PolledSubscription[JointState]] = {
+            prefix: PolledSubscription(node, JointState, prefix + topic, sensor(depth), raw=True, on_message=on_message)
+            for prefix in prefixes
         }
+        self._topic = topic
+        self._reader = JointStateReader()
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self.sources: dict[str, str] = {}
         self.topics = tuple(prefix + topic for prefix in prefixes)
 
-    def take(self) -> Iterator[ReceivedStates]:
+    def wait_for_message(self) -> None:
+        """Let the next message of each topic wake the executor, which then calls `on_message`."""
+        for subscription in self._inputs.values():
+            subscription.wait_for_message()
+
+    def take(self) -> Iterator[JointValues]:
         """Return the messages received since the last call, oldest first for each topic."""
         for prefix, subscription in self._inputs.items():
-            for message in subscription.take():
-                yield ReceivedStates(self._names_inside(prefix, message.name), message)
+            for data in subscription.take_raw():
+                values = self._read(data, prefix)
+                if values is not None:
+                    yield values
 
-    def _names_inside(self, prefix: str, names: Sequence[str]) -> Sequence[str]:
+    def take_latest(self) -> Iterator[JointValues]:
+        """As `take`, but of messages with the same joints only the one with the newest stamp."""
+        latest: dict[tuple[str, ...], JointValues] = {}
+        for values in self.take():
+            last = latest.get(values.names)
+            if last is None or not is_older(values.stamp, last.stamp):
+                latest[values.names] = values
+        return iter(latest.values())
+
+    def _read(self, data: bytes, prefix: str) -> JointValues | None:
+        """Return the contents of a message; None if it cannot be read, which is reported."""
+        try:
+            values = self._reader.read(data)
+        except (struct.error, UnicodeDecodeError) as error:
+            text = f"a message of {prefix}{self._topic} cannot be read: {error}"
+            self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
+            return None
+        return values._replace(names=self._names_inside(prefix, values.names))
+
+    def _names_inside(self, prefix: str, names: tuple[str, ...]) -> tuple[str, ...]:
         if not prefix and len(self._inputs) == 1:
             return names
         key = (prefix, *names)
@@ -120,8 +145,9 @@ class JointOutput:
             for prefix in ("", *self._prefixes)
         }
         self._used: set[str] = set() if self._prefixes else {""}
-        self._names: list[str] = []
-        self._parts: dict[str, tuple[list[int], list[str]]] = {}
+        self._writers = {prefix: JointStateWriter() for prefix in self._publishers}
+        self._names: tuple[str, ...] = ()
+        self._parts: dict[str, tuple[list[int], tuple[str, ...]]] = {}
 
     @property
     def topic_names(self) -> tuple[str, ...]:
@@ -136,27 +162,30 @@ class JointOutput:
             return any(counts.values())
         return all(counts[prefix] > 0 for prefix in self._used)
 
-    def publish(self, message: JointState) -> None:
-        """Publish a message of all joints; each topic gets its joints, under its names, with the same stamp."""
+    def publish(self, values: JointValues) -> None:
+        """Publish the values of all joints; each topic gets its joints, under its names, with the same stamp."""
         if not self._prefixes:
-            self._publishers[""].publish(message)
+            self._send("", values)
             return
-        if message.name != self._names:
-            self._divide(list(message.name))
+        if values.names != self._names:
+            self._divide(values.names)
         for prefix, (columns, names) in self._parts.items():
-            part = JointState(header=message.header, name=names)
-            for kind in ("position", "velocity", "effort"):
-                values = getattr(message, kind)
-                if len(values):
-                    setattr(part, kind, [values[column] for column in columns])
-            self._publishers[prefix].publish(part)
+            parts = (
+                [row[column] for column in columns] if len(row) else ()
+                for row in (values.positions, values.velocities, values.efforts)
+            )
+            self._send(prefix, JointValues(names, values.stamp, *parts))
 
-    def _divide(self, names: list[str]) -> None:
+    def _send(self, prefix: str, values: JointValues) -> None:
+        self._publishers[prefix].publish(self._writers[prefix].write(*values))
+
+    def _divide(self, names: tuple[str, ...]) -> None:
         parts: dict[str, tuple[list[int], list[str]]] = {}
         for column, name in enumerate(names):
             prefix = self._prefix_of(name)
             columns, own = parts.setdefault(prefix if prefix in self._publishers else "", ([], []))
             columns.append(column)
             own.append(name.removeprefix(prefix) if prefix else name)
-        self._names, self._parts = names, parts
+        self._names = names
+        self._parts = {prefix: (columns, tuple(own)) for prefix, (columns, own) in parts.items()}
         self._used = set(parts)

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rclpy.callback_groups import ReentrantCallbackGroup
+from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallbackGroup
 from rclpy.context import Context
 from rclpy.exceptions import InvalidHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -21,7 +22,8 @@ from rclpy.waitable import NumberOfEntities
 KINDS = ("timer", "subscription", "guard_condition", "client", "service")
 
 
-class Entity(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entity:
     """A timer, subscription, guard condition, client, service or waitable of a node."""
 
     entity: Any
@@ -64,6 +66,7 @@ class KeptWaitSet:
         self._nodes = nodes
         self._made_for = [entities_of(node) for node in nodes]
         self._executor_guards = executor_guards
+        self._exclusive: dict[MutuallyExclusiveCallbackGroup, Any] = {}  # each with one of its entities
         self._entities: dict[str, list[Entity]] = {kind: [] for kind in (*KINDS, "waitable")}
         self._by_pointer: dict[str, dict[int, Entity]] = {kind: {} for kind in KINDS}
         self._resources = ExitStack()
@@ -91,6 +94,8 @@ class KeptWaitSet:
         except InvalidHandle:  # destroyed; the node no longer lists it the next time
             return
         found = Entity(entity, handle, node, None if type(group) is ReentrantCallbackGroup else group)
+        if type(group) is MutuallyExclusiveCallbackGroup:
+            self._exclusive.setdefault(group, entity)
         self._entities[kind].append(found)
         if kind != "waitable":
             self._by_pointer[kind][handle.pointer] = found
@@ -132,10 +137,12 @@ class KeptWaitSet:
         KINDS, as rclpy's executors do."""
         wait_set = self._wait_set
         wait_set.clear_entities()
+        # All entities of an exclusive group are executable, or none is.
+        free = {group for group, entity in self._exclusive.items() if group.can_execute(entity)}
         for kind in KINDS:
             add = self._add[kind]
             for found in self._entities[kind]:
-                if found.is_executable():
+                if not found.entity._executor_event if found.group in free else found.is_executable():
                     if kind == "guard_condition" and found.entity._executor_triggered:
                         found.entity.trigger()  # it was triggered, but its callback could not be executed
                     add(found.handle)

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from rclpy.context import Context
 from rclpy.executors import (
@@ -19,8 +20,10 @@ from rclpy.executors import (
 )
 from rclpy.guard_condition import GuardCondition
 from rclpy.node import Node
+from rclpy.timer import Timer
 
 from .timed_calls import TimedCall, TimedCalls
+from .timer_call import TimerCall, is_plain
 from .wait_set import KeptWaitSet, Ready
 
 MAX_REPEATS = 10  # of resuming tasks before the executor looks for events
@@ -47,7 +50,8 @@ class WaitSetExecutor(SingleThreadedExecutor):
 
     It looks up the entities of its nodes only after one was created or destroyed. rclpy's executor triggers its own
     guard condition twice for each callback, so that coroutines are resumed before it waits for events again; this one
-    resumes them without a wait that ends at once.
+    resumes them without a wait that ends at once. Callbacks of timers that are ordinary functions are executed without
+    a task, and without reading their signature each time.
 
     There is no public way to do so: the class relies on private attributes of rclpy's Executor, which are the same in
     Jazzy and Kilted.
@@ -61,7 +65,9 @@ class WaitSetExecutor(SingleThreadedExecutor):
         self._guard = self._own_guard
         self._kept: KeptWaitSet | None = None
         self._uses_wait_set = threading.RLock()
+        self._entities_change = True
         self._timed_calls = TimedCalls()
+        self._plain_timers: WeakKeyDictionary[Timer, tuple[Any, bool]] = WeakKeyDictionary()
 
     def call_later(self, seconds: float, function: Callable[[], object]) -> TimedCall:
         """Call a function once, as a task, after a time on the steady clock [s]. A timer of rcl would change the wait
@@ -109,7 +115,7 @@ class WaitSetExecutor(SingleThreadedExecutor):
             is_idle = True
             for kind, entity, node in ready:
                 has_work, is_idle = True, False
-                yield self._make_handler(entity, node, self._taker(kind)), entity, node
+                yield self._handler(kind, entity, node), entity, node
             if is_idle and time.monotonic() >= until:
                 raise TimeoutException
         if self._is_shutdown:
@@ -151,12 +157,40 @@ class WaitSetExecutor(SingleThreadedExecutor):
         with self._tasks_lock:
             self._tasks = [entry for entry in self._tasks if not (entry[0].done() or entry[0].cancelled())]
 
-    def _taker(self, kind: str) -> Any:
-        """Return the method that takes the data of a ready entity."""
-        return getattr(self, f"_take_{kind}")
+    def _handler(self, kind: str, entity: Any, node: Node) -> Any:
+        """Return the call that executes a ready entity."""
+        if kind == "timer" and self._is_plain(entity):
+            return TimerCall(entity)
+        return self._make_handler(entity, node, getattr(self, f"_take_{kind}"))
+
+    def _is_plain(self, timer: Timer) -> bool:
+        callback, plain = self._plain_timers.get(timer, (None, False))
+        if callback is None or callback != timer.callback:
+            plain = is_plain(timer.callback)
+            self._plain_timers[timer] = timer.callback, plain
+        return plain
+
+    def wake(self) -> None:
+        """End a wait; a node also calls it after one of its entities was created or destroyed."""
+        self._entities_change = True
+        super().wake()
+
+    def add_node(self, node: Node) -> bool:
+        """Add a node whose callbacks are executed."""
+        self._entities_change = True
+        added: bool = super().add_node(node)
+        return added
+
+    def remove_node(self, node: Node) -> None:
+        """Remove a node."""
+        self._entities_change = True
+        super().remove_node(node)
 
     def _wait_set(self) -> KeptWaitSet:
         """Return the wait set of the present entities."""
+        if self._kept is not None and not self._entities_change:
+            return self._kept
+        self._entities_change = False  # a change after this line is found before the next wait
         nodes = tuple(self.get_nodes())
         if self._kept is None or not self._kept.serves(nodes):
             self.release_wait_set()

@@ -24,7 +24,7 @@ from ..common.node import LATCHED, end, run
 from ..common.realtime_priority import set_realtime_priority
 from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import delay, steady_timer
-from ..conversions.basic import duration_to_message, error_to_message, time_from_message, time_to_message
+from ..conversions.basic import duration_to_message, error_to_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_drive import ControllerDrive
 from ..motion.joint_feedback import JointFeedback
@@ -217,13 +217,11 @@ class ExecutionNode(ManagedNode):
         self._permission.report_change()
         self._check_clock()
         for states in self._joint_states.take():
-            message = states.message
             received = self.get_clock().now().nanoseconds
-            stamp = time_from_message(message.header.stamp) or received
-            values = message.position, message.velocity, message.effort
+            values = states.positions, states.velocities, states.efforts
             now = time.monotonic()
             self._feedback.start_poll(now)  # a pause may fall between any two messages
-            self._feedback.update(states.names, *values, stamp, now, received)
+            self._feedback.update(states.names, *values, states.stamp or received, now, received)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
                 if self._servo is not None:

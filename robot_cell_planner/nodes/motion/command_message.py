@@ -1,12 +1,10 @@
-"""The message of joint commands, which is reused for each command, since creating one is slower."""
+"""The values of a joint command."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Mapping
 
-from builtin_interfaces.msg import Time
-from sensor_msgs.msg import JointState
+from ..common.joint_state_messages import JointValues
 
 FIELDS = ("position", "velocity", "effort")
 
@@ -16,7 +14,8 @@ class CommandMessage:
 
     def __init__(self, fields: Collection[str]) -> None:
         self._fields = frozenset(fields)
-        self.message = JointState()
+        self._names: tuple[str, ...] = ()
+        self.values = JointValues((), 0, (), (), ())
 
     @property
     def has_efforts(self) -> bool:
@@ -27,16 +26,17 @@ class CommandMessage:
         positions: Mapping[str, float],
         velocities: Mapping[str, float],
         efforts: Mapping[str, float],
-        stamp: Time,
+        stamp: int,
     ) -> None:
-        """Fill the message. positions: of all joints [rad or m]; velocities [per s] and efforts [Nm or N]: of some."""
-        message, names = self.message, list(positions)
-        if len(names) != len(message.name) or names != message.name:
-            message.name = names
-        if "position" in self._fields:
-            message.position = array("d", positions.values())
-        if "velocity" in self._fields:
-            message.velocity = array("d", [velocities.get(name, 0.0) for name in names])
-        if self.has_efforts:
-            message.effort = array("d", [efforts.get(name, 0.0) for name in names])
-        message.header.stamp = stamp
+        """Set the values. positions: of all joints [rad or m]; velocities [per s] and efforts [Nm or N]: of some.
+        stamp [ns]."""
+        names = tuple(positions)
+        if names != self._names:
+            self._names = names
+        self.values = JointValues(
+            self._names,
+            stamp,
+            list(positions.values()) if "position" in self._fields else (),
+            [velocities.get(name, 0.0) for name in names] if "velocity" in self._fields else (),
+            [efforts.get(name, 0.0) for name in names] if self.has_efforts else (),
+        )

@@ -355,7 +355,7 @@ class CommandStream:
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if self._command.has_efforts:
                 self._efforts.update(zip(channel.joints, channel.effort_at(sample.parameter).tolist(), strict=True))
-        self._command.fill(self._commanded, velocities, self._efforts, stamp.to_msg())
+        self._command.fill(self._commanded, velocities, self._efforts, stamp.nanoseconds)
 
     def _count(self, now: float, before: float) -> None:
         interval = now - before
@@ -375,7 +375,7 @@ class CommandStream:
 
     def _publish(self) -> None:
         try:
-            self._output.publish(self._command.message)
+            self._output.publish(self._command.values)
         except Exception as error:
             # An exception of the middleware ends these channels; the thread continues.
             with self._lock:

@@ -15,11 +15,11 @@ from ..common.node import LATCHED, CellNode, reliable
 from ..common.rate_budget import RateBudget
 from ..common.scene_monitor import MAX_UPDATES
 from ..common.waiting import steady_timer
-from ..conversions.basic import configuration_to_message, time_to_message
+from ..conversions.basic import NANOSECONDS, configuration_to_message, time_to_message
 from ..conversions.model_messages import CellWriter
 from ..conversions.states import StateWriter
 from .markers import SceneMarkers
-from .tf_publisher import FramesPublisher
+from .tf_publisher import REST_PERIOD, FramesPublisher
 
 VIEW_FRACTION = 0.1  # fraction of the node's time; in a large cell, views are delayed in favour of changes
 
@@ -53,7 +53,8 @@ class ScenePublisher:
         self._semantics = node.create_publisher(String, "robot_description_semantic", LATCHED)
         self._marker_arrays = node.create_publisher(MarkerArray, "scene/markers", LATCHED)
         view.on_joints(self._on_joints)
-        steady_timer(node, 1.0 / node.parameters["tf_rate"], self._follow_joints)
+        self._period = round(NANOSECONDS / node.parameters["tf_rate"])
+        self._following = steady_timer(node, self._period / NANOSECONDS, self._follow_joints)
         steady_timer(node, 1.0 / node.parameters["view_rate"], self._follow_scene)
 
     def publish_update(self, update: SceneUpdate) -> None:
@@ -115,10 +116,14 @@ class ScenePublisher:
         self._joints_are_new = self._tf_is_old = True
 
     def _follow_joints(self) -> None:
-        """Publish /tf if it has changed; the only publisher of it, so that tf_rate is not exceeded."""
+        """Publish /tf if it has changed; the only publisher of it, so that tf_rate is not exceeded. While no joint
+        moves, joint states are read as often as /tf is published."""
         self._view.read_joints()
         if self._tf_is_old:
             self._publish_moving()
+        period = max(self._period, REST_PERIOD) if self._frames.at_rest else self._period
+        if self._following.timer_period_ns != period:
+            self._following.timer_period_ns = period
 
     def _publish_moving(self) -> None:
         measured = self._view.measured

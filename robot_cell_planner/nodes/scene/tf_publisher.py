@@ -28,7 +28,9 @@ from ..conversions.basic import time_to_message, transform_to_message
 from ..conversions.cached_messages import CachedMessages
 
 AT_REST = 1e-7  # [rad or m] from the values that transforms were computed for
-REST_PERIOD = 0.033  # [s] between messages of /tf while no joint moves, if tf_rate is higher
+REST_PERIOD = 33_000_000  # [ns] between messages of /tf while no joint moves, if tf_rate is higher
+REST_MARGIN = 0.9  # of that period, by which a timer with it may be early
+REST_AFTER = 1.0  # [s] without movement
 
 
 class FramesPublisher:
@@ -44,7 +46,7 @@ class FramesPublisher:
         self._moving_in: RobotCell | None = None
         self._placed: list[TransformStamped] = []
         self._placed_at = np.empty(0)  # joint values that they are computed for
-        self._published_at = -math.inf  # steady clock [s]
+        self._published_at = self._moved_at = -math.inf  # steady clock [s]
         self._mechanisms: CachedMessages[Robot | Tool, list[TransformStamped]] = CachedMessages(self._fixed)
         self._bodies: CachedMessages[BodyState, TransformStamped] = CachedMessages(self._body)
         self._frames: CachedMessages[NamedFrame, TransformStamped] = CachedMessages(self._frame)
@@ -82,8 +84,8 @@ class FramesPublisher:
         if not (np.abs(values - self._placed_at) <= AT_REST).all():
             transforms = WorldTransforms(cell, state)
             self._placed = [self._transform(a, b, transforms.between(a, b)) for a, b in self._moving]
-            self._placed_at = values
-        elif monotonic() - self._published_at < REST_PERIOD:
+            self._placed_at, self._moved_at = values, monotonic()
+        elif monotonic() - self._published_at < REST_MARGIN * REST_PERIOD * 1e-9:
             return False
         self._published_at = monotonic()
         time = time_to_message(stamp)
@@ -91,6 +93,11 @@ class FramesPublisher:
             entry.header.stamp = time
         self._moving_publisher.publish(TFMessage(transforms=self._placed))
         return True
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether no joint has moved for a while."""
+        return monotonic() - self._moved_at > REST_AFTER
 
     def _fixed(self, _: str, model: Robot | Tool) -> list[TransformStamped]:
         """Return the transforms of fixed joints, and the tool centre point."""

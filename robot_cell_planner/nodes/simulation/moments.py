@@ -3,27 +3,33 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from abc import ABC, abstractmethod
 
 from builtin_interfaces.msg import Time
 from rclpy.clock import Clock
 
-from ..conversions.basic import NANOSECONDS, time_from_message, time_to_message
+from ..conversions.basic import NANOSECONDS, time_to_message
 
 MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival; beyond, the stamp is of another clock
 
 
-class Moments(Protocol):
+class Moments(ABC):
     """Conversion between stamps of messages and times of the simulation."""
+
+    @abstractmethod
+    def nanoseconds(self, moment: float) -> int:
+        """Return the stamp [ns] for a time [s]."""
+
+    @abstractmethod
+    def moment(self, stamp: int) -> float | None:
+        """Return the time [s] of a stamp [ns]; None for no stamp, or one of another clock."""
 
     def stamp(self, moment: float) -> Time:
         """Return the stamp for a time [s]."""
-
-    def moment(self, stamp: Time) -> float | None:
-        """Return the time of a stamp [s]; None for no stamp, or one of another clock."""
+        return time_to_message(self.nanoseconds(moment))
 
 
-class SteadyMoments:
+class SteadyMoments(Moments):
     """Times on the steady clock, with stamps of the clock of a node."""
 
     def __init__(self, clock: Clock) -> None:
@@ -39,26 +45,24 @@ class SteadyMoments:
             if after - before < 100_000:
                 return int(now) - (before + after) // 2
 
-    def stamp(self, moment: float) -> Time:
-        return time_to_message(max(round(moment * NANOSECONDS) + self._offset(), 0))
+    def nanoseconds(self, moment: float) -> int:
+        return max(round(moment * NANOSECONDS) + self._offset(), 0)
 
-    def moment(self, stamp: Time) -> float | None:
-        nanoseconds = time_from_message(stamp)
-        moment = (nanoseconds - self._offset()) / NANOSECONDS
-        return moment if nanoseconds and abs(time.monotonic() - moment) <= MAX_SKEW else None
+    def moment(self, stamp: int) -> float | None:
+        moment = (stamp - self._offset()) / NANOSECONDS
+        return moment if stamp and abs(time.monotonic() - moment) <= MAX_SKEW else None
 
 
-class SimulatedMoments:
+class SimulatedMoments(Moments):
     """Times of the simulation, equal to the stamps."""
 
     def __init__(self) -> None:
         self._latest = 0.0
 
-    def stamp(self, moment: float) -> Time:
+    def nanoseconds(self, moment: float) -> int:
         self._latest = max(self._latest, moment)  # images come later than samples
-        return time_to_message(round(moment * NANOSECONDS))
+        return round(moment * NANOSECONDS)
 
-    def moment(self, stamp: Time) -> float | None:
-        nanoseconds = time_from_message(stamp)
-        moment = nanoseconds / NANOSECONDS
-        return moment if nanoseconds and abs(self._latest - moment) <= MAX_SKEW else None
+    def moment(self, stamp: int) -> float | None:
+        moment = stamp / NANOSECONDS
+        return moment if stamp and abs(self._latest - moment) <= MAX_SKEW else None

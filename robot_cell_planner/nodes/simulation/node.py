@@ -6,6 +6,7 @@ publishes its results.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol, TypeVar
@@ -16,7 +17,6 @@ from frozendict import frozendict
 from rclpy.publisher import Publisher
 from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationDisturbances, SimulationState
@@ -35,13 +35,14 @@ from ...simulation.operations import Disturb, Operation, SetController
 from ...simulation.options import SimulationOptions
 from ...simulation.process import Answer, JointSample, Report, Schedule, SimulationProcess, Start
 from ..common.diagnostics import OK, WARN
+from ..common.joint_state_messages import JointValues
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.node import LATCHED, end, reliable, run, sensor
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import steady_timer
-from ..conversions.basic import pose_to_message
+from ..conversions.basic import pose_to_message, time_to_message
 from ..conversions.simulation import (
     controller_from_request,
     disturbance_from_message,
@@ -128,6 +129,7 @@ OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MAX_DISTURBANCES = 100  # in one request
 COMMANDS_DEPTH = 200  # between two reads
 MIN_POLL_PERIOD = 0.004  # [s] between reads of commands, which cost less than wake-ups
+QUIET_TIME = 1.0  # [s] without commands, after which they are waited for instead of polled
 THROTTLE = 5.0  # [s] between warnings of one kind
 
 
@@ -181,9 +183,10 @@ class SimulatedRobotNode(ManagedNode):
         for warning in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {warning}")
         self._waiting = set(self._simulation.driven_joints)  # for their first commands
-        self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH)
+        self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH, self._begin_polling)
         period = max(MIN_POLL_PERIOD, schedule.delay / 4.0)
-        steady_timer(self, period, self._read_commands)
+        self._polls_without_command, self._max_polls = 0, math.ceil(QUIET_TIME / period)
+        self._polling = steady_timer(self, period, self._read_commands)
         self._injected: tuple[Disturbance, ...] = ()
         self.serve(srv.ControlSimulation, "simulation/control", self._control)
         self.serve(srv.DisturbSimulation, "simulation/disturb", self._disturb)
@@ -250,16 +253,26 @@ class SimulatedRobotNode(ManagedNode):
         controller = controller_from_request(request)
         response.joints = list((await self._request(SetController(tuple(request.names), controller))).names)
 
-    def _read_commands(self) -> None:
-        for received in self._joint_commands.take():
-            if self.active:
-                self._on_command(received.names, received.message)
+    def _begin_polling(self) -> None:
+        self._polling.reset()
+        self._read_commands()
 
-    def _on_command(self, names: Sequence[str], message: JointState) -> None:
+    def _read_commands(self) -> None:
+        """Read commands; if none has come for a while, the next one begins the polling again."""
+        self._polls_without_command += 1
+        for received in self._joint_commands.take():
+            self._polls_without_command = 0
+            if self.active:
+                self._on_command(received)
+        if self._polls_without_command > self._max_polls:
+            self._polling.cancel()
+            self._joint_commands.wait_for_message()
+
+    def _on_command(self, received: JointValues) -> None:
         known, limits = self._simulation.driven_joints, self._simulation.command_limits
         try:
-            values = message.position, message.velocity, message.effort
-            command, problems = read_command(names, *values, known, self._waiting, limits)
+            values = received.positions, received.velocities, received.efforts
+            command, problems = read_command(received.names, *values, known, self._waiting, limits)
         except InvalidRequestError as error:
             self._refused += 1
             self.get_logger().warning(f"joint_commands: rejected: {error.message}", throttle_duration_sec=THROTTLE)
@@ -271,17 +284,18 @@ class SimulatedRobotNode(ManagedNode):
         if not command.is_empty:
             self._commands += 1
             self._waiting.difference_update(command.positions, command.velocities, command.efforts)
-            self._simulation.command(command, self._moments.moment(message.header.stamp))
+            self._simulation.command(command, self._moments.moment(received.stamp))
 
     # The following runs in the thread that reads the simulation.
 
     def _on_sample(self, sample: JointSample) -> None:
-        message = JointState(name=list(self._simulation.joint_names))
-        message.header.stamp = self._moments.stamp(sample.moment)
-        message.position, message.velocity, message.effort = sample.positions, sample.velocities, sample.efforts
+        stamp = self._moments.nanoseconds(sample.moment)
         if self._clock_messages is not None:
-            self._publish(self._clock_messages, ClockMessage(clock=message.header.stamp))
-        self._publish(self._joint_states, message)
+            self._publish(self._clock_messages, ClockMessage(clock=time_to_message(stamp)))
+        names = self._simulation.joint_names
+        self._publish(
+            self._joint_states, JointValues(names, stamp, sample.positions, sample.velocities, sample.efforts)
+        )
         self._lost = sample.lost
 
     def _on_report(self, report: Report) -> None:

@@ -16,7 +16,14 @@ import numpy as np
 from ...collision.certification.certifier import MotionCertifier, certifier_of
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import CollisionOptions
-from ...errors import BlockedByMovingRobotsError, GeometryError, NotSupportedError, PlanningError, Value
+from ...errors import (
+    BlockedByMovingRobotsError,
+    GeometryError,
+    NotSupportedError,
+    PlanningError,
+    TrajectoryInCollisionError,
+    Value,
+)
 from ...model.cell import RobotCell
 from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...model.state import RobotCellState
@@ -31,14 +38,14 @@ from ..problem.plan import Plan, PlanFailure
 from ..problem.progress import ProgressMonitor
 from ..problem.request import MotionRequest
 from ..search.registry import planner_named
-from ..space_time.joint_motion import JointMotion, Proof
+from ..space_time.joint_motion import JointMotion
 from ..space_time.moving_robots import MovingRobots
 from ..space_time.roadmap import TimedRoadmap, TimedStep
 from ..space_time.timed_checks import FINEST, TimedChecks
 from .goals import GoalSet, configuration
 from .path_search import PathSearch, optimized
 
-# Searches in turn, if the motion that one finds collides between checked states: max interval between these [s], and
+# Searches in turn, while the motion that one finds collides between checked states: max interval between these [s], and
 # whether an interval that is not proven free counts as blocked.
 ATTEMPTS = ((FINEST, False), (FINEST / 8.0, False), (FINEST, True))
 PERIOD = 0.02  # [s], interval between times of departure
@@ -107,18 +114,22 @@ class _Planner:
         return create_context(self.cell, state, request.group, request.joints, self.options, self.monitor)
 
     def plan(self) -> Plan:
+        collision: TrajectoryInCollisionError | None = None
         for finest, strict in ATTEMPTS:
             checks = self._timed_checks(finest, strict)
             with self.monitor.stage("search"):
                 steps = self._search(checks)
             trajectory = self._trajectory(steps)
-            with self.monitor.stage("certify"):
-                motion = JointMotion(checks.checker, trajectory, self.moving.trajectories)
-                proof = motion.proof(self._certifier(checks.checker))
-            # Otherwise it collides between states that were checked.
-            if np.isnan(proof.collision):
-                return self._finished(checks, steps, motion, proof)
-        raise motion.collision_at(proof.collision)
+            motion = JointMotion(checks.checker, trajectory, self.moving.trajectories)
+            try:
+                return self._finished(checks, steps, motion)
+            except TrajectoryInCollisionError as error:
+                collision = error  # between states that were checked
+        assert collision is not None
+        text = f"each motion that was found collides between checked states: {collision.message}"
+        raise BlockedByMovingRobotsError(
+            text, stage="search", subjects=collision.subjects, values=collision.values
+        ) from collision
 
     def _timed_checks(self, finest: float, strict: bool) -> TimedChecks:
         variables = (*self.space.variables, *self.moving.variables)
@@ -229,13 +240,17 @@ class _Planner:
             return Trajectory(self.space.variables, np.zeros(1), self.space.start[None, :])
         return sample_curve(self.space.variables, CurveSequence(parts), self.timing.period, rests)
 
-    def _finished(self, checks: TimedChecks, steps: Sequence[TimedStep], motion: JointMotion, proof: Proof) -> Plan:
+    def _finished(self, checks: TimedChecks, steps: Sequence[TimedStep], motion: JointMotion) -> Plan:
         """Return the plan of a motion.
 
         Raises:
             TrajectoryLimitError, TrajectoryInCollisionError: The trajectory is invalid.
         """
         options, space = self.options, self.space
+        with self.monitor.stage("certify"):
+            proof = motion.proof(self._certifier(checks.checker))
+        if not np.isnan(proof.collision):
+            raise motion.collision_at(proof.collision)
         start = dict(zip(space.variables, space.start.tolist(), strict=True))
         report = validate(
             motion.trajectory, space.limits.narrowed(self.timing.limits), start=start, start_tolerance=0.0

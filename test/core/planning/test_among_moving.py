@@ -30,9 +30,13 @@ from robot_cell_planner.errors import (
     GoalInCollisionError,
     InvalidRequestError,
     NotSupportedError,
+    PlanningError,
     TrajectoryStartError,
 )
+from robot_cell_planner.planning.joint_space import among_moving
+from robot_cell_planner.planning.space_time.joint_motion import JointMotion, Proof
 from robot_cell_planner.planning.space_time.moving_robots import MovingRobots
+from robot_cell_planner.planning.space_time.timed_checks import TimedChecks
 
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 SIDES = {LEFT: "left", RIGHT: "right"}
@@ -140,6 +144,39 @@ def test_no_way_is_reported_with_the_pair_and_the_time(sides):
         moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35), moving=(fast,), options=options)
     assert len(found.value.subjects) == 2
     assert any(value.name == "start free until" and value.value < 0.1 for value in found.value.values)
+
+
+@pytest.mark.parametrize("times", [1, 2, 9])
+def test_a_motion_that_collides_between_checked_states_is_searched_again(sides, passing, monkeypatch, times):
+    """Also if the proof decides nothing and the final check at the resolution finds the collision."""
+    cell, state = sides
+    searches, found, check_states = [], [], JointMotion.check_states
+
+    def collide(motion, step):
+        found.append(step)
+        if len(found) <= times:
+            raise motion.collision_at(0.5)
+        return check_states(motion, step)
+
+    def timed_checks(*arguments, finest, strict):
+        searches.append((finest, strict))
+        return TimedChecks(*arguments, finest=finest, strict=strict)
+
+    monkeypatch.setattr(JointMotion, "proof", lambda motion, certifier: Proof(0.5))
+    monkeypatch.setattr(JointMotion, "check_states", collide)
+    monkeypatch.setattr(among_moving, "TimedChecks", timed_checks)
+    goals = grip_at(RIGHT, -0.05, 0.2)
+    if times < len(among_moving.ATTEMPTS):
+        plan = moved(cell, state, RIGHT, goals, moving=(passing,))
+        assert plan.certified_fraction == 0.5
+        assert any("not proven free" in warning for warning in plan.warnings)
+        check_free(cell, state, plan)
+        assert searches == list(among_moving.ATTEMPTS[: times + 1])
+    else:
+        with pytest.raises(BlockedByMovingRobotsError, match="collides between checked states") as error:
+            moved(cell, state, RIGHT, goals, moving=(passing,))
+        assert isinstance(error.value, PlanningError)
+        assert searches == list(among_moving.ATTEMPTS)
 
 
 def test_requests_that_do_not_fit_are_refused(sides, passing):

@@ -11,6 +11,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallb
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.task import Future
+from rclpy.timer import TimerInfo
 from std_msgs.msg import UInt8
 from std_srvs.srv import Trigger
 
@@ -362,3 +363,77 @@ def test_a_coroutine_is_resumed_where_rclpy_waits_for_given_nodes(node, executor
     executor.create_task(future.set_result, None)
     while not waiting.done():
         executor.wait_for_ready_callbacks(10.0, [node])[0]()
+
+
+@pytest.mark.parametrize("executor_type", [SingleThreadedExecutor, WaitSetExecutor])
+def test_timers_of_every_kind_are_executed(node, executor_type):
+    """Those with an ordinary function without a task: also one that is cancelled, or replaces its callback."""
+    executor, counts, resumed = executor_type(), dict.fromkeys(("plain", "info", "coroutine", "cancelled"), 0), Future()
+    executor.add_node(node)
+
+    def count(name):
+        counts[name] += 1
+
+    def plain():
+        count("plain")
+        if counts["plain"] == 3:
+            resumed.set_result(1)
+
+    def with_info(info: TimerInfo):
+        assert info.actual_call_time.nanoseconds > 0
+        count("info")
+
+    async def coroutine():
+        assert await resumed == 1
+        count("coroutine")
+
+    def once():
+        count("cancelled")
+        timers["cancelled"].cancel()
+
+    given = {"plain": plain, "info": with_info, "coroutine": coroutine, "cancelled": once}
+    groups = {name: ReentrantCallbackGroup() for name in given}
+    timers = {name: node.create_timer(0.001, function, callback_group=groups[name]) for name, function in given.items()}
+    spin_until(executor, lambda: all(counts[name] >= 3 for name in ("plain", "info", "coroutine")))
+    assert counts["cancelled"] == 1
+    timers["plain"].callback = with_info
+    before = counts["plain"], counts["info"]
+    spin_until(executor, lambda: counts["info"] >= before[1] + 5)
+    assert counts["plain"] == before[0]
+    executor.shutdown()
+
+
+def test_what_a_timer_raises_is_raised_and_the_timer_continues(node, executor):
+    calls = []
+
+    def fail():
+        calls.append(1)
+        raise KeyError("of the callback")
+
+    node.create_timer(0.001, fail)
+    for expected in (1, 2):
+        with pytest.raises(KeyError, match="of the callback"):
+            execute_forever(executor.spin_once)
+        assert len(calls) == expected
+
+
+def test_a_timer_waits_for_its_group(node, executor):
+    """A callback of a mutually exclusive group that waits keeps the timer of the group back."""
+    group, calls, entered, release = MutuallyExclusiveCallbackGroup(), [], [], Future()
+
+    async def hold(request, response):
+        entered.append(1)
+        await release
+        return response
+
+    node.create_service(Trigger, "hold", hold, callback_group=group)
+    client = node.create_client(Trigger, "hold")
+    assert client.wait_for_service(60.0)
+    future = client.call_async(Trigger.Request())
+    spin_until(executor, lambda: entered)
+    node.create_timer(0.001, lambda: calls.append(1), callback_group=group)
+    for _ in range(5):
+        executor.spin_once(timeout_sec=0.01)
+    assert not calls
+    release.set_result(None)
+    spin_until(executor, lambda: future.done() and calls)

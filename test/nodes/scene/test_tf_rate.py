@@ -32,6 +32,7 @@ class Node:
 
     def create_timer(self, period, callback, clock):
         self.timers[round(1.0 / period, 6)] = callback
+        return SimpleNamespace(timer_period_ns=round(1e9 * period))
 
     def get_clock(self):
         return SimpleNamespace(now=lambda: SimpleNamespace(to_msg=Time, nanoseconds=1))
@@ -95,7 +96,7 @@ def test_transforms_follow_joints_that_creep_and_their_stamps_go_on_at_rest(monk
         now = state.with_configuration({joint: value})
         if publisher.publish_moving(scene, now, stamp):
             latest = stamp
-        assert 0.01 * (stamp - latest) < REST_PERIOD
+        assert 0.01 * (stamp - latest) < 1e-9 * REST_PERIOD
         for entry in sent[-1].transforms:
             assert entry.header.stamp.nanosec == latest
             expected = WorldTransforms(cell, now).between(entry.header.frame_id, entry.child_frame_id)
@@ -111,3 +112,29 @@ def test_transforms_follow_joints_that_creep_and_their_stamps_go_on_at_rest(monk
 def pose_of_transform(message):
     moved = message.translation
     return Pose(position=Point(x=moved.x, y=moved.y, z=moved.z), orientation=message.rotation)
+
+
+def test_joints_are_read_less_often_while_none_moves(monkeypatch):
+    cell, state = loaded()
+    joint, now, values = cell.group().variables[0], [0.0], [0.0]
+    monkeypatch.setattr(tf_publisher, "monotonic", lambda: now[0])
+    timers = []
+
+    class Timers(Node):
+        def create_timer(self, period, callback, clock):
+            timers.append(super().create_timer(period, callback, clock))
+            return timers[-1]
+
+    node, view, history = Timers(), View(5), SceneHistory(world_pose)
+    node.parameters["tf_rate"] = 100.0
+    view.measured.applied_to = lambda state: state.with_configuration({joint: values[0]})
+    ScenePublisher(node, history, view)
+    history.load(cell, state)
+    periods = []
+    for value in (0.0, 0.1, 0.2, *[0.3] * 140, 0.4):
+        values[0], now[0] = value, now[0] + 0.01
+        node.timers[100.0]()
+        periods.append(timers[0].timer_period_ns)
+    assert periods[:100] == [10_000_000] * 100
+    assert periods[120:-1] == [REST_PERIOD] * 23
+    assert periods[-1] == 10_000_000

@@ -1,0 +1,141 @@
+"""Joint states are read from and written to serialized messages as rclpy does it, and only when they are needed."""
+
+import math
+import struct
+import time
+
+import numpy as np
+import pytest
+import rclpy
+from hypothesis import given
+from hypothesis import strategies as st
+from rclpy.serialization import deserialize_message, serialize_message
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner.nodes.common.joint_state_messages import JointStateReader, JointStateWriter, JointValues
+from robot_cell_planner.nodes.common.node import CellNode, reliable, sensor
+from robot_cell_planner.nodes.common.polled_subscription import PolledSubscription
+from robot_cell_planner.nodes.common.robot_topics import JointMessages, JointOutput
+from robot_cell_planner.nodes.common.wait_set_executor import WaitSetExecutor
+
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
+rows = st.lists(st.floats(), max_size=6)
+stamps = st.integers(-(2**31) * 10**9, 2**31 * 10**9 - 1)
+
+
+@st.composite
+def messages(draw):
+    message = JointState(name=draw(st.lists(texts, max_size=6)))
+    message.header.frame_id = draw(texts)
+    sec, nanosec = divmod(draw(stamps), 10**9)
+    message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
+    message.position, message.velocity, message.effort = draw(rows), draw(rows), draw(rows)
+    return message
+
+
+def same(found, expected):
+    assert (found.names, found.stamp) == (expected.names, expected.stamp)
+    for row, other in zip(found[2:], expected[2:], strict=True):
+        np.testing.assert_array_equal(row, other)
+
+
+@given(st.lists(messages(), min_size=1, max_size=4))
+def test_messages_are_read_as_rclpy_reads_them(sent):
+    reader = JointStateReader()
+    for message in [*sent, *sent]:
+        same(reader.read(serialize_message(message)), JointValues.of(message))
+
+
+@given(st.lists(messages(), min_size=1, max_size=4))
+def test_messages_are_written_as_rclpy_reads_them(sent):
+    writer = JointStateWriter()
+    for message in [*sent, *sent]:
+        values = JointValues.of(message)
+        same(JointValues.of(deserialize_message(writer.write(*values), JointState)), values)
+
+
+@given(messages(), st.data())
+def test_a_message_that_is_cut_is_an_error_or_what_was_not_cut(message, data):
+    serialized = serialize_message(message)
+    cut = serialized[: data.draw(st.integers(0, len(serialized)))]
+    try:
+        found = JointStateReader().read(cut + b"") if cut[:2] == b"\x00\x01" else None
+    except (struct.error, UnicodeDecodeError):
+        return
+    if found is not None:  # only padding is missing
+        same(found, JointValues.of(message))
+
+
+@pytest.fixture
+def node(domain):
+    rclpy.init()
+    node = CellNode("joint_state_messages", sole=False)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def received(topic, count):
+    found, until = [], time.monotonic() + 60.0
+    while len(found) < count:
+        assert time.monotonic() < until
+        found.extend(topic())
+    return found
+
+
+def test_of_messages_with_the_same_joints_only_the_newest_is_taken(node):
+    inputs = JointMessages(node, "joints", 100)
+    output = node.create_publisher(JointState, "joints", reliable(100))
+    every = JointMessages(node, "joints", 100)
+    while output.get_subscription_count() < 2:
+        time.sleep(0.01)
+    writer = JointStateWriter()
+    sent = [(("a", "b"), 5, 0.5), (("c",), 1, 0.1), (("a", "b"), 7, 0.7), (("a", "b"), 6, 0.6), (("c",), 2, math.nan)]
+    for names, stamp, value in sent:
+        output.publish(writer.write(names, stamp, [value] * len(names)))
+    assert [each.stamp for each in received(every.take, 5)] == [5, 1, 7, 6, 2]
+    found = {each.names: each for each in inputs.take_latest()}
+    assert found["a", "b"].positions == (0.7, 0.7)
+    assert found["c",].stamp == 2
+    assert list(inputs.take_latest()) == []
+
+
+def test_commands_are_divided_among_the_topics_of_robots(node):
+    output = JointOutput(node, "commands", lambda joint: joint[:5] if joint[4:5] == "/" else "", ("left/", "next/"))
+    inputs = {prefix: JointMessages(node, f"{prefix}commands", 10) for prefix in ("left/", "next/")}
+    while any(publisher.get_subscription_count() < 1 for publisher in map(output._publishers.get, inputs)):
+        time.sleep(0.01)
+    output.publish(JointValues(("left/a", "next/a", "left/b"), 12, (1.0, 2.0, 3.0), (), (4.0, 5.0, 6.0)))
+    (left,), (other,) = (received(topic.take, 1) for topic in inputs.values())
+    assert left == (("a", "b"), 12, (1.0, 3.0), (), (4.0, 6.0))
+    assert other == (("a",), 12, (2.0,), (), (5.0,))
+
+
+@pytest.mark.parametrize("raw", [False, True])
+def test_a_message_that_is_waited_for_wakes_the_executor_once(node, raw):
+    woken = []
+    topic = PolledSubscription(node, JointState, "woken", sensor(10), raw=raw, on_message=lambda: woken.append(1))
+    output = node.create_publisher(JointState, "woken", reliable(10))
+    while output.get_subscription_count() < 1:
+        time.sleep(0.01)
+    executor = WaitSetExecutor()
+    executor.add_node(node)
+
+    def spin_for_a_while():
+        ended = []
+        executor.call_later(0.2, lambda: ended.append(1))
+        while not ended:
+            executor.spin_once()
+
+    output.publish(JointState(name=["a"]))
+    spin_for_a_while()
+    assert not woken
+    topic.wait_for_message()
+    while not woken:
+        executor.spin_once(timeout_sec=60.0)
+    output.publish(JointState(name=["b"]))
+    spin_for_a_while()
+    assert woken == [1]
+    found = received(topic.take_raw if raw else topic.take, 2)
+    assert [deserialize_message(each, JointState).name if raw else each.name for each in found] == [["a"], ["b"]]
+    executor.shutdown()
