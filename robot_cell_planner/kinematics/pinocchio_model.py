@@ -7,6 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
+from weakref import WeakValueDictionary
 
 import numpy as np
 import pinocchio as pin
@@ -144,6 +145,23 @@ def parent_and_pose(cell: RobotCell, state: RobotCellState, name: str) -> tuple[
 
 @lru_cache(maxsize=32)
 def _built(
+    robots: frozendict[str, Robot],
+    tools: frozendict[str, Tool],
+    mounted: Bases,
+    attached: Attachments,
+) -> MechanismModel:
+    key = (robots, tools, mounted, attached)
+    found = _in_use.get(key)
+    if found is None:
+        found = _in_use[key] = _new_model(*key)
+    return found
+
+
+# Models that cell models refer to, which may remain in use for longer than in the cache above.
+_in_use: WeakValueDictionary[tuple[object, ...], MechanismModel] = WeakValueDictionary()
+
+
+def _new_model(
     robots: frozendict[str, Robot],
     tools: frozendict[str, Tool],
     mounted: Bases,

@@ -16,7 +16,6 @@ from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
 from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
-from robot_cell_planner.system.cache import MAX_OWNERS
 
 
 def pinocchio_configuration(model, mechanism, values):
@@ -119,11 +118,14 @@ def test_models_are_shared_between_configurations_and_mechanisms_between_body_po
 def test_a_model_that_is_used_remains_shared_while_models_of_other_cells_are_built():
     cell, state = demo()
     model = cell_model(cell, state)
-    for _ in range(2 * MAX_OWNERS):
-        cell_model(msgspec.structs.replace(cell), state)
+    for index in range(40):
+        elsewhere = frozendict({"arm": Pose((0.01 * index, 0.0, 0.0))})
+        cell_model(msgspec.structs.replace(cell), msgspec.structs.replace(state, base_poses=elsewhere))
         assert cell_model(cell, state) is model
     fingers = state.with_tool("gripper", state.tools["gripper"].with_configuration({"finger_joint": 0.02}))
     assert cell_model(cell, fingers) is model
+    moved = state.with_body("workpiece", msgspec.structs.replace(state.bodies["workpiece"], pose=Pose((2.0, 0.0, 0.0))))
+    assert cell_model(cell, moved).mechanisms is model.mechanisms
 
 
 def test_a_held_body_adds_its_mass_to_the_joint_that_carries_it():
