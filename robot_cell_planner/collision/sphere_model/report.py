@@ -10,9 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...model.bodies import RigidBody
 from ...model.cell import RobotCell
 from ...model.geometry import Mesh, Shape, Triangles
 from ...model.state import RobotCellState
+from ...system.cache import IdentityCache
 from ..geometry.collision_geometry import collision_geometries, local_bounds
 from .approximation import FINE_PROTRUSION, PROTRUSION
 from .resolution import estimated_spheres, has_stored_spheres, object_spheres
@@ -20,6 +22,7 @@ from .tolerance import protrusions
 
 LONGEST_GRASPABLE = 0.4  # [m]
 QUICK_SPHERES = 400  # maximum estimated number of spheres of a primitive whose model is computed within about 0.1 s
+MAX_BODIES = 20_000  # whose extents are cached
 Progress = Callable[[str, int, int], None]  # an object that comes next, how many are done, and how many there are
 
 
@@ -145,9 +148,16 @@ def graspable(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
     """Return the bodies that are attached, and those small enough for a gripper: at most 0.4 m."""
     found = []
     for name, body in cell.bodies.items():
-        if state.bodies[name].attached_to or _extent(body.collisions) <= LONGEST_GRASPABLE:
+        if state.bodies[name].attached_to or _extent_of(body) <= LONGEST_GRASPABLE:
             found.append(name)
     return tuple(found)
+
+
+_extents: IdentityCache[float] = IdentityCache(size=MAX_BODIES, owners=MAX_BODIES)
+
+
+def _extent_of(body: RigidBody) -> float:
+    return _extents.get((body.collisions,), (), lambda: _extent(body.collisions))
 
 
 def _extent(shapes: tuple[Shape, ...]) -> float:

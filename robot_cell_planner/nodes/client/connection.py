@@ -163,7 +163,9 @@ class CellConnection:
         check_timeout(timeout)
         _check_fields(goal)
         if name not in self._clients:
-            make = partial(RepeatableActionClient, self.node, kind, name, callback_group=self._group)
+            make = partial(
+                RepeatableActionClient, self.node, kind, name, callback_group=self._group, follows_status=False
+            )
             self._clients[name] = self._made(make)
         client = self._clients[name]
         ready = client.server_is_ready
@@ -177,7 +179,7 @@ class CellConnection:
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
             request_result = partial(self._made, handle.get_result_async)
-            found = result_of_goal(request_result, lambda: handle.status, name, monitor, ready, until)
+            found = result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
         except BaseException as ending:
             # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
             response = cast("Any", kind).Impl.SendGoalService.Response()
@@ -186,6 +188,8 @@ class CellConnection:
                 with suppress(ServiceUnavailableError):
                     self._wait(cancelled, CANCELLED_WITHIN, name)
             raise
+        finally:
+            client.unfollow(goal_id)
         result: ResultT = found.result
         _raise_error(result)
         if found.status != GoalStatus.STATUS_SUCCEEDED:

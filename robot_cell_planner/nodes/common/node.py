@@ -47,6 +47,7 @@ from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
 from .replies import repeat_replies
 from .requests import Requests
+from .waiting import call_later
 
 if TYPE_CHECKING:
     from interface_types import Service as ServiceType
@@ -302,11 +303,12 @@ class CellNode(Node):
             self.executor.create_task(lambda: None if future.done() else future.set_result(value))
 
     def soon(self, work: Callable[[], object]) -> None:
-        """Call a function after the running callback has ended and its reply, if any, has been sent."""
+        """Call a function after the running callback has ended and its reply or result, if any, has been sent: after
+        the tasks that are ready, which send results of goals."""
         if self.executor is None:
             work()
         else:
-            self.executor.create_task(work)
+            call_later(self, 0.0, work)
 
     def on_release(self, work: Callable[[], object]) -> None:
         """Register a clean-up function, called when the node releases its resources or terminates, in reverse order of

@@ -32,27 +32,23 @@ class SpherePreparation:
         self._node = node
         self._on_prepared = on_prepared
         self._scene_monitor = scene_monitor
-        self._prepared = self._making = NOTHING
+        self._required = self._prepared = self._making = NOTHING
         self._waiting = Waiters()
         self._computing = False
         self._progress = (0, 0)
         self._reported = 0.0  # steady clock [s] of the last line in the log
-        scene_monitor.on_change(self._prepare_spheres)
+        scene_monitor.on_change(self._on_scene)
 
     @property
     def ready(self) -> bool:
         """Return whether all movable geometry of the latest scene has sphere models, or cannot have any."""
-        return self._prepared == self._required()
+        return self._prepared == self._required != NOTHING
 
     @property
     def progress(self) -> str:
         """Return the progress for diagnostics."""
         done, count = self._progress
         return "ready" if self.ready else f"{done} of {count} objects"
-
-    def _required(self) -> tuple[str, tuple[str, ...]]:
-        scene = self._scene_monitor.scene
-        return scene.cell.digest(), graspable(scene.cell, scene.state)
 
     async def wait(self, computed: bool = False) -> bool:
         """Return whether all of it has sphere models, after a wait of up to WAIT_TIMEOUT.
@@ -67,8 +63,13 @@ class SpherePreparation:
             deadline.end()
         return self.ready
 
+    def _on_scene(self) -> None:
+        scene = self._scene_monitor.scene
+        self._required = scene.cell.digest(), graspable(scene.cell, scene.state)
+        self._prepare_spheres()
+
     def _prepare_spheres(self) -> None:
-        required = self._required()
+        required = self._required
         if self._making != NOTHING or required == self._prepared:
             return
         self._making, self._computing = required, False

@@ -71,3 +71,30 @@ def test_goals_have_feedback_and_results_with_and_without_status(node, follows_s
         spin_until(executor, lambda: last.done() and len(client._goal_handles) <= 1)
     executor.shutdown()
     client.destroy()
+
+
+def test_a_goal_that_is_followed_has_its_status_and_the_next_one_has_not(node):
+    ActionServer(node, action.PlanMotion, "plan", execute, callback_group=node.concurrent)
+    client = RepeatableActionClient(
+        node, action.PlanMotion, "plan", callback_group=node.concurrent, follows_status=False
+    )
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    spin_until(executor, client.server_is_ready)
+
+    def accepted():
+        sent = client.send_goal_async(action.PlanMotion.Goal())
+        spin_until(executor, sent.done)
+        return sent.result()
+
+    first = accepted()
+    client.status_of(first)
+    followed = accepted()  # its messages have the states of both goals
+    spin_until(executor, lambda: client.status_of(first) == client.status_of(followed) == GoalStatus.STATUS_SUCCEEDED)
+    for handle in (first, followed):
+        client.unfollow(handle.goal_id)
+    last = accepted()
+    requested = last.get_result_async()
+    spin_until(executor, requested.done)
+    assert requested.result().status == GoalStatus.STATUS_SUCCEEDED
+    assert last.status == GoalStatus.STATUS_UNKNOWN
