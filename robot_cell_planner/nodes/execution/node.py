@@ -216,7 +216,9 @@ class ExecutionNode(ManagedNode):
         self._feedback.start_poll(time.monotonic())
         self._permission.report_change()
         self._check_clock()
-        for states in self._joint_states.take():
+        # While nothing moves, the newest measurement of each joint is enough.
+        messages = self._joint_states.take() if self._is_moving else self._joint_states.take_latest()
+        for states in messages:
             received = self.get_clock().now().nanoseconds
             values = states.positions, states.velocities, states.efforts
             now = time.monotonic()
@@ -237,6 +239,11 @@ class ExecutionNode(ManagedNode):
         if now - self._reported_at >= self._feedback_period:
             self._reported_at = now
             self._runner.report_progress()
+
+    @property
+    def _is_moving(self) -> bool:
+        """Whether a motion is executed, or servo follows commands."""
+        return bool(self._runner.motions) or (self._servo is not None and self._servo.active)
 
     def _check_clock(self) -> None:
         """End motions if simulated time has jumped."""
