@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Iterable, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from ..model.value import MAX_JOINT_VALUE
 from .attachment_topology import topology_of
 from .clearance import closest_of, closest_pairs
 from .contact_results import colliding_pairs
+from .geometry.broad_phase import Candidates
 from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
 from .report import Clearance, CollisionPair, CollisionReport
 
@@ -26,6 +28,23 @@ Floats = NDArray[np.float64]
 MAX_SKIPPED = 100_000
 MAX_SAMPLES = 10_000_000
 STATES_AT_ONCE = 256
+
+
+class NearGeometries(NamedTuple):
+    """Two collision geometries that are near each other.
+
+    Attributes:
+        objects: Indices of both collision objects in `AllowedPairs.objects`.
+        first, second: Indices of the geometries.
+        margin: Margin of the pair [m].
+        min_distance: Lower bound of the distance [m], by bounding boxes; minus infinity if they overlap.
+    """
+
+    objects: tuple[int, int]
+    first: int
+    second: int
+    margin: float
+    min_distance: float
 
 
 class CollisionChecker:
@@ -266,17 +285,22 @@ class CollisionChecker:
             checked_configurations(q[np.newaxis], self.variables, stage="collision")
         return q
 
-    def near_geometries(self, q: Floats, reach: float) -> list[tuple[tuple[int, int], int, int, float]]:
+    def near_geometries(self, q: Floats, reach: float) -> list[NearGeometries]:
         """Return pairs of collision geometries whose bounding boxes come within their margin plus `reach` [m] at q
-        (dof,).
+        (dof,). The engine keeps the placements of q."""
+        return self.described(self.near_candidates(q, reach))
 
-        The engine keeps the placements of q. Each entry has the indices of both collision objects in
-        `AllowedPairs.objects`, the indices of both geometries, and the margin [m].
-        """
-        near = self.geometry_model.candidates(self._engine.place(self._expand(q)), reach)
+    def near_candidates(self, q: Floats, reach: float) -> Candidates:
+        """As `near_geometries`, as arrays."""
+        return self.geometry_model.candidates(self._engine.place(self._expand(q)), reach)
+
+    def described(self, near: Candidates) -> list[NearGeometries]:
+        """Return candidates with their collision objects."""
         objects = self.geometry_model.object_indices
-        pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
-        return [((int(objects[i]), int(objects[j])), i, j, margin) for i, j, margin in pairs]
+        firsts, seconds = near.first.tolist(), near.second.tolist()
+        nearest = near.min_distances.tolist()
+        pairs = zip(objects[near.first].tolist(), objects[near.second].tolist(), strict=True)
+        return [*map(NearGeometries, pairs, firsts, seconds, near.margins.tolist(), nearest)]
 
     def geometry_distance(self, first: int, second: int) -> float:
         """Return the distance [m] of two collision geometries at the placements of the last `near_geometries` call.

@@ -117,13 +117,15 @@ class MotionCertifier:
         fixed = {frozenset(pair[:2]) for pair in self.scene.model.fixed_pairs}
         if not fixed:
             return 1.0
-        near = self.checker.near_geometries(self.checker.default, 1.0)
-        gaps = [1.0]
-        for pair, i, j, margin in near:
-            if frozenset(pair) in fixed:
-                distance = self.checker.geometry_distance(i, j)
-                gaps.append(distance - margin - distance_error(distance))
-        return min(gaps)
+        smallest = 1.0
+        near = self.checker.near_geometries(self.checker.default, smallest)
+        for found in sorted(near, key=lambda found: found.min_distance - found.margin):
+            if found.min_distance - found.margin - distance_error(found.min_distance) >= smallest:
+                break
+            if frozenset(found.objects) in fixed:
+                distance = self.checker.geometry_distance(found.first, found.second)
+                smallest = min(smallest, distance - found.margin - distance_error(distance))
+        return smallest
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
         """Return the packed arrays and the work space of the kernels for an additional margin [m]."""

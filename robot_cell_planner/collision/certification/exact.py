@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..checker import CollisionChecker
 from ..engines.base import TOUCHING, distance_error
+from ..geometry.broad_phase import Candidates
 from .curves import JointCurve
 from .motion_bounds import motion_model
 
@@ -101,6 +102,10 @@ class ExactCertifier:
                 pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
         return ContactResult(True)
 
+    def _slack(self, distance: float) -> float:
+        """Return by how much a computed distance may exceed the true one [m]."""
+        return distance_error(distance) if self._errs else 0.0
+
     def _left(
         self, q: Floats, deviation: Floats, margin: float, candidates: set[tuple[int, int]] | None
     ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
@@ -122,18 +127,33 @@ class ExactCertifier:
     def _open(
         self, q: Floats, deviation: Floats, margin: float, candidates: Set[tuple[int, int]] | None
     ) -> list[OpenPair]:
-        # Two moving objects approach each other by at most the sum of both displacement bounds.
+        # Two objects approach each other by at most the sum of both displacement bounds.
         displacements = self._model.speed_bounds @ deviation
-        reach = margin + 2.0 * float(displacements.max(initial=0.0))
+        near = self._checker.near_candidates(q, margin + 2.0 * float(displacements.max(initial=0.0)))
+        approach = self._approach(near, deviation, candidates)
+        slack = self._slack(float(near.gaps.max(initial=0.0)))
+        is_open = near.min_distances - slack < near.margins + margin + approach - TOUCHING
         found: list[OpenPair] = []
-        for pair, first_geometry, second_geometry, pair_margin in self._checker.near_geometries(q, reach):
-            if candidates is not None and pair not in candidates:
+        described = self._checker.described(near.chosen(is_open))
+        for each, displacement in zip(described, approach[is_open].tolist(), strict=True):
+            distance = self._checker.geometry_distance(each.first, each.second)
+            slack, gap = self._slack(distance), distance - each.margin - margin
+            missing = displacement + slack - TOUCHING - gap
+            if gap >= displacement + slack - TOUCHING or (displacement == 0.0 and gap >= -TOUCHING):
                 continue
-            distance = self._checker.geometry_distance(first_geometry, second_geometry) - pair_margin - margin
-            displacement = float(self._model.pair_bound(*pair) @ deviation)
-            slack = distance_error(distance + pair_margin + margin) if self._errs else 0.0
-            missing = displacement + slack - TOUCHING - distance
-            if distance >= displacement + slack - TOUCHING or (displacement == 0.0 and distance >= -TOUCHING):
-                continue
-            found.append(OpenPair(pair, distance, missing))
+            found.append(OpenPair(each.objects, gap, missing))
+        return found
+
+    def _approach(self, near: Candidates, deviation: Floats, candidates: Set[tuple[int, int]] | None) -> Floats:
+        """Return by how much the objects of each pair may approach each other (n,) [m]; minus infinity for pairs that
+        are not candidates."""
+        objects = self._checker.geometry_model.object_indices
+        size = len(self._model.allowed_pairs.objects)
+        codes, rows = np.unique(objects[near.first] * size + objects[near.second], return_inverse=True)
+        approach = np.full(len(codes), -np.inf)
+        for index, code in enumerate(codes.tolist()):
+            pair = divmod(code, size)
+            if candidates is None or pair in candidates:
+                approach[index] = self._model.pair_bound(*pair) @ deviation
+        found: Floats = approach[rows]
         return found

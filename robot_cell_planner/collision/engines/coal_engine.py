@@ -76,8 +76,8 @@ class CoalEngine:
         geometry_model = self._geometry_model
         if not len(geometry_model.rigid_pairs):
             return False
-        self.place(pin.neutral(self._model))
-        pairs = zip(geometry_model.rigid_pairs.tolist(), geometry_model.rigid_margins.tolist(), strict=True)
+        near = geometry_model.near_rigid_pairs(self.place(pin.neutral(self._model)))
+        pairs = zip(geometry_model.rigid_pairs[near].tolist(), geometry_model.rigid_margins[near].tolist(), strict=True)
         return any(self.contact(i, j, margin) is not None for (i, j), margin in pairs)
 
     def collides(self, q: Floats) -> bool:

@@ -42,7 +42,7 @@ class Candidates:
     Attributes:
         first, second: Indices of the geometries (k,).
         margins: (k,) [m].
-        gaps: Lower bounds of the distances (k,) [m].
+        gaps: Distances of the bounding boxes (k,) [m], 0 if they overlap.
         listed: Ascending indices (l,) of the pairs in the list of single pairs; these l pairs come first, the others
             belong to blocks.
     """
@@ -52,6 +52,12 @@ class Candidates:
     margins: Floats
     gaps: Floats
     listed: Indices
+
+    @property
+    def min_distances(self) -> Floats:
+        """Lower bounds of the distances (k,) [m]; minus infinity where boxes overlap, since geometries may penetrate
+        each other."""
+        return np.where(self.gaps > 0.0, self.gaps - ROUNDING, -np.inf)
 
     def chosen(self, keep: NDArray[np.bool_]) -> Candidates:
         """Return the pairs for which keep (k,) is true."""

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ...kinematics.model import CellModel
 from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
-from .broad_phase import BoxSearch, Candidates, StaticBlock
-from .collision_geometry import CollisionGeometry, collision_geometries
+from .broad_phase import ROUNDING, BoxSearch, Candidates, StaticBlock
+from .collision_geometry import CollisionGeometry, collision_geometries, local_bounds
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -128,6 +128,20 @@ class GeometryModel:
             np.array([margin for _, margin in moving]),
         )
 
+    def near_rigid_pairs(self, poses: Floats) -> Indices:
+        """Return the rows of `rigid_pairs` whose boxes come within their margin.
+
+        poses: moving geometries (m, 4, 4). Without compiled code, which a first check does not have to load.
+        """
+        placed = np.concatenate((poses, self.joint_T_geometry[self.moving_count :]))
+        bounds = np.array([local_bounds(geometry) for geometry in self.geometries]).reshape(-1, 2, 3)
+        centres = np.einsum("nij,nj->ni", placed[:, :3, :3], bounds.mean(axis=1)) + placed[:, :3, 3]
+        halves = np.einsum("nij,nj->ni", np.abs(placed[:, :3, :3]), 0.5 * (bounds[:, 1] - bounds[:, 0]))
+        first, second = self.rigid_pairs.T
+        apart = np.abs(centres[first] - centres[second]) - halves[first] - halves[second]
+        gaps = np.linalg.norm(np.maximum(apart, 0.0), axis=1)
+        return np.flatnonzero(gaps <= self.rigid_margins + ROUNDING)
+
     @property
     def pair_count(self) -> int:
         """Number of geometry pairs to check."""
@@ -151,13 +165,24 @@ class GeometryModel:
             pairs.append(np.column_stack([side.ravel() for side in grid]))
             margins.append(np.repeat(block.margins, len(block.static)))
         listed, distances = np.concatenate(pairs), np.concatenate(margins)
-        numbered = zip(listed.tolist(), distances.tolist(), range(len(listed)), strict=True)
-        entries = sorted((self.entry(i, j, margin), row) for (i, j), margin, row in numbered)
-        self.listed = [entry for entry, _ in entries]
-        order = np.array([row for _, row in entries], dtype=np.intp)
-        return BoxSearch(
-            self.geometries, self.joint_T_geometry, self.moving_count, listed[order], distances[order], large
-        )
+        found, ranks = self._ranked(listed, distances)
+        order = np.lexsort((listed[:, 1], listed[:, 0], ranks))
+        listed, distances, ranks = listed[order], distances[order], ranks[order]
+        rows = zip(ranks.tolist(), listed.tolist(), strict=True)
+        self.listed = [GeometryPair(found[rank], i, j) for rank, (i, j) in rows]
+        return BoxSearch(self.geometries, self.joint_T_geometry, self.moving_count, listed, distances, large)
+
+    def _ranked(self, listed: Indices, margins: Floats) -> tuple[list[CheckedPair], Indices]:
+        """Return the pairs of collision objects of geometry pairs (k, 2), in order, and the place of each row in them
+        (k,)."""
+        objects = np.sort(self.object_indices[listed], axis=1)
+        unique, firsts, rows = np.unique(objects, axis=0, return_index=True, return_inverse=True)
+        described = zip(unique.tolist(), margins[firsts].tolist(), strict=True)
+        pairs = [self.checked_pair((one, other), margin) for (one, other), margin in described]
+        order = sorted(range(len(pairs)), key=pairs.__getitem__)
+        ranks = np.empty(len(pairs), dtype=np.intp)
+        ranks[order] = np.arange(len(pairs))
+        return [pairs[index] for index in order], ranks[rows.ravel()]
 
     def entry(self, first: int, second: int, margin: float) -> GeometryPair:
         """Return a geometry pair with the pair of its collision objects."""

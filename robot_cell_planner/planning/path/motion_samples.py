@@ -14,43 +14,53 @@ from ..problem.collision_checks import CountedChecks, with_extra_margin
 
 # Extra clearances [m], in this order, for which states are checked to prove the states around them free.
 EXTRA_CLEARANCES = (0.04, 0.015, 0.005)
-MIN_STATES = 64  # min number of states for which this is faster
+# Min number of states for which extra clearances are faster than single checks: the checkers for them take tens of
+# milliseconds to build for each cell.
+MIN_STATES = 1000
 STATES_PER_BATCH = 64  # states per collision query
 
 
 def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:
     """Return for each configuration (n, dof) of a motion, in order, whether it is free: (n,).
 
-    If a state has an extra clearance, all states are free before which objects cannot approach each other by as much.
-    Other states are checked individually, so the results equal those of `CountedChecks.batch_free`. Nothing is proven
-    about configurations between the states.
+    States that spheres prove free are not checked again. Of many others, if a state has an extra clearance, all states
+    are free before which objects cannot approach each other by as much. The rest is checked individually, so the
+    results equal those of `CountedChecks.batch_free`. Nothing is proven about configurations between the states.
 
     Raises:
         CancelledError, TimedOutError: See `ProgressMonitor`.
     """
+    result = checks.proven_free(configurations)
+    left = np.flatnonzero(~result)
+    left = left[~_free_by_clearance(checks, configurations[left])]
+    result[:] = True
+    result[left] = checks.exactly_free(configurations[left])
+    return result
+
+
+def _free_by_clearance(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:
+    """Return for each configuration (n, dof) whether an extra clearance proves it free: (n,)."""
+    free = np.zeros(len(configurations), dtype=bool)
     if len(configurations) < MIN_STATES:
-        return checks.batch_free(configurations)
+        return free
     checker = checks.checker
     model = motion_model(checker)
     bounds = model.approach_bounds
     ends = configurations.min(axis=0), configurations.max(axis=0)
     if (bounds >= UNBOUNDED).any() or any(model.prismatic_excess(q) is not None for q in ends):
-        return checks.batch_free(configurations)
+        return free
     steps = np.abs(np.diff(configurations, axis=0)) @ bounds
     approach = np.concatenate(([0.0], np.cumsum(steps)))
-    left = np.arange(len(configurations))
     for extra in EXTRA_CLEARANCES:
+        left = np.flatnonzero(~free)
         if not len(left):
             break
         max_approach = extra - distance_error(extra + model.largest_margin, checker.engine)
         if max_approach <= 0.0 or checker.options.extra_margin + extra > MAX_EXTRA_MARGIN:
             continue
         centres, members = _blocks(approach[left], max_approach)
-        free = _free_with_margin(checks, configurations[left[centres]], extra)
-        left = left[~free[members]]
-    result = np.ones(len(configurations), dtype=bool)
-    result[left] = checks.batch_free(configurations[left])
-    return result
+        free[left] = _free_with_margin(checks, configurations[left[centres]], extra)[members]
+    return free
 
 
 def _blocks(approach: Array, max_approach: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -317,20 +317,29 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.monitor.check(self.states)
-        result = self._proven_free_states(configurations)
+        result = self.proven_free(configurations)
         left = np.flatnonzero(~result)
-        self.states += len(configurations) - len(left)
-        for first in range(0, len(left), BATCH_SIZE):
+        result[left] = self.exactly_free(configurations[left])
+        return result
+
+    def exactly_free(self, configurations: Array) -> NDArray[np.bool_]:
+        """As `batch_free`, by exact distances alone."""
+        result = np.ones(len(configurations), dtype=bool)
+        for first in range(0, len(configurations), BATCH_SIZE):
             self.monitor.check(self.states)
-            part = left[first : first + BATCH_SIZE]
-            result[part] = ~self.checker.in_collision_batch(configurations[part])
+            part = configurations[first : first + BATCH_SIZE]
+            result[first : first + BATCH_SIZE] = ~self.checker.in_collision_batch(part)
             self.states += len(part)
         return result
 
-    def _proven_free_states(self, configurations: Array) -> NDArray[np.bool_]:
+    def proven_free(self, configurations: Array) -> NDArray[np.bool_]:
         """Return for each of n configurations (n, dof) whether spheres prove it free: (n,). All False unless there is
-        already a certifier, since to create one can take seconds."""
+        already a certifier, since to create one can take seconds. Those that are proven free count as checked.
+
+        Raises:
+            CancelledError, TimedOutError: See `ProgressMonitor`.
+        """
+        self.monitor.check(self.states)
         certifier = self.__dict__.get("_fine_certifier" if self._refined else "_coarse_certifier")
         if certifier is None or not len(configurations) or not certifier.sphere_test_applies():
             return np.zeros(len(configurations), dtype=bool)
@@ -338,6 +347,7 @@ class CountedChecks:
         if not certifier.within_prismatic_limits(configurations.min(axis=0), configurations.max(axis=0)):
             return np.zeros(len(configurations), dtype=bool)
         found: NDArray[np.bool_] = certifier.check_boxes(configurations, np.zeros_like(configurations)) == 0
+        self.states += int(found.sum())
         return found
 
 

@@ -166,10 +166,12 @@ class FreeSpaceConnectors:
         """Return close pairs of geometries: their indices, distance, and by how much it is too small [m]."""
         scene, checker = self._certifier.scene, self._certifier.checker
         rows = []
-        for pair, i, j, margin in checker.near_geometries(q, NEAR_DISTANCE):
-            both = all(obj in scene.model.number for obj in pair)
-            distance = checker.geometry_distance(i, j)
-            missing = margin + (CLEARANCE_BETWEEN_LINKS if both else CLEARANCE) - distance
-            if missing > 0.0 and any(obj in scene.model.number for obj in pair):
-                rows.append((i, j, distance, missing))
+        for near in checker.near_geometries(q, NEAR_DISTANCE):
+            moving = [obj in scene.model.number for obj in near.objects]
+            required = near.margin + (CLEARANCE_BETWEEN_LINKS if all(moving) else CLEARANCE)
+            if not any(moving) or near.min_distance >= required:
+                continue
+            distance = checker.geometry_distance(near.first, near.second)
+            if distance < required:
+                rows.append((near.first, near.second, distance, required - distance))
         return rows

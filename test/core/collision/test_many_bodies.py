@@ -169,10 +169,49 @@ def test_distances_belong_to_the_checker_that_placed_them(crowded: tuple[RobotCe
     second = CollisionChecker(cell, state.with_body("body3", moved), group="")
     q, other = rng.uniform(-2.0, 2.0, (2, len(first.variables)))
     near = first.near_geometries(q, 0.3)
-    expected = [first.geometry_distance(i, j) for _, i, j, _ in near]
+    expected = [first.geometry_distance(each.first, each.second) for each in near]
     near = first.near_geometries(q, 0.3)
     second.in_collision(other)
-    assert [first.geometry_distance(i, j) for _, i, j, _ in near] == expected
+    assert [first.geometry_distance(each.first, each.second) for each in near] == expected
+
+
+def test_near_geometries_are_in_order_and_no_closer_than_their_boxes_say(
+    crowded: tuple[RobotCell, RobotCellState],
+) -> None:
+    cell, state = crowded
+    checker = CollisionChecker(cell, state, group="")
+    rng = np.random.default_rng(8)
+    penetrating = 0
+    for q in rng.uniform(-2.0, 2.0, (40, len(checker.variables))):
+        near = checker.near_geometries(q, 0.3)
+        distances = [checker.geometry_distance(each.first, each.second) for each in near]
+        assert all(each.min_distance <= distance + 1e-6 for each, distance in zip(near, distances, strict=True))
+        assert any(each.min_distance > 0.0 for each in near)
+        penetrating += sum(distance < 0.0 for distance in distances)
+    assert penetrating
+    model = checker.geometry_model
+    assert model.listed == sorted(model.entry(each.first, each.second, each.pair.margin) for each in model.listed)
+
+
+def test_geometries_fixed_to_each_other_are_near_where_their_boxes_are(
+    crowded: tuple[RobotCell, RobotCellState],
+) -> None:
+    """Bodies held by one tool, at random; what collides is among the near pairs."""
+    cell, state = crowded
+    rng = np.random.default_rng(9)
+    for _ in range(10):
+        held = state
+        for name in list(state.bodies)[:8]:
+            held = held.with_body(name, BodyState(_pose(rng), "gripper"))
+        checker = CollisionChecker(cell, held, group="")
+        model, engine = checker.geometry_model, checker._engine
+        assert len(model.rigid_pairs) > 20
+        near = set(model.near_rigid_pairs(engine.place(np.zeros(len(checker._base)))).tolist())
+        rows = zip(model.rigid_pairs.tolist(), model.rigid_margins.tolist(), strict=True)
+        colliding = {row for row, ((i, j), margin) in enumerate(rows) if engine.contact(i, j, margin) is not None}
+        assert colliding <= near
+        assert len(near) < len(model.rigid_pairs)
+        assert checker.in_collision(checker.default) or not colliding
 
 
 @pytest.mark.parametrize("change", ["attached", "touching", "hidden", "carrying"])
