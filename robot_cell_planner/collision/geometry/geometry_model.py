@@ -166,11 +166,14 @@ class GeometryModel:
             margins.append(np.repeat(block.margins, len(block.static)))
         listed, distances = np.concatenate(pairs), np.concatenate(margins)
         found, ranks = self._ranked(listed, distances)
-        order = np.lexsort((listed[:, 1], listed[:, 0], ranks))
-        listed, distances, ranks = listed[order], distances[order], ranks[order]
-        rows = zip(ranks.tolist(), listed.tolist(), strict=True)
+        objects = self.object_indices[listed]
+        as_objects = np.where(objects[:, :1] > objects[:, 1:], listed[:, ::-1], listed)
+        order = np.lexsort((as_objects[:, 1], as_objects[:, 0], ranks))
+        rows = zip(ranks[order].tolist(), as_objects[order].tolist(), strict=True)
         self.listed = [GeometryPair(found[rank], i, j) for rank, (i, j) in rows]
-        return BoxSearch(self.geometries, self.joint_T_geometry, self.moving_count, listed, distances, large)
+        return BoxSearch(
+            self.geometries, self.joint_T_geometry, self.moving_count, listed[order], distances[order], large
+        )
 
     def _ranked(self, listed: Indices, margins: Floats) -> tuple[list[CheckedPair], Indices]:
         """Return the pairs of collision objects of geometry pairs (k, 2), in order, and the place of each row in them
