@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .curves import PolynomialCurve
-from .extrema import derived, enclosures, extremes, unit_columns
+from .extrema import beyond, derived, extremes, unit_columns
 from .limits import RATES, Array, MotionLimits
 
 RELATIVE_TOLERANCE = 1e-6
@@ -49,8 +49,9 @@ def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, max
         scale = (spans**order)[:, None]
         slack = _slack(coefficients, spans, order, lower, upper)
         low, high = (scale * (lower - slack)).reshape(-1), (scale * (upper + slack)).reshape(-1)
-        minimum, maximum = enclosures(columns)
-        suspects = np.flatnonzero((minimum < low) | (maximum > high))
+        suspects = beyond(columns, low, high)
+        if not len(suspects):
+            continue
         minimum, maximum, minimum_at, maximum_at = extremes(columns[:, suspects])
         below, above = low[suspects] - minimum, maximum - high[suspects]
         for index in np.flatnonzero((below > 0.0) | (above > 0.0)).tolist():
@@ -76,8 +77,9 @@ def slowing(curve: PolynomialCurve, limits: MotionLimits) -> Array:
         for order, name in enumerate(RATES, start=1):
             columns = derived(columns)
             bounds = (getattr(limits, name) * (spans**order)[:, None]).reshape(-1)
-            low, high = enclosures(columns)
-            suspects = np.flatnonzero(np.maximum(-low, high) > bounds)
+            suspects = beyond(columns, -bounds, bounds)
+            if not len(suspects):
+                continue
             minimum, maximum, _, _ = extremes(columns[:, suspects])
             over = np.maximum(np.maximum(-minimum, maximum) / bounds[suspects], 1.0)
             np.maximum.at(part, suspects // coefficients.shape[2], over ** (1.0 / order))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 # Bisections of a bracket. The error of an extremum is quadratic in the error of its position, here 2^-34.
 HALVINGS = 34
+PARTS = 4
 
 
 def unit_columns(coefficients: Array, spans: Array) -> Array:
@@ -39,6 +40,21 @@ def enclosures(columns: Array) -> tuple[Array, Array]:
     """Return a lower and an upper bound (k,) of each polynomial, by its Bernstein form."""
     points = _to_bernstein(len(columns)) @ columns
     return points.min(axis=0), points.max(axis=0)
+
+
+def beyond(columns: Array, low: Array, high: Array) -> NDArray[np.intp]:
+    """Return the indices of the polynomials that may leave their interval [low, high] (k,).
+
+    Those whose enclosure leaves it are enclosed again on PARTS parts of the unit interval, where enclosures are closer:
+    few need their extrema.
+    """
+    minimum, maximum = enclosures(columns)
+    left = np.flatnonzero((minimum < low) | (maximum > high))
+    if not len(left):
+        return left
+    points = _to_parts(len(columns)) @ columns[:, left]
+    chosen: NDArray[np.intp] = left[(points.min(axis=0) < low[left]) | (points.max(axis=0) > high[left])]
+    return chosen
 
 
 def extremes(columns: Array) -> tuple[Array, Array, Array, Array]:
@@ -71,6 +87,20 @@ def _to_bernstein(count: int) -> Array:
     degree = count - 1
     matrix = [[comb(i, j) / comb(degree, j) if j <= i else 0.0 for j in range(count)] for i in range(count)]
     return np.array(matrix)
+
+
+@cache
+def _to_parts(count: int) -> Array:
+    """Return the matrix to the Bernstein forms on each of PARTS equal parts of the unit interval."""
+    matrices = []
+    for part in range(PARTS):
+        # x = (part + t) / PARTS, so that x^j has the coefficients of the binomial of order j in t.
+        powers = [
+            [comb(j, i) * float(part) ** (j - i) / PARTS**j if i <= j else 0.0 for j in range(count)]
+            for i in range(count)
+        ]
+        matrices.append(_to_bernstein(count) @ np.array(powers))
+    return np.concatenate(matrices)
 
 
 def _evaluated(columns: Array, arguments: Array) -> Array:

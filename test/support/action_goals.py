@@ -3,7 +3,6 @@
 import threading
 
 from control_msgs.action import FollowJointTrajectory
-from rclpy.action import ActionClient
 
 from robot_cell_planner.action import ExecuteTrajectory, Move
 from robot_cell_planner.msg import ExecutionOptions
@@ -16,17 +15,8 @@ ATTEMPTS, PATIENCE = 12, 5.0
 
 
 def action_client(client, kind, name):
-    """A client made in the executor's thread: rclpy's is not whole yet when the executor first sees it."""
-    if name not in client._clients:
-        made = threading.Event()
-
-        def make():
-            client._clients[name] = ActionClient(client.node, kind, name, callback_group=client._group)
-            made.set()
-
-        client._executor.create_task(make)
-        assert made.wait(30.0)
-    return client._clients[name]
+    """The client's client of an action."""
+    return client._action_client(kind, name)
 
 
 class Sent:

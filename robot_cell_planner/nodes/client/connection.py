@@ -162,12 +162,7 @@ class CellConnection:
         """
         check_timeout(timeout)
         _check_fields(goal)
-        if name not in self._clients:
-            make = partial(
-                RepeatableActionClient, self.node, kind, name, callback_group=self._group, follows_status=False
-            )
-            self._clients[name] = self._made(make)
-        client = self._clients[name]
+        client = self._action_client(kind, name)
         ready = client.server_is_ready
         monitor = self._monitor(name, ready, is_action=True)
         goal_id = UUID(uuid=list(os.urandom(16)))
@@ -200,6 +195,16 @@ class CellConnection:
             error.partial = result
             raise error
         return result
+
+    def _action_client(self, kind: type[Any], name: str) -> RepeatableActionClient:
+        """Return the client of an action, which is created by the first call."""
+        if name not in self._clients:
+            make = partial(
+                RepeatableActionClient, self.node, kind, name, callback_group=self._group, follows_status=False
+            )
+            self._clients[name] = self._made(make)
+        client: RepeatableActionClient = self._clients[name]
+        return client
 
     def _made(self, make: Callable[[], T]) -> T:
         """Return the result of `make`, called in the thread of the executor, which must not see incomplete action
