@@ -59,10 +59,13 @@ class Runs:
     colliding: int = 0
 
 
+def goals_of(problem: Problem) -> Goals:
+    return Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
+
+
 def request_of(problem: Problem, seed: int, planner: str) -> MotionRequest:
-    goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
     options = PlanningOptions(seed=seed, planner=planner)
-    return MotionRequest(goals, group=problem.group, joints=problem.joints, options=options, timing=None)
+    return MotionRequest(goals_of(problem), group=problem.group, joints=problem.joints, options=options, timing=None)
 
 
 def collides(problem: Problem, path: NDArray[np.float64]) -> bool:

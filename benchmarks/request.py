@@ -1,0 +1,120 @@
+"""Whole planning requests by the default planner, from the search to the validated trajectory.
+
+    make bench AREA=request                                      families made here, for a UR5 and a Panda
+    tools/with_environment python -m benchmarks.request --problems FILE [--every 3]
+
+Each problem has a cell of its own. The first request in it (`new`) builds the data of its collision checks; the second
+one, with another seed, uses them (`again`). Times are of the processor, those of stages of the clock. All paths are
+checked at 1/1000 rad.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+
+from robot_cell_planner import Plan, plan_motion
+from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.planning.problem.request import MotionRequest, PlanningOptions
+from robot_cell_planner.trajectory.timing import TimingOptions
+
+from .planning import UNSOLVABLE, collides, goals_of
+from .planning_problems import FAMILIES, Problem, own_problems, read_problems
+from .results import Results
+
+LIMIT = 300_000  # [states]
+COUNT = 8  # problems of each family
+SEED = 1
+TURNS = ("new", "again")
+
+
+@dataclass
+class Figures:
+    """What the requests of a robot took."""
+
+    problems: int = 0
+    colliding: int = 0
+    times: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # [ms]
+    stages: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))  # [ms], again
+    proven: int = 0
+
+
+def planned(problem: Problem, seed: int) -> Plan:
+    options = PlanningOptions(seed=seed, state_limit=LIMIT)
+    request = MotionRequest(
+        goals_of(problem), problem.group, joints=problem.joints, options=options, timing=TimingOptions()
+    )
+    return plan_motion(problem.cell, problem.state, request)
+
+
+def measure(problem: Problem, figures: Figures) -> None:
+    """Plan in a new cell and again; a problem without a solution in the exact model does not count."""
+    for seed, turn in enumerate(TURNS, start=SEED):
+        began = process_time()
+        try:
+            plan = planned(problem, seed)
+        except UNSOLVABLE:
+            return
+        except RobotCellError as error:
+            print(f"not solved: {problem.name}, seed {seed}: {error}", flush=True)
+            plan = None
+        figures.problems += turn == TURNS[0]
+        if plan is None:
+            continue
+        figures.times[turn].append(1e3 * (process_time() - began))
+        figures.colliding += collides(problem, plan.path)
+        figures.proven += turn == TURNS[1] and plan.certified_fraction >= 1.0
+        for entry in plan.times if turn == TURNS[1] else ():
+            figures.stages[entry.stage].append(1e3 * entry.seconds)
+
+
+def report(results: Results, robot: str, figures: Figures) -> None:
+    prefix = f"request.{robot}"
+    results.add(f"{prefix}.problems", figures.problems)
+    results.add(f"{prefix}.colliding", figures.colliding)
+    results.add(f"{prefix}.proven_again", figures.proven)
+    for turn in TURNS:
+        times = figures.times[turn]
+        results.add(f"{prefix}.solved_share_{turn}", len(times) / max(figures.problems, 1))
+        if times:
+            results.add(f"{prefix}.whole_median_ms_{turn}", float(np.median(times)))
+            results.add(f"{prefix}.whole_p95_ms_{turn}", float(np.percentile(times, 95)))
+    for stage, times in figures.stages.items():
+        results.add(f"{prefix}.{stage}_median_ms", float(np.median(times)))
+        results.add(f"{prefix}.{stage}_p95_ms", float(np.percentile(times, 95)))
+
+
+def problems_of(file: Path | None, every: int) -> dict[str, Sequence[Problem]]:
+    """Return the problems by robot."""
+    if file is not None:
+        problems = read_problems(file)[::every]
+        return {next(iter(problems[0].cell.robots)): problems}
+    return {
+        arm: [problem for family in FAMILIES for problem in own_problems(arm, family, COUNT, SEED)]
+        for arm in ("ur5", "panda")
+    }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--problems", type=Path, help="a file of problems, instead of the families made here")
+    parser.add_argument("--every", type=int, default=1, help="take only every so manieth problem")
+    options = parser.parse_args()
+    results = Results(f"request_{options.problems.stem}" if options.problems else "request", SEED)
+    for robot, problems in problems_of(options.problems, options.every).items():
+        figures = Figures()
+        measure(problems[0], Figures())  # loads and compiles
+        for problem in problems[1:]:
+            measure(problem, figures)
+        report(results, robot, figures)
+    results.finish()
+
+
+if __name__ == "__main__":
+    main()
