@@ -75,16 +75,12 @@ class Actuation:
 
     def move(self, simulated: SimulatedCell, target: Array) -> None:
         """Move from rest to rest to a configuration (n,) in the period, along a straight line in joint space."""
-        start, begin, period = self.commanded, simulated.time, self._options.period
+        start, period = self.commanded, self._options.period
         step = simulated.options.time_step
-        for index in range(1, round(period / step) + 1):
-            fraction = min(index * step / period, 1.0)
-            progress = fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2)
-            rate = 30.0 * fraction**2 * (1.0 - fraction) ** 2 / period
-            positions, velocities = start + progress * (target - start), rate * (target - start)
-            time = begin + index * step
-            simulated.set_targets(self._named(positions), self._named(velocities), time)
-            simulated.step_to(time)
+        fraction = np.minimum(np.arange(1, round(period / step) + 1) * step / period, 1.0)[:, None]
+        progress = fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2)
+        rate = 30.0 * fraction**2 * (1.0 - fraction) ** 2 / period
+        simulated.follow(self.names, start + progress * (target - start), rate * (target - start))
         self.commanded = target
 
     def drive(self, simulated: SimulatedCell, action: Array) -> None:

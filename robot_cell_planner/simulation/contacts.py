@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from .engines.base import ObjectContact
 
 
-@dataclass(frozen=True)
-class ContactRecord:
+class ContactRecord(msgspec.Struct, frozen=True):
     """Contact record of two objects.
 
     Attributes:
@@ -43,18 +43,13 @@ class ContactLog:
     def add(self, contacts: Iterable[ObjectContact], time: float) -> None:
         """Add the contacts of a step that ends at `time` [s]."""
         for contact in contacts:
-            if contact.pair in self.resting:
+            first, second, depth, force = contact.first, contact.second, contact.depth, contact.force
+            pair = first, second
+            if pair in self.resting:
                 continue
-            known = self._records.get(contact.pair)
-            if known is None:
-                known = ContactRecord(contact.first, contact.second, time, time, 0, 0.0, 0.0)
-            self._records[contact.pair] = replace(
-                known,
-                end=time,
-                steps=known.steps + 1,
-                max_depth=max(known.max_depth, contact.depth),
-                max_force=max(known.max_force, contact.force),
-            )
+            known = self._records.get(pair) or ContactRecord(first, second, time, time, 0, 0.0, 0.0)
+            depth, force = max(known.max_depth, depth), max(known.max_force, force)
+            self._records[pair] = ContactRecord(first, second, known.begin, time, known.steps + 1, depth, force)
 
     @property
     def records(self) -> tuple[ContactRecord, ...]:

@@ -10,7 +10,7 @@ press on the body stop. It ends when one of these joints is commanded to open, o
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from ..model.value import Vector3
@@ -109,8 +109,11 @@ class Grasps:
         """Return the contacts of the grasped bodies."""
         return [contact for key in sorted(self._grasps) for contact in self._grasps[key].contacts()]
 
-    def update(self, contacts: Iterable[ObjectContact]) -> None:
+    def update(self, contacts: Collection[ObjectContact]) -> None:
         """Release grasps that have ended and create new ones; `contacts`: of the current step."""
+        if len(contacts) < 2 and not self._grasps:  # a grip has two links
+            self._lasting = {}
+            return
         for key in sorted(self._grasps):
             if self._grasps[key].has_ended():
                 self._grasps.pop(key).release()

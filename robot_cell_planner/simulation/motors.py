@@ -52,8 +52,8 @@ class _Chain:
         self.links = [joint.address.link for joint in self.joints]
         self.setpoints = [None if joint.model.source else Setpoint(joint.model, options) for joint in self.joints]
         self.driven = [
-            (index, link, setpoint)
-            for index, (link, setpoint) in enumerate(zip(self.links, self.setpoints, strict=True))
+            (index, joint.address.link, joint.model.name, setpoint)
+            for index, (joint, setpoint) in enumerate(zip(self.joints, self.setpoints, strict=True))
             if setpoint is not None
         ]
         self.free: set[int] = set()  # joints without the engine's motor
@@ -178,7 +178,14 @@ class Motors:
         }
 
     def setpoint(self, name: str) -> Setpoint:
-        """Return the setpoint of a joint with a motor."""
+        """Return the setpoint of a joint with a motor.
+
+        Raises:
+            UnknownNameError: A joint does not exist, or is a mimic joint.
+        """
+        if name not in self._by_name:
+            text = unknown_name(f"driven joint {name!r}", name, self._by_name)
+            raise UnknownNameError(text, stage=STAGE, subjects=(name,))
         return self._by_name[name]
 
     def is_of_tool(self, name: str) -> bool:
@@ -188,13 +195,11 @@ class Motors:
     def _checked(self, values: Mapping[str, float], what: str) -> list[tuple[Setpoint, float]]:
         result: list[tuple[Setpoint, float]] = []
         for name, value in values.items():
-            if name not in self._by_name:
-                text = unknown_name(f"driven joint {name!r}", name, self._by_name)
-                raise UnknownNameError(text, stage=STAGE, subjects=(name,))
+            setpoint = self.setpoint(name)
             if not math.isfinite(value):
                 text = f"{what} of joint {name} is {value}, expected a finite number"
                 raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
-            result.append((self._by_name[name], float(value)))
+            result.append((setpoint, float(value)))
         return result
 
     def advance(self, time: float) -> None:
@@ -202,12 +207,13 @@ class Motors:
         control = self.control if self.control is not None and self.control.is_active else None
         for chain in self._chains:
             values = self._engine.joint_values(chain.body, chain.links)
-            for index, _, setpoint in chain.driven:
-                measured, name = values[index][0], chain.joints[index].model.name
+            for index, _, name, setpoint in chain.driven:
+                measured = values[index][0]
                 if not math.isfinite(measured):
                     text = f"the physics diverged: joint {name} is {measured}"
                     raise InternalError(text, stage=STAGE, subjects=(name,))
-                measured += self.errors.get(name, 0.0)
+                if self.errors:
+                    measured += self.errors.get(name, 0.0)
                 if control is None:
                     setpoint.advance(time, self._step, measured)
                 else:
@@ -222,10 +228,10 @@ class Motors:
         """Drive the joints of a chain in the next engine step."""
         by_position: list[tuple[int, tuple[float, float, float]]] = []
         by_effort: list[tuple[int, float]] = []
-        for index, link, setpoint in chain.driven:
-            name = chain.joints[index].model.name
-            effort = setpoint.effort if setpoint.mode is Mode.EFFORT else None
-            if control is not None:
+        for index, link, name, setpoint in chain.driven:
+            if control is None:
+                effort = setpoint.effort if setpoint.mode is Mode.EFFORT else None
+            else:
                 effort = control.effort_at_link(name)
             if name in self.stuck:
                 chain.free.discard(index)
@@ -233,7 +239,7 @@ class Motors:
                 continue
             if effort is None:
                 chain.free.discard(index)
-                position = setpoint.before - self.errors.get(name, 0.0)
+                position = setpoint.before - (self.errors.get(name, 0.0) if self.errors else 0.0)
                 by_position.append((link, (position, setpoint.velocity, setpoint.effort_limit)))
                 continue
             if index not in chain.free:
@@ -268,7 +274,7 @@ class Motors:
         tools: dict[str, dict[str, float]] = {}
         for chain in self._chains:
             states = self._engine.joint_values(chain.body, chain.links)
-            for index, _, _ in chain.driven:
+            for index, *_ in chain.driven:
                 model = chain.joints[index].model
                 values = tools.setdefault(model.tool, {}) if model.tool else robots
                 values[model.own_name] = float(states[index][0])

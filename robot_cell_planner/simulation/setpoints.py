@@ -38,6 +38,9 @@ class Mode(Enum):
     EFFORT = "effort"
 
 
+_POSITION, _VELOCITY, _EFFORT = Mode  # members of an enumeration are slow to look up
+
+
 class Setpoint:
     """Setpoint of one joint.
 
@@ -80,8 +83,8 @@ class Setpoint:
     def command_position(self, position: float, velocity: float | None, time: float) -> None:
         """Command a position for a time; without a velocity, it is computed from the preceding command."""
         gap = time - self._time
-        stream = self.mode is Mode.POSITION and 0.0 < gap <= self._extrapolate_for
-        position = min(max(position, self.lower), self.upper)
+        stream = self.mode is _POSITION and 0.0 < gap <= self._extrapolate_for
+        position = _clamped(position, self.lower, self.upper)
         if velocity is None:
             slope = (position - self._value) / gap if stream else 0.0
             self._bend = 0.0
@@ -91,7 +94,7 @@ class Setpoint:
         self._value, self._slope = position, slope
         self._back = gap if stream else 0.0
         self._time = time
-        self.mode = Mode.POSITION
+        self.mode = _POSITION
 
     def command_velocity(self, velocity: float, time: float) -> None:
         """Command a velocity [rad/s or m/s] at a time [s]."""
@@ -139,48 +142,49 @@ class Setpoint:
     def advance(self, time: float, step: float, measured: float) -> None:
         """Advance from `time - step` to `time` [s]; `measured`: position of the joint at `time - step`."""
         self._measured = measured
-        if self.mode is Mode.EFFORT and self._stop is None:
+        stop = self._stop
+        if self.mode is _EFFORT and stop is None:
             self._let_go(time, measured)
             return
-        self.before = min(max(self.position, measured - self.window), measured + self.window)
-        if self.before != self.position:
-            self.velocity = 0.0  # of a blocked joint, so that it does not jump when released
-        velocity = self._requested_velocity(time, step)
+        before, present = self.position, self.velocity
+        low, high = measured - self.window, measured + self.window
+        if not low <= before <= high:
+            # The velocity is that of a blocked joint, so that it does not jump when released.
+            before, present = _clamped(before, low, high), 0.0
+        self.before = before
+        velocity = self._chase(time, step) if self.mode is _POSITION else self._requested_velocity(time)
         max_change = self.largest_acceleration * step
-        velocity = min(max(velocity, self.velocity - max_change), self.velocity + max_change)
-        velocity = min(max(velocity, -self.largest_velocity), self.largest_velocity)
-        self.position = self._bounded(self.before + velocity * step)
-        self.velocity = (self.position - self.before) / step
-        if self._stop is None:
-            lag = self.before - measured
-            self.pressing = math.copysign(1.0, lag) if abs(lag) > NOTICEABLE else 0.0
+        velocity = _clamped(velocity, present - max_change, present + max_change)
+        velocity = _clamped(velocity, -self.largest_velocity, self.largest_velocity)
+        position = _clamped(before + velocity * step, self.lower, self.upper)
+        if stop is None:
+            lag = before - measured
+            self.pressing = 0.0 if -NOTICEABLE <= lag <= NOTICEABLE else math.copysign(1.0, lag)
+        elif (position - stop) * self.pressing > 0.0:
+            position = stop
+        self.position, self.velocity = position, (position - before) / step
 
-    def _bounded(self, position: float) -> float:
-        position = min(max(position, self.lower), self.upper)
-        if self._stop is not None and (position - self._stop) * self.pressing > 0.0:
-            return self._stop
-        return position
-
-    def _requested_velocity(self, time: float, step: float) -> float:
-        if self.mode is Mode.POSITION:
-            return self._chase(time, step)
-        command = self._slope if self.mode is Mode.VELOCITY else self.effort
+    def _requested_velocity(self, time: float) -> float:
+        """Return the velocity of a joint that is not commanded by position."""
+        command = self._slope if self.mode is _VELOCITY else self.effort
         if time - self._time > self._timeout:
             command = 0.0
         self._commanded = self.position + math.copysign(1.0, command) if command else self.position
-        return command if self.mode is Mode.VELOCITY else 0.0
+        return command if self.mode is _VELOCITY else 0.0
 
     def _chase(self, time: float, step: float) -> float:
         """Return the velocity that reaches the commanded position at `time`, or the max velocity towards it from which
         the joint can stop there."""
-        age = max(time - self._time, -self._back)
-        target, going = self._value, 0.0
+        target, going, age = self._value, 0.0, time - self._time
         if age <= self._extrapolate_for:
+            age = max(age, -self._back)
             target += (self._slope + 0.5 * self._bend * age) * age
-            target = min(max(target, self.lower), self.upper)
+            target = _clamped(target, self.lower, self.upper)
             going = self._slope + self._bend * age
         self._commanded = target
         error = target - self.before - going * step
+        if error == 0.0:
+            return going
         return going + math.copysign(self._approach(abs(error), step), error)
 
     def _approach(self, distance: float, step: float) -> float:
@@ -198,3 +202,10 @@ class Setpoint:
         self.velocity = self._slope = self._bend = self._back = 0.0
         if time - self._time > self._timeout:
             self.mode = Mode.POSITION
+
+
+def _clamped(value: float, lower: float, upper: float) -> float:
+    """Return a value within bounds, faster than `min` and `max` do."""
+    if value < lower:
+        return lower
+    return upper if value > upper else value

@@ -6,37 +6,32 @@ import math
 from collections.abc import Mapping
 from types import TracebackType
 
-from ..collision.pairs.allowed_pairs import AllowedPairs
+import numpy as np
+from numpy.typing import NDArray
+
 from ..errors import InvalidRequestError, UnknownNameError
 from ..model.arguments import public
 from ..model.bodies import RigidBody
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
-from ..model.placement import Placements, placements
 from ..model.pose import Pose
-from ..model.simulated_robot import ControllerSettings, JointDrive
+from ..model.simulated_robot import ControllerSettings
 from ..model.state import BodyState, RobotCellState
-from .assumptions import assume_masses_and_efforts, strengthen_motors
 from .camera_view import CameraImage, CameraView
-from .collision_filter import disable_allowed_collisions
+from .cell_physics import CellPhysics
 from .commands import CommandLimits, JointCommand
-from .contacts import ContactLog, ContactRecord
+from .contacts import ContactRecord
 from .control.selection import ALL
 from .disturbances import OF_FRAMES, Disturbance
 from .engines.base import Engine, ObjectContact
-from .engines.selection import make_engine
-from .grasps import Grasps
-from .images import Images
-from .injection import Injection
-from .joint_control import JointControl, apply_drives
-from .measured_state import measured_state, moved_bodies
-from .motors import Motors, SimulatedJointStates
-from .multibody.multibodies import Multibodies
+from .measured_state import measured_state
+from .motors import SimulatedJointStates
 from .options import SimulationOptions
-from .sensors import FramePoses, Sensors
-from .spawning import spawn, with_body, without_body
+from .sensors import Sensors
 
 STAGE = "simulation"
+
+Array = NDArray[np.float64]
 DEFAULT_OPTIONS = SimulationOptions()
 
 
@@ -65,50 +60,14 @@ class SimulatedCell:
     def __init__(self, cell: RobotCell, state: RobotCellState, options: SimulationOptions = DEFAULT_OPTIONS) -> None:
         cell.check_state(state)
         self.options = options
-        self._cell = cell
-        self._build(state)
-
-    def _build(self, state: RobotCellState) -> None:
-        """Build the simulation of a state, let objects come to rest, and start the time at 0."""
-        cell, options = self._cell, self.options
-        self._start = state
-        self._still = Placements(placements(cell, state))
-        self._multibodies = Multibodies(cell, state)
-        assumptions = [
-            text
-            for item in self._multibodies.items
-            for text in assume_masses_and_efforts(item, options.assumed_density)
-        ]
-        assumptions += strengthen_motors(cell, self._multibodies, self._still, options.gravity)
-        drives = apply_drives(cell, self._multibodies, options.robot.drives)
-        self._images: Images | None = None
-        self._engine = make_engine(options.engine, self._multibodies, options)
-        self._log = ContactLog()
-        self._steps = 0
         self._end = 0.0
-        try:
-            disable_allowed_collisions(self._engine, AllowedPairs(cell, state))
-            self._motors = Motors(self._engine, options)
-            self._injection = Injection(self._engine, self._multibodies, self._motors)
-            self.joint_names = self._motors.names
-            self.driven_joints = self._motors.driven
-            self._grasps: Grasps | None = None
-            if options.grasp_assist:
-                self._grasps = Grasps(
-                    self._engine, self._multibodies, self._motors, options.friction, options.time_step
-                )
-            if drives or options.robot.controllers:
-                self._control(drives)
-            self._frames = FramePoses(self._engine, self._multibodies, self._still)
-            images = self._images = Images(self._engine, self._multibodies, options)
-            self._sensors = Sensors(cell, options.robot, self._engine, self._multibodies, self._frames, images)
-            self.warnings = (*assumptions, *self._engine.assumptions, *self._motors.assumptions, *self._settle())
-            if self._motors.control is not None:
-                self._motors.control.assign(options.robot.controllers)
-                self._motors.control.check_drives()
-        except BaseException:
-            self.close()
-            raise
+        self._begin(cell, state)
+
+    def _begin(self, cell: RobotCell, state: RobotCellState) -> None:
+        self._physics = CellPhysics(cell, state, self.options)
+        self.joint_names = self._physics.motors.names
+        self.driven_joints = self._physics.motors.driven
+        self.warnings = self._physics.warnings
 
     @public
     def reset(self, state: RobotCellState | None = None) -> None:
@@ -119,15 +78,15 @@ class SimulatedCell:
         Raises:
             RobotCellError: As the constructor; the simulation is closed then.
         """
+        before = self._physics
         if state is not None:
-            self._cell.check_state(state)
-        steps, end = self._steps, self._end
-        controllers = None if self._motors.control is None else self._motors.control.controllers
-        self.close()
-        self._build(state or self._start)
-        self._steps, self._end = steps, end
+            before.cell.check_state(state)
+        controllers = None if before.motors.control is None else before.motors.control.controllers
+        before.close()
+        self._begin(before.cell, state or before.start)
+        self._physics.steps = before.steps
         if controllers is not None:
-            self._control({}).assign(controllers)
+            self._physics.control({}).assign(controllers)
 
     def __enter__(self) -> SimulatedCell:
         return self
@@ -139,14 +98,12 @@ class SimulatedCell:
 
     def close(self) -> None:
         """Release the physics engine. No other method may be called afterwards."""
-        self._engine.close()
-        if self._images is not None:
-            self._images.close()
+        self._physics.close()
 
     @property
     def engine(self) -> Engine:
         """The physics engine."""
-        return self._engine
+        return self._physics.engine
 
     def image(self, view: CameraView) -> CameraImage:
         """Return what a camera sees that is no sensor of the cell.
@@ -154,13 +111,12 @@ class SimulatedCell:
         Raises:
             NotSupportedError: PyBullet, which renders images, is not installed.
         """
-        assert self._images is not None
-        return self._images.of(view)
+        return self._physics.images.of(view)
 
     @property
     def sensors(self) -> Sensors:
         """Sensors in `SimulationOptions.robot`."""
-        return self._sensors
+        return self._physics.sensors
 
     @public
     def disturb(self, *disturbances: Disturbance, clear: bool = False) -> None:
@@ -175,14 +131,14 @@ class SimulatedCell:
             DisturbanceError: A frame does not belong to anything that is simulated.
         """
         for each in disturbances:
-            if each.kind in OF_FRAMES and each.name not in self._multibodies.frames:
-                self._still.world(each.name)  # raises if there is no such frame
-        self._injection.begin(disturbances, self.time, clear)
+            if each.kind in OF_FRAMES and not self._physics.is_simulated(each.name):
+                self._physics.still.world(each.name)  # raises if there is no such frame
+        self._physics.injection.begin(disturbances, self.time, clear)
 
     @property
     def disturbances(self) -> tuple[Disturbance, ...]:
         """Disturbances in force."""
-        return self._injection.active.all
+        return self._physics.injection.active.all
 
     @public
     def add_body(self, body: RigidBody, at: BodyState) -> None:
@@ -194,9 +150,7 @@ class SimulatedCell:
             SimulationError: It is attached to something that can move.
             GeometryError: A mesh cannot be read or used.
         """
-        cell, start = with_body(self._cell, self._start, body, at)
-        spawn(self._engine, self._multibodies, cell, start, body.name)
-        self._take(cell, start)
+        self._physics.add_body(body, at)
 
     @public
     def remove_body(self, name: str) -> None:
@@ -208,46 +162,12 @@ class SimulatedCell:
             UnknownNameError: There is no such body.
             SimulationError: It carries or is attached to something that can move.
         """
-        cell, start = without_body(self._cell, self._start, name)
-        for number in self._multibodies.remove_body(name) if not self._start.bodies[name].hidden else ():
-            if self._grasps is not None:
-                self._grasps.let_go(name)
-            self._engine.remove(number)
-        self._injection.end_those_of_frames_that_are_gone()
-        self._take(cell, start)
-
-    def _take(self, cell: RobotCell, start: RobotCellState) -> None:
-        """Go on with another set of bodies."""
-        self._cell, self._start = cell, start
-        self._still = self._frames.still = Placements(placements(cell, start))
-        if self._images is not None:
-            self._images.close()
-
-    def _control(self, drives: Mapping[str, JointDrive]) -> JointControl:
-        """Return the control of joints by efforts, which is made at its first use."""
-        if self._motors.control is None:
-            self._motors.control = JointControl(
-                self._cell, self._start, self._multibodies, self._motors.setpoints, drives, self.options
-            )
-        return self._motors.control
-
-    def _settle(self) -> list[str]:
-        """Let objects come to rest and start the time; return warnings about large motions, as sentences."""
-        for _ in range(round(self.options.settle_time / self.options.time_step)):
-            self._advance()
-        bodies = set(self._cell.bodies)
-        self._log.restart(contact for contact in self.contacts() if {contact.first, contact.second} <= bodies)
-        self._steps = 0
-        return moved_bodies({name: (self._still.world(name), self.pose(name)) for name in self._free_bodies()})
-
-    def _free_bodies(self) -> list[str]:
-        """Return the bodies that move freely, without the bodies attached to them."""
-        return [multibody.name for multibody in self._multibodies.items if not multibody.fixed]
+        self._physics.remove_body(name)
 
     @property
     def time(self) -> float:
         """Simulated time [s]."""
-        return self._steps * self.options.time_step
+        return self._physics.time
 
     @public
     def set_targets(
@@ -266,7 +186,7 @@ class SimulatedCell:
             UnknownNameError: A joint does not exist, or is a mimic joint.
             InvalidRequestError: A number is not finite, or the velocities are of other joints than the positions.
         """
-        self._motors.set_targets(positions, velocities, self._moment(time))
+        self._physics.motors.set_targets(positions, velocities, self._moment(time))
 
     @public
     def set_velocities(self, velocities: Mapping[str, float], time: float | None = None) -> None:
@@ -275,7 +195,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
-        self._motors.set_velocities(velocities, self._moment(time))
+        self._physics.motors.set_velocities(velocities, self._moment(time))
 
     @public
     def set_efforts(self, efforts: Mapping[str, float], time: float | None = None) -> None:
@@ -286,7 +206,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
-        self._motors.set_efforts(efforts, self._moment(time))
+        self._physics.motors.set_efforts(efforts, self._moment(time))
 
     @public
     def limit_efforts(self, limits: Mapping[str, float]) -> None:
@@ -296,7 +216,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError, InvalidRequestError: As for `set_targets`; also if a bound is negative.
         """
-        self._motors.limit_efforts(limits)
+        self._physics.motors.limit_efforts(limits)
 
     @public
     def set_controller(self, controller: ControllerSettings, *names: str) -> tuple[str, ...]:
@@ -313,19 +233,19 @@ class SimulatedCell:
             UnknownNameError: A name selects no joint with a motor.
             ControllerError: The controller cannot serve these joints.
         """
-        control = self._control({})
+        control = self._physics.control({})
         control.assign(dict.fromkeys(names or (ALL,), controller))
         return tuple(joint for name in names or (ALL,) for joint in control.joints_named(name))
 
     @property
     def controllers(self) -> dict[str, ControllerSettings]:
         """Controller of each joint with a motor, by its name in the cell."""
-        return self._control({}).controllers
+        return self._physics.control({}).controllers
 
     @property
     def command_limits(self) -> dict[str, CommandLimits]:
         """Limits of the commands of driven joints, by each name that commands may use."""
-        return self._motors.limits
+        return self._physics.motors.limits
 
     def command(self, command: JointCommand, time: float | None = None) -> None:
         """Command joints as ros2_control hardware interfaces do, see `JointCommand`.
@@ -333,7 +253,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError, InvalidRequestError: As for `set_targets`.
         """
-        self._motors.command(command, self._moment(time))
+        self._physics.motors.command(command, self._moment(time))
 
     def _moment(self, time: float | None) -> float:
         if time is not None and not math.isfinite(time):
@@ -359,23 +279,42 @@ class SimulatedCell:
         Raises:
             InvalidRequestError: The time is not finite.
         """
-        self._end = max(self._end, self._moment(time))
-        while (self._steps + 0.5) * self.options.time_step <= self._end:
-            self._advance()
-            contacts = self.contacts()
-            self._log.add(contacts, self.time)
-            if self._grasps is not None:
-                self._grasps.update(contacts)
+        self._end, physics = max(self._end, self._moment(time)), self._physics
+        while (physics.steps + 0.5) * self.options.time_step <= self._end:
+            physics.step()
 
-    def _advance(self) -> None:
-        self._injection.step(self.time)
-        self._steps += 1
-        self._motors.advance(self.time)
-        self._engine.step()
+    @public
+    def follow(self, joints: tuple[str, ...], positions: Array, velocities: Array) -> None:
+        """Move joints along a motion that is known in advance, one row of (k, n) for the end of each engine step.
+
+        The same as `set_targets` and `step_to` for each row, in less time.
+
+        Args:
+            joints: Names of the joints (n).
+            positions: Positions (k, n) [rad or m].
+            velocities: Velocities (k, n) [rad/s or m/s].
+
+        Raises:
+            UnknownNameError: A joint does not exist, or is a mimic joint.
+            InvalidRequestError: The arrays do not have n columns and as many rows, or a number is not finite.
+        """
+        if positions.ndim != 2 or positions.shape[1] != len(joints) or velocities.shape != positions.shape:
+            text = f"positions of shape {positions.shape} and velocities of shape {velocities.shape}"
+            raise InvalidRequestError(f"{text}, expected (k, {len(joints)}) of both", stage=STAGE)
+        if not (np.isfinite(positions).all() and np.isfinite(velocities).all()):
+            raise InvalidRequestError("a position or velocity is not finite", stage=STAGE)
+        physics = self._physics
+        setpoints = [physics.motors.setpoint(name) for name in joints]
+        for position, velocity in zip(positions.tolist(), velocities.tolist(), strict=True):
+            time = physics.time + self.options.time_step
+            for setpoint, q, v in zip(setpoints, position, velocity, strict=True):
+                setpoint.command_position(q, v, time)
+            physics.step()
+        self._end = max(self._end, physics.time)
 
     def joint_states(self) -> SimulatedJointStates:
         """Return the current states of all joints."""
-        return self._motors.states()
+        return self._physics.motors.states()
 
     @public
     def pose(self, frame: str) -> Pose:
@@ -384,7 +323,7 @@ class SimulatedCell:
         Raises:
             UnknownNameError: The frame does not exist.
         """
-        return self._frames.pose(frame)
+        return self._physics.frames.pose(frame)
 
     @public
     def body_pose(self, name: str) -> Pose:
@@ -393,37 +332,37 @@ class SimulatedCell:
         Raises:
             UnknownNameError: The body does not exist.
         """
-        if name not in self._cell.bodies:
-            text = unknown_name(f"body {name!r}", name, self._cell.bodies)
+        if name not in self._physics.cell.bodies:
+            text = unknown_name(f"body {name!r}", name, self._physics.cell.bodies)
             raise UnknownNameError(text, stage=STAGE, subjects=(name,))
         return self.pose(name)
 
     def body_poses(self) -> dict[str, Pose]:
         """Return world_T_body of every body that is not hidden, in the order of the cell."""
-        return {name: self.body_pose(name) for name, body in self._start.bodies.items() if not body.hidden}
+        return {name: self.body_pose(name) for name, body in self._physics.start.bodies.items() if not body.hidden}
 
     def state(self) -> RobotCellState:
         """Return the current state of the cell: joint values and body poses. Attachments are those of the initial
         state."""
-        return measured_state(self._start, self._motors.configuration(), self._free_bodies(), self.pose)
+        physics = self._physics
+        return measured_state(physics.start, physics.motors.configuration(), physics.free_bodies(), self.pose)
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name. A grasped body is in contact with the links that grip it."""
-        contacts = self._engine.contacts()
-        return contacts if self._grasps is None else tuple(sorted((*contacts, *self._grasps.contacts())))
+        return self._physics.contacts()
 
     @property
     def held_bodies(self) -> tuple[str, ...]:
         """Return the bodies attached to a gripper, see `SimulationOptions.grasp_assist`."""
-        return () if self._grasps is None else self._grasps.bodies
+        return self._physics.held_bodies
 
     @property
     def contact_log(self) -> tuple[ContactRecord, ...]:
         """Return all pairs in contact since the start, by time; bodies that rested on each other at the start are
         omitted."""
-        return self._log.records
+        return self._physics.log.records
 
     @property
     def resting_pairs(self) -> tuple[tuple[str, str], ...]:
         """Return the pairs of bodies that rested on each other at the start."""
-        return tuple(sorted(self._log.resting))
+        return tuple(sorted(self._physics.log.resting))

@@ -13,6 +13,8 @@ from multiprocessing.connection import Connection
 from random import Random
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..errors import RobotCellError, SimulationError
 from ..system.lifeline import end_when_closed
 from ..system.physics import has_physics
@@ -305,7 +307,7 @@ def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:
 
 def _report(simulated: SimulatedCell, pace: Pace) -> Report:
     contacts = tuple(
-        replace(record, begin=pace.moment(record.begin), end=pace.moment(record.end))
+        msgspec.structs.replace(record, begin=pace.moment(record.begin), end=pace.moment(record.end))
         for record in simulated.contact_log
     )
     return Report(pace.moment(simulated.time), simulated.body_poses(), contacts, simulated.disturbances)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
@@ -49,8 +49,7 @@ class Placement(NamedTuple):
     bodies: tuple[tuple[float, ...], ...]
 
 
-@dataclass(frozen=True, order=True)
-class ObjectContact:
+class ObjectContact(msgspec.Struct, frozen=True, order=True):
     """Two objects in contact, in alphabetical order.
 
     depth: Max penetration [m]. force: Sum of the magnitudes of the normal forces [N]. push: Total normal force on the

@@ -246,13 +246,14 @@ class BulletEngine:
         effort."""
         if self.idle:
             self.idle.difference_update(Address(body, link) for link in links)
+        positions, velocities, efforts = zip(*rows, strict=True)
         pybullet.setJointMotorControlArray(
             body,
             links,
             pybullet.POSITION_CONTROL,
-            targetPositions=[row[0] for row in rows],
-            targetVelocities=[row[1] for row in rows],
-            forces=[row[2] for row in rows],
+            targetPositions=positions,
+            targetVelocities=velocities,
+            forces=efforts,
             positionGains=[POSITION_GAIN] * len(links),
             velocityGains=[1.0] * len(links),
             physicsClientId=self.client,

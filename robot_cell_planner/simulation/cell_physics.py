@@ -1,0 +1,168 @@
+"""Everything that is simulated of a cell, advanced step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..collision.pairs.allowed_pairs import AllowedPairs
+from ..model.bodies import RigidBody
+from ..model.cell import RobotCell
+from ..model.placement import Placements, placements
+from ..model.simulated_robot import JointDrive
+from ..model.state import BodyState, RobotCellState
+from .assumptions import assume_masses_and_efforts, strengthen_motors
+from .collision_filter import disable_allowed_collisions
+from .contacts import ContactLog
+from .engines.base import ObjectContact
+from .engines.selection import make_engine
+from .grasps import Grasps
+from .images import Images
+from .injection import Injection
+from .joint_control import JointControl, apply_drives
+from .measured_state import moved_bodies
+from .motors import Motors
+from .multibody.multibodies import Multibodies
+from .options import SimulationOptions
+from .sensors import FramePoses, Sensors
+from .spawning import spawn, with_body, without_body
+
+
+class CellPhysics:
+    """Engine, motors, grasps, disturbances and sensors of a cell, which start from a state; objects have come to rest.
+
+    Attributes:
+        cell: Models of the cell, with the bodies that were added.
+        start: State at the start.
+        engine: The physics engine.
+        motors: All joints.
+        injection: Disturbances.
+        frames: Poses of frames.
+        images: Images of cameras.
+        sensors: Sensors of the options.
+        log: Contacts since the start.
+        warnings: Warnings about assumptions and about motions before the start, as sentences.
+        steps: Number of engine steps since the start.
+
+    Raises:
+        LimitExceededError, GeometryError, NotSupportedError: The engine does not support the cell.
+    """
+
+    def __init__(self, cell: RobotCell, state: RobotCellState, options: SimulationOptions) -> None:
+        self.cell, self.start, self._options = cell, state, options
+        self.still = Placements(placements(cell, state))
+        self._multibodies = Multibodies(cell, state)
+        assumptions = [
+            text
+            for item in self._multibodies.items
+            for text in assume_masses_and_efforts(item, options.assumed_density)
+        ]
+        assumptions += strengthen_motors(cell, self._multibodies, self.still, options.gravity)
+        drives = apply_drives(cell, self._multibodies, options.robot.drives)
+        self.engine = make_engine(options.engine, self._multibodies, options)
+        self.images = Images(self.engine, self._multibodies, options)
+        self.log = ContactLog()
+        self.steps = 0
+        try:
+            self._set_up(drives)
+            self.warnings = (*assumptions, *self.engine.assumptions, *self.motors.assumptions, *self._settle())
+            if self.motors.control is not None:
+                self.motors.control.assign(options.robot.controllers)
+                self.motors.control.check_drives()
+        except BaseException:
+            self.close()
+            raise
+
+    def _set_up(self, drives: Mapping[str, JointDrive]) -> None:
+        options = self._options
+        disable_allowed_collisions(self.engine, AllowedPairs(self.cell, self.start))
+        self.motors = Motors(self.engine, options)
+        self.injection = Injection(self.engine, self._multibodies, self.motors)
+        self._grasps: Grasps | None = None
+        if options.grasp_assist:
+            self._grasps = Grasps(self.engine, self._multibodies, self.motors, options.friction, options.time_step)
+        if drives or options.robot.controllers:
+            self.control(drives)
+        self.frames = FramePoses(self.engine, self._multibodies, self.still)
+        self.sensors = Sensors(self.cell, options.robot, self.engine, self._multibodies, self.frames, self.images)
+
+    def _settle(self) -> list[str]:
+        """Let objects come to rest and start the time; return warnings about large motions, as sentences."""
+        for _ in range(round(self._options.settle_time / self._options.time_step)):
+            self._advance()
+        bodies = set(self.cell.bodies)
+        self.log.restart(contact for contact in self.contacts() if {contact.first, contact.second} <= bodies)
+        self.steps = 0
+        return moved_bodies({name: (self.still.world(name), self.frames.pose(name)) for name in self.free_bodies()})
+
+    def close(self) -> None:
+        """Release the memory of the engine."""
+        self.engine.close()
+        self.images.close()
+
+    @property
+    def time(self) -> float:
+        """Simulated time [s]."""
+        return self.steps * self._options.time_step
+
+    def step(self) -> None:
+        """Advance by one engine step, log contacts, and begin and end grasps."""
+        self._advance()
+        contacts = self.contacts()
+        self.log.add(contacts, self.time)
+        if self._grasps is not None:
+            self._grasps.update(contacts)
+
+    def _advance(self) -> None:
+        self.injection.step(self.time)
+        self.steps += 1
+        self.motors.advance(self.time)
+        self.engine.step()
+
+    def contacts(self) -> tuple[ObjectContact, ...]:
+        """Return the current contacts by object name; a grasped body is in contact with the links that grip it."""
+        contacts = self.engine.contacts()
+        held = () if self._grasps is None else self._grasps.contacts()
+        return tuple(sorted((*contacts, *held))) if held else contacts
+
+    def free_bodies(self) -> list[str]:
+        """Return the bodies that move freely, without the bodies attached to them."""
+        return [multibody.name for multibody in self._multibodies.items if not multibody.fixed]
+
+    @property
+    def held_bodies(self) -> tuple[str, ...]:
+        """Bodies attached to a gripper."""
+        return () if self._grasps is None else self._grasps.bodies
+
+    def is_simulated(self, frame: str) -> bool:
+        """Return whether a frame belongs to a part of the engine."""
+        return frame in self._multibodies.frames
+
+    def control(self, drives: Mapping[str, JointDrive]) -> JointControl:
+        """Return the control of joints by efforts, which is made at its first use."""
+        if self.motors.control is None:
+            self.motors.control = JointControl(
+                self.cell, self.start, self._multibodies, self.motors.setpoints, drives, self._options
+            )
+        return self.motors.control
+
+    def add_body(self, body: RigidBody, at: BodyState) -> None:
+        """Add a body, see `SimulatedCell.add_body`."""
+        cell, start = with_body(self.cell, self.start, body, at)
+        spawn(self.engine, self._multibodies, cell, start, body.name)
+        self._take(cell, start)
+
+    def remove_body(self, name: str) -> None:
+        """Remove a body, see `SimulatedCell.remove_body`."""
+        cell, start = without_body(self.cell, self.start, name)
+        for number in self._multibodies.remove_body(name) if not self.start.bodies[name].hidden else ():
+            if self._grasps is not None:
+                self._grasps.let_go(name)
+            self.engine.remove(number)
+        self.injection.end_those_of_frames_that_are_gone()
+        self._take(cell, start)
+
+    def _take(self, cell: RobotCell, start: RobotCellState) -> None:
+        """Go on with another set of bodies."""
+        self.cell, self.start = cell, start
+        self.still = self.frames.still = Placements(placements(cell, start))
+        self.images.close()
