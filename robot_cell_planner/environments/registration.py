@@ -22,8 +22,9 @@ from ..model.mechanism import Inertial
 from ..model.name_suggestions import unknown_name
 from ..model.pose import Pose
 from ..model.state import BodyState, RobotCellState
+from ..simulation.options import SimulationOptions
 from .cart_pole import GROUP, cart_pole
-from .environment import CellEnvironment
+from .environment import AT_REST, CellEnvironment
 from .options import STAGE, ActionKind, EnvironmentOptions
 from .tasks import Balance, MoveBody, Reach, Region
 
@@ -42,6 +43,7 @@ def make_environment(
     body: str = "workpiece",
     tolerance: float | None = None,
     render_mode: str | None = None,
+    simulation: SimulationOptions = AT_REST,
     **options: Any,
 ) -> CellEnvironment:
     """Make an environment of a task in the cell of a file.
@@ -54,6 +56,7 @@ def make_environment(
         body: Body of "push" and "pick_and_place".
         tolerance: Distance that counts as success [m]; None for that of the task.
         render_mode: None, "rgb_array" or "human".
+        simulation: Options of the simulation, such as its engine and its time step.
         **options: Fields of `EnvironmentOptions`.
 
     Raises:
@@ -64,7 +67,7 @@ def make_environment(
     if task not in TASKS:
         raise UnknownNameError(unknown_name(f"task {task!r}", task, TASKS), stage=STAGE, subjects=(task,))
     if task == "balance":
-        return _balance(render_mode, options)
+        return _balance(render_mode, simulation, options)
     if not cell_file:
         raise InvalidRequestError(f"task {task} needs a cell_file", stage=STAGE, subjects=("cell_file",))
     cell, state = load_cell(cell_file)
@@ -81,7 +84,7 @@ def make_environment(
         made = _task(task, cell, state, frame, body, region, start_region)
     if tolerance is not None:
         made = replace(made, tolerance=tolerance)
-    return CellEnvironment(cell, state, made, chosen, render_mode=render_mode)
+    return CellEnvironment(cell, state, made, chosen, render_mode=render_mode, simulation=simulation)
 
 
 def _task(
@@ -106,10 +109,11 @@ def _box(centre: tuple[float, float, float], side: float, height: float, above: 
     return Region((x - side, y - side, low), (x + side, y + side, z + height))
 
 
-def _balance(render_mode: str | None, options: dict[str, Any]) -> CellEnvironment:
+def _balance(render_mode: str | None, simulation: SimulationOptions, options: dict[str, Any]) -> CellEnvironment:
     cell, state = cart_pole()
     given = {"action": ActionKind.EFFORT, "group": GROUP, "period": 0.02, "episode_steps": 500, "success_reward": 0.0}
-    return CellEnvironment(cell, state, Balance(), EnvironmentOptions(**{**given, **options}), render_mode=render_mode)
+    chosen = EnvironmentOptions(**{**given, **options})
+    return CellEnvironment(cell, state, Balance(), chosen, render_mode=render_mode, simulation=simulation)
 
 
 def _insertion(cell: RobotCell, state: RobotCellState, frame: str) -> tuple[RobotCell, RobotCellState, MoveBody]:

@@ -49,6 +49,9 @@ class MujocoPhysics:
 
     def __init__(self, model: Any, links: Iterable[Address], damping: Mapping[Address, float]) -> None:
         self.model, self.data = model, mujoco.MjData(model)
+        # MuJoCo makes a new view at each access, which costs more than the value that is read from it.
+        self._qpos, self._qvel, self._applied = self.data.qpos, self.data.qvel, self.data.qfrc_applied
+        self._friction = model.dof_frictionloss
         self._ahead = mujoco.MjData(model)
         self._ids = {link: int(model.body(name_of(link)).id) for link in links}
         self._links = {number: link for link, number in self._ids.items()}
@@ -107,21 +110,21 @@ class MujocoPhysics:
 
     def position(self, link: Address) -> float:
         """Return the value of a link's joint [rad or m]."""
-        return float(self.data.qpos[self._values[link][0]])
+        return self._qpos.item(self._values[link][0])
 
     def joint_values(self, link: Address) -> tuple[float, float, float]:
         """Return position, velocity and effort of the motor of a link's joint."""
         position, velocity = self._values[link]
-        return float(self.data.qpos[position]), float(self.data.qvel[velocity]), float(self._motor_efforts[velocity])
+        return self._qpos.item(position), self._qvel.item(velocity), self._motor_efforts.item(velocity)
 
     def drive(self, link: Address, effort: float, velocity: float) -> None:
         """Drive a joint to a velocity [rad/s or m/s] by at most an effort [Nm or N]; to rest, this is friction."""
         index = self._values[link][1]
-        self.model.dof_frictionloss[index], self._references[index] = effort, velocity
+        self._friction[index], self._references[index] = effort, velocity
 
     def apply(self, link: Address, effort: float) -> None:
         """Apply an effort [Nm or N] to a joint in the next step."""
-        self.data.qfrc_applied[self._values[link][1]] = effort
+        self._applied[self._values[link][1]] = effort
 
     def step(self) -> None:
         """Advance by one time step."""
@@ -131,7 +134,7 @@ class MujocoPhysics:
         joints = data.efc_id[rows]
         data.efc_aref[rows] += data.efc_KBIP[rows, 1] * self._references[joints]
         self._follow_curves()
-        data.qfrc_applied -= self._damping * data.qvel
+        self._applied -= self._damping * self._qvel
         mujoco.mj_fwdActuation(model, data)
         mujoco.mj_fwdAcceleration(model, data)
         mujoco.mj_fwdConstraint(model, data)
@@ -141,7 +144,7 @@ class MujocoPhysics:
         mujoco.mj_Euler(model, data)
         self._motor_efforts[:] = 0.0
         self._motor_efforts[joints] = data.efc_force[rows]
-        data.qfrc_applied[:] = 0.0
+        self._applied[:] = 0.0
         self._record_contacts()
         if self.watched:
             self._measure()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,11 @@ def combined(pieces: Sequence[tuple[Pose, Inertial]]) -> MassProperties:
 
     The moments are bounded from below, because a joint cannot drive a part without inertia.
     """
+    return _combined(tuple(pieces))
+
+
+@lru_cache(maxsize=4096)  # each simulation of a cell asks several times for each part
+def _combined(pieces: tuple[tuple[Pose, Inertial], ...]) -> MassProperties:
     placed = [(pose.matrix @ inertial.pose.matrix, inertial) for pose, inertial in pieces if inertial.mass > 0.0]
     mass = sum(inertial.mass for _, inertial in placed)
     if not placed:

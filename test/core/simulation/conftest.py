@@ -12,6 +12,6 @@ def engine(request, monkeypatch):
     """The name of an engine in which all simulations of a test run, one engine after the other."""
     if not (has_physics() if request.param == BULLET else has_mujoco()):
         pytest.skip(f"{request.param} is not installed")
-    module = "robot_cell_planner.simulation.simulated_cell"
+    module = "robot_cell_planner.simulation.cell_physics"
     monkeypatch.setattr(f"{module}.make_engine", lambda _, *rest: make_engine(request.param, *rest))
     return request.param

@@ -63,6 +63,50 @@ def test_a_stream_of_commands_is_followed_closely(simulated, rate):
     assert velocity_error < 2e-2
 
 
+def test_a_motion_that_is_known_in_advance_is_what_its_commands_are():
+    """One call gives the same bytes as a command for the end of each engine step."""
+    fingerprints = []
+    for at_once in (True, False):
+        with SimulatedCell(*workshop(), SimulationOptions(settle_time=0.1)) as simulated:
+            step = simulated.options.time_step
+            rows = [wave(index * step) for index in range(1, 101)]
+            if at_once:
+                simulated.follow(JOINTS, np.array([row[0] for row in rows]), np.array([row[1] for row in rows]))
+            else:
+                for place, speed in rows:
+                    time = simulated.time + step
+                    speeds = dict(zip(JOINTS, speed, strict=True))
+                    simulated.set_targets(dict(zip(JOINTS, place, strict=True)), speeds, time)
+                    simulated.step_to(time)
+            np.testing.assert_allclose(positions(simulated), rows[-1][0], atol=1e-4)
+            simulated.step(0.01)  # both go on from the same time
+            assert simulated.time == pytest.approx(0.21)
+            states = simulated.joint_states()
+            fingerprints.append(states.positions.tobytes() + states.velocities.tobytes() + states.efforts.tobytes())
+    assert fingerprints[0] == fingerprints[1]
+
+
+@pytest.mark.parametrize(
+    ("joints", "shapes", "kind", "words"),
+    [
+        (("x", "w"), ((3, 2), (3, 2)), UnknownNameError, "'w'"),
+        (("x", "finger_2"), ((3, 2), (3, 2)), UnknownNameError, "finger_2"),
+        (("x",), ((3, 2), (3, 2)), InvalidRequestError, r"\(3, 2\).*expected \(k, 1\)"),
+        (("x", "y"), ((3, 2), (2, 2)), InvalidRequestError, r"expected \(k, 2\)"),
+    ],
+)
+def test_a_motion_of_unknown_joints_or_of_another_size_is_refused(simulated, joints, shapes, kind, words):
+    with pytest.raises(kind, match=words):
+        simulated.follow(joints, *(np.zeros(shape) for shape in shapes))
+    assert simulated.time == 0.0
+
+
+def test_a_motion_that_is_not_finite_is_refused(simulated):
+    with pytest.raises(InvalidRequestError, match="not finite"):
+        simulated.follow(("x",), np.array([[0.0], [math.nan]]), np.zeros((2, 1)))
+    assert simulated.time == 0.0
+
+
 def test_names_are_those_of_the_descriptions_and_both_are_understood(simulated):
     assert simulated.joint_names == ("x", "y", "z", "turn", "finger", "finger_2")
     assert simulated.driven_joints == ("x", "y", "z", "turn", "finger")
