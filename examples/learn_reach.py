@@ -36,8 +36,9 @@ def environment() -> CellEnvironment:
         tolerance=0.05,
         safety_layer=True,
         period=0.2,
+        speed=0.5,
         episode_steps=25,
-        simulation=SimulationOptions(time_step=0.005, settle_time=0.0, command_timeout=1.0),
+        simulation=SimulationOptions(time_step=0.01, settle_time=0.0, command_timeout=1.0),
     )
 
 
@@ -57,8 +58,9 @@ def train(steps: int, folder: str, seed: int) -> SAC:
         vector,
         learning_rate=1e-3,
         learning_starts=500,
-        gamma=0.9,
-        tau=0.02,
+        gamma=0.95,
+        gradient_steps=2,  # one for each action of the two environments
+        tau=0.01,
         ent_coef="auto_0.1",
         policy_kwargs={"net_arch": [128, 128]},
         seed=seed,

@@ -35,8 +35,8 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
     """Environment of a cell and a task.
 
     Actions are numbers from -1 to 1, see `ActionKind`. Observations are positions and velocities of the acting joints,
-    position and orientation (x, y, z, w) of the tool centre point, the task's features, what is achieved and the
-    goal.
+    position and orientation (x, y, z, w) of the tool centre point, the task's features, what is left to the goal, and
+    the goal.
     `reset(seed=...)` makes an episode that depends on the seed alone, in every process.
 
     `info` has `is_success`, `distance`, `contacts` (pairs that may not touch, in this step),
@@ -208,7 +208,7 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         if self.options.goal_conditioned:
             parts = {"observation": plain, "achieved_goal": achieved, "desired_goal": self._goal}
             return {name: _bounded(part) for name, part in parts.items()}
-        return _bounded(np.concatenate((plain, achieved, self._goal)))
+        return _bounded(np.concatenate((plain, self._goal - achieved, self._goal)))
 
     def _info(self, contacts: tuple[tuple[str, str], ...], scale: float) -> dict[str, Any]:
         distance = float(np.linalg.norm(self.task.achieved(self.simulated) - self._goal))

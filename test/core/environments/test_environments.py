@@ -19,6 +19,7 @@ from robot_cell_planner.environments import (
 )
 from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.simulation.options import SimulationOptions
 
 DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
 CASES = [
@@ -130,6 +131,36 @@ def test_rewards_of_hindsight_equal_those_of_steps():
         again = env.compute_reward(observation["achieved_goal"], observation["desired_goal"], info)
         assert float(again) == pytest.approx(reward + info["cost"], abs=1e-6)
     env.close()
+
+
+def test_observations_have_what_is_left_to_the_goal_and_the_goal():
+    plain, by_goals = (make_environment("reach", DEMO, goal_conditioned=conditioned) for conditioned in (False, True))
+    for env in (plain, by_goals):
+        env.reset(seed=4)
+    action = np.full(6, 0.5, dtype=np.float32)
+    observation, parts = plain.step(action)[0], by_goals.step(action)[0]
+    left = parts["desired_goal"] - parts["achieved_goal"]
+    expected = np.concatenate((parts["observation"], left, parts["desired_goal"]))
+    np.testing.assert_allclose(observation, expected, atol=1e-6)
+    plain.close()
+    by_goals.close()
+
+
+def test_the_simulation_has_the_options_that_are_given():
+    """The end of a motion is the same with a coarser step of physics."""
+    ends = []
+    for time_step in (0.002, 0.01):
+        simulation = SimulationOptions(time_step=time_step, settle_time=0.0, command_timeout=1.0)
+        env = make_environment("reach", DEMO, safety_layer=True, simulation=simulation)
+        env.reset(seed=1)
+        env.step(np.full(6, -0.3, dtype=np.float32))
+        assert env.simulated.options.time_step == time_step
+        ends.append(env.simulated.joint_states().positions)
+        env.close()
+    np.testing.assert_allclose(ends[0], ends[1], atol=1e-4)
+    balance = make_environment("balance", simulation=SimulationOptions(time_step=0.001))
+    assert balance.simulated.options.time_step == 0.001
+    balance.close()
 
 
 def test_a_pushing_hand_moves_the_pole_as_the_equations_of_motion_say():
