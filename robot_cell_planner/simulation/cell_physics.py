@@ -165,4 +165,6 @@ class CellPhysics:
         """Go on with another set of bodies."""
         self.cell, self.start = cell, start
         self.still = self.frames.still = Placements(placements(cell, start))
+        if self._grasps is not None:
+            self._grasps.refresh()
         self.images.close()

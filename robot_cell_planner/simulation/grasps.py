@@ -94,6 +94,13 @@ class Grasps:
         self._steady = max(1, round(STEADY / time_step))
         self._lasting: dict[tuple[str, int], int] = {}  # number of steps that a body has been gripped by a multibody
         self._grasps: dict[tuple[str, int], Grasp] = {}  # by body and multibody of the hand
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take note of the multibodies that there are now."""
+        items = self._multibodies.items
+        self._free = {item.name for item in items if not item.fixed}
+        self._jointed = {number for number, item in enumerate(items) if any(part.joint for part in item.parts)}
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -125,14 +132,14 @@ class Grasps:
                 self._grasps[key] = Grasp(self._engine, grip, self._multibodies.frames[grip.body], self._friction)
 
     def _grips(self, contacts: Iterable[ObjectContact]) -> Iterator[Grip]:
-        bodies = {item.name for item in self._multibodies.items if not item.fixed}
         pressing: dict[tuple[str, int], list[tuple[str, float, Vector3]]] = {}
+        frames = self._multibodies.frames
         for contact in contacts:
+            if contact.force < MIN_FORCE:
+                continue
             for body, other, sign in ((contact.first, contact.second, 1.0), (contact.second, contact.first, -1.0)):
-                if body not in bodies or contact.force < MIN_FORCE:
-                    continue
-                key = body, self._multibodies.frames[other].multibody
-                if key not in self._grasps:
+                key = body, frames[other].multibody
+                if body in self._free and key[1] in self._jointed and key not in self._grasps:
                     x, y, z = contact.push
                     entry = (other, contact.force, (sign * x, sign * y, sign * z))
                     pressing.setdefault(key, []).append(entry)

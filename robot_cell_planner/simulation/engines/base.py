@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeAlias
 
 import msgspec
 import numpy as np
@@ -68,14 +68,8 @@ class ObjectContact(msgspec.Struct, frozen=True, order=True):
         return self.first, self.second
 
 
-class ContactPoint(NamedTuple):
-    """Point of contact of two objects: penetration [m], normal force [N], and normal towards the first object."""
-
-    one: str
-    other: str
-    depth: float
-    force: float
-    normal: Sequence[float]
+# Point of contact of two objects: their names, penetration [m], normal force [N], and normal towards the first object.
+ContactPoint: TypeAlias = tuple[str, str, float, float, Sequence[float]]
 
 
 class PhysicsSettings(Protocol):
@@ -199,15 +193,19 @@ def end_stops(joint: JointModel) -> tuple[float, float] | None:
 def by_objects(points: Sequence[ContactPoint]) -> tuple[ObjectContact, ...]:
     """Return the contacts between objects that points of contact belong to."""
     found: dict[tuple[str, str], list[float]] = {}
-    for one, other, depth, force, normal in points:
+    for one, other, depth, force, (x, y, z) in points:
         if one == other:
             continue
         pair, sign = ((one, other), force) if one < other else ((other, one), -force)
-        entry = found.setdefault(pair, [0.0] * 5)
-        entry[0] = max(entry[0], depth)
+        entry = found.get(pair)
+        if entry is None:
+            entry = found[pair] = [0.0] * 5
+        if depth > entry[0]:
+            entry[0] = depth
         entry[1] += force
-        for axis, part in enumerate(normal):
-            entry[2 + axis] += sign * part
+        entry[2] += sign * x
+        entry[3] += sign * y
+        entry[4] += sign * z
     return tuple(
         ObjectContact(*pair, entry[0], entry[1], (entry[2], entry[3], entry[4]))
         for pair, entry in sorted(found.items())

@@ -380,10 +380,10 @@ class BulletEngine:
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name, without contacts between parts of one object."""
         points: list[ContactPoint] = []
+        names = self.object_names
         for point in pybullet.getContactPoints(physicsClientId=self.client):
             distance, force = point[8], point[9]
             if distance <= 0.0 or force > 0.0:
-                one, other = self.object_names[point[1], point[3]], self.object_names[point[2], point[4]]
                 # The normal points from the second object to the first.
-                points.append(ContactPoint(one, other, -distance, force, point[7]))
+                points.append((names[point[1], point[3]], names[point[2], point[4]], -distance, force, point[7]))
         return by_objects(points)

@@ -20,7 +20,6 @@ from ..multibody.multibodies import Multibodies, Multibody, PartFrame
 from .base import (
     BASE,
     Address,
-    ContactPoint,
     JointHandle,
     ObjectContact,
     PhysicsSettings,
@@ -236,7 +235,7 @@ class MujocoEngine:
         owners, physics = self._owners, self._physics
         return by_objects(
             [
-                ContactPoint(owners[one], owners[other], depth, force, normal)
+                (owners[one], owners[other], depth, force, normal)
                 for one, other, depth, force, normal in physics.contacts()
             ]
         )
