@@ -7,6 +7,7 @@ the sum of all their processes, and also given by the clock.
 
 from __future__ import annotations
 
+import itertools
 import time
 from functools import partial
 from pathlib import Path
@@ -21,7 +22,7 @@ from robot_cell_planner.simulation.engines.names import ENGINES
 from robot_cell_planner.simulation.options import SimulationOptions
 
 from .results import Results
-from .simulation import plain_step
+from .simulation import plain_step, processor_time
 
 CELL = Path(__file__).resolve().parents[1] / "config" / "demo" / "cell.yaml"
 SEED = 1
@@ -57,31 +58,20 @@ def one(env: Timed) -> float:
     """Return the steps of one environment per second of processor time."""
     env.reset(seed=SEED)
     random = np.random.default_rng(SEED)
-    actions = random.uniform(-1.0, 1.0, (STEPS + 10, 6)).astype(np.float32)
-    for action in actions[:10]:
-        env.step(action)
-    begin = time.process_time()
-    for action in actions[10:]:
-        env.step(action)
-    return STEPS / (time.process_time() - begin)
+    actions = random.uniform(-1.0, 1.0, (STEPS, 6)).astype(np.float32)
+    coming = itertools.cycle(actions)
+    return 1.0 / processor_time(lambda: env.step(next(coming)), STEPS // 5)
 
 
 def resets(env: Timed) -> float:
     """Return the processor time of a reset [ms]."""
-    begin = time.process_time()
-    for seed in range(20):
-        env.reset(seed=seed)
-    return 1e3 * (time.process_time() - begin) / 20
+    return 1e3 * processor_time(partial(env.reset, seed=SEED), 5)
 
 
 def plain(env: Timed, time_step: float) -> float:
     """Return how many actions the engine alone would simulate in a second of processor time, with motors at rest."""
     step = plain_step(env.unwrapped.simulated)  # type: ignore[attr-defined]
-    number = round(STEPS * PERIOD / time_step)
-    begin = time.process_time()
-    for _ in range(number):
-        step()
-    return STEPS / (time.process_time() - begin)
+    return time_step / PERIOD / processor_time(step, 200)
 
 
 def eight(results: Results, name: str, engine: str, time_step: float) -> None:

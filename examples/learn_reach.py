@@ -10,6 +10,7 @@ other seeds.
 
 import argparse
 import csv
+import os
 import time
 from pathlib import Path
 
@@ -136,7 +137,9 @@ def main() -> None:
     begin = time.perf_counter()
     model = train(given.steps, given.log, given.seed)
     rows = episodes(given.log)
-    print(f"{given.steps} actions in {time.perf_counter() - begin:.0f} s, {len(rows)} episodes")
+    processor = sum(os.times()[:4])  # with the processes of the environments
+    elapsed = time.perf_counter() - begin
+    print(f"{given.steps} actions, {len(rows)} episodes, {elapsed:.0f} s, {processor:.0f} s of processor time")
     draw(rows, given.curve)
     evaluate(model, given.episodes)
 
