@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import time
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -286,15 +287,24 @@ def arms(engine: str) -> Iterator[Arm]:
         yield Arm(engine, prefix + name, cell, state, names, np.array(list(values.values())), payload)
 
 
+STUDIES = {
+    "tracking": tracking,
+    "holding": holding,
+    "inverse_dynamics": inverse_dynamics,
+    "energy": energy,
+    "speed": speed,
+}
+
+
 def main() -> None:
-    """Measure and write all figures."""
+    """Measure and write the figures of all studies or some."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="*", choices=STUDIES, default=list(STUDIES))
+    given = parser.parse_args()
     results = Results("simulation", SEED)
     for arm in (arm for engine in ENGINES for arm in arms(engine)):
-        tracking(results, arm)
-        holding(results, arm)
-        inverse_dynamics(results, arm)
-        energy(results, arm)
-        speed(results, arm)
+        for study in given.only:
+            STUDIES[study](results, arm)
     results.finish(update=True)
 
 

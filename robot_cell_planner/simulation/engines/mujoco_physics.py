@@ -110,7 +110,7 @@ class MujocoPhysics:
 
     def position(self, link: Address) -> float:
         """Return the value of a link's joint [rad or m]."""
-        return self._qpos.item(self._values[link][0])
+        return float(self._qpos[self._values[link][0]])
 
     def joint_values(self, link: Address) -> tuple[float, float, float]:
         """Return position, velocity and effort of the motor of a link's joint."""
