@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Future as ThreadFuture
-
-from rclpy.task import Future
+from functools import partial
 
 from ...collision.geometry.collision_geometry import prepare_geometry
 from ...model.cell import RobotCell
 from ...model.geometry import Mesh, Triangles
 from ..common.node import CellNode
+from ..common.threads import in_thread
 
 
 class GeometryCheck:
@@ -28,25 +27,11 @@ class GeometryCheck:
         """
         for cell in cells:
             if _has_meshes(cell):
-                await self._built(cell)
+                await in_thread(self._node, "geometry", partial(self._build, cell))
 
-    async def _built(self, cell: RobotCell) -> None:
-        arrived: Future[None] = Future()
-        work: ThreadFuture[None] = ThreadFuture()
-        work.add_done_callback(lambda _: self._node.resolve(arrived, None))
-        # A daemon thread instead of a pool, so that the process can end meanwhile.
-        threading.Thread(target=self._build, args=(cell, work), name="geometry", daemon=True).start()
-        await arrived
-        work.result()
-
-    def _build(self, cell: RobotCell, work: ThreadFuture[None]) -> None:
-        try:
-            with self._one_at_a_time:
-                prepare_geometry(cell)
-        except Exception as error:
-            work.set_exception(error)  # raised where it is awaited
-        else:
-            work.set_result(None)
+    def _build(self, cell: RobotCell) -> None:
+        with self._one_at_a_time:
+            prepare_geometry(cell)
 
 
 def _has_meshes(cell: RobotCell) -> bool:

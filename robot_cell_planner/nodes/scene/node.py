@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from threading import Thread
 
 from robot_cell_planner import srv
@@ -11,7 +12,7 @@ from robot_cell_planner.msg import SceneUpdate, StateSnapshot
 from ...collision.geometry.collision_geometry import prepare_geometry
 from ...collision.pairs.pair_settings import unknown_names
 from ...collision.state_warnings import collision_warnings
-from ...errors import InvalidRequestError
+from ...errors import InvalidRequestError, RobotCellError
 from ...io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
 from ...io.cell_file.changed_files import changed_files
 from ...io.import_files import import_file
@@ -34,6 +35,7 @@ from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
 from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.threads import in_thread
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
 from ..conversions.changes import collision_changes, update_to_message
 from ..conversions.models import ModelReader
@@ -233,8 +235,6 @@ class SceneNode(ManagedNode):
             *states_beyond_limits(found.cell, found.state),
         ]
         await self._geometry.check(found.cell)
-        if request.mode == kinds.REPLACE:
-            response.warnings = [*response.warnings, *collision_warnings(found.cell, found.state)]
         if request.mode == kinds.MERGE:
             origin = pose_from_message(request.pose, "pose")
             named = {"relative_to": request.relative_to}
@@ -254,6 +254,16 @@ class SceneNode(ManagedNode):
         else:
             found.cell.check_state(found.state)
         response.revision = self._history.revision
+        if request.mode == kinds.REPLACE:
+            response.warnings = [*response.warnings, *await self._collision_warnings(found)]
+
+    async def _collision_warnings(self, found: Imported) -> tuple[str, ...]:
+        """Return warnings about a state. Other requests are served meanwhile: the first check compiles kernels, which
+        can take a minute."""
+        try:
+            return await in_thread(self, "state", partial(collision_warnings, found.cell, found.state))
+        except RobotCellError as error:  # of a shape, or as the node is deactivated
+            return (f"the state has not been checked for collisions: {error}",)
 
     async def _get_cell(self, request: srv.GetCell.Request, response: srv.GetCell.Response) -> None:
         response.scene = self._publisher.snapshot()

@@ -136,3 +136,23 @@ def test_the_cell_is_published_before_its_start_state_is_checked(scene_node, cli
     assert "it was checked" not in scene_node.output
     release("start")
     scene_node.wait_for("it was checked")
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+def test_others_are_served_while_the_state_of_a_loaded_cell_is_checked(scene_node, client, pipes, dry_run):
+    """A cell that is loaded is published first; a dry run changes nothing."""
+    before, replies = client.scene()[1], []
+
+    def load():
+        request = srv.LoadCell.Request(uri=str(DEMO), dry_run=dry_run)
+        replies.append(client.call_service(srv.LoadCell, "scene/load_cell", request))
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    expected = before if dry_run else before + 1
+    with open(pipes[0]["start"], "w"):  # the check has begun, and waits for the end of the file
+        assert client.scene()[1] == expected
+        assert not replies
+    thread.join()
+    assert "it was checked" in replies[0].warnings
+    assert replies[0].revision == client.scene()[1] == expected

@@ -1,0 +1,40 @@
+"""Work in threads of their own, awaited in coroutines."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future as ThreadFuture
+from typing import TypeVar
+
+from rclpy.task import Future
+
+from .node import CellNode
+
+T = TypeVar("T")
+
+
+async def in_thread(node: CellNode, name: str, work: Callable[[], T]) -> T:
+    """Return what a function returns that runs in a thread; the executor of the node continues meanwhile.
+
+    Args:
+        node: Node whose executor awaits the function.
+        name: Name of the thread.
+        work: Function; what it raises is raised here.
+    """
+    arrived: Future[None] = Future()
+    done: ThreadFuture[T] = ThreadFuture()
+    done.add_done_callback(lambda _: node.resolve(arrived, None))
+    # A daemon thread instead of a pool, so that the process can end meanwhile.
+    threading.Thread(target=_run, args=(work, done), name=name, daemon=True).start()
+    await arrived
+    return done.result()
+
+
+def _run(work: Callable[[], T], done: ThreadFuture[T]) -> None:
+    try:
+        result = work()
+    except Exception as error:
+        done.set_exception(error)  # raised where it is awaited
+    else:
+        done.set_result(result)
