@@ -1,6 +1,7 @@
 """Convex decomposition of meshes by V-HACD (Mamou and Ghorbel, 2009), cached on disk by content.
 
-The pieces approximate the surface to a few hundredths of the mesh size; they can extend beyond it or fall short of it.
+The pieces are fitted to the mesh (`piece_fitting`). They can fill hollows and fall short of the surface, both to a few
+hundredths of the mesh size.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 from functools import lru_cache
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +21,7 @@ from ...model.geometry import Mesh, Triangles
 from ...system.physics import has_physics
 from .cache import Arrays, cached_or_computed
 from .loading import MeshData, load_mesh
+from .piece_fitting import fitted_pieces
 
 STAGE = "convex decomposition"
 MAX_FACES = 200_000
@@ -45,10 +46,10 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
     digest = hashlib.sha256(data.vertices.tobytes() + data.faces.tobytes()).hexdigest()
 
     def decompose() -> tuple[tuple[MeshData, ...], Arrays]:
-        arrays = _decompose(data, _name(mesh))
-        return _split(*arrays), arrays
+        pieces = fitted_pieces(_split(*_decompose(data, _name(mesh))), data)
+        return pieces, _joined(pieces)
 
-    kind = "pieces" if has_physics() else "pieces-vhacdx"
+    kind = "fitted-pieces" if has_physics() else "fitted-pieces-vhacdx"
     return cached_or_computed(digest, kind, lambda arrays: _split(*arrays), decompose)
 
 
@@ -98,12 +99,22 @@ def _read_obj(text: str, name: str) -> tuple[Vertices, Faces]:
     return np.array(vertices, dtype=np.float64), np.array(faces, dtype=np.int32)
 
 
+def _joined(pieces: tuple[MeshData, ...]) -> Arrays:
+    """Return the concatenated vertices and faces of pieces."""
+    starts = np.cumsum([0, *(len(piece.vertices) for piece in pieces[:-1])])
+    faces = [piece.faces + np.int32(start) for piece, start in zip(pieces, starts, strict=True)]
+    return np.concatenate([piece.vertices for piece in pieces]), np.concatenate(faces)
+
+
 def _split(vertices: Vertices, faces: Faces) -> tuple[MeshData, ...]:
-    """Split the pieces: each has consecutive faces, whose vertices follow those of the preceding piece."""
-    highest = np.maximum.accumulate(faces.max(axis=1))
-    starts = [0, *(np.flatnonzero(faces.min(axis=1)[1:] > highest[:-1]) + 1).tolist(), len(faces)]
+    """Split the pieces: each has consecutive vertices, which its faces connect, in any order."""
+    low, high = faces.min(axis=1), faces.max(axis=1)
+    spans = np.zeros(len(vertices) + 1, dtype=np.intp)  # number of faces with corners before a vertex and from it on
+    np.add.at(spans, low + 1, 1)
+    np.add.at(spans, high + 1, -1)
+    owners = np.cumsum(np.cumsum(spans)[:-1] == 0)[low]  # a piece begins where no face spans
     pieces: list[MeshData] = []
-    for start, end in pairwise(starts):
-        used, local = np.unique(faces[start:end], return_inverse=True)
+    for owner in np.unique(owners):
+        used, local = np.unique(faces[owners == owner], return_inverse=True)
         pieces.append(MeshData(vertices[used], local.reshape(-1, 3).astype(np.int32)))
     return tuple(pieces)

@@ -198,21 +198,30 @@ def _parsed(path: str, digest: str) -> tuple[MeshData, Arrays]:
 
 @lru_cache(maxsize=512)
 def hull(mesh: Mesh | Triangles) -> MeshData:
-    """Compute the convex hull of a mesh, with outward faces (Barber et al., Quickhull, 1996).
+    """Compute the convex hull of a mesh, with outward faces.
 
     Raises:
         GeometryError: The mesh is flat or has too few points, or more than 255 edges of the hull meet in a point.
     """
+    return convex_hull(load_mesh(mesh).vertices, mesh.uri if isinstance(mesh, Mesh) else "a mesh")
+
+
+def convex_hull(vertices: NDArray[np.float64], name: str) -> MeshData:
+    """Compute the convex hull of points (n, 3), with outward faces (Barber et al., Quickhull, 1996).
+
+    name: of the mesh that they belong to, for errors.
+
+    Raises:
+        GeometryError: The points are in a plane or too few, or more than 255 edges of the hull meet in a point.
+    """
     from scipy.spatial import ConvexHull, QhullError
 
-    data = load_mesh(mesh)
-    name = mesh.uri if isinstance(mesh, Mesh) else "a mesh"
     try:
-        result = ConvexHull(data.vertices)
+        result = ConvexHull(vertices)
     except QhullError as error:
         text = f"{name} is flat or too small for a convex hull; use its triangles (use: exact)"
         raise GeometryError(text, stage="convex hull", subjects=(name,)) from error
-    points = data.vertices[result.vertices]
+    points = vertices[result.vertices]
     faces = np.searchsorted(result.vertices, result.simplices, sorter=np.argsort(result.vertices))
     faces, equations = np.argsort(result.vertices)[faces], result.equations
     if max_neighbours(faces) > MAX_NEIGHBOURS:
