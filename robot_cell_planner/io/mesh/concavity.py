@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ...model.geometry import Mesh, Triangles
 from .decomposition import convex_pieces
 from .loading import MeshData, hull, load_mesh
+from .planar_faces import face_planes
 
 MAX_POINTS = 5_000  # of the surface that are compared with the pieces
 
@@ -78,10 +79,6 @@ def _shortfall(data: MeshData, pieces: tuple[MeshData, ...]) -> float:
 
 def _beyond(points: NDArray[np.float64], piece: MeshData) -> NDArray[np.float64]:
     """Return the signed distance (n,) of points to the plane of a convex piece that they are farthest beyond."""
-    corners = piece.vertices[piece.faces]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.linalg.norm(normals, axis=1)
-    normals = normals[lengths > 0.0] / lengths[lengths > 0.0, None]
-    offsets = np.einsum("ij,ij->i", normals, corners[lengths > 0.0, 0])
+    normals, offsets = face_planes(piece.vertices[piece.faces])
     result: NDArray[np.float64] = (points @ normals.T - offsets).max(axis=1)
     return result

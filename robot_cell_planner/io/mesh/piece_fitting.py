@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from .loading import MeshData, convex_hull
+from .planar_faces import face_planes
 
 Floats = NDArray[np.float64]
 
@@ -55,14 +56,10 @@ def _hull_of(part: Floats, resolution: float, piece: MeshData) -> MeshData:
 
 def _within(triangles: Floats, piece: MeshData, tolerance: float) -> Floats:
     """Return triangles (k, 3, 3) that cover the part of given ones in a convex piece."""
-    corners = piece.vertices[piece.faces]
-    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    lengths = np.linalg.norm(normals, axis=1)
-    normals = normals[lengths > 0.0] / lengths[lengths > 0.0, None]
-    offsets = np.einsum("ij,ij->i", normals, corners[lengths > 0.0, 0])
+    normals, offsets = face_planes(piece.vertices[piece.faces])
     low, high = piece.vertices.min(axis=0), piece.vertices.max(axis=0)
     reaches = (triangles.min(axis=1) <= high + tolerance) & (triangles.max(axis=1) >= low - tolerance)
-    part = triangles[reaches.all(axis=1)]
+    part: Floats = triangles[reaches.all(axis=1)]
     for normal, offset in zip(normals, offsets, strict=True):
         part = _below(part, part @ normal - (offset + tolerance))
     return part

@@ -1,4 +1,4 @@
-"""Triangles of planar faces of convex hulls, with few edges at each vertex."""
+"""Planar faces of convex hulls: their planes, and their triangles with few edges at each vertex."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 MAX_NEIGHBOURS = 255  # of a vertex of a convex shape in coal
+
+
+def face_planes(triangles: Floats) -> tuple[Floats, Floats]:
+    """Return the normals (k, 3) and offsets (k,) [m] of the planes of triangles (n, 3, 3), without those of no area.
+
+    A point is beyond a plane if its product with the normal is above the offset.
+    """
+    first, second, third = triangles.transpose(1, 0, 2)
+    normals = np.cross(second - first, third - first)
+    lengths = np.linalg.norm(normals, axis=1)
+    normals = normals[lengths > 0.0] / lengths[lengths > 0.0, None]
+    return normals, np.einsum("ij,ij->i", normals, first[lengths > 0.0])
 
 
 def max_neighbours(faces: Indices) -> int:
