@@ -6,6 +6,7 @@ A request that computed them itself could not be cancelled meanwhile.
 from __future__ import annotations
 
 from ...collision.certification.certifier import certifier_of
+from ...collision.certification.motion_bounds import motion_model
 from ...collision.checker import CollisionChecker
 from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from ...errors import RobotCellError
@@ -41,6 +42,7 @@ def prepare_group(scene: Scene, name: str) -> None:
     checker.in_collision(checker.default)
     for protrusion in (PROTRUSION, FINE_PROTRUSION):
         certifier_of(checker, protrusion).certify(checker.default, checker.default)
+    _ = motion_model(checker).approach_bounds  # also of the overlap between states of a trajectory
     if group.tip_link:
         target = FrameTarget(pose=forward_kinematics(cell, state, name))
         inverse_kinematics(cell, state, target, name, IkOptions(max_restarts=1))
