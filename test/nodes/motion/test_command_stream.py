@@ -40,9 +40,9 @@ class Publisher:
         self.sent, self.asked, self._stop_at = [], 0, stop_at
         self.forbidden = threading.Event()
 
-    def publish(self, message):
+    def publish(self, values):
         assert not self.forbidden.is_set()
-        self.sent.append(list(message.position))
+        self.sent.append(list(values.positions))
 
     def is_forbidden(self, _):
         if len(self.sent) < self._stop_at:
