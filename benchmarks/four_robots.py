@@ -44,7 +44,7 @@ BASES = {
 BODIES = 40
 STATES, CHANGES = 2000, 40
 ONE = "west/manipulator"
-LIMIT = 300_000  # [states]
+LIMIT = 50_000  # [states]
 
 
 def cell_of(names: tuple[str, ...], seed: int) -> tuple[RobotCell, RobotCellState]:
