@@ -12,6 +12,7 @@ from ..model.mechanism import Mechanism
 
 MAX_FILLED = 0.1  # of the volume of a hull; a mesh whose hull fills in more is decomposed
 MAX_SHORTFALL = 2e-3  # [m] that the surface may extend beyond the pieces
+MAX_PARTS = 120  # of all links, each convex piece being one: PyBullet simulates no more in a robot
 
 
 @dataclass(frozen=True)
@@ -22,23 +23,47 @@ class MeshDraft:
         uri: URI in the description.
         use: The representation.
         reason: Why, with numbers.
+        pieces: Number of convex geometries.
+        gain: Volume that the pieces leave free in the hull [m3].
     """
 
     uri: str
     use: MeshUse
     reason: str
+    pieces: int = 1
+    gain: float = 0.0
 
 
 def draft_mesh_uses(mechanism: Mechanism) -> tuple[MeshDraft, ...]:
     """Choose the collision representation of each mesh that a description has and that is checked as its hull.
 
     A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, and no point of its surface extends
-    beyond the pieces by more than 2 mm. A mesh that is scaled differently in several places is judged by the first.
+    beyond the pieces by more than 2 mm. A mesh that is scaled differently in several places is judged by the first. If
+    all links have more than 120 pieces, the meshes that gain the least volume are checked as hulls.
     """
     meshes: dict[str, Mesh] = {}
     for mesh in _collision_meshes(mechanism):
         meshes.setdefault(mesh.uri, mesh)
-    return tuple(_draft(mesh) for mesh in meshes.values())
+    drafts = {uri: _draft(mesh) for uri, mesh in meshes.items()}
+    decomposed = sorted((draft for draft in drafts.values() if draft.pieces > 1), key=lambda draft: draft.gain)
+    for draft in decomposed:
+        if (count := _parts(mechanism, drafts)) <= MAX_PARTS:
+            break
+        text = (
+            f"{draft.reason}, too many with those of the other links (together {count}, expected at most {MAX_PARTS})"
+        )
+        drafts[draft.uri] = MeshDraft(draft.uri, MeshUse.HULL, text)
+    return tuple(drafts.values())
+
+
+def _parts(mechanism: Mechanism, drafts: dict[str, MeshDraft]) -> int:
+    """Return the number of convex geometries of all links, at least one for each."""
+    count = 0
+    for link in mechanism.links.values():
+        meshes = [shape.geometry for shape in link.collisions if isinstance(shape.geometry, Mesh)]
+        pieces = sum(drafts[mesh.uri].pieces if mesh.uri in drafts else 1 for mesh in meshes)
+        count += max(1, pieces + (len(meshes) < len(link.collisions)))
+    return count
 
 
 def _collision_meshes(mechanism: Mechanism) -> Iterator[Mesh]:
@@ -62,4 +87,5 @@ def _draft(mesh: Mesh) -> MeshDraft:
         return MeshDraft(mesh.uri, MeshUse.HULL, f"{pieces}, would leave {found.filled:.0%} of the hull free")
     if found.shortfall > MAX_SHORTFALL:
         return MeshDraft(mesh.uri, MeshUse.HULL, f"its hull fills in {found.filled:.0%}, but {pieces}")
-    return MeshDraft(mesh.uri, MeshUse.DECOMPOSITION, f"its hull would fill in {found.filled:.0%}; {pieces}")
+    reason = f"its hull would fill in {found.filled:.0%}; {pieces}"
+    return MeshDraft(mesh.uri, MeshUse.DECOMPOSITION, reason, found.pieces, found.filled * found.volume)

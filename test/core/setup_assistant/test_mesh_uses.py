@@ -17,6 +17,7 @@ from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse, Shape, Sphere
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.setup_assistant import mesh_uses
 from robot_cell_planner.setup_assistant.mesh_uses import draft_mesh_uses
 
 ARM = """<robot name="arm">
@@ -64,6 +65,19 @@ def test_only_a_mesh_whose_hull_fills_in_much_is_decomposed(folder):
     assert [found.use for found in uses["bracket.urdf"]] == [MeshUse.DECOMPOSITION, MeshUse.HULL]
     assert {found.use for found in uses["open.urdf"]} == {MeshUse.HULL}
     assert "fill in 2" in uses["bracket.urdf"][0].reason
+
+
+def test_the_pieces_of_all_links_are_not_more_than_can_be_simulated(folder, monkeypatch):
+    mechanism = load_robot("r", folder / "bracket.urdf").mechanism
+    decomposed = draft_mesh_uses(mechanism)
+    count = sum(found.pieces for found in decomposed)
+    assert count > 2
+    monkeypatch.setattr(mesh_uses, "MAX_PARTS", count)
+    assert draft_mesh_uses(mechanism) == decomposed
+    monkeypatch.setattr(mesh_uses, "MAX_PARTS", count - 1)
+    found = draft_mesh_uses(mechanism)
+    assert [draft.use for draft in found] == [MeshUse.HULL, MeshUse.HULL]
+    assert f"together {count}, expected at most {count - 1}" in found[0].reason
 
 
 def test_a_new_cell_checks_the_pieces_also_after_it_was_saved(folder, tmp_path):
