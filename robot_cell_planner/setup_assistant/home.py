@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -32,7 +33,8 @@ class Home:
     Attributes:
         values: Value of each variable [rad or m].
         clearance: Smallest distance of the checked pairs [m]; negative if no free configuration was found.
-        limit_margin: Smallest distance to a limit [rad or m].
+        limit_margin: Smallest distance to a limit [rad or m], without the variables that are kept, such as those of
+            open hands.
         colliding: Pairs that collide at the values.
         tried: Number of configurations that were checked.
     """
@@ -65,9 +67,9 @@ def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
     colliding = checker.in_collision_batch(candidates)
     free = candidates[~colliding]
     if not len(free):
-        return _least_overlap(checker, variables, candidates)
+        return _least_overlap(checker, variables, candidates, preferred)
     best = free[int(np.argmax(_scores(cell, checker, variables, free)))]
-    return _home(checker, variables, best, len(candidates))
+    return _home(checker, variables, best, len(candidates), preferred)
 
 
 def _candidates(variables: list[Variable], preferred: frozendict[str, float]) -> Floats:
@@ -110,15 +112,21 @@ def _dexterity(cell: RobotCell, group: str, tip: str, rows: Floats) -> Floats:
     return np.asarray(np.linalg.svd(jacobian, compute_uv=False)[:, -1])
 
 
-def _least_overlap(checker: CollisionChecker, variables: list[Variable], candidates: Floats) -> Home:
+def _least_overlap(
+    checker: CollisionChecker, variables: list[Variable], candidates: Floats, kept: Collection[str]
+) -> Home:
     overlaps = [checker.distance(q).distance for q in candidates[:CANDIDATES]]
-    return _home(checker, variables, candidates[int(np.argmax(overlaps))], len(candidates))
+    return _home(checker, variables, candidates[int(np.argmax(overlaps))], len(candidates), kept)
 
 
-def _home(checker: CollisionChecker, variables: list[Variable], q: Floats, tried: int) -> Home:
+def _home(checker: CollisionChecker, variables: list[Variable], q: Floats, tried: int, kept: Collection[str]) -> Home:
     lower, upper = ([getattr(variable.limits, end) for variable in variables] for end in ("lower", "upper"))
     q = np.clip(np.round(q, 4), lower, upper)
-    margins = [min(value - v.limits.lower, v.limits.upper - value) for v, value in zip(variables, q, strict=True)]
+    margins = [
+        min(value - v.limits.lower, v.limits.upper - value)
+        for v, value in zip(variables, q, strict=True)
+        if v.name not in kept
+    ]
     colliding = tuple((pair.first, pair.second) for pair in checker.report(q).pairs)
     return Home(
         frozendict({name: float(value) for name, value in zip(checker.variables, q, strict=True)}),

@@ -117,7 +117,11 @@ def test_named_states_are_free_and_inside_the_limits():
         assert not CollisionChecker(cell, state.with_configuration(values)).report().in_collision
         assert all(cell.variables[n].limits.lower <= v <= cell.variables[n].limits.upper for n, v in values.items())
     assert draft.hands["hand"].closed["left_finger"] + draft.hands["hand"].closed["right_finger"] < 0.003
+    # The hand is open, at its limit; the arm is not near any.
     assert draft.home.values["left_finger"] == 0.05128
+    arm = draft.robot.groups["manipulator"].variables
+    ends = [(cell.variables[name].limits, draft.home.values[name]) for name in arm]
+    assert draft.home.limit_margin == min(min(q - limits.lower, limits.upper - q) for limits, q in ends) > 0.05
 
 
 def test_senseless_options_are_refused():
