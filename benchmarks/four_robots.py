@@ -77,6 +77,10 @@ class Cell:
         self.cell, self.state = cell_of(names, seed)
         self.group = "+".join(f"{name}/manipulator" for name in names)
         self.checker = CollisionChecker(self.cell, self.state, self.cell.group(self.group).variables)
+        self.alone = []
+        for name in names:
+            cell, state = cell_of((name,), seed)
+            self.alone.append(CollisionChecker(cell, state, cell.group(f"{name}/manipulator").variables))
         self.rng = np.random.default_rng(seed)
         limits = [self.cell.variables[name].limits for name in self.checker.variables]
         self.lower = np.array([max(limit.lower, -pi) for limit in limits])
@@ -86,15 +90,17 @@ class Cell:
         return self.rng.uniform(self.lower, self.upper)
 
     def free(self) -> dict[str, float]:
-        """Return random free joint values of all arms, each drawn by itself until it is free with those before."""
-        q = self.checker.default.copy()
-        dof = len(q) // max(1, self.group.count("+") + 1)
-        for first in range(0, len(q), dof):
-            part = slice(first, first + dof)
-            q[part] = self.random()[part]
-            while self.checker.in_collision(q):
-                q[part] = self.random()[part]
-        return dict(zip(self.checker.variables, q.tolist(), strict=True))
+        """Return random free joint values of all arms, each of them free by itself among the bodies."""
+        while True:
+            q = np.concatenate([self._free_alone(checker) for checker in self.alone])
+            if not self.checker.in_collision(q):
+                return dict(zip(self.checker.variables, q.tolist(), strict=True))
+
+    def _free_alone(self, checker: CollisionChecker) -> np.ndarray:
+        lower, upper = (bounds[: len(checker.variables)] for bounds in (self.lower, self.upper))  # equal arms
+        while checker.in_collision(q := self.rng.uniform(lower, upper)):
+            pass
+        return q
 
 
 def state_checks(cell: Cell) -> float:
