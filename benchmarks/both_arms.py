@@ -6,8 +6,9 @@ Problems of families that nothing was tuned on, for two UR10, two Pandas, and a 
 - shelf: a rack of boards stands between the robots, and both tools go from one board to another;
 - meeting: the tools meet in front of each other, 0.25 m apart, at a random place between the robots.
 
-Each problem is planned by the default planner and, in the same run, by OMPL's RRTConnect with coal's checks alone. All
-paths are checked at 1/1000 rad by coal. Times are of the processor.
+Each problem is planned by the default planner and, in the same run, by OMPL's RRTConnect with coal's checks alone and
+by gestalt_motion_planner where it is installed and takes the robots (none on a rail). All paths are checked at 1/1000
+rad by coal. Times are of the processor.
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.setup_assistant.draft import draft_robot
 
 from .arms import FILES, GROUP, on_rail
+from .planning_peers import PEERS, Planner, quiet
+from .planning_problems import Problem as ArmProblem
 from .results import Results
 
 replace = msgspec.structs.replace
@@ -183,6 +186,14 @@ def problems(name: str, family: str, count: int, seed: int) -> Iterator[tuple[Ro
         yield cell, Problem(state.with_configuration(start), goal)
 
 
+def gestalt(cell: RobotCell, problem: Problem, family: str) -> Planner | None:
+    """Return gestalt_motion_planner for a problem; None where it is not installed."""
+    joints = cell.group(BOTH).variables
+    goal = tuple(problem.goal[joint] for joint in joints)
+    with quiet():
+        return PEERS["gestalt"](ArmProblem(family, family, BOTH, joints, cell, problem.state, (goal,)))
+
+
 def collides(cell: RobotCell, problem: Problem, path: Floats) -> bool:
     checker = CollisionChecker(cell, problem.state, cell.group(BOTH).variables)
     counts = np.maximum(1, np.ceil(np.abs(np.diff(path, axis=0)).max(axis=1) / STEP).astype(int))
@@ -196,10 +207,19 @@ def main(count: int = 20, seed: int = 1) -> None:
     results = Results("both_arms", seed)
     for name in CELLS:
         for family in FAMILIES:
-            times: dict[str, list[float]] = {planner: [] for planner in PLANNERS}
-            solved, colliding, proven = dict.fromkeys(PLANNERS, 0), dict.fromkeys(PLANNERS, 0), 0
+            times: dict[str, list[float]] = {planner: [] for planner in (*PLANNERS, "gestalt")}
+            solved, colliding, proven = dict.fromkeys(times, 0), dict.fromkeys(times, 0), 0
             # The first problem is not counted: it loads and compiles.
             for number, (cell, problem) in enumerate(problems(name, family, count + 1, seed), start=-1):
+                peer = gestalt(cell, problem, family) if name != "ur10_rail_panda" else None
+                if peer is not None:
+                    began = process_time()
+                    with quiet():
+                        path = peer(max(number, 0))
+                    if number >= 0 and path is not None:
+                        times["gestalt"].append(1e3 * (process_time() - began))
+                        solved["gestalt"] += 1
+                        colliding["gestalt"] += collides(cell, problem, path)
                 for planner, (named, certify) in PLANNERS.items():
                     options = PlanningOptions(seed=max(number, 0), planner=named, state_limit=LIMIT, certify=certify)
                     request = MotionRequest(Goals((problem.goal,)), BOTH, options=options, timing=None)
@@ -217,7 +237,7 @@ def main(count: int = 20, seed: int = 1) -> None:
             key = f"{name}.{family}"
             results.add(f"{key}.problems", count)
             results.add(f"{key}.native.proven", proven)
-            for planner in PLANNERS:
+            for planner in [planner for planner in times if planner in PLANNERS or times[planner]]:
                 results.add(f"{key}.{planner}.solved", solved[planner])
                 results.add(f"{key}.{planner}.colliding", colliding[planner])
                 if times[planner]:

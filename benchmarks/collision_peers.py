@@ -31,7 +31,7 @@ class PeerCell:
 
     def __init__(self, checker: CollisionChecker, folder: Path) -> None:
         self.folder = folder
-        self._table = checker._table
+        self._table = checker.geometry_model
         self._model = checker._engine._model
         self._q = checker._base
         self.joints = checker.variables

@@ -79,7 +79,7 @@ def gestalt_cell(problem: Problem) -> Any:
     peer = PeerArm(problem, folder)
     planner = gestalt.GestaltPlanner(command_log_file=str(folder / "log.cpp"), show_logo=False)
     planner.spawn(object_id=GROUP, description_file=str(peer.urdf))
-    planner.select_joints(object_id=GROUP, joints=list(peer.joints))
+    planner.select_joints(object_id=GROUP, joints=[name.replace("/", "_") for name in peer.joints])
     for index, names in enumerate(ignore_groups(peer.disabled)):
         planner.create_collision_ignore_group(name=f"group{index}", members=[f"{GROUP}.{name}" for name in names])
     for name, solid, pose in peer.obstacles():
