@@ -7,7 +7,7 @@ Problems of families that nothing was tuned on, for two UR10, two Pandas, and a 
 - meeting: the tools meet in front of each other, 0.25 m apart, at a random place between the robots.
 
 Each problem is planned by the default planner and, in the same run, by OMPL's RRTConnect with coal's checks alone and
-by gestalt_motion_planner where it is installed and takes the robots (none on a rail). All paths are checked at 1/1000
+by gestalt_motion_planner, without the rail, where it is installed. All paths are checked at 1/1000
 rad by coal. Times are of the processor.
 """
 
