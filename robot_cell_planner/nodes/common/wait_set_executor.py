@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from rclpy.context import Context
 from rclpy.executors import (
@@ -67,7 +66,6 @@ class WaitSetExecutor(SingleThreadedExecutor):
         self._uses_wait_set = threading.RLock()
         self._entities_change = True
         self._timed_calls = TimedCalls()
-        self._plain_timers: WeakKeyDictionary[Timer, tuple[Any, bool]] = WeakKeyDictionary()
 
     def call_later(self, seconds: float, function: Callable[[], object]) -> TimedCall:
         """Call a function once, as a task, after a time on the steady clock [s]. A timer of rcl would change the wait
@@ -164,11 +162,12 @@ class WaitSetExecutor(SingleThreadedExecutor):
         return self._make_handler(entity, node, getattr(self, f"_take_{kind}"))
 
     def _is_plain(self, timer: Timer) -> bool:
-        callback, plain = self._plain_timers.get(timer, (None, False))
+        # Kept with the timer: a table here would keep timers in existence whose callbacks refer to them.
+        callback, plain = getattr(timer, "_plain_callback", (None, False))
         if callback is None or callback != timer.callback:
             plain = is_plain(timer.callback)
-            self._plain_timers[timer] = timer.callback, plain
-        return plain
+            timer._plain_callback = timer.callback, plain  # type: ignore[attr-defined]
+        return bool(plain)
 
     def wake(self) -> None:
         """End a wait; a node also calls it after one of its entities was created or destroyed."""

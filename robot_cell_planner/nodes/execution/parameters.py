@@ -10,7 +10,7 @@ from ..common.lifecycle import NODE_PARAMETERS
 from ..common.parameters import Parameter, Parameters
 from ..common.resource_roots import RESOURCE_PARAMETERS
 from ..common.robot_topics import checked_prefixes
-from ..motion.command_message import FIELDS
+from ..motion.command_values import FIELDS
 from ..motion.controller_motion import ControllerOptions
 from ..motion.independent_robots import IndependentRobots
 from ..motion.trajectory_goals import ToleranceDefaults

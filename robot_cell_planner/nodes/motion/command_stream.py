@@ -22,8 +22,8 @@ from ...trajectory.time_scaling import TimeScaling
 from ..common.realtime_priority import set_realtime_priority
 from ..common.robot_topics import JointOutput
 from .channels import Channel
-from .command_message import CommandMessage
 from .command_topic import check_alone, moment
+from .command_values import CommandValues
 from .joint_feedback import LONGEST_PAUSE
 
 Clock = Callable[[], float]
@@ -73,7 +73,7 @@ class CommandStream:
         self._output = output
         self._period = 1.0 / rate
         self._clock = clock
-        self._command = CommandMessage(fields)
+        self._command = CommandValues(fields)
         self._forbidden = forbidden
         self._times_forbidden = 0
         self._joints = tuple(joints)

@@ -33,11 +33,11 @@ def fork():
     return trimesh.creation.extrude_triangulation(np.array(outline), np.array(faces), 0.1)
 
 
-@pytest.mark.parametrize("shape", ["box", "ball", "ring"])
+@pytest.mark.parametrize("shape", ["box", "sphere", "ring"])
 def test_pieces_do_not_extend_beyond_the_hull_of_the_mesh(shape):
     mesh = {
         "box": lambda: trimesh.creation.box((0.3, 0.2, 0.1)),
-        "ball": lambda: trimesh.creation.icosphere(subdivisions=3, radius=0.1),
+        "sphere": lambda: trimesh.creation.icosphere(subdivisions=3, radius=0.1),
         "ring": lambda: trimesh.creation.torus(0.1, 0.03),
     }[shape]()
     mesh.apply_transform(trimesh.transformations.euler_matrix(0.3, 0.5, 0.7))
@@ -54,11 +54,11 @@ def test_the_space_of_a_fork_is_free_down_to_its_bottom():
     assert np.min([beyond(solid, piece) for piece in pieces], axis=0).max() < 0.0
 
 
-@pytest.mark.parametrize("shape", ["ball", "ring"])
+@pytest.mark.parametrize("shape", ["sphere", "ring"])
 def test_a_fitted_piece_has_all_of_the_mesh_that_the_piece_has(shape):
     """Random boxes: what is inside mesh (a closed formula) and box is in the fitted piece, which is in the box."""
     generator = np.random.default_rng(1)
-    if shape == "ball":
+    if shape == "sphere":
         mesh = trimesh.creation.icosphere(subdivisions=4, radius=1.0)
     else:
         mesh = trimesh.creation.torus(1.0, 0.4, major_sections=96, minor_sections=48)
@@ -70,7 +70,7 @@ def test_a_fitted_piece_has_all_of_the_mesh_that_the_piece_has(shape):
         found = fitted_pieces((piece,), data_of(mesh))
         points = generator.dirichlet(np.ones(8), 3000) @ box.vertices
         radial = np.linalg.norm(points[:, :2], axis=1) - 1.0
-        depths = 1.0 - np.linalg.norm(points, axis=1) if shape == "ball" else 0.4 - np.hypot(radial, points[:, 2])
+        depths = 1.0 - np.linalg.norm(points, axis=1) if shape == "sphere" else 0.4 - np.hypot(radial, points[:, 2])
         solid = points[depths > 0.01]  # of the facets of the mesh
         if found == (piece,):
             continue  # nothing of the mesh is in it

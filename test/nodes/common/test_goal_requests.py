@@ -37,8 +37,8 @@ def spin_until(executor, done):
         executor.spin_once(timeout_sec=0.2)
 
 
-@pytest.mark.parametrize("follows_status", [True, False])
-def test_goals_have_feedback_and_results_with_and_without_status(node, follows_status):
+def served(node, follows_status):
+    """A client of an action that is served, and the executor of both."""
     ActionServer(node, action.PlanMotion, "plan", execute, callback_group=node.concurrent)
     client = RepeatableActionClient(
         node, action.PlanMotion, "plan", callback_group=node.concurrent, follows_status=follows_status
@@ -46,6 +46,12 @@ def test_goals_have_feedback_and_results_with_and_without_status(node, follows_s
     executor = GuardedExecutor(node.faults)
     executor.add_node(node)
     spin_until(executor, client.server_is_ready)
+    return client, executor
+
+
+@pytest.mark.parametrize("follows_status", [True, False])
+def test_goals_have_feedback_and_results_with_and_without_status(node, follows_status):
+    client, executor = served(node, follows_status)
     feedback, handles, results = [], [], []
     for _ in range(GOALS):
         sent = client.send_goal_async(action.PlanMotion.Goal(), feedback_callback=feedback.append)
@@ -74,13 +80,7 @@ def test_goals_have_feedback_and_results_with_and_without_status(node, follows_s
 
 
 def test_a_goal_that_is_followed_has_its_status_and_the_next_one_has_not(node):
-    ActionServer(node, action.PlanMotion, "plan", execute, callback_group=node.concurrent)
-    client = RepeatableActionClient(
-        node, action.PlanMotion, "plan", callback_group=node.concurrent, follows_status=False
-    )
-    executor = GuardedExecutor(node.faults)
-    executor.add_node(node)
-    spin_until(executor, client.server_is_ready)
+    client, executor = served(node, follows_status=False)
 
     def accepted():
         sent = client.send_goal_async(action.PlanMotion.Goal())
@@ -98,3 +98,18 @@ def test_a_goal_that_is_followed_has_its_status_and_the_next_one_has_not(node):
     spin_until(executor, requested.done)
     assert requested.result().status == GoalStatus.STATUS_SUCCEEDED
     assert last.status == GoalStatus.STATUS_UNKNOWN
+
+
+def test_what_is_to_be_done_soon_follows_the_tasks_that_are_ready(node):
+    """Such as those that send the results of goals."""
+    executor, done = GuardedExecutor(node.faults), []
+    executor.add_node(node)
+
+    def task():
+        node.soon(lambda: done.append("soon"))
+        executor.create_task(lambda: done.append("task"))
+
+    executor.create_task(task)
+    spin_until(executor, lambda: len(done) == 2)
+    assert done == ["task", "soon"]
+    executor.shutdown()

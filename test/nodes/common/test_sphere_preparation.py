@@ -119,3 +119,14 @@ def test_the_log_names_what_has_coarse_spheres(monkeypatch, caplog):
     around.follow()
     around.finish()
     assert [record.message for record in caplog.records if record.levelno == logging.WARNING] == list(around.warnings)
+
+
+def test_the_objects_of_a_scene_are_searched_once_however_many_requests_there_are(monkeypatch):
+    around, searches = Surroundings(), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    monkeypatch.setattr(sphere_preparation, "graspable", lambda cell, state: searches.append(1) or ())
+    maker = sphere_preparation.SpherePreparation(around, around)
+    around.follow()
+    around.finish()
+    assert all(maker.ready for _ in range(20))
+    assert len(searches) == 1

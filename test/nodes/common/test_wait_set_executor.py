@@ -1,9 +1,11 @@
 """An executor that keeps its wait set executes what rclpy's own executor does, and in the same order."""
 
 import contextlib
+import gc
 import random
 import threading
 import time
+import weakref
 
 import pytest
 import rclpy
@@ -352,7 +354,7 @@ def test_a_shutdown_in_another_thread_ends_a_wait(context, repetition):
 
 
 def test_a_coroutine_is_resumed_where_rclpy_waits_for_given_nodes(node, executor):
-    """A task that runs after the coroutine was looked at resolves what it awaits."""
+    """A task that runs after the coroutine was resumed resolves what it awaits."""
     future = Future()
 
     async def wait():
@@ -437,3 +439,23 @@ def test_a_timer_waits_for_its_group(node, executor):
     assert not calls
     release.set_result(None)
     spin_until(executor, lambda: future.done() and calls)
+
+
+def test_a_destroyed_timer_is_freed_though_its_callback_belongs_to_its_owner(node, executor):
+    calls = []
+
+    class Owner:
+        def __init__(self):
+            self.timer = node.create_timer(0.001, self.count)
+
+        def count(self):
+            calls.append(1)
+
+    owner = Owner()
+    spin_until(executor, lambda: calls)
+    node.destroy_timer(owner.timer)
+    executor.spin_once(timeout_sec=0.01)
+    freed = weakref.ref(owner)
+    del owner
+    gc.collect()
+    assert freed() is None

@@ -9,7 +9,7 @@ from ..common.joint_state_messages import JointValues
 FIELDS = ("position", "velocity", "effort")
 
 
-class CommandMessage:
+class CommandValues:
     """The command of all joints. fields: command interfaces of the robot: position, velocity, effort."""
 
     def __init__(self, fields: Collection[str]) -> None:
