@@ -9,10 +9,10 @@ from ..errors import GeometryError
 from ..io.mesh.concavity import closed_volume_fraction, concavity
 from ..model.geometry import Mesh, MeshUse
 from ..model.mechanism import Mechanism
+from ..system.physics import MAX_LINKS
 
 MAX_FILLED = 0.1  # of the volume of a hull; a mesh whose hull fills in more is decomposed
 MAX_SHORTFALL = 2e-3  # [m] that the surface may extend beyond the pieces
-MAX_PARTS = 120  # of all links, each convex piece being one: PyBullet simulates no more in a robot
 
 
 @dataclass(frozen=True)
@@ -47,17 +47,17 @@ def draft_mesh_uses(mechanism: Mechanism) -> tuple[MeshDraft, ...]:
     drafts = {uri: _draft(mesh) for uri, mesh in meshes.items()}
     decomposed = sorted((draft for draft in drafts.values() if draft.pieces > 1), key=lambda draft: draft.gain)
     for draft in decomposed:
-        if (count := _parts(mechanism, drafts)) <= MAX_PARTS:
+        if (count := _parts(mechanism, drafts)) <= MAX_LINKS:
             break
         text = (
-            f"{draft.reason}, too many with those of the other links (together {count}, expected at most {MAX_PARTS})"
+            f"{draft.reason}, too many with those of the other links (together {count}, expected at most {MAX_LINKS})"
         )
         drafts[draft.uri] = MeshDraft(draft.uri, MeshUse.HULL, text)
     return tuple(drafts.values())
 
 
 def _parts(mechanism: Mechanism, drafts: dict[str, MeshDraft]) -> int:
-    """Return the number of convex geometries of all links, at least one for each."""
+    """Return the number of links that PyBullet simulates: each convex geometry is one, at least one for each link."""
     count = 0
     for link in mechanism.links.values():
         meshes = [shape.geometry for shape in link.collisions if isinstance(shape.geometry, Mesh)]

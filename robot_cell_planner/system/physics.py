@@ -11,6 +11,7 @@ from ..errors import NotSupportedError
 
 INSTALL_MUJOCO = "pip install 'robot_cell_planner[mujoco]'"
 INSTALL = "pip install 'robot_cell_planner[physics]', which compiles it where the package index has no wheel"
+MAX_LINKS = 120  # of one robot in PyBullet, which supports 128 degrees of freedom
 
 
 def has_physics() -> bool:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ...errors import LimitExceededError, NotSupportedError, Value
 from ...model.pose import Pose, normalised
 from ...model.value import Vector3
+from ...system.physics import MAX_LINKS
 from ..multibody.multibodies import JointModel, Multibodies, Multibody, Part, PartFrame
 from ..multibody.solids import is_surface
 from .base import (
@@ -31,7 +32,6 @@ from .bullet_links import link_arguments
 from .bullet_shapes import collision_shape
 
 NOTHING = -1  # number of a body that was removed
-MAX_LINKS = 120  # per multibody; the engine supports 128 degrees of freedom
 SOLVER_ITERATIONS = 50
 # Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
 POSITION_GAIN = 0.2

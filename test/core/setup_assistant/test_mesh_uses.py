@@ -72,9 +72,9 @@ def test_the_pieces_of_all_links_are_not_more_than_can_be_simulated(folder, monk
     decomposed = draft_mesh_uses(mechanism)
     count = sum(found.pieces for found in decomposed)
     assert count > 2
-    monkeypatch.setattr(mesh_uses, "MAX_PARTS", count)
+    monkeypatch.setattr(mesh_uses, "MAX_LINKS", count)
     assert draft_mesh_uses(mechanism) == decomposed
-    monkeypatch.setattr(mesh_uses, "MAX_PARTS", count - 1)
+    monkeypatch.setattr(mesh_uses, "MAX_LINKS", count - 1)
     found = draft_mesh_uses(mechanism)
     assert [draft.use for draft in found] == [MeshUse.HULL, MeshUse.HULL]
     assert f"together {count}, expected at most {count - 1}" in found[0].reason

@@ -15,11 +15,11 @@ from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, ToolState
-from robot_cell_planner.simulation.engines.bullet_engine import MAX_LINKS
 from robot_cell_planner.simulation.engines.names import BULLET, ENGINES
 from robot_cell_planner.simulation.engines.selection import make_engine
 from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.system.physics import MAX_LINKS
 
 AT_ONCE = SimulationOptions(settle_time=0.0)
 
