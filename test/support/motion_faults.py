@@ -38,7 +38,7 @@ EXECUTION = {
 }
 
 # What gets in the way: the last part of a slow motion from home to the far place.
-SLOW = 30.0
+SLOW = 20.0
 BLOCKED_AT = -2.3
 
 

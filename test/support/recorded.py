@@ -4,8 +4,7 @@ import numpy as np
 
 TORN = 0.1  # [s] a busy machine can tear gaps into a stream; after longer ones it goes on from rest
 LONGEST_GAP = 0.05  # [s] between commands that are compared
-INEXACT = 0.005  # share by which a time that was worked out may be off
-SLOWEST = 0.05  # share of the highest speed below which times are not worked out
+SLACK = 1.001  # for numbers that are rounded
 
 
 def positions(commands, joints):
@@ -28,26 +27,38 @@ def stamps(commands):
 def check_limits(commands, joint, limits):
     """Velocity, acceleration and jerk of a joint that moves alone, from commanded positions and velocities.
 
-    The time between two commands follows from their positions and velocities, so that it does not matter when they
-    were sent: dt = dp / mean v, which is off by j dt^3 / 12 in dp at most. Only where the joint moves, and where that,
-    and what follows from it for the jerk, is little, as it is not where a busy machine left commands out; limits: (v,
-    a, j).
+    When they were sent does not matter: the time between two commands follows from their positions and velocities, up
+    to what the limit of the jerk leaves open. A limit is exceeded where every possible time says so; limits: (v, a, j).
     """
     p, v = positions(commands, [joint])[:, 0], velocities(commands, [joint])[:, 0]
     assert np.abs(v).max() <= limits[0] * (1 + 1e-9)
-    mean = 0.5 * (v[1:] + v[:-1])
-    moving = (np.abs(mean) > SLOWEST * np.abs(v).max()) & (np.diff(stamps(commands)) < LONGEST_GAP)
-    dt = np.divide(np.diff(p), mean, out=np.full(len(mean), np.nan), where=moving)
-    dt[limits[2] * dt**2 / 12.0 > INEXACT * np.abs(mean)] = np.nan
-    assert np.isfinite(dt).any()
-    acceleration, off = np.diff(v) / dt, limits[2] * dt**2 / 12.0 / np.abs(mean)
-    assert np.nanmax(np.abs(acceleration)) <= limits[1] * 1.02
-    between, change = 0.5 * (dt[1:] + dt[:-1]), np.abs(acceleration) * off
-    jerk = np.diff(acceleration) / between
-    jerk[(change[1:] + change[:-1]) / between > 0.05 * limits[2]] = np.nan
-    # None is known where commands are missing in the short stop of a slow motion.
-    assert not (np.abs(jerk[np.isfinite(jerk)]) > limits[2] * 1.05).any()
+    shortest, longest = times_between(p, v, limits[2])
+    longest[np.diff(stamps(commands)) >= LONGEST_GAP] = np.nan
+    assert np.isfinite(longest).any()
+    change = np.diff(v)
+    assert not (np.abs(change) / longest > limits[1] * SLACK).any()
+    lower, upper = np.minimum(change / longest, change / shortest), np.maximum(change / longest, change / shortest)
+    between = 0.5 * (longest[1:] + longest[:-1])
+    step = np.maximum(lower[1:] - upper[:-1], lower[:-1] - upper[1:])
+    assert not (step / between > limits[2] * SLACK).any()
     return p, v
+
+
+def times_between(p, v, jerk):
+    """The shortest and the longest time (n - 1,) [s] between points of a motion whose jerk is limited; NaN where they
+    are not known.
+
+    p: positions (n,) [rad]. v: velocities (n,) [rad/s]. With the mean m of two velocities, dp = m dt is off by
+    jerk dt^3 / 12 at most (the error of the trapezoidal rule), so that dt is between the roots of two cubic equations.
+    """
+    step, mean = np.diff(p), 0.5 * (v[1:] + v[:-1])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.sqrt(4.0 * np.abs(mean) / jerk)
+        ratio = 6.0 * np.abs(step) / jerk / scale**3
+        known = (step * mean > 0.0) & (ratio <= 1.0)
+        shortest = 2.0 * scale * np.sinh(np.arcsinh(ratio) / 3.0)
+        longest = 2.0 * scale * np.sin(np.arcsin(ratio) / 3.0)
+    return np.where(known, shortest, np.nan), np.where(known, longest, np.nan)
 
 
 def check_rest(commands, joint):

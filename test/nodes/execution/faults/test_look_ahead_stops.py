@@ -50,7 +50,7 @@ def blocked(client, robot, change, subjects):
     """A slow motion, into whose way something gets; it stops before that."""
     start_at(client, robot)
     sent = execute(client, swing(ARM, HOME, FAR, duration=SLOW, samples=301))
-    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.01)
+    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.03)
     revision = client.apply(*change)
     error = check_error(sent.wait(), "CollisionAheadError", "look-ahead", *subjects)
     numbers = {value.name: value.value for value in error.values}
@@ -113,7 +113,7 @@ def request_to(configuration):
 def slow_move(client, robot, change, **options):
     start_at(client, robot)
     sent = move(client, request_to(FAR), speed_scale=SPEED, **options)
-    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.01)
+    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.03)
     client.apply(*change)
     return sent
 
