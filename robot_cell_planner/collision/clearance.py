@@ -89,15 +89,12 @@ def _closest_within(
     first, second = np.where(swapped, second, first), np.where(swapped, first, second)
     columns = [column.tolist() for column in (near.gaps[order], states[order], first, second)]
     met: list[tuple[float, int, int]] = []
-    bound, placed = limit, -1
+    bound = limit
     for place, (gap, state, i, j) in enumerate(zip(*columns, strict=True)):
         # Overlapping boxes give no bound on the penetration depth of their geometries.
         if gap > max(bound, 0.0) + SAME:
             break
-        if state != placed:
-            engine.place_at(poses[state])
-            placed = state
-        distance = engine.separation(i, j)
+        distance = engine.separation(i, j, poses[state])
         if distance <= min(bound + SAME, limit):
             met.append((distance, state, place))
             bound = min(bound, distance)

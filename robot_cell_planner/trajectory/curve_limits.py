@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
+from numpy.typing import NDArray
 
+from .curve_kernels import mark_suspects
 from .curves import PolynomialCurve
-from .extrema import beyond, derived, extremes, unit_columns
+from .extrema import bernstein_forms, beyond, derived, extremes, unit_columns
 from .limits import RATES, Array, MotionLimits
 
 RELATIVE_TOLERANCE = 1e-6
@@ -35,54 +38,87 @@ class Excess:
     limit: float
 
 
-def excesses(curve: PolynomialCurve, order: int, lower: Array, upper: Array, max_count: int) -> list[Excess]:
-    """Return where a derivative of a curve exceeds its limits (dof,), in the order of pieces, at most `max_count`.
-
-    lower, upper: limits of positions (order 0), velocities, accelerations or jerks (order 1, 2, 3).
-    """
-    found: list[Excess] = []
-    dof = len(lower)
+def excesses(curve: PolynomialCurve, limits: MotionLimits, max_count: int) -> tuple[list[Excess], ...]:
+    """Return where a curve exceeds its limits of position, velocity, acceleration and jerk: four lists in the order of
+    pieces, each of at most `max_count`."""
+    found: tuple[list[Excess], ...] = ([], [], [], [])
+    lower, upper = _bounds(limits)
     for first, coefficients, spans in _chunks(curve):
-        columns = derived(unit_columns(coefficients, spans), order)
-        # Derivatives by the normalized time of a piece are those by time, multiplied by the duration to the power of
-        # the order.
-        scale = (spans**order)[:, None]
-        slack = _slack(coefficients, spans, order, lower, upper)
-        low, high = (scale * (lower - slack)).reshape(-1), (scale * (upper + slack)).reshape(-1)
-        suspects = beyond(columns, low, high)
-        if not len(suspects):
-            continue
-        minimum, maximum, minimum_at, maximum_at = extremes(columns[:, suspects])
-        below, above = low[suspects] - minimum, maximum - high[suspects]
-        for index in np.flatnonzero((below > 0.0) | (above > 0.0)).tolist():
-            piece, column = divmod(int(suspects[index]), dof)
-            under = below[index] > above[index]
-            argument, value = (minimum_at, minimum) if under else (maximum_at, maximum)
-            time = float(curve.breaks[first + piece] + argument[index] * spans[piece])
-            limit = float((lower if under else upper)[column])
-            number = float(value[index]) / float(scale[piece, 0])
-            found.append(Excess(first + piece, column, time, number, abs(limit) if order else limit))
-            if len(found) == max_count:
-                return found
+        for order, marked in _suspects(coefficients, spans, lower, upper):
+            left = max_count - len(found[order])
+            part = coefficients[marked[0]], spans[marked[0]], marked[1]
+            listed = islice(_excesses(*part, order, lower[order], upper[order]), left)
+            for index, at, value, limit in listed:
+                piece = first + int(marked[0][index])
+                time = float(curve.breaks[piece] + at)
+                found[order].append(Excess(piece, int(marked[1][index]), time, value, limit))
     return found
+
+
+def _bounds(limits: MotionLimits) -> tuple[Array, Array]:
+    """Return lower and upper limits (4, dof), by order."""
+    rates = [getattr(limits, name) for name in RATES]
+    return np.stack([limits.lower, *(-rate for rate in rates)]), np.stack([limits.upper, *rates])
+
+
+def _suspects(
+    coefficients: Array, spans: Array, lower: Array, upper: Array, lowest: int = 0
+) -> Iterator[tuple[int, tuple[NDArray[np.intp], NDArray[np.intp]]]]:
+    """Yield each order with the pieces and joints that may exceed a limit (4, dof), if any."""
+    count = coefficients.shape[1]
+    marks = np.zeros((len(lower), len(spans), coefficients.shape[2]))
+    if mark_suspects(np.ascontiguousarray(coefficients), spans, lower, upper, bernstein_forms(count), lowest, marks):
+        for order in range(lowest, len(lower)):
+            pieces, joints = np.nonzero(marks[order])
+            if len(pieces):
+                yield order, (pieces, joints)
+
+
+def _excesses(
+    coefficients: Array, spans: Array, joints: NDArray[np.intp], order: int, lower: Array, upper: Array
+) -> Iterator[tuple[int, float, float, float]]:
+    """Yield the excesses of suspects: index, time since the begin of the piece [s], value and violated limit.
+
+    coefficients: of the pieces of the suspects (k, degree + 1, dof); joints: (k,).
+    """
+    each = np.arange(len(joints))
+    own, lower, upper = coefficients[each, :, joints][:, :, None], lower[joints], upper[joints]
+    columns = derived(unit_columns(own, spans), order)
+    # Derivatives by the normalized time of a piece are those by time, multiplied by the duration to the power of the
+    # order.
+    scale = spans**order
+    slack = _slack(own[:, 0, 0], spans, order, lower, upper)
+    low, high = scale * (lower - slack), scale * (upper + slack)
+    suspects = beyond(columns, low, high)
+    if not len(suspects):
+        return
+    minimum, maximum, minimum_at, maximum_at = extremes(columns[:, suspects])
+    below, above = low[suspects] - minimum, maximum - high[suspects]
+    for place in np.flatnonzero((below > 0.0) | (above > 0.0)).tolist():
+        index = int(suspects[place])
+        under = below[place] > above[place]
+        argument, value = (minimum_at, minimum) if under else (maximum_at, maximum)
+        limit = float((lower if under else upper)[index])
+        number = float(value[place]) / float(scale[index])
+        yield index, float(argument[place] * spans[index]), number, abs(limit) if order else limit
 
 
 def slowing(curve: PolynomialCurve, limits: MotionLimits) -> Array:
     """Return the factors (m,) of at least 1 by which each piece must be slowed down for velocity, acceleration and
     jerk."""
     factors = np.ones(len(curve.coefficients))
+    lower, upper = _bounds(limits)
     for first, coefficients, spans in _chunks(curve):
-        part = factors[first : first + len(spans)]
-        columns = unit_columns(coefficients, spans)
-        for order, name in enumerate(RATES, start=1):
-            columns = derived(columns)
-            bounds = (getattr(limits, name) * (spans**order)[:, None]).reshape(-1)
-            suspects = beyond(columns, -bounds, bounds)
-            if not len(suspects):
+        for order, (pieces, joints) in _suspects(coefficients, spans, lower, upper, lowest=1):
+            own = coefficients[pieces, :, joints][:, :, None]
+            columns = derived(unit_columns(own, spans[pieces]), order)
+            bounds = upper[order][joints] * spans[pieces] ** order
+            left = beyond(columns, -bounds, bounds)
+            if not len(left):
                 continue
-            minimum, maximum, _, _ = extremes(columns[:, suspects])
-            over = np.maximum(np.maximum(-minimum, maximum) / bounds[suspects], 1.0)
-            np.maximum.at(part, suspects // coefficients.shape[2], over ** (1.0 / order))
+            minimum, maximum, _, _ = extremes(columns[:, left])
+            over = np.maximum(np.maximum(-minimum, maximum) / bounds[left], 1.0)
+            np.maximum.at(factors, first + pieces[left], over ** (1.0 / order))
     return factors
 
 
@@ -93,13 +129,14 @@ def _chunks(curve: PolynomialCurve) -> Iterator[tuple[int, Array, Array]]:
         yield first, curve.coefficients[part], spans[part]
 
 
-def _slack(coefficients: Array, spans: Array, order: int, lower: Array, upper: Array) -> Array:
-    """Return the allowance for rounding by which a derivative may exceed its limits (m, dof)."""
+def _slack(positions: Array, spans: Array, order: int, lower: Array, upper: Array) -> Array:
+    """Return the allowance for rounding by which a derivative may exceed its limits (k,), by the positions at which the
+    pieces begin."""
     if order == 0:
-        return np.full((len(spans), coefficients.shape[2]), POSITION_TOLERANCE)
+        return np.full(len(spans), POSITION_TOLERANCE)
     limit = np.minimum(-lower, upper)
-    bit = np.finfo(np.float64).eps * np.abs(coefficients[:, 0])
+    bit = np.finfo(np.float64).eps * np.abs(positions)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
-        rounding = ROUNDING[order] * bit / spans[:, None] ** order
+        rounding = ROUNDING[order] * bit / spans**order
     slack: Array = RELATIVE_TOLERANCE * limit + np.fmin(rounding, MAX_ROUNDING * limit)
     return slack

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from .curve_kernels import evaluate_pieces
 from .extrema import derived, largest_magnitudes, unit_columns
 
 Array = NDArray[np.float64]
@@ -57,36 +57,14 @@ class PolynomialCurve:
     def duration(self) -> float:
         return float(self.breaks[-1])
 
-    @cached_property
-    def _derivatives(self) -> tuple[Array, ...]:
-        levels = [self.coefficients]
-        for _ in range(MAX_ORDER):
-            powers = np.arange(1, levels[-1].shape[1], dtype=np.float64)
-            derivative = levels[-1][:, 1:] * powers[None, :, None]
-            levels.append(derivative if derivative.shape[1] else np.zeros_like(levels[-1]))
-        return tuple(levels)
-
     def evaluate(self, times: Array, order: int = 0) -> Array:
-        return self._at(*self._locate(times), order)
+        return self.derivatives(times, order)[order]
 
     def derivatives(self, times: Array, highest: int) -> list[Array]:
-        located = self._locate(times)
-        return [self._at(*located, order) for order in range(highest + 1)]
-
-    def _locate(self, times: Array) -> tuple[NDArray[np.intp], Array]:
-        """Return the piece at each time, and the time since its break (n, 1)."""
-        last = len(self.breaks) - 2
-        clipped = np.minimum(np.maximum(np.asarray(times, dtype=np.float64), 0.0), self.breaks[-1])
-        pieces = np.minimum(np.maximum(np.searchsorted(self.breaks, clipped, side="right") - 1, 0), last)
-        return pieces, (clipped - self.breaks[pieces])[:, None]
-
-    def _at(self, pieces: NDArray[np.intp], local: Array, order: int) -> Array:
-        coefficients = self._derivatives[order][pieces]
-        result: Array = coefficients[:, -1].copy()
-        for power in range(coefficients.shape[1] - 2, -1, -1):
-            result *= local
-            result += coefficients[:, power]
-        return result
+        times = np.ascontiguousarray(times, dtype=np.float64)
+        values = np.empty((highest + 1, len(times), self.coefficients.shape[2]))
+        evaluate_pieces(np.ascontiguousarray(self.coefficients), self.breaks, times, values)
+        return list(values)
 
     def stretched(self, factor: float) -> PolynomialCurve:
         scale = float(factor) ** -np.arange(self.coefficients.shape[1], dtype=np.float64)

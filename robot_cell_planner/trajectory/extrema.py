@@ -45,16 +45,21 @@ def enclosures(columns: Array) -> tuple[Array, Array]:
 def beyond(columns: Array, low: Array, high: Array) -> NDArray[np.intp]:
     """Return the indices of the polynomials that may leave their interval [low, high] (k,).
 
-    Those whose enclosure leaves it are enclosed again on PARTS parts of the unit interval, where enclosures are closer:
-    few need their extrema.
+    They are enclosed on PARTS parts of the unit interval, where enclosures are closer than on the whole: few need their
+    extrema.
     """
-    minimum, maximum = enclosures(columns)
-    left = np.flatnonzero((minimum < low) | (maximum > high))
-    if not len(left):
-        return left
-    points = _to_parts(len(columns)) @ columns[:, left]
-    chosen: NDArray[np.intp] = left[(points.min(axis=0) < low[left]) | (points.max(axis=0) > high[left])]
-    return chosen
+    points = _to_parts(len(columns)) @ columns
+    return np.flatnonzero((points.min(axis=0) < low) | (points.max(axis=0) > high))
+
+
+@cache
+def bernstein_forms(count: int) -> Array:
+    """Return the matrices from ascending coefficients to the Bernstein form (count + 1, count, count), by the number of
+    coefficients up to `count`."""
+    forms = np.zeros((count + 1, count, count))
+    for number in range(1, count + 1):
+        forms[number, :number, :number] = _to_bernstein(number)
+    return forms
 
 
 def extremes(columns: Array) -> tuple[Array, Array, Array, Array]:

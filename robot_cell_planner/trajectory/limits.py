@@ -57,7 +57,11 @@ class MotionLimits:
                 raise InvalidRequestError(text, stage="trajectory")
             object.__setattr__(self, name, array)
         for name in RATES:
-            self._check_rate(name, getattr(self, name))
+            array = getattr(self, name)
+            if not (np.isfinite(array) & (array > 0.0)).all():
+                self._check_rate(name, array)
+        if (self.lower <= self.upper).all():
+            return
         for joint, low, high in zip(self.variables, self.lower, self.upper, strict=True):
             if not low <= high:
                 text = f"joint {joint} has lower limit {low:g} and upper limit {high:g}"
@@ -111,6 +115,8 @@ class MotionLimits:
             if not 0.0 < fraction <= 1.0:
                 text = f"the {name} scale is {fraction:g}, expected above 0 and at most 1"
                 raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", fraction, 1.0),))
+        if velocity == acceleration == jerk == 1.0:
+            return self
         return MotionLimits(
             self.variables,
             self.lower,
@@ -128,6 +134,8 @@ class MotionLimits:
             UnknownNameError: A joint is not among the variables.
             InvalidRequestError: No value is left between lower and upper limit.
         """
+        if not limits:
+            return self
         arrays = {name: np.array(getattr(self, name)) for name in ("lower", "upper", *RATES)}
         for joint, requested in limits.items():
             if joint not in self.variables:

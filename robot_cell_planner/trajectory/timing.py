@@ -26,7 +26,7 @@ from .profiles import PathInterval, Rates, profile_on_grid, solved, to_whole_per
 from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
 from .trajectory import Rest, Trajectory, sample_curve
 
-DEFAULT_PERIOD = 0.004  # [s]: 250 Hz
+DEFAULT_PERIOD = 0.01  # [s]
 # Fractions of the velocity, acceleration and jerk limits that motions are timed with. The rest is reserved for rounding
 # and for a robot that is a few 1e-5 rad or m away from the start, see `splicing`.
 LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)

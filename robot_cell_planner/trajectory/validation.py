@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
@@ -209,10 +210,7 @@ def _all_violations(
 ) -> Iterator[list[LimitViolation]]:
     if start is not None:
         yield _start_violations(trajectory, start, start_tolerance)
-    yield _curve_violations(trajectory, Quantity.POSITION, 0, limits.lower, limits.upper)
-    for order, name in enumerate(RATES, start=1):
-        limit = getattr(limits, name)
-        yield _curve_violations(trajectory, Quantity(name), order, -limit, limit)
+    yield from _curve_violations(trajectory, limits)
     yield _discontinuities(trajectory, limits)
     if at_rest:
         yield _end_violations(trajectory, limits)
@@ -231,17 +229,18 @@ def _start_violations(trajectory: Trajectory, start: Mapping[str, float], tolera
     return found
 
 
-def _curve_violations(
-    trajectory: Trajectory, quantity: Quantity, order: int, lower: Array, upper: Array
-) -> list[LimitViolation]:
-    """Return the limit violations of the curve's pieces, each reported at the sample where the piece begins."""
+def _curve_violations(trajectory: Trajectory, limits: MotionLimits) -> Iterator[list[LimitViolation]]:
+    """Yield the limit violations of the curve's pieces, by quantity, each reported at the sample where the piece
+    begins."""
     start = float(trajectory.times[0])
-    return [
-        LimitViolation(
-            quantity, trajectory.variables[found.column], found.piece, start + found.time, found.value, found.limit
-        )
-        for found in excesses(trajectory.curve, order, lower, upper, MAX_FINDINGS + 1)
-    ]
+    by_order = excesses(trajectory.curve, limits, MAX_FINDINGS + 1)
+    for quantity, found in zip((Quantity.POSITION, *map(Quantity, RATES)), by_order, strict=True):
+        yield [
+            LimitViolation(
+                quantity, trajectory.variables[one.column], one.piece, start + one.time, one.value, one.limit
+            )
+            for one in found
+        ]
 
 
 def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
@@ -298,7 +297,7 @@ def dense_times(trajectory: Trajectory, step: float) -> Array:
 
     The motion of a joint on a piece of the curve is bounded by its maximum speed there.
     """
-    if len(trajectory) < 2:
+    if len(trajectory) < 2 or math.isinf(step):
         return trajectory.times
     h = np.diff(trajectory.times)
     way = trajectory.curve.displacement_bounds(refine_above=step).max(axis=1)
@@ -318,7 +317,7 @@ def _search_collisions(
     trajectory: Trajectory, search: CollisionSearch, max_count: int
 ) -> tuple[list[TrajectoryCollision], int, bool]:
     times = dense_times(trajectory, search.step)
-    states = trajectory.at(times)
+    states = trajectory.positions if times is trajectory.times else trajectory.at(times)
     hits = np.flatnonzero(search.in_collision(states))
     found = []
     for index in hits[:max_count]:

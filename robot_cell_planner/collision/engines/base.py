@@ -79,8 +79,9 @@ class CollisionEngine(Protocol):
         """
         ...
 
-    def separation(self, first: int, second: int) -> float:
-        """Return the distance of two geometries [m], as in `distance`."""
+    def separation(self, first: int, second: int, poses: Floats) -> float:
+        """Return the distance of two geometries [m], as in `distance`, with the moving geometries at poses (m, 4, 4).
+        How geometries are placed afterwards is undefined."""
         ...
 
     def distance(self, first: int, second: int) -> DistanceResult:

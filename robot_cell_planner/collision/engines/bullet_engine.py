@@ -135,7 +135,8 @@ class BulletEngine:
         point = self._closest(first, second, margin)
         return None if point is None else _distance_result(point)
 
-    def separation(self, first: int, second: int) -> float:
+    def separation(self, first: int, second: int, poses: Floats) -> float:
+        self.place_at(poses)
         return self.distance(first, second).distance
 
     def distance(self, first: int, second: int) -> DistanceResult:

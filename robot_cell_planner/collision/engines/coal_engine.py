@@ -45,6 +45,7 @@ class CoalEngine:
         self._nearest = coal.DistanceResult()
         self._distance_request = coal.DistanceRequest()
         self._distance_request.enable_signed_distance = True
+        self._scratch = coal.Transform3s(), coal.Transform3s()
         self._placed_at: Floats | None = None
         self._given: Floats | None = None  # poses of the moving geometries, if placed by `place_at`
         self._always = self._rigid_pairs_collide()
@@ -169,26 +170,40 @@ class CoalEngine:
         self._checks[first, second, margin] = check, request, surface
         return check, request, surface
 
-    def separation(self, first: int, second: int) -> float:
-        distance = self._measured(first, second)
-        contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
-        return distance if contact is None else contact.distance
+    def separation(self, first: int, second: int, poses: Floats) -> float:
+        # Transforms are set in place: the search for the closest state of a path asks for hundreds of distances.
+        placed = self._placed(first, poses, self._scratch[0])
+        other = self._placed(second, poses, self._scratch[1])
+        self._nearest.clear()
+        distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
+        if distance > 0.0 or not (self._is_surface[first] or self._is_surface[second]):
+            return distance
+        self.place_at(poses)
+        return self.distance(first, second).distance
+
+    def _placed(self, geometry: int, poses: Floats, scratch: Any) -> Any:
+        """Return the transform of a geometry with the moving ones at poses (m, 4, 4)."""
+        if geometry >= len(poses):
+            return self._transform(geometry)
+        scratch.setTransform(poses[geometry, :3, :3], poses[geometry, :3, 3])
+        return scratch
 
     def distance(self, first: int, second: int) -> DistanceResult:
-        distance = self._measured(first, second)
+        self._nearest.clear()
+        placed, other = self._transform(first), self._transform(second)
+        distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
         contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
         return _distance_result(distance, self._nearest) if contact is None else contact
 
-    def _measured(self, first: int, second: int) -> float:
-        """Return coal's distance; `_nearest` has the other results."""
+    def _measure(self, first: int, second: int) -> Any:
+        """Return coal's function for the distance of two geometries."""
         measure = self._measures.get((first, second))
         if measure is None:
             measure = coal.ComputeDistance(self._geometries[first], self._geometries[second])
             if len(self._measures) >= MAX_RETAINED:
                 self._measures.clear()
             self._measures[first, second] = measure
-        self._nearest.clear()
-        return float(measure(self._transform(first), self._transform(second), self._distance_request, self._nearest))
+        return measure
 
     def _touch_of_surfaces(self, first: int, second: int) -> DistanceResult | None:
         """Return the deepest contact of a pair with a triangle surface, whose distance has no penetration depth."""

@@ -17,6 +17,7 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 ROUNDING = 1e-6  # [m]
 NOT_LISTED = np.empty(0, dtype=np.intp)
+CONSECUTIVE = 16  # placements of a motion whose boxes are compared together first
 ROOM = 1024  # initial capacity for candidates of a search
 
 
@@ -259,23 +260,44 @@ def near_listed(
     found: Indices,
     gaps: Floats,
 ) -> int:
-    """Find the near listed pairs for each of n placements (n, m, 4, 4) of the moving geometries.
+    """Find the near listed pairs for each of n placements (n, m, 4, 4) of the moving geometries, in their order.
 
     Placement index and row (found) and box distances (gaps) are written up to their capacity; the result is the number
     of near pairs.
     """
-    count, room = 0, gaps.shape[0]
-    for state in range(moving.shape[0]):
-        place_boxes(moving[state], boxes, poses, bounds)
-        for index in range(pairs.shape[0]):
-            i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
-            gap = gap_of_bounds(bounds[i], bounds[j], limit)
-            if gap <= limit:
-                gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+    count, room, total = 0, gaps.shape[0], moving.shape[0]
+    left = pairs.shape[0]
+    chosen, around = np.empty(left if total > 1 else 0, dtype=np.intp), np.empty_like(bounds)
+    for begin in range(0, total, CONSECUTIVE):
+        end = min(begin + CONSECUTIVE, total)
+        if total > 1:
+            # Most pairs stay apart in all placements of a part of a motion.
+            around[:, :] = bounds
+            for state in range(begin, end):
+                place_boxes(moving[state], boxes, poses, bounds)
+                for i in range(moving.shape[1]):
+                    for axis in range(3):
+                        low, high = bounds[i, axis], bounds[i, 3 + axis]
+                        around[i, axis] = low if state == begin else min(around[i, axis], low)
+                        around[i, 3 + axis] = high if state == begin else max(around[i, 3 + axis], high)
+            left = 0
+            for index in range(pairs.shape[0]):
+                limit = margins[index] + reach
+                if gap_of_bounds(around[pairs[index, 0]], around[pairs[index, 1]], limit) <= limit:
+                    chosen[left] = index
+                    left += 1
+        for state in range(begin, end):
+            place_boxes(moving[state], boxes, poses, bounds)
+            for place in range(left):
+                index = chosen[place] if total > 1 else place
+                i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
+                gap = gap_of_bounds(bounds[i], bounds[j], limit)
                 if gap <= limit:
-                    if count < room:
-                        states[count], found[count], gaps[count] = state, index, gap
-                    count += 1
+                    gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+                    if gap <= limit:
+                        if count < room:
+                            states[count], found[count], gaps[count] = state, index, gap
+                        count += 1
     return count
 
 

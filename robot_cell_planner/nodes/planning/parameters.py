@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
 from ...planning.problem.planner_info import AUTOMATIC
 from ...planning.search.registry import PLANNERS
+from ...trajectory.timing import DEFAULT_PERIOD
 from ..common.external_frames import TRANSFORM_PARAMETERS
 from ..common.lifecycle import NODE_PARAMETERS
 from ..common.parameters import Parameter
@@ -42,7 +43,9 @@ PARAMETERS = (
         1.0,
         running=True,
     ),
-    Parameter("sample_period", 0.01, "Time between the samples of trajectories [s].", 1e-4, 1.0, running=True),
+    Parameter(
+        "sample_period", DEFAULT_PERIOD, "Time between the samples of trajectories [s].", 1e-4, 1.0, running=True
+    ),
     Parameter(
         "start_tolerance",
         0.01,

@@ -332,9 +332,11 @@ class CountedChecks:
             self.states += len(part)
         return result
 
-    def proven_free(self, configurations: Array) -> NDArray[np.bool_]:
+    def proven_free(self, configurations: Array, deviations: Array | None = None) -> NDArray[np.bool_]:
         """Return for each of n configurations (n, dof) whether spheres prove it free: (n,). All False unless there is
         already a certifier, since to create one can take seconds. Those that are proven free count as checked.
+
+        deviations: Prove all configurations free that differ by at most these from each one (n, dof) [rad or m].
 
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
@@ -344,9 +346,12 @@ class CountedChecks:
         if certifier is None or not len(configurations) or not certifier.sphere_test_applies():
             return np.zeros(len(configurations), dtype=bool)
         self.checker.require_configurations(configurations)
-        if not certifier.within_prismatic_limits(configurations.min(axis=0), configurations.max(axis=0)):
+        off = np.zeros_like(configurations) if deviations is None else deviations
+        if not certifier.within_prismatic_limits(
+            (configurations - off).min(axis=0), (configurations + off).max(axis=0)
+        ):
             return np.zeros(len(configurations), dtype=bool)
-        found: NDArray[np.bool_] = certifier.check_boxes(configurations, np.zeros_like(configurations)) == 0
+        found: NDArray[np.bool_] = certifier.check_boxes(configurations, off) == 0
         self.states += int(found.sum())
         return found
 

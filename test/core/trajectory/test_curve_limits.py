@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.trajectory_limits import cases_of, random_trajectory, seen_of
-from robot_cell_planner.trajectory.curve_limits import slowing
+from robot_cell_planner.trajectory.curve_limits import excesses, slowing
 from robot_cell_planner.trajectory.curves import PolynomialCurve
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.sampler import TrajectorySampler
@@ -136,3 +136,53 @@ class TestPointsWithoutDerivatives:
         sample = TrajectorySampler(random_trajectory(np.random.default_rng(1), 1), 0.0).sample(100.0)
         assert not sample.velocities.any()
         assert not sample.accelerations.any()
+
+
+def random_curve(seed, degree=5, pieces=40, dof=3):
+    rng = np.random.default_rng(seed)
+    spans = rng.uniform(2e-4, 0.5, pieces)
+    breaks = np.concatenate(([0.0], np.cumsum(spans)))
+    scale = spans[:, None, None] ** -np.arange(degree + 1)[None, :, None]
+    return PolynomialCurve(breaks, rng.normal(size=(pieces, degree + 1, dof)) * scale)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 3, 5])
+def test_derivatives_of_a_curve_are_those_of_its_polynomials(degree):
+    curve = random_curve(1, degree)
+    times = np.sort(np.random.default_rng(2).uniform(-0.1, curve.duration + 0.1, 300))
+    found = curve.derivatives(times, 3)
+    for index, time in enumerate(np.clip(times, 0.0, curve.duration)):
+        piece = min(int(np.searchsorted(curve.breaks, time, side="right")) - 1, len(curve.breaks) - 2)
+        for joint in range(3):
+            polynomial = np.polynomial.Polynomial(curve.coefficients[piece, :, joint])
+            for order in range(4):
+                expected = polynomial.deriv(order)(time - curve.breaks[piece])
+                assert found[order][index, joint] == pytest.approx(expected, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_piece_beyond_a_limit_is_reported(seed):
+    """Pieces of which a dense sample exceeds a limit, and no others but those that exceed it between samples."""
+    curve = random_curve(seed)
+    rng = np.random.default_rng(seed)
+    shares = np.linspace(0.0, 1.0, 201)
+    spans = np.diff(curve.breaks)
+    values = [np.empty((len(spans), 201, 3)) for _ in range(4)]
+    for piece, span in enumerate(spans):
+        for joint in range(3):
+            polynomial = np.polynomial.Polynomial(curve.coefficients[piece, :, joint])
+            for order in range(4):
+                values[order][piece, :, joint] = polynomial.deriv(order)(shares * span)
+    lower, upper = (np.quantile(values[0], share, axis=(0, 1)) for share in (0.1, 0.9))
+    rates = [np.quantile(np.abs(values[order]), rng.uniform(0.3, 0.9), axis=(0, 1)) for order in (1, 2, 3)]
+    limits = MotionLimits(("a", "b", "c"), lower, upper, *rates)
+    bounds = [(lower, upper), *((-rate, rate) for rate in rates)]
+    for (low, high), sampled, found in zip(bounds, values, excesses(curve, limits, 1000), strict=True):
+        over = np.maximum(low - sampled, sampled - high).max(axis=1)
+        reported = {(one.piece, one.column) for one in found}
+        widths = high - low
+        assert set(zip(*map(list, np.nonzero(over > 1e-3 * widths)), strict=True)) <= reported
+        assert reported <= set(zip(*map(list, np.nonzero(over > -2e-2 * widths)), strict=True))
+        for one in found:
+            own = sampled[one.piece, :, one.column]
+            assert min(abs(one.value - own.min()), abs(one.value - own.max())) <= 1e-2 * np.ptp(own)
