@@ -1,5 +1,5 @@
 """VAMP on the problems of certified RRT-Connect, where it is installed: `vamp-planner` on the package index, built
-from source. Its Panda is one of spheres; cylinders are capsules to it."""
+from source. Its robots are of spheres; cylinders are capsules to it."""
 
 from __future__ import annotations
 
@@ -20,17 +20,23 @@ Planner = Callable[[int], Floats | None]
 # Its default of a million makes it get and clear 2 ms worth of memory for each call.
 MOST_SAMPLES = 100_000
 SKIPPED = 1_000  # samples of its sequence between two seeds
+# Its arms that have a gripper in their model, with a link of that gripper.
+ARMS = {"panda": "panda_hand", "ur5": "robotiq_85_base_link", "fetch": "gripper_link"}
 
 
 def vamp_planner(problem: Problem) -> Planner | None:
     """Seed -> path (n, dof) of VAMP's RRT-Connect with its simplification, or None; None where VAMP is not installed,
     or has no such arm."""
-    if find_spec("vamp") is None or "panda" not in problem.cell.robots:
+    links = {link for robot in problem.cell.robots.values() for link in robot.mechanism.links}
+    arm = next((name for name, link in ARMS.items() if link in links), "")
+    if find_spec("vamp") is None or not arm:
         return None
     import vamp
 
+    if list(getattr(vamp, arm).joint_names()) != list(problem.joints):
+        return None
     environment = _environment(vamp, problem)
-    robot, search, settings, simplification = vamp.configure_robot_and_planner_with_kwargs("panda", "rrtc")
+    robot, search, settings, simplification = vamp.configure_robot_and_planner_with_kwargs(arm, "rrtc")
     settings.max_samples = settings.max_iterations = MOST_SAMPLES
     start, goals = list(problem.start), [list(goal) for goal in problem.goals]
 

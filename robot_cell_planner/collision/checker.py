@@ -307,7 +307,7 @@ class CollisionChecker:
 
         The indices are those that `near_geometries` returned. Penetration is negative.
         """
-        return self._engine.distance(first, second).distance
+        return self._engine.separation(first, second)
 
     def require_configurations(self, configurations: Floats) -> None:
         """Raise an error if configurations are malformed.

@@ -107,7 +107,9 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def _digest(self) -> str:
-        return digest_of(without_places(self))
+        # Cells differ in their bodies more often than in their robots, whose models are the largest part.
+        parts = {field: without_places(getattr(self, field)) for field in self.__struct_fields__ if field != "robots"}
+        return digest_of({**parts, "robots": {name: robot.content for name, robot in self.robots.items()}})
 
     def digest_with_places(self) -> str:
         """Return the digest of the cell and of the places of its files, for caches of one machine."""

@@ -9,6 +9,7 @@ from frozendict import frozendict
 
 from ..errors import InvalidValueError, ModelError, NotSupportedError, UnknownNameError
 from .arguments import check_fields
+from .digest import canonical, without_places
 from .mechanism import Mechanism, Variable
 from .name_suggestions import unknown_name
 from .sources import ModelSources
@@ -110,6 +111,11 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
                 if name not in variables:
                     text = unknown_name(f"joint {name!r} of group {group.name}", name, variables)
                     raise ModelError(text, subjects=(group.name, name))
+
+    @cached_property
+    def content(self) -> msgspec.Raw:
+        """The part of `RobotCell.digest` that this robot contributes: its canonical JSON, without places of files."""
+        return canonical(without_places(self))
 
     @cached_property
     def variables(self) -> frozendict[str, Variable]:

@@ -13,12 +13,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.model import cell_model
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
-from ..engines.base import TOUCHING, distance_error
+from ..engines.base import TOUCHING
 from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
 from ._kernels.arrays import EVALUATED, HITS, UNDECIDED_MIDDLE, Packed, work_space
@@ -26,6 +25,7 @@ from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_
 from .arguments import check_margin, check_numbers, check_pieces
 from .curves import JointCurve, StraightMotion, intervals
 from .exact import ENOUGH, ExactCertifier
+from .fixed_gap import smallest_fixed_gap, values_of_fixed_joints
 from .joint_tree import LIMIT_SLACK
 from .scene import MotionScene
 
@@ -101,31 +101,12 @@ class MotionCertifier:
         self.undecided_fraction = 0.5  # fraction of the last motion at which the sphere test was inconclusive
         self._counters = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
-        self._fixed_gap = self._smallest_fixed_gap()
+        self._fixed_gap = smallest_fixed_gap(checker)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about objects whose spheres are coarser than requested: name, resolution in use, and reason."""
         return self.scene.warnings
-
-    def _smallest_fixed_gap(self) -> float:
-        """Return the smallest distance minus margin of pairs that no variable moves relative to each other [m], at most
-        1.
-
-        The sphere test does not evaluate these pairs.
-        """
-        fixed = {frozenset(pair[:2]) for pair in self.scene.model.fixed_pairs}
-        if not fixed:
-            return 1.0
-        smallest = 1.0
-        near = self.checker.near_geometries(self.checker.default, smallest)
-        for found in sorted(near, key=lambda found: found.min_distance - found.margin):
-            if found.min_distance - found.margin - distance_error(found.min_distance) >= smallest:
-                break
-            if frozenset(found.objects) in fixed:
-                distance = self.checker.geometry_distance(found.first, found.second)
-                smallest = min(smallest, distance - found.margin - distance_error(distance))
-        return smallest
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
         """Return the packed arrays and the work space of the kernels for an additional margin [m]."""
@@ -373,10 +354,7 @@ def certifier_of(checker: CollisionChecker, protrusion: float = PROTRUSION) -> M
     Raises:
         GeometryError: A collision shape cannot be read.
     """
-    model = cell_model(checker.cell, checker.state)
-    # Only the values of the fixed joints matter.
-    fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
-    extras = (checker.variables, fixed.tobytes(), protrusion)
+    extras = (checker.variables, values_of_fixed_joints(checker), protrusion)
     make = partial(MotionCertifier, checker, protrusion=protrusion)
     return _of_thread.cache.get((checker.geometry_model,), extras, make)
 

@@ -24,6 +24,7 @@ from .sphere_tree import SphereTree, sphere_tree
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
+SphereArrays = tuple[Singles, Integers, Integers, Singles, float]
 JOINT_ROUNDING = 24.0  # unit roundoffs that a joint may add to the position of an object, relative to its distance
 
 
@@ -80,7 +81,10 @@ class MotionScene:
 
     def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
         """Return the arrays of the kernels. extra_margin: added to every margin [m]."""
-        spheres, children, cores, motion_bounds, farthest = self._sphere_arrays()
+        moved = [(joint.variable, joint.low, joint.high, joint.before.tobytes()) for joint in self.tree.joints]
+        extras = *(self.placements[index].joint for index in self.moving_objects), *moved
+        found = _sphere_arrays.get(self.trees, extras, self._sphere_arrays) if self.trees else self._sphere_arrays()
+        spheres, children, cores, motion_bounds, farthest = found
         # Positions of spheres have rounding errors from the joints and from their own coordinates.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
         table = self._obstacle_table
@@ -141,7 +145,7 @@ class MotionScene:
         shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)
         return np.array((*before[:3, :3].ravel(), *shift))
 
-    def _sphere_arrays(self) -> tuple[Singles, Integers, Integers, Singles, float]:
+    def _sphere_arrays(self) -> SphereArrays:
         """Return spheres (n, 4), children (n, 2), cores (n,), motion bounds (n, j), and the largest centre distance.
 
         The distance is that from the origin [m]. The motion bounds are those of each sphere, per unit of each joint.
@@ -166,7 +170,10 @@ class MotionScene:
                 motion_bounds[leaf : leaf + end - first] = bounds[first:end]
                 cluster, leaf = cluster + 1, leaf + end - first
         spheres[:, 3] *= 1.0 + 1e-6
-        return spheres.astype(np.float32), children, cores, (motion_bounds * (1.0 + 1e-6)).astype(np.float32), farthest
+        found = spheres.astype(np.float32), children, cores, (motion_bounds * (1.0 + 1e-6)).astype(np.float32)
+        for array in found:
+            array.setflags(write=False)
+        return *found, farthest
 
     def _margins(self, table: _ObstacleTable, extra_margin: float) -> Singles:
         """Return rows (r, m) of margins of obstacles and moving objects [m]."""
@@ -205,6 +212,7 @@ class _ObstacleTable:
 
 
 _tables: IdentityCache[_ObstacleTable] = IdentityCache(size=16)
+_sphere_arrays: IdentityCache[SphereArrays] = IdentityCache(size=16)
 
 
 def _integers(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:

@@ -79,9 +79,12 @@ class CollisionEngine(Protocol):
         """
         ...
 
-    def separation(self, first: int, second: int, poses: Floats) -> float:
-        """Return the distance of two geometries [m], as in `distance`, with the moving geometries at poses (m, 4, 4).
-        How geometries are placed afterwards is undefined."""
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> float:
+        """Return the distance of two geometries [m], as in `distance`.
+
+        poses: of the moving geometries (m, 4, 4); how geometries are placed afterwards is then undefined. None: as
+        placed.
+        """
         ...
 
     def distance(self, first: int, second: int) -> DistanceResult:

@@ -135,8 +135,9 @@ class BulletEngine:
         point = self._closest(first, second, margin)
         return None if point is None else _distance_result(point)
 
-    def separation(self, first: int, second: int, poses: Floats) -> float:
-        self.place_at(poses)
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> float:
+        if poses is not None:
+            self.place_at(poses)
         return self.distance(first, second).distance
 
     def distance(self, first: int, second: int) -> DistanceResult:

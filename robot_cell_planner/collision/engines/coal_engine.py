@@ -170,7 +170,7 @@ class CoalEngine:
         self._checks[first, second, margin] = check, request, surface
         return check, request, surface
 
-    def separation(self, first: int, second: int, poses: Floats) -> float:
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> float:
         # Transforms are set in place: the search for the closest state of a path asks for hundreds of distances.
         placed = self._placed(first, poses, self._scratch[0])
         other = self._placed(second, poses, self._scratch[1])
@@ -178,12 +178,13 @@ class CoalEngine:
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
         if distance > 0.0 or not (self._is_surface[first] or self._is_surface[second]):
             return distance
-        self.place_at(poses)
+        if poses is not None:
+            self.place_at(poses)
         return self.distance(first, second).distance
 
-    def _placed(self, geometry: int, poses: Floats, scratch: Any) -> Any:
-        """Return the transform of a geometry with the moving ones at poses (m, 4, 4)."""
-        if geometry >= len(poses):
+    def _placed(self, geometry: int, poses: Floats | None, scratch: Any) -> Any:
+        """Return the transform of a geometry with the moving ones at poses (m, 4, 4), or as placed."""
+        if poses is None or geometry >= len(poses):
             return self._transform(geometry)
         scratch.setTransform(poses[geometry, :3, :3], poses[geometry, :3, 3])
         return scratch

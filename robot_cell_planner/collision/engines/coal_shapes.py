@@ -18,7 +18,7 @@ def coal_geometry(geometry: CollisionGeometry) -> Any:
 
     Its local bounding box is computed.
     """
-    shape = _build(geometry).clone() if isinstance(geometry, Surface) else _build(geometry)
+    shape = _build(geometry)
     shape.computeLocalAABB()
     return shape
 
@@ -35,17 +35,17 @@ def _build(geometry: CollisionGeometry) -> Any:
     if isinstance(geometry, Cone):
         return coal.Cone(geometry.radius, geometry.length)
     if isinstance(geometry, Surface):
-        return _surface(geometry)
-    return coal.Convex(*_convex_parts(geometry.mesh))
+        return _surface(geometry).clone()
+    return _convex(geometry.mesh).clone()
 
 
 @lru_cache(maxsize=1024)
-def _convex_parts(mesh: MeshData) -> tuple[Any, Any]:
+def _convex(mesh: MeshData) -> Any:
     points = coal.StdVec_Vec3s()
     points.extend(list(mesh.vertices))
     triangles = coal.StdVec_Triangle()
     triangles.extend([coal.Triangle(*face) for face in mesh.faces.tolist()])
-    return points, triangles
+    return coal.Convex(points, triangles)
 
 
 @lru_cache(maxsize=64)

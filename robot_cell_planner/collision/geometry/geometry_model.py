@@ -44,7 +44,6 @@ class GeometryModel:
         rigid_pairs, rigid_margins: Pairs fixed to each other (r, 2) and their margins (r,) [m]; they collide in every
             configuration or in none.
         blocks: Pairs of stationary and moving geometries.
-        listed: Pairs by step and then by names, in the numbering of `Candidates.listed`; created by the first search.
     """
 
     def __init__(self, allowed_pairs: AllowedPairs, model: CellModel) -> None:
@@ -65,7 +64,9 @@ class GeometryModel:
         self.joint_T_geometry = np.array(self._placements).reshape(-1, 4, 4)
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.objects, [(p.moving, p.margin) for p in row.partners]) for row in rows)
-        self.listed: list[GeometryPair] = []
+        # Pairs of objects by step and then by names, and (k, 3) the place in these and the geometries of each listed
+        # pair, set by the first search. Entries are created on demand: most of the thousands are never near each other.
+        self._listed: tuple[list[CheckedPair], Indices] = [], np.empty((0, 3), dtype=np.intp)
         self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
     def _add(self, index: int, model: CellModel) -> None:
@@ -110,14 +111,24 @@ class GeometryModel:
         return found
 
     def _collect_moving_pairs(self) -> None:
-        moving: list[tuple[int, int, float]] = []
-        rigid: list[tuple[int, int, float]] = []
-        for i, j, margin in self.allowed_pairs.moving_pairs:
-            fixed = self.allowed_pairs.objects[i].rigid_frame == self.allowed_pairs.objects[j].rigid_frame
-            pairs = rigid if fixed else moving
-            pairs.extend((a, b, margin) for a in self._geometries_of[i] for b in self._geometries_of[j])
-        self.moving_pairs, self.moving_margins = _columns(moving)
-        self.rigid_pairs, self.rigid_margins = _columns(rigid)
+        objects, of_pairs = self.allowed_pairs.objects, self.allowed_pairs.moving_pairs
+        rigid = np.array([objects[i].rigid_frame == objects[j].rigid_frame for i, j, _ in of_pairs], dtype=bool)
+        pairs, rows = self._geometry_pairs([pair[:2] for pair in of_pairs])
+        margins = np.array([margin for _, _, margin in of_pairs], dtype=np.float64)[rows]
+        fixed = rigid[rows]
+        self.moving_pairs, self.moving_margins = pairs[~fixed], margins[~fixed]
+        self.rigid_pairs, self.rigid_margins = pairs[fixed], margins[fixed]
+
+    def _geometry_pairs(self, of_objects: list[tuple[int, int]]) -> tuple[Indices, Indices]:
+        """Return the pairs of geometries (k, 2) of pairs of objects, in their order, with the place of the latter
+        (k,)."""
+        ranges = [(self._geometries_of[i], self._geometries_of[j]) for i, j in of_objects]
+        spans = np.array([(a.start, len(a), b.start, len(b)) for a, b in ranges], dtype=np.intp).reshape(-1, 4)
+        counts = spans[:, 1] * spans[:, 3]
+        rows = np.repeat(np.arange(len(spans)), counts)
+        within = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        first, _, second, width = spans[rows].T
+        return np.column_stack((first + within // width, second + within % width)), rows
 
     def _block(self, objects: tuple[int, ...], partners: list[tuple[int, float]]) -> StaticBlock:
         static = [geometry for obj in objects for geometry in self._geometries_of[obj]]
@@ -169,8 +180,7 @@ class GeometryModel:
         objects = self.object_indices[listed]
         as_objects = np.where(objects[:, :1] > objects[:, 1:], listed[:, ::-1], listed)
         order = np.lexsort((as_objects[:, 1], as_objects[:, 0], ranks))
-        rows = zip(ranks[order].tolist(), as_objects[order].tolist(), strict=True)
-        self.listed = [GeometryPair(found[rank], i, j) for rank, (i, j) in rows]
+        self._listed = found, np.column_stack((ranks, as_objects))[order]
         return BoxSearch(
             self.geometries, self.joint_T_geometry, self.moving_count, listed[order], distances[order], large
         )
@@ -213,12 +223,22 @@ class GeometryModel:
         rows = self._search.listed(poses)
         if rows is None:
             return self.in_order(self.candidates(poses))
-        listed = self.listed
-        return [listed[row] for row in rows]
+        return [self.listed_pair(row) for row in rows]
+
+    @property
+    def listed_count(self) -> int:
+        """Number of listed pairs, after the first search."""
+        return len(self._listed[1])
+
+    def listed_pair(self, row: int) -> GeometryPair:
+        """Return a pair in the numbering of `Candidates.listed`."""
+        pairs, listed = self._listed
+        rank, first, second = listed[row].tolist()
+        return GeometryPair(pairs[rank], first, second)
 
     def in_order(self, near: Candidates) -> list[GeometryPair]:
         """Return candidates ordered by step and then by names of their collision objects."""
-        entries = [self.listed[row] for row in near.listed.tolist()]
+        entries = [self.listed_pair(row) for row in near.listed.tolist()]
         count = len(entries)
         if len(near.first) > count:
             blocks = (near.first[count:].tolist(), near.second[count:].tolist(), near.margins[count:].tolist())
@@ -236,8 +256,3 @@ class GeometryModel:
     def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
         """Return `candidates` for n placements (n, m, 4, 4) at once, preceded by the placement index of each pair."""
         return self._search.candidates_along(poses, reach)
-
-
-def _columns(pairs: list[tuple[int, int, float]]) -> tuple[Indices, Floats]:
-    indices = np.array([pair[:2] for pair in pairs], dtype=np.intp).reshape(-1, 2)
-    return indices, np.array([pair[2] for pair in pairs], dtype=np.float64)

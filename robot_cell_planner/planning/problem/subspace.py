@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import ConstraintMismatchError, UnknownNameError, Value
 from ...model.name_suggestions import unknown_name
@@ -64,7 +65,15 @@ class Subspace:
 
     def within_limits(self, q: Array) -> bool:
         """Return whether q (dof,) is within the bounds."""
-        return bool((q >= self.q_lower - LIMIT_TOLERANCE).all() and (q <= self.q_upper + LIMIT_TOLERANCE).all())
+        return bool(self.rows_within_limits(q))
+
+    def rows_within_limits(self, configurations: Array) -> NDArray[np.bool_]:
+        """Return whether each of (n, dof) configurations is within the bounds: (n,)."""
+        above, below = (
+            configurations >= self.q_lower - LIMIT_TOLERANCE,
+            configurations <= self.q_upper + LIMIT_TOLERANCE,
+        )
+        return np.asarray((above & below).all(axis=-1))
 
 
 def subspace_of(space: JointSpace, combinations: Sequence[JointCombination]) -> Subspace:

@@ -70,7 +70,7 @@ class Bridges:
         points = nodes[rows]
         points[np.arange(TRIES), coordinates] += self._generator.choice((-1.0, 1.0), TRIES) * lengths
         configurations = self._space.to_full(points)
-        within = np.array([self._space.within_limits(q) for q in configurations])
+        within = self._space.rows_within_limits(configurations)
         rows, points, configurations = rows[within], points[within], configurations[within]
         middles = 0.5 * (configurations + self._space.to_full(nodes[rows]))
         proposed = self._free(configurations) & ~self._free(middles)

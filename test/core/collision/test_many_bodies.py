@@ -190,7 +190,8 @@ def test_near_geometries_are_in_order_and_no_closer_than_their_boxes_say(
         penetrating += sum(distance < 0.0 for distance in distances)
     assert penetrating
     model = checker.geometry_model
-    assert model.listed == sorted(model.entry(each.first, each.second, each.pair.margin) for each in model.listed)
+    listed = [model.listed_pair(row) for row in range(model.listed_count)]
+    assert listed == sorted(model.entry(each.first, each.second, each.pair.margin) for each in listed)
 
 
 def test_geometries_fixed_to_each_other_are_near_where_their_boxes_are(

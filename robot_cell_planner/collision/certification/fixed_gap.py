@@ -1,0 +1,62 @@
+"""The smallest gap of geometries that no variable of a checker moves relative to each other."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+
+import numpy as np
+
+from ...kinematics.model import cell_model
+from ...system.cache import IdentityCache
+from ..checker import CollisionChecker
+from ..engines.base import distance_error
+from .motion_bounds import motion_model
+
+MAX_CACHED = 32
+LARGEST = 1.0  # [m]
+
+
+class _ThreadCache(threading.local):
+    """Gaps of each thread, since distances are computed by the engine of the thread's checker."""
+
+    def __init__(self) -> None:
+        self.cache: IdentityCache[float] = IdentityCache(size=MAX_CACHED)
+
+
+_of_thread = _ThreadCache()
+
+
+def values_of_fixed_joints(checker: CollisionChecker) -> bytes:
+    """Return the values of the joints that are not variables of a checker, for keys of caches."""
+    model = cell_model(checker.cell, checker.state)
+    return np.delete(model.configuration(checker.state), model.indices(checker.variables)).tobytes()
+
+
+def smallest_fixed_gap(checker: CollisionChecker) -> float:
+    """Return the smallest distance minus margin of pairs that no variable moves relative to each other [m], at most 1.
+
+    The sphere test does not evaluate these pairs.
+    """
+    extras = checker.variables, values_of_fixed_joints(checker)
+    return _of_thread.cache.get((checker.geometry_model,), extras, partial(_smallest_fixed_gap, checker))
+
+
+def _smallest_fixed_gap(checker: CollisionChecker) -> float:
+    fixed = [pair[:2] for pair in motion_model(checker).fixed_pairs]
+    if not fixed:
+        return LARGEST
+    near = checker.near_candidates(checker.default, LARGEST)
+    objects = checker.geometry_model.object_indices
+    is_fixed = np.zeros((int(objects.max()) + 1,) * 2, dtype=bool)
+    is_fixed[tuple(np.array(fixed).T)] = True
+    is_fixed |= is_fixed.T
+    near = near.chosen(is_fixed[objects[near.first], objects[near.second]])
+    smallest, bounds = LARGEST, near.min_distances
+    bounds = bounds - near.margins - [distance_error(bound) for bound in bounds.tolist()]
+    for place in np.argsort(bounds, kind="stable").tolist():
+        if bounds[place] >= smallest:
+            break
+        distance = checker.geometry_distance(int(near.first[place]), int(near.second[place]))
+        smallest = min(smallest, distance - float(near.margins[place]) - distance_error(distance))
+    return smallest
