@@ -74,7 +74,7 @@ class MonitoredScene:
     frames: further frames that requests may use besides the cell's.
 
     Messages of `joint_states` do not wake the node: they are read on demand and at joints_rate [Hz], more often while a
-    request waits for newer ones.
+    request waits for newer ones. joints_rate: 0 if the owner calls `read_joints` regularly.
     """
 
     def __init__(
@@ -99,7 +99,8 @@ class MonitoredScene:
         self.revision = 0
         self._reading = False
         self._joint_states = JointMessages(node, JOINT_STATES, JOINT_STATES_DEPTH)
-        steady_timer(node, 1.0 / joints_rate, self.read_joints)
+        if joints_rate:
+            steady_timer(node, 1.0 / joints_rate, self.read_joints)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener()` for each new revision."""
@@ -128,6 +129,11 @@ class MonitoredScene:
             NoCellError: No cell was received yet.
         """
         self.read_joints()
+        return self.last_measured
+
+    @property
+    def last_measured(self) -> JointStateMonitor:
+        """As `measured`, of the messages that were read already."""
         if self._measured is None:
             raise NoCellError("no cell received yet: is scene_node running in this namespace, with a cell?")
         return self._measured

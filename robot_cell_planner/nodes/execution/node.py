@@ -57,6 +57,7 @@ from .trajectory_actions import TrajectoryActions
 
 JOINT_STATES_DEPTH = 100
 POLL_PERIOD = 0.02  # [s]
+REST_POLL_PERIOD = 0.05  # [s] while nothing moves
 END_PERIOD = 0.05  # [s] between checks for a shutdown request
 RESULT_TIME = 0.3  # [s] between the end of a motion and the shutdown, in which its result is sent
 SWITCH_INTERVAL = 5e-5  # [s]
@@ -122,14 +123,14 @@ class ExecutionNode(ManagedNode):
             options,
             MotionMonitor(self, others),
             SpeedScales(self._robots),
-            self._publish_status,
+            self._on_motion_change,
         )
         self._servo = self._make_servo(streamed)
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._reported_at = 0.0
         self._polls = 0
         self._clock_monitor = ClockMonitor()
-        steady_timer(self, POLL_PERIOD, self._poll)
+        self._polling = steady_timer(self, REST_POLL_PERIOD, self._poll)
         steady_timer(self, STATUS_PERIOD, self._publish_status)
         self._offer()
         self._publish_status()
@@ -232,6 +233,7 @@ class ExecutionNode(ManagedNode):
         self._runner.poll()
         if self._servo is not None:
             self._servo.poll()
+        self._set_polling()
         if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
             self._stream.hold_at(self._feedback.positions())
         self._check_other_publishers()
@@ -239,6 +241,16 @@ class ExecutionNode(ManagedNode):
         if now - self._reported_at >= self._feedback_period:
             self._reported_at = now
             self._runner.report_progress()
+
+    def _on_motion_change(self) -> None:
+        self._set_polling()
+        self._publish_status()
+
+    def _set_polling(self) -> None:
+        """Read measurements less often while nothing moves."""
+        period = round(1e9 * (POLL_PERIOD if self._is_moving else REST_POLL_PERIOD))
+        if self._polling.timer_period_ns != period:
+            self._polling.timer_period_ns = period
 
     @property
     def _is_moving(self) -> bool:

@@ -31,7 +31,7 @@ from ...system.heap import keep_heap_small
 from ..common.diagnostics import ERROR, OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
-from ..common.monitored_scene import MAX_CHANGES, MonitoredScene
+from ..common.monitored_scene import JOINTS_RATE, MAX_CHANGES, MonitoredScene
 from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
@@ -88,7 +88,9 @@ class SceneNode(ManagedNode):
         self._journal = self._open_journal()
         self._history = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._frames = ExternalFrames(self)
-        self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"], frames=self._frames)
+        # The publisher of /tf reads joint states, but less often at a low rate.
+        rate = 0.0 if self.parameters["tf_rate"] >= JOINTS_RATE else JOINTS_RATE
+        self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"], rate, self._frames)
         self._publisher = ScenePublisher(self, self._history, self._view)
         self._follower = FrameFollower(self, self._frames, self._history, self._apply)
         self._geometry = GeometryCheck(self)

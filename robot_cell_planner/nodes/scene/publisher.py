@@ -126,7 +126,7 @@ class ScenePublisher:
             self._following.timer_period_ns = period
 
     def _publish_moving(self) -> None:
-        measured = self._view.measured
+        measured = self._view.last_measured
         stamp = measured.newest() or self._node.get_clock().now().nanoseconds
         state = measured.applied_to(self._history.scene.state)
         self._tf_is_old = not self._frames.publish_moving(self._history.scene, state, stamp)

@@ -28,7 +28,7 @@ from ..conversions.basic import time_to_message, transform_to_message
 from ..conversions.cached_messages import CachedMessages
 
 AT_REST = 1e-7  # [rad or m] from the values that transforms were computed for
-REST_PERIOD = 33_000_000  # [ns] between messages of /tf while no joint moves, if tf_rate is higher
+REST_PERIOD = 50_000_000  # [ns] between messages of /tf while no joint moves, if tf_rate is higher
 REST_MARGIN = 0.9  # of that period, by which a timer with it may be early
 REST_AFTER = 1.0  # [s] without movement
 

@@ -48,7 +48,7 @@ class View:
     """A scene without a robot that reports its joints, or with one."""
 
     def __init__(self, stamp):
-        self.measured = SimpleNamespace(
+        self.measured = self.last_measured = SimpleNamespace(
             values={}, newest=lambda: stamp, oldest=lambda: stamp, applied_to=lambda state: state
         )
         self.report = None
