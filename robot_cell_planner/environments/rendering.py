@@ -31,7 +31,7 @@ class Renderer:
 
     def show(self, simulated: SimulatedCell, goal: NDArray[np.float64] | None) -> Image | None:
         """Return an image (HEIGHT, WIDTH, 3), or show it in the window; a goal is marked green."""
-        view = CameraView.around(*simulated.engine.bounds(), WIDTH, HEIGHT)
+        view = CameraView.around(*simulated.bounds(), WIDTH, HEIGHT)
         image = simulated.image(view).rgb.copy()
         if goal is not None:
             column, row = view.pixel(goal)

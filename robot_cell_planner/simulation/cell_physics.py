@@ -23,6 +23,7 @@ from .measured_state import moved_bodies
 from .motors import Motors
 from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
+from .rest import Rest
 from .sensors import FramePoses, Sensors
 from .spawning import spawn, with_body, without_body
 
@@ -40,6 +41,7 @@ class CellPhysics:
         images: Images of cameras.
         sensors: Sensors of the options.
         log: Contacts since the start.
+        rest: Whether steps can be skipped.
         warnings: Warnings about assumptions and about motions before the start, as sentences.
         steps: Number of engine steps since the start.
 
@@ -60,6 +62,7 @@ class CellPhysics:
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
         self.engine = make_engine(options.engine, self._multibodies, options)
         self.images = Images(self.engine, self._multibodies, options)
+        self._resting_contacts: tuple[ObjectContact, ...] = ()
         self.log = ContactLog()
         self.steps = 0
         try:
@@ -76,6 +79,7 @@ class CellPhysics:
         options = self._options
         disable_allowed_collisions(self.engine, AllowedPairs(self.cell, self.start))
         self.motors = Motors(self.engine, options)
+        self.rest = Rest(self.engine, self.motors, options.rest_speed, options.time_step)
         self.injection = Injection(self.engine, self._multibodies, self.motors)
         self._grasps: Grasps | None = None
         if options.grasp_assist:
@@ -105,12 +109,26 @@ class CellPhysics:
         return self.steps * self._options.time_step
 
     def step(self) -> None:
-        """Advance by one engine step, log contacts, and begin and end grasps."""
+        """Advance by one engine step, log contacts, and begin and end grasps; at rest, only time advances."""
+        if self.rest.goes_on():
+            self.steps += 1
+            self.log.add(self._resting_contacts, self.time)
+            return
         self._advance()
         contacts = self.contacts()
         self.log.add(contacts, self.time)
         if self._grasps is not None:
             self._grasps.update(contacts)
+        self._take_rest(contacts)
+
+    def _take_rest(self, contacts: tuple[ObjectContact, ...]) -> None:
+        """Skip the steps from now on if everything is at rest."""
+        if self.injection.active.all:
+            self.rest.end()
+            return
+        self.rest.observe(self.time, contacts, self.held_bodies)
+        if self.rest.lasts:
+            self._resting_contacts = self.contacts()
 
     def _advance(self) -> None:
         self.injection.step(self.time)
@@ -147,12 +165,14 @@ class CellPhysics:
 
     def add_body(self, body: RigidBody, at: BodyState) -> None:
         """Add a body, see `SimulatedCell.add_body`."""
+        self.rest.end()
         cell, start = with_body(self.cell, self.start, body, at)
         spawn(self.engine, self._multibodies, cell, start, body.name)
         self._take(cell, start)
 
     def remove_body(self, name: str) -> None:
         """Remove a body, see `SimulatedCell.remove_body`."""
+        self.rest.end()
         cell, start = without_body(self.cell, self.start, name)
         for number in self._multibodies.remove_body(name) if not self.start.bodies[name].hidden else ():
             if self._grasps is not None:

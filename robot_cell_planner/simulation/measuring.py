@@ -31,7 +31,7 @@ class Measuring:
         due = {name: self._sensors[name] for name, every in self._periods.items() if period % every == 0}
         cameras = tuple(name for name, each in due.items() if isinstance(each, CameraSensor))
         if cameras:
-            yield ImagesDue(moment, self._simulated.engine.placement, cameras)
+            yield ImagesDue(moment, self._simulated.placement, cameras)
         wrenches = {name: self._wrench(name) for name, each in due.items() if isinstance(each, ForceTorqueSensor)}
         torques = {
             name: self._simulated.sensors.joint_torques(name)

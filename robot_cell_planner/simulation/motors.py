@@ -69,6 +69,7 @@ class Motors:
         control: Control of joints by efforts; None while the engine's motors drive all.
         stuck: Positions of joints that do not move, by name in the cell [rad or m].
         errors: Measured minus true positions, by name in the cell [rad or m].
+        speed: Largest speed of a joint at the begin of the latest step [rad/s or m/s].
     """
 
     def __init__(self, engine: Engine, options: SimulationOptions) -> None:
@@ -88,6 +89,7 @@ class Motors:
         self.control: JointControl | None = None
         self.stuck: dict[str, float] = {}
         self.errors: dict[str, float] = {}
+        self.speed = 0.0
         self._of_tools: set[str] = set()
         self.driven: tuple[str, ...] = ()
         for chain in self._chains:
@@ -101,6 +103,7 @@ class Motors:
                     self.driven += (self.names[index],)
                     if joint.model.tool:
                         self._of_tools |= {self.names[index], joint.model.name}
+        self._all = list(self.setpoints.values())
 
     @property
     def assumptions(self) -> list[str]:
@@ -205,8 +208,10 @@ class Motors:
     def advance(self, time: float) -> None:
         """Update the motors for the engine step that ends at `time` [s]."""
         control = self.control if self.control is not None and self.control.is_active else None
+        self.speed = 0.0
         for chain in self._chains:
             values = self._engine.joint_values(chain.body, chain.links)
+            self.speed = max(self.speed, *(abs(value[1]) for value in values))
             for index, _, name, setpoint in chain.driven:
                 measured = values[index][0]
                 if not math.isfinite(measured):
@@ -250,6 +255,22 @@ class Motors:
             self._engine.drive_positions(chain.body, *_columns(by_position))
         if by_effort:
             self._engine.drive_efforts(chain.body, *_columns(by_effort))
+
+    def take_changes(self) -> bool:
+        """Return whether a setpoint has changed since the last call."""
+        changed = False
+        for setpoint in self._all:
+            if setpoint.changed:
+                setpoint.changed, changed = False, True
+        return changed
+
+    def is_steady(self, time: float) -> bool:
+        """Return whether no command will have another effect later than at a time [s]."""
+        return all(setpoint.is_steady(time) for setpoint in self._all)
+
+    def setpoint_values(self) -> list[float]:
+        """Return positions and velocities of all setpoints."""
+        return [value for setpoint in self._all for value in (setpoint.position, setpoint.velocity)]
 
     def states(self) -> SimulatedJointStates:
         """Return the current states of all joints, as measured at the motors."""

@@ -33,6 +33,8 @@ class SimulationOptions:
         acceleration_factor: Max acceleration of a joint when tracking its command, as a multiple of the cell's
             acceleration limit.
         following_window: Max lag of a blocked joint behind its command, as time at its max velocity [s].
+        rest_speed: Speed of joints and bodies [rad/s or m/s] below which, after 0.2 s without any change, steps are not
+            computed until something changes; 0: all steps are computed.
         robot: Controllers and drives of joints.
         engine: Physics engine, "bullet" or "mujoco".
         assumed_density: Density of moving links without a mass in their description [kg/m3]; it is lowered where the
@@ -53,6 +55,7 @@ class SimulationOptions:
     following_window: float = 0.05
     grasp_assist: bool = True
     assumed_density: float = 1000.0
+    rest_speed: float = 1e-9
     robot: SimulatedRobot = NO_SETTINGS
     engine: str = BULLET
 
@@ -86,5 +89,6 @@ BOUNDS: dict[str, tuple[float, float]] = {
     "command_timeout": (0.001, 60.0),
     "acceleration_factor": (1.0, 1000.0),
     "following_window": (0.001, 10.0),
+    "rest_speed": (0.0, 1e-3),
     "assumed_density": (1.0, 30000.0),
 }

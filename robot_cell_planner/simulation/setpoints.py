@@ -52,6 +52,7 @@ class Setpoint:
         mode: Control mode.
         window: Max deviation of a blocked joint from its setpoint [rad or m].
         pressing: Direction in which the joint is blocked, 1 or -1; 0 if it is not blocked.
+        changed: Whether a command, a bound or a stop has changed since the value was last set to False.
     """
 
     def __init__(self, joint: JointModel, options: SimulationOptions) -> None:
@@ -71,6 +72,7 @@ class Setpoint:
         self.velocity = 0.0
         self.effort = 0.0
         self.pressing = 0.0
+        self.changed = True
         self._measured = self._commanded = joint.start
         self._stop: float | None = None
         # Latest command: its value, velocity, acceleration and time, and how far it may be extrapolated backwards.
@@ -91,6 +93,8 @@ class Setpoint:
         else:
             slope = velocity
             self._bend = (velocity - self._slope) / gap if stream else 0.0
+        if position != self._value or slope or self._bend or self.mode is not _POSITION:
+            self.changed = True  # a command to rest where the joint is commanded to be changes nothing
         self._value, self._slope = position, slope
         self._back = gap if stream else 0.0
         self._time = time
@@ -98,16 +102,20 @@ class Setpoint:
 
     def command_velocity(self, velocity: float, time: float) -> None:
         """Command a velocity [rad/s or m/s] at a time [s]."""
+        if velocity or self._slope or self.mode is not _VELOCITY:
+            self.changed = True
         self._slope, self._time, self.mode = velocity, time, Mode.VELOCITY
 
     def command_effort(self, effort: float, time: float) -> None:
         """Command an effort [Nm or N] at a time [s]."""
         self.effort = min(max(effort, -self.largest_effort), self.largest_effort)
-        self._time, self.mode = time, Mode.EFFORT
+        self._time, self.mode, self.changed = time, Mode.EFFORT, True
 
     def limit_effort(self, limit: float) -> None:
         """Bound the motor effort in the other modes; 0 removes the bound."""
-        self.effort_limit = min(limit, self.largest_effort) if limit > 0.0 else self.largest_effort
+        bound = min(limit, self.largest_effort) if limit > 0.0 else self.largest_effort
+        self.changed = self.changed or bound != self.effort_limit
+        self.effort_limit = bound
 
     def allow_deviation(self, allowed: bool) -> None:
         """Allow a joint to be pushed away from its command without bound, or within the window of the options."""
@@ -124,10 +132,12 @@ class Setpoint:
         self._stop = self.position = self._measured
         self.velocity = 0.0
         self.pressing = direction
+        self.changed = True
 
     def end_stop(self) -> None:
         self._stop = None
         self.pressing = 0.0
+        self.changed = True
 
     @property
     def held_effort(self) -> float | None:
@@ -138,6 +148,12 @@ class Setpoint:
     def is_commanded_away(self) -> bool:
         """Return whether a joint with a stop is commanded to move away from it."""
         return self._stop is not None and (self._commanded - self._stop) * self.pressing < -OPENING
+
+    def is_steady(self, time: float) -> bool:
+        """Return whether the command will have no other effect later than at a time [s]."""
+        if self.mode is _POSITION:
+            return not (self._slope or self._bend) or time - self._time > self._extrapolate_for
+        return self.mode is _VELOCITY and (not self._slope or time - self._time > self._timeout)
 
     def advance(self, time: float, step: float, measured: float) -> None:
         """Advance from `time - step` to `time` [s]; `measured`: position of the joint at `time - step`."""

@@ -23,7 +23,7 @@ from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .control.selection import ALL
 from .disturbances import OF_FRAMES, Disturbance
-from .engines.base import Engine, ObjectContact
+from .engines.base import Engine, ObjectContact, Placement
 from .measured_state import measured_state
 from .motors import SimulatedJointStates
 from .options import SimulationOptions
@@ -102,8 +102,23 @@ class SimulatedCell:
 
     @property
     def engine(self) -> Engine:
-        """The physics engine."""
+        """The physics engine, for programs that change its state: a rest of the simulation ends."""
+        self._physics.rest.end()
         return self._physics.engine
+
+    @property
+    def placement(self) -> Placement:
+        """Placement of everything in the engine."""
+        return self._physics.engine.placement
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return the corners of the box around everything that moves [m]; around all if nothing does."""
+        return self._physics.engine.bounds()
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether steps are skipped because nothing moves and nothing changes, see `SimulationOptions.rest_speed`."""
+        return self._physics.rest.lasts
 
     def image(self, view: CameraView) -> CameraImage:
         """Return what a camera sees that is no sensor of the cell.
@@ -133,6 +148,7 @@ class SimulatedCell:
         for each in disturbances:
             if each.kind in OF_FRAMES and not self._physics.is_simulated(each.name):
                 self._physics.still.world(each.name)  # raises if there is no such frame
+        self._physics.rest.end()
         self._physics.injection.begin(disturbances, self.time, clear)
 
     @property
@@ -234,6 +250,7 @@ class SimulatedCell:
             ControllerError: The controller cannot serve these joints.
         """
         control = self._physics.control({})
+        self._physics.rest.end()
         control.assign(dict.fromkeys(names or (ALL,), controller))
         return tuple(joint for name in names or (ALL,) for joint in control.joints_named(name))
 

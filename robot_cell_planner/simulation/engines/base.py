@@ -147,6 +147,9 @@ class Engine(Protocol):
     def step(self) -> None:
         """Advance by one time step."""
 
+    def bodies_are_slower(self, speed: float) -> bool:
+        """Return whether everything that moves freely is slower than a speed [m/s and rad/s]."""
+
     def fix(self, hand: PartFrame, body: PartFrame, strength: float) -> int:
         """Attach a body to a part at its current pose, by forces [N] and torques [Nm] up to `strength`; return the
         constraint number."""

@@ -269,6 +269,14 @@ class BulletEngine:
         """Advance by one time step."""
         pybullet.stepSimulation(physicsClientId=self.client)
 
+    def bodies_are_slower(self, speed: float) -> bool:
+        """Return whether everything that moves freely is slower than a speed [m/s and rad/s]."""
+        for body in self._free:
+            linear, angular = pybullet.getBaseVelocity(body, physicsClientId=self.client)
+            if not all(-speed < value < speed for value in (*linear, *angular)):
+                return False
+        return True
+
     def fix(self, hand: PartFrame, body: PartFrame, strength: float) -> int:
         """Attach a body to a part at its current pose, by forces [N] and torques [Nm] up to `strength`; return the
         constraint number."""

@@ -195,6 +195,10 @@ class MujocoEngine:
         """Advance by one time step."""
         self._physics.step()
 
+    def bodies_are_slower(self, speed: float) -> bool:
+        """Return whether everything that moves freely is slower than a speed [m/s and rad/s]."""
+        return self._physics.bodies_are_slower(speed)
+
     def fix(self, hand: PartFrame, body: PartFrame, strength: float) -> int:
         """Attach a body to a part at its current pose, by forces up to `strength` [N]; return the constraint number.
 

@@ -64,6 +64,8 @@ class MujocoPhysics:
         for link, value in damping.items():
             self._damping[self._values[link][1]] = value
         self._jointed = set(damping)
+        free = [dof for link, (_, dof) in self._values.items() if link not in self._jointed]
+        self._free = np.array([dof + axis for dof in free for axis in range(FREE_VELOCITIES)], dtype=np.int64)
         jointed = {link.body for link in damping}
         driven = [self.link_of(number).body in jointed for number in range(model.ngeom)]
         self._driven = np.array(driven, dtype=bool)  # geometries of multibodies with joints
@@ -150,6 +152,10 @@ class MujocoPhysics:
             self._measure()
         data.xfrc_applied[:] = 0.0
         mujoco.mj_kinematics(model, data)  # poses after the step; what else depends on them is of the step's begin
+
+    def bodies_are_slower(self, speed: float) -> bool:
+        """Return whether everything that moves freely is slower than a speed [m/s and rad/s]."""
+        return bool((np.abs(self._qvel[self._free]) < speed).all())
 
     def _follow_curves(self) -> None:
         """Let the friction of links hold bodies on curves: MuJoCo demands that surfaces in contact have equal
