@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from ..collision.pairs.allowed_pairs import AllowedPairs
 from ..model.bodies import RigidBody
@@ -20,12 +21,19 @@ from .images import Images
 from .injection import Injection
 from .joint_control import JointControl, apply_drives
 from .measured_state import moved_bodies
-from .motors import Motors
+from .motors import Motors, SimulatedJointStates
 from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
 from .rest import Rest
 from .sensors import FramePoses, Sensors
 from .spawning import spawn, with_body, without_body
+
+
+class Observed(NamedTuple):
+    """What is reported of a simulation at rest."""
+
+    contacts: tuple[ObjectContact, ...]
+    states: SimulatedJointStates
 
 
 class CellPhysics:
@@ -62,7 +70,6 @@ class CellPhysics:
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
         self.engine = make_engine(options.engine, self._multibodies, options)
         self.images = Images(self.engine, self._multibodies, options)
-        self._resting_contacts: tuple[ObjectContact, ...] = ()
         self.log = ContactLog()
         self.steps = 0
         try:
@@ -79,6 +86,7 @@ class CellPhysics:
         options = self._options
         disable_allowed_collisions(self.engine, AllowedPairs(self.cell, self.start))
         self.motors = Motors(self.engine, options)
+        self._at_rest = Observed((), self.motors.states())
         self.rest = Rest(self.engine, self.motors, options.rest_speed, options.time_step)
         self.injection = Injection(self.engine, self._multibodies, self.motors)
         self._grasps: Grasps | None = None
@@ -112,7 +120,7 @@ class CellPhysics:
         """Advance by one engine step, log contacts, and begin and end grasps; at rest, only time advances."""
         if self.rest.goes_on():
             self.steps += 1
-            self.log.add(self._resting_contacts, self.time)
+            self.log.add(self._at_rest.contacts, self.time)
             return
         self._advance()
         contacts = self.contacts()
@@ -128,13 +136,17 @@ class CellPhysics:
             return
         self.rest.observe(self.time, contacts, self.held_bodies)
         if self.rest.lasts:
-            self._resting_contacts = self.contacts()
+            self._at_rest = Observed(self.contacts(), self.motors.states())
 
     def _advance(self) -> None:
         self.injection.step(self.time)
         self.steps += 1
         self.motors.advance(self.time)
         self.engine.step()
+
+    def joint_states(self) -> SimulatedJointStates:
+        """Return the current states of all joints."""
+        return self._at_rest.states.copy() if self.rest.lasts else self.motors.states()
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name; a grasped body is in contact with the links that grip it."""

@@ -41,6 +41,10 @@ class SimulatedJointStates:
     velocities: Array
     efforts: Array
 
+    def copy(self) -> SimulatedJointStates:
+        """Return the same states in arrays of their own."""
+        return SimulatedJointStates(self.names, self.positions.copy(), self.velocities.copy(), self.efforts.copy())
+
 
 class _Chain:
     """Joints of one engine body. `indices`: their places in the whole list; `setpoints`: None for mimic joints."""

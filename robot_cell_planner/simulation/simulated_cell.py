@@ -331,7 +331,7 @@ class SimulatedCell:
 
     def joint_states(self) -> SimulatedJointStates:
         """Return the current states of all joints."""
-        return self._physics.motors.states()
+        return self._physics.joint_states()
 
     @public
     def pose(self, frame: str) -> Pose:
