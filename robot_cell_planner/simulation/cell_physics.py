@@ -9,6 +9,7 @@ from ..collision.pairs.allowed_pairs import AllowedPairs
 from ..model.bodies import RigidBody
 from ..model.cell import RobotCell
 from ..model.placement import Placements, placements
+from ..model.pose import Pose
 from ..model.simulated_robot import JointDrive
 from ..model.state import BodyState, RobotCellState
 from .assumptions import assume_masses_and_efforts, strengthen_motors
@@ -30,10 +31,11 @@ from .spawning import spawn, with_body, without_body
 
 
 class Observed(NamedTuple):
-    """What is reported of a simulation at rest."""
+    """What is reported of a simulation at rest; `bodies`: world_T_body."""
 
     contacts: tuple[ObjectContact, ...]
     states: SimulatedJointStates
+    bodies: dict[str, Pose]
 
 
 class CellPhysics:
@@ -86,7 +88,7 @@ class CellPhysics:
         options = self._options
         disable_allowed_collisions(self.engine, AllowedPairs(self.cell, self.start))
         self.motors = Motors(self.engine, options)
-        self._at_rest = Observed((), self.motors.states())
+        self._at_rest = Observed((), self.motors.states(), {})
         self.rest = Rest(self.engine, self.motors, options.rest_speed, options.time_step)
         self.injection = Injection(self.engine, self._multibodies, self.motors)
         self._grasps: Grasps | None = None
@@ -134,9 +136,9 @@ class CellPhysics:
         if self.injection.active.all:
             self.rest.end()
             return
-        self.rest.observe(self.time, contacts, self.held_bodies)
-        if self.rest.lasts:
-            self._at_rest = Observed(self.contacts(), self.motors.states())
+        if self.rest.is_reached(self.time, contacts, self.held_bodies):
+            self._at_rest = Observed(self.contacts(), self.motors.states(), self.body_poses())
+            self.rest.lasts = True
 
     def _advance(self) -> None:
         self.injection.step(self.time)
@@ -146,7 +148,13 @@ class CellPhysics:
 
     def joint_states(self) -> SimulatedJointStates:
         """Return the current states of all joints."""
-        return self._at_rest.states.copy() if self.rest.lasts else self.motors.states()
+        return self._at_rest.states if self.rest.lasts else self.motors.states()
+
+    def body_poses(self) -> dict[str, Pose]:
+        """Return world_T_body of every body that is not hidden, in the order of the cell."""
+        if self.rest.lasts:
+            return dict(self._at_rest.bodies)
+        return {name: self.frames.pose(name) for name, body in self.start.bodies.items() if not body.hidden}
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name; a grasped body is in contact with the links that grip it."""

@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class SimulatedJointStates:
-    """Measured joint states.
+    """Measured joint states; the arrays are read-only.
 
     Attributes:
         names: As in the description if unambiguous, else "tool/joint".
@@ -40,10 +40,6 @@ class SimulatedJointStates:
     positions: Array
     velocities: Array
     efforts: Array
-
-    def copy(self) -> SimulatedJointStates:
-        """Return the same states in arrays of their own."""
-        return SimulatedJointStates(self.names, self.positions.copy(), self.velocities.copy(), self.efforts.copy())
 
 
 class _Chain:
@@ -290,6 +286,7 @@ class Motors:
                     effort = effort if driven is None else driven
                 position += self.errors.get(joint.model.name, 0.0)
                 rows[:, index] = position, value[1], effort
+        rows.flags.writeable = False
         return SimulatedJointStates(self.names, *rows)
 
     def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:

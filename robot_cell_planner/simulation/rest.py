@@ -65,18 +65,20 @@ class Rest:
             self.end()
         return self.lasts
 
-    def observe(self, time: float, contacts: Sequence[ObjectContact], held: Sequence[str]) -> None:
-        """Take note of a step that ended at a time [s], with its contacts and the bodies that grippers hold."""
+    def is_reached(self, time: float, contacts: Sequence[ObjectContact], held: Sequence[str]) -> bool:
+        """Return whether everything is at rest after a step that ended at a time [s], with its contacts and the bodies
+        that grippers hold."""
         slow = self._motors.speed < self._speed and self._engine.bodies_are_slower(self._speed)
         if self._motors.take_changes() or not slow:
             self._slow_steps = 0
-            return
+            return False
         self._slow_steps += 1
         if self._slow_steps == 1:
             self._begin = self._moment(contacts, held)
-        elif self._slow_steps > self._needed:
-            self._slow_steps = 0
-            self.lasts = self._motors.is_steady(time) and self._is_unchanged(self._moment(contacts, held))
+        if self._slow_steps <= self._needed:
+            return False
+        self._slow_steps = 0
+        return self._motors.is_steady(time) and self._is_unchanged(self._moment(contacts, held))
 
     def _moment(self, contacts: Sequence[ObjectContact], held: Sequence[str]) -> _Moment:
         states, bodies = self._motors.states(), self._engine.placement.bodies

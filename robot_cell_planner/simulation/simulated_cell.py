@@ -356,7 +356,7 @@ class SimulatedCell:
 
     def body_poses(self) -> dict[str, Pose]:
         """Return world_T_body of every body that is not hidden, in the order of the cell."""
-        return {name: self.body_pose(name) for name, body in self._physics.start.bodies.items() if not body.hidden}
+        return self._physics.body_poses()
 
     def state(self) -> RobotCellState:
         """Return the current state of the cell: joint values and body poses. Attachments are those of the initial

@@ -115,6 +115,13 @@ PARAMETERS = (
         60.0,
     ),
     Parameter(
+        "rest_speed",
+        DEFAULTS.rest_speed,
+        "Speed of joints and bodies below which the physics rest until something changes; 0: never [rad/s or m/s].",
+        0.0,
+        1e-3,
+    ),
+    Parameter(
         "controller",
         "",
         "Controller of the joints of all robots, with its default settings; empty: those of the cell file.",
