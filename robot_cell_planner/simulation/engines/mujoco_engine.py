@@ -175,16 +175,12 @@ class MujocoEngine:
 
     def joint_values(self, body: int, links: list[int]) -> list[tuple[float, float, float]]:
         """Return position, velocity and effort of the engine's motor for joints of one multibody."""
-        return [self._physics.joint_values(Address(body, link)) for link in links]
+        return self._physics.joint_values(body, links)
 
     def drive_positions(self, body: int, links: list[int], rows: Sequence[tuple[float, float, float]]) -> None:
         """Let the engine's motors move joints of one multibody in the next step; a row: position, velocity and max
         effort."""
-        physics, gain = self._physics, POSITION_GAIN / self._settings.time_step
-        for link, (position, velocity, effort) in zip(links, rows, strict=True):
-            address = Address(body, link)
-            error = position - physics.position(address)
-            physics.drive(address, effort, velocity + gain * error)
+        self._physics.drive_positions(body, links, rows, POSITION_GAIN / self._settings.time_step)
 
     def drive_efforts(self, body: int, links: list[int], efforts: list[float]) -> None:
         """Apply efforts to joints of one multibody in the next step; they have to be free, see `free`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import mujoco
 import numpy as np
@@ -18,25 +18,13 @@ from .mujoco_model import MAX_HELD, name_of, wxyz
 FREE_POSITIONS, FREE_VELOCITIES = 7, 6  # of a body that moves freely
 UNUSED = np.iinfo(np.int32).max  # an exclusion of no pair
 EQUALITY = int(mujoco.mjtConstraint.mjCNSTR_EQUALITY)
-FRICTION = int(mujoco.mjtConstraint.mjCNSTR_FRICTION_DOF)
 SOFT = 1e-9  # factor of the stiffness of a constraint that is not to count
 NO_ROWS = np.zeros(0, dtype=np.int64)
-NO_VALUES: NDArray[np.float64] = np.zeros(0)
 
 Array = NDArray[np.float64]
 Pair = tuple[Address, Address]
 
 mujoco.set_mju_user_warning(lambda _: None)  # MuJoCo would write a file; that a simulation diverged is seen elsewhere
-
-
-class Contacts(NamedTuple):
-    """Contacts of a step: geometries (n, 2), distances (n,) [m], normals (n, 3) from the first geometry to the second,
-    and normal forces (n,) [N]."""
-
-    geometries: NDArray[np.int32]
-    distances: Array
-    normals: Array
-    forces: Array
 
 
 class MujocoPhysics:
@@ -73,7 +61,8 @@ class MujocoPhysics:
         self._motor_efforts = np.zeros(model.nv)
         self._strengths: dict[int, float] = {}  # of welds in use [N]
         self._held: dict[int, tuple[Address, Address, Pose]] = {}  # by welds in use: hand, body and hand_T_body
-        self._contacts = Contacts(np.zeros((0, 2), dtype=np.int32), NO_VALUES, np.zeros((0, 3)), NO_VALUES)
+        self._wrenches = self.data.xfrc_applied
+        self._stepped = False  # contacts are those of steps
         self.watched: dict[Address, tuple[Array, Array]] = {}
         mujoco.mj_forward(model, self.data)
 
@@ -114,15 +103,26 @@ class MujocoPhysics:
         """Return the value of a link's joint [rad or m]."""
         return float(self._qpos[self._values[link][0]])
 
-    def joint_values(self, link: Address) -> tuple[float, float, float]:
-        """Return position, velocity and effort of the motor of a link's joint."""
-        position, velocity = self._values[link]
-        return self._qpos.item(position), self._qvel.item(velocity), self._motor_efforts.item(velocity)
+    def joint_values(self, body: int, links: Iterable[int]) -> list[tuple[float, float, float]]:
+        """Return position, velocity and effort of the motors of the joints of links of a multibody."""
+        positions, velocities, efforts = self._qpos.tolist(), self._qvel.tolist(), self._motor_efforts.tolist()
+        # A plain tuple finds what its address does, in less time than it takes to make one.
+        indices = [self._values[body, link] for link in links]  # type: ignore[index]
+        return [(positions[position], velocities[dof], efforts[dof]) for position, dof in indices]
 
     def drive(self, link: Address, effort: float, velocity: float) -> None:
         """Drive a joint to a velocity [rad/s or m/s] by at most an effort [Nm or N]; to rest, this is friction."""
         index = self._values[link][1]
         self._friction[index], self._references[index] = effort, velocity
+
+    def drive_positions(
+        self, body: int, links: Iterable[int], rows: Iterable[tuple[float, float, float]], gain: float
+    ) -> None:
+        """Drive joints of a multibody to positions, with velocities, by at most efforts; `gain`: of the error [1/s]."""
+        for link, (position, velocity, effort) in zip(links, rows, strict=True):
+            place, dof = self._values[body, link]  # type: ignore[index]
+            self._friction[dof] = effort
+            self._references[dof] = velocity + gain * (position - self._qpos.item(place))
 
     def apply(self, link: Address, effort: float) -> None:
         """Apply an effort [Nm or N] to a joint in the next step."""
@@ -132,7 +132,7 @@ class MujocoPhysics:
         """Advance by one time step."""
         model, data = self.model, self.data
         mujoco.mj_step1(model, data)
-        rows = np.flatnonzero(data.efc_type == FRICTION)
+        rows = slice(data.ne, data.ne + data.nf)  # friction of joints comes after equality constraints
         joints = data.efc_id[rows]
         data.efc_aref[rows] += data.efc_KBIP[rows, 1] * self._references[joints]
         self._follow_curves()
@@ -147,10 +147,10 @@ class MujocoPhysics:
         self._motor_efforts[:] = 0.0
         self._motor_efforts[joints] = data.efc_force[rows]
         self._applied[:] = 0.0
-        self._record_contacts()
+        self._stepped = True
         if self.watched:
             self._measure()
-        data.xfrc_applied[:] = 0.0
+        self._wrenches[:] = 0.0
         mujoco.mj_kinematics(model, data)  # poses after the step; what else depends on them is of the step's begin
 
     def bodies_are_slower(self, speed: float) -> bool:
@@ -165,7 +165,10 @@ class MujocoPhysics:
         """
         model, data, ahead, step = self.model, self.data, self._ahead, self.model.opt.timestep
         contact = data.contact
-        chosen = np.flatnonzero((contact.efc_address >= 0) & self._driven[contact.geom].any(axis=1))
+        driven = self._driven[contact.geom]
+        if not driven.any():
+            return
+        chosen = np.flatnonzero((contact.efc_address >= 0) & driven.any(axis=1))
         if not chosen.size:
             return
         ahead.qpos[:] = data.qpos
@@ -187,13 +190,6 @@ class MujocoPhysics:
         local = np.einsum("nji,nj->ni", now, points - data.xpos[bodies])
         moved: Array = ahead.xpos[bodies] + np.einsum("nij,nj->ni", then, local)
         return moved
-
-    def _record_contacts(self) -> None:
-        contact, forces = self.data.contact, self.data.efc_force
-        rows = contact.efc_address
-        normal = np.zeros(len(rows))
-        normal[rows >= 0] = forces[rows[rows >= 0]]
-        self._contacts = Contacts(contact.geom.copy(), contact.dist.copy(), contact.frame[:, :3].copy(), normal)
 
     def _measure(self) -> None:
         """Record the wrenches at the watched links, before these move to their new poses."""
@@ -234,11 +230,16 @@ class MujocoPhysics:
     def contacts(self) -> list[tuple[int, int, float, float, list[float]]]:
         """Return geometries, penetration [m], normal force [N] and normal towards the first geometry of the contacts of
         the latest step."""
-        geometries, distances, normals, forces = self._contacts
-        found = (distances <= 0.0) | (forces > 0.0)
-        columns = (-distances[found]).tolist(), forces[found].tolist(), (-normals[found]).tolist()
-        pairs = geometries[found].tolist()
-        return [(*pair, *values) for pair, *values in zip(pairs, *columns, strict=True)]
+        if not self._stepped:
+            return []
+        contact, forces = self.data.contact, self.data.efc_force
+        columns = contact.geom.tolist(), contact.dist.tolist(), contact.efc_address.tolist(), contact.frame.tolist()
+        found = []
+        for (one, other), distance, row, (x, y, z, *_) in zip(*columns, strict=True):
+            force = forces.item(row) if row >= 0 else 0.0
+            if distance <= 0.0 or force > 0.0:
+                found.append((one, other, -distance, force, [-x, -y, -z]))
+        return found
 
     def link_of(self, geometry: int) -> Address:
         """Return the link of a geometry."""
