@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 import pytest
 from frozendict import frozendict
-from simulation_cells import GRAVITY, body, box, joint, pendulums, point_mass
+from simulation_cells import GRAVITY, body, box, joint, link, pendulums, point_mass
 
 from robot_cell_planner.errors import ControllerError, UnknownNameError
 from robot_cell_planner.kinematics.dynamics import Dynamics
@@ -26,6 +26,7 @@ from robot_cell_planner.model.simulated_robot import (
     VelocityControl,
 )
 from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.simulation.disturbances import Disturbance, DisturbanceKind
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
@@ -248,6 +249,36 @@ def test_a_body_that_controllers_do_not_know_moves_with_the_armature():
         simulated.set_efforts({"rail": 20.0})
         simulated.step(1.0)
         assert simulated.joint_states().velocities[0] == pytest.approx(20.0 / (4.0 + 6.0 + 10.0), rel=1e-3)
+
+
+def test_a_mass_that_is_added_moves_with_the_armature():
+    with SimulatedCell(*cart(4.0), options(TorqueControl(), JointDrive(armature=10.0))) as simulated:
+        simulated.disturb(Disturbance(DisturbanceKind.PAYLOAD, "cart", 6.0))
+        simulated.set_efforts({"rail": 20.0})
+        simulated.step(1.0)
+        assert simulated.joint_states().velocities[0] == pytest.approx(20.0 / (4.0 + 6.0 + 10.0), rel=1e-2)
+
+
+def test_armature_carries_no_load_at_rest():
+    efforts = []
+    for drive in (None, JointDrive(armature=0.5)):
+        with SimulatedCell(*arm(), options(ComputedTorque(), drive)) as simulated:
+            simulated.disturb(Disturbance(DisturbanceKind.PAYLOAD, "three", 2.0))
+            simulated.step(3.0)
+            efforts.append(simulated.joint_states().efforts)
+    assert efforts[1] == pytest.approx(efforts[0], abs=1e-3)
+
+
+def test_what_a_drive_with_armature_presses_on_gets_all_its_effort():
+    rail = joint("rail", JointKind.PRISMATIC, "base", "cart", (1.0, 0.0, 0.0), JointLimits(-9, 9, 10, 50, None, 100))
+    cell, state = pendulums(rail, links=[link("cart", [box(0.1, 0.1, 0.1)], 4.0)])
+    cell = msgspec.structs.replace(cell, bodies=frozendict({"wall": body("wall", [box(0.1, 1.0, 1.0)])}))
+    state = msgspec.structs.replace(state, bodies=frozendict({"wall": BodyState(Pose((0.12, 0.0, 0.0)))}))
+    with SimulatedCell(cell, state, options(TorqueControl(), JointDrive(armature=12.0))) as simulated:
+        simulated.set_efforts({"rail": 20.0})
+        simulated.step(1.5)
+        (contact,) = simulated.contacts()
+        assert contact.force == pytest.approx(20.0, rel=1e-2)  # 5 without what the wall exerts
 
 
 def test_controllers_know_the_armature():
