@@ -55,7 +55,7 @@ class SimulationOptions:
     following_window: float = 0.05
     grasp_assist: bool = True
     assumed_density: float = 1000.0
-    rest_speed: float = 1e-9
+    rest_speed: float = 1e-8
     robot: SimulatedRobot = NO_SETTINGS
     engine: str = BULLET
 

@@ -1,7 +1,7 @@
 """Rest of a simulation: while nothing moves and nothing changes, its steps need not be computed.
 
 An engine at rest is no fixed point to the last bit. Rounding errors of its solver keep joints and bodies moving at
-1e-18 to 1e-10 rad/s or m/s, so rest is a matter of bounds: for a while everything was slower than a given speed, and
+1e-18 to 1e-9 rad/s or m/s, so rest is a matter of bounds: for a while everything was slower than a given speed, and
 setpoints, efforts and contact forces at the end are those of the begin. The engine then keeps its state until something
 changes. That depends on simulated motion and on commands only: the same commands give the same bytes.
 """

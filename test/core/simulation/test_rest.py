@@ -18,6 +18,7 @@ from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
 
 GRASP = 0.105 - FLANGE_HEIGHT + EDGE / 2  # of the joint z, with the workpiece on the table
+REST = SimulationOptions().rest_speed
 MOTIONS = ({}, {"x": -0.1, "turn": 0.3}, {"x": 0.05, "y": 0.1, "finger": 0.02})
 PICK_AND_PLACE = (
     {"x": -0.3, "z": GRASP + 0.05},
@@ -58,15 +59,15 @@ def stages(chosen, targets, duration):
 
 @pytest.mark.parametrize("controller", FOLLOWING)
 def test_without_new_contacts_rest_changes_nothing_that_can_be_measured(controller):
-    resting, at_rest, _ = stages(options(1e-9, controller), MOTIONS, 1.0)
+    resting, at_rest, _ = stages(options(REST, controller), MOTIONS, 1.0)
     computed, never, _ = stages(options(0.0, controller), MOTIONS, 1.0)
     assert at_rest[0]  # soft controllers approach the goals of motions for seconds
     assert not any(never)
-    assert np.abs(resting - computed).max() < 1e-9
+    assert np.abs(resting - computed).max() < 1e-8
 
 
 def test_what_a_gripper_holds_rests_too():
-    resting, at_rest, contacts = stages(options(1e-9), PICK_AND_PLACE, 1.2)
+    resting, at_rest, contacts = stages(options(REST), PICK_AND_PLACE, 1.2)
     computed, _, expected = stages(options(0.0), PICK_AND_PLACE, 1.2)
     assert all(at_rest)
     assert contacts == expected
@@ -76,7 +77,7 @@ def test_what_a_gripper_holds_rests_too():
 def test_how_time_is_divided_and_what_is_read_makes_no_difference():
     ends = []
     for pieces in (1, 50):
-        with SimulatedCell(*workshop(), options(1e-9)) as simulated:
+        with SimulatedCell(*workshop(), options(REST)) as simulated:
             for target in PICK_AND_PLACE[:3]:
                 simulated.set_targets(target)
                 for _ in range(pieces):
@@ -91,7 +92,7 @@ def test_how_time_is_divided_and_what_is_read_makes_no_difference():
 
 
 def test_contacts_last_while_the_simulation_rests():
-    with SimulatedCell(*workshop(), options(1e-9)) as simulated:
+    with SimulatedCell(*workshop(), options(REST)) as simulated:
         for target in PICK_AND_PLACE[:3]:
             simulated.set_targets(target)
             simulated.step(1.0)
@@ -122,7 +123,7 @@ CHANGES = {
 @pytest.mark.parametrize("change", CHANGES)
 def test_every_change_ends_the_rest(change):
     ends = []
-    for rest_speed in (1e-9, 0.0):
+    for rest_speed in (REST, 0.0):
         with SimulatedCell(*workshop(), options(rest_speed)) as simulated:
             simulated.step(0.5)
             before = reported(simulated)
@@ -136,7 +137,7 @@ def test_every_change_ends_the_rest(change):
 
 
 def test_a_repeated_command_to_stay_does_not_end_the_rest():
-    with SimulatedCell(*workshop(), options(1e-9)) as simulated:
+    with SimulatedCell(*workshop(), options(REST)) as simulated:
         for moment in range(250):
             simulated.set_targets({"x": 0.0, "turn": 0.0}, {"x": 0.0, "turn": 0.0})
             simulated.set_velocities({"y": 0.0})
@@ -148,14 +149,14 @@ def test_a_repeated_command_to_stay_does_not_end_the_rest():
 
 
 def test_an_integral_that_grows_against_static_friction_is_no_rest():
-    with SimulatedCell(*workshop(), options(1e-9, "pid", friction=20.0)) as simulated:
+    with SimulatedCell(*workshop(), options(REST, "pid", friction=20.0)) as simulated:
         simulated.set_targets({"x": 5e-4})
         simulated.step(8.0)
         x = simulated.joint_states().positions[simulated.joint_names.index("x")]
     with SimulatedCell(*workshop(), options(0.0, "pid", friction=20.0)) as simulated:
         simulated.set_targets({"x": 5e-4})
         simulated.step(8.0)
-        assert abs(x - simulated.joint_states().positions[simulated.joint_names.index("x")]) < 1e-9
+        assert abs(x - simulated.joint_states().positions[simulated.joint_names.index("x")]) < 1e-8
 
 
 def test_a_pendulum_swings_on_through_its_turning_points():
@@ -174,7 +175,7 @@ def _after(simulated, duration):
 
 
 def test_a_reset_starts_awake():
-    with SimulatedCell(*workshop(), options(1e-9)) as simulated:
+    with SimulatedCell(*workshop(), options(REST)) as simulated:
         simulated.step(1.0)
         assert simulated.is_at_rest
         simulated.reset()
