@@ -35,7 +35,7 @@ from .waiting import Deadline, Waiters, delay, steady_timer
 
 MAX_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two reads
-JOINTS_RATE = 20.0  # [Hz]
+JOINTS_RATE = 5.0  # [Hz], besides the reads for requests
 JOINT_STATES = "joint_states"
 FIRST_JOINTS_PERIOD = 0.02  # [s] between checks of requests that wait for the first joint states
 PUBLISHERS_FOUND = 1.0  # [s] after the first scene, in which DDS discovers publishers of joint_states

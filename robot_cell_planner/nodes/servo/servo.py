@@ -40,7 +40,6 @@ from .parameters import ServoSettings, servo_settings
 from .session import ServoSession, ServoTask
 
 STATUS_PERIOD = 0.05  # [s]
-JOINTS_RATE = 5.0  # [Hz]; servo uses the joint states read by the node
 
 
 class ServoServer:
@@ -140,7 +139,7 @@ class ServoServer:
         """Return the scene, monitored from the first session on, as is TF."""
         if self._scene_monitor is None:
             models = ModelReader(resource_roots(self.node.parameters))
-            self._scene_monitor = SceneMonitor(self.node, models, joints_rate=JOINTS_RATE, frames=self._frames)
+            self._scene_monitor = SceneMonitor(self.node, models, frames=self._frames)
         return self._scene_monitor
 
     def _task(self, options: ServoOptions, state: ResolvedState, settings: ServoSettings) -> ServoTask:
