@@ -2,6 +2,7 @@
 
 import math
 import threading
+from time import monotonic
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse
@@ -22,6 +23,8 @@ from robot_cell_planner.trajectory.validation import validate
 
 JOINTS = ("shoulder", "elbow", "finger")
 PERIOD = 0.005
+# [rad/s or m/s] at which it catches up with commands that a busy machine delivered late: it does not jump.
+FASTEST = 8.0
 
 
 class FakeRobot:
@@ -37,6 +40,7 @@ class FakeRobot:
         self.node = node
         self.joints = joints
         self.positions = dict.fromkeys(joints, 0.0)
+        self._reached, self._moved_at = dict(self.positions), monotonic()
         self.stuck = set()
         self.lowest = {}
         self.measured = {}
@@ -74,12 +78,21 @@ class FakeRobot:
             return
         self._last = message = JointState(name=[name for name in self.joints if name not in self.hidden])
         message.header.stamp = (self.node.get_clock().now() + RosDuration(seconds=self.clock_error)).to_msg()
-        message.position = [self.measured.get(name, self.positions[name]) for name in message.name]
+        self._move()
+        message.position = [self.measured.get(name, self._reached[name]) for name in message.name]
         self._publisher.publish(message)
+
+    def _move(self):
+        now = monotonic()
+        way, self._moved_at = FASTEST * (now - self._moved_at), now
+        for name, position in self.positions.items():
+            left = position - self._reached.get(name, position)
+            self._reached[name] = position if abs(left) <= way else self._reached[name] + math.copysign(way, left)
 
     def put(self, **positions):
         """Move the robot by other means than commands."""
         self.positions.update(positions)
+        self._reached.update(positions)
         self._publish()
 
     def wait_for(self, condition, timeout=120.0):

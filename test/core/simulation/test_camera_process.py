@@ -66,7 +66,7 @@ def test_images_are_those_of_the_simulation_at_their_moment(cameras):
         simulated.set_targets({"x": 0.2, "z": -0.2})
         for moment in (0.5, 1.0):
             simulated.step_to(moment)
-            cameras.render(ImageRequest(moment, simulated.engine.placement, {"eye": KINDS}))
+            cameras.render(ImageRequest(moment, simulated.placement, {"eye": KINDS}))
             found = cameras.frames.get(timeout=PATIENCE)
             expected = simulated.sensors.image("eye")
             assert (found.camera, found.moment, cameras.names) == ("eye", moment, expected.names)
@@ -82,7 +82,7 @@ def test_images_are_those_of_the_simulation_at_their_moment(cameras):
 
 def test_only_what_is_requested_is_sent(cameras):
     with SimulatedCell(*watched()) as simulated:
-        cameras.render(ImageRequest(0.0, simulated.engine.placement, {"eye": (DEPTH,)}))
+        cameras.render(ImageRequest(0.0, simulated.placement, {"eye": (DEPTH,)}))
     found = cameras.frames.get(timeout=PATIENCE)
     assert len(found.depth) == 4 * WIDTH * HEIGHT
     assert (found.rgb, found.segmentation, found.points) == (b"", b"", b"")
@@ -90,7 +90,7 @@ def test_only_what_is_requested_is_sent(cameras):
 
 def test_requests_that_wait_are_replaced_by_the_latest(cameras):
     with SimulatedCell(*watched()) as simulated:
-        placement = simulated.engine.placement
+        placement = simulated.placement
     moments = [float(index) for index in range(200)]
     for moment in moments:
         cameras.render(ImageRequest(moment, placement, {"eye": (RGB, DEPTH, SEGMENTATION, POINTS)}))
@@ -132,7 +132,7 @@ def test_a_simulation_sends_what_is_due_at_the_rates_of_sensors():
     with SimulatedCell(cell, state, options) as simulated:
         for message in images:
             simulated.step_to(message.moment)
-            assert message.placement == simulated.engine.placement  # to the last bit, in another process
+            assert message.placement == simulated.placement  # to the last bit, in another process
     assert np.diff([message.moment for message in images]) == pytest.approx(5 / 125.0)
     with_wrench = [message.moment for message in measured if message.wrenches]
     assert np.diff(with_wrench) == pytest.approx(round(125.0 / 50.0) / 125.0)

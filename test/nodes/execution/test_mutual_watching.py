@@ -33,7 +33,7 @@ CHECKER = CollisionChecker(CELL, STATE, BOTH)
 @pytest.fixture(scope="module")
 def robot(client):
     robot = FakeRobot(client.node, (*BOTH, *FINGERS), period=0.02)
-    robot.positions.update({**dict(zip(BOTH, [*BEGIN, *BEGIN], strict=True)), **FINGERS})
+    robot.put(**dict(zip(BOTH, [*BEGIN, *BEGIN], strict=True)), **FINGERS)
     return robot
 
 

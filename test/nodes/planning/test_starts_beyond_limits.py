@@ -29,8 +29,7 @@ def at(pan):
 @pytest.fixture(scope="module")
 def robot(client):
     robot = FakeRobot(client.node, (*ARM, "finger_joint"))
-    robot.positions.update(at(BEYOND))
-    robot.positions["finger_joint"] = STATE.tools["gripper"].configuration["finger_joint"]
+    robot.put(**at(BEYOND), finger_joint=STATE.tools["gripper"].configuration["finger_joint"])
     return robot
 
 

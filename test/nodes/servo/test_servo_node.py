@@ -95,7 +95,7 @@ class Sender:
 @pytest.fixture(scope="module")
 def robot(client):
     robot = FakeRobot(client.node, JOINTS)
-    robot.positions.update(HOME)
+    robot.put(**HOME)
     return robot
 
 

@@ -20,7 +20,7 @@ def values(name):
 @pytest.fixture(scope="module")
 def robot(client):
     robot = FakeRobot(client.node, JOINTS)
-    robot.positions.update(zip(JOINTS, LEFT, strict=True))
+    robot.put(**dict(zip(JOINTS, LEFT, strict=True)))
     return robot
 
 

@@ -42,8 +42,7 @@ class World:
 @pytest.fixture(scope="module")
 def robot(client):
     robot = FakeRobot(client.node, (*ARM, FINGER))
-    robot.positions.update(zip(ARM, HOME, strict=True))
-    robot.positions[FINGER] = STATE.tools["gripper"].configuration[FINGER]
+    robot.put(**dict(zip(ARM, HOME, strict=True)), **{FINGER: STATE.tools["gripper"].configuration[FINGER]})
     return robot
 
 
