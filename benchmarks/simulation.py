@@ -138,7 +138,8 @@ def _at(trajectory: Trajectory, t: float) -> tuple[Array, Array]:
 def options(arm: Arm, settings: ControllerSettings, time_step: float = 0.002) -> SimulationOptions:
     """Return options with a controller for the arm."""
     robot = SimulatedRobot(frozendict({GROUP: settings}))
-    return SimulationOptions(time_step=time_step, robot=robot, command_timeout=60.0, engine=arm.engine)
+    # All steps are computed, also at rest.
+    return SimulationOptions(time_step=time_step, robot=robot, command_timeout=60.0, engine=arm.engine, rest_speed=0.0)
 
 
 def tracking(results: Results, arm: Arm) -> None:
