@@ -233,12 +233,13 @@ class MujocoPhysics:
         if not self._stepped:
             return []
         contact, forces = self.data.contact, self.data.efc_force
-        columns = contact.geom.tolist(), contact.dist.tolist(), contact.efc_address.tolist(), contact.frame.tolist()
+        towards_first = -contact.frame[:, :3]
+        columns = contact.geom.tolist(), contact.dist.tolist(), contact.efc_address.tolist(), towards_first.tolist()
         found = []
-        for (one, other), distance, row, (x, y, z, *_) in zip(*columns, strict=True):
+        for (one, other), distance, row, normal in zip(*columns, strict=True):
             force = forces.item(row) if row >= 0 else 0.0
             if distance <= 0.0 or force > 0.0:
-                found.append((one, other, -distance, force, [-x, -y, -z]))
+                found.append((one, other, -distance, force, normal))
         return found
 
     def link_of(self, geometry: int) -> Address:
