@@ -17,7 +17,7 @@ from ...security.environment import CLIENT, OVERRIDE, enclave_path, has_security
 from ...security.policy import require_path
 from ..common.dds_profile import RANGE, set_dds_profile
 from ..common.domain import Domain, NoFreeDomainError, reserve_domain
-from .processes import Program
+from .program import Program
 from .respawn import NODE_RULE
 from .session import Session
 
@@ -27,6 +27,7 @@ MOVEIT = "moveit_adapter"  # started with --moveit
 DOMAINS = range(0, 233)
 RECORDER = "recorder"
 VIEWER = "viewer"
+ENTRIES = "robot_cell_planner.nodes.common.start"  # module of the entry points of nodes
 JOURNAL = "scene.journal"  # of a session, if the parameters set none
 WRONG_USE = 2
 
@@ -191,6 +192,13 @@ def argument_parser() -> argparse.ArgumentParser:
         help="do not configure and activate the nodes (for a lifecycle manager)",
     )
     parser.add_argument(
+        "--no-fork",
+        action="store_false",
+        dest="fork",
+        help="start each node from its file (default: fork the nodes from one process that has imported their "
+        "libraries, so that they share its memory and start faster)",
+    )
+    parser.add_argument(
         "--record",
         type=Path,
         metavar="FOLDER",
@@ -231,6 +239,7 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
             node_command(node, cell, parameters, journal, options),
             respawn=NODE_RULE if node in options.respawn or (node == MOVEIT and options.respawn) else None,
             holds_interrupt=True,
+            entry=f"{ENTRIES}:{node}_node" if options.fork else "",
         )
         for node in (*NODES, *((MOVEIT,) if options.moveit else ()))
         if node == MOVEIT or (node in options.only and node not in options.without)

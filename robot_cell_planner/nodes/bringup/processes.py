@@ -2,66 +2,31 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import subprocess
-import sys
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from functools import partial
 
-from .respawn import RespawnRule
-
-PR_SET_PDEATHSIG = 1  # linux/prctl.h
-
-
-@dataclass(frozen=True)
-class Program:
-    """What to start.
-
-    Attributes:
-        name: Label of its output.
-        command: Program and arguments.
-        owns_terminal: Its output is passed through without label.
-        respawn: Rule of its restarts; None: its end ends the session.
-        holds_interrupt: It starts with SIGINT blocked, and unblocks it once it can handle it.
-        variables: Of its environment, besides those of the session.
-        is_optional: Its end does not end the session.
-    """
-
-    name: str
-    command: Sequence[str]
-    owns_terminal: bool = False
-    respawn: RespawnRule | None = None
-    holds_interrupt: bool = False
-    variables: Mapping[str, str] = field(default_factory=dict)
-    is_optional: bool = False
+from .adoption import end_with
+from .prepared import PreparedProcess
+from .program import Program
 
 
 class Process:
     """A running program."""
 
-    def __init__(self, program: Program, environment: Mapping[str, str]) -> None:
-        """Start it.
+    def __init__(
+        self, program: Program, environment: Mapping[str, str], prepared: PreparedProcess | None = None
+    ) -> None:
+        """Start it, by a fork of the prepared process if it has an entry point there.
 
         Raises:
             OSError: It cannot be started.
         """
         self.program = program
-        stream = None if program.owns_terminal else subprocess.PIPE
-        # Output of nodes must not be buffered in the pipe.
-        prompt = {} if program.owns_terminal else {"PYTHONUNBUFFERED": "1"}
-        self._popen = subprocess.Popen(
-            list(program.command),
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=stream,
-            env={**environment, **prompt, **program.variables},
-            # Safe, since the supervisor has one thread.
-            preexec_fn=_before_start(os.getpid(), program.holds_interrupt),
-            # Ctrl-C in a terminal only reaches the supervisor, which ends all processes in order.
-            start_new_session=True,
-        )
+        forked = prepared.fork(program) if prepared is not None and program.entry else None
+        self._popen = forked or _started(program, environment)
 
     @property
     def pid(self) -> int:
@@ -107,19 +72,25 @@ def describe(status: int) -> str:
     return f"signal {signal.Signals(-status).name}"
 
 
-def _before_start(parent: int, holds_interrupt: bool) -> Callable[[], None]:
+def _started(program: Program, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+    stream = None if program.owns_terminal else subprocess.PIPE
+    # Output of nodes must not be buffered in the pipe.
+    prompt = {} if program.owns_terminal else {"PYTHONUNBUFFERED": "1"}
+    return subprocess.Popen(
+        list(program.command),
+        stdin=subprocess.DEVNULL,
+        stdout=stream,
+        stderr=stream,
+        env={**environment, **prompt, **program.variables},
+        # Safe, since the supervisor has one thread.
+        preexec_fn=partial(_before_start, os.getpid(), program.holds_interrupt),
+        # Ctrl-C in a terminal only reaches the supervisor, which ends all processes in order.
+        start_new_session=True,
+    )
+
+
+def _before_start(parent: int, holds_interrupt: bool) -> None:
     """Prepare a child before it executes its program: the kernel kills it when its parent ends."""
-    prctl = ctypes.CDLL(None, use_errno=True).prctl
-
-    def prepare() -> None:
-        prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:  # the parent has already ended
-            os._exit(1)
-        if holds_interrupt:
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-
-    return prepare
-
-
-if sys.platform != "linux":
-    raise ImportError("the supervisor needs Linux, whose kernel ends the nodes with it")
+    end_with(parent)
+    if holds_interrupt:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})

@@ -8,12 +8,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from .output import Console, LinePrinter
-from .processes import Process, Program, describe
+from .prepared import PreparedProcess
+from .processes import Process, describe
+from .program import Program
 from .respawn import RespawnRule
 
 READ_AT_ONCE = 64 * 1024
@@ -77,6 +79,7 @@ class Session:
         self._timeouts = timeouts or ShutdownTimeouts()
         self._members: dict[str, _Member] = {}
         self._due: list[_Due] = []
+        self._prepared: PreparedProcess | None = None
         self._selector = selectors.DefaultSelector()
         self._stops: list[signal.Signals] = []
         self._stops_at_end = 0  # 1: ended by a signal
@@ -103,7 +106,19 @@ class Session:
                 self._kill()
 
     def _start(self) -> int | None:
-        for program in self._programs:
+        """Start all programs; those that are forked, when the libraries are imported. Returns the exit status if one
+        cannot be started."""
+        forked = [program for program in self._programs if program.entry]
+        if forked:
+            with suppress(OSError):  # they are started from their files
+                self._prepared = PreparedProcess(self._environment)
+        status = self._start_all(program for program in self._programs if not program.entry)
+        if self._prepared is not None and status is None:
+            self._prepared.wait(lambda: not self._stops)
+        return status if status is not None or self._stops else self._start_all(forked)
+
+    def _start_all(self, programs: Iterable[Program]) -> int | None:
+        for program in programs:
             try:
                 self._spawn(program, failures=0, first=True)
             except OSError as error:
@@ -112,7 +127,7 @@ class Session:
         return None
 
     def _spawn(self, program: Program, failures: int, first: bool) -> None:
-        process = Process(program, self._environment)
+        process = Process(program, self._environment, self._prepared)
         index = self._programs.index(program)
         printers = {}
         for pipe, stream in zip(process.pipes, (sys.stdout, sys.stderr), strict=False):
@@ -251,6 +266,8 @@ class Session:
         for member in self._members.values():
             member.process.kill()
         self._members.clear()
+        if self._prepared is not None:
+            self._prepared.close()
 
     @contextmanager
     def _signals(self) -> Iterator[None]:

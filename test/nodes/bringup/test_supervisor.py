@@ -19,7 +19,7 @@ from robot_cell_planner.nodes.common.domain import FREE_TO_CHOOSE, reserve_domai
 # Runs a session of Python programs: a JSON list of [name, code, respawn], and the client's code or null.
 SESSION = """
 import json, os, sys
-from robot_cell_planner.nodes.bringup.processes import Program
+from robot_cell_planner.nodes.bringup.program import Program
 from robot_cell_planner.nodes.bringup.respawn import RespawnRule
 from robot_cell_planner.nodes.bringup.session import Session, ShutdownTimeouts
 

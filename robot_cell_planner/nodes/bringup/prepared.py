@@ -1,0 +1,123 @@
+"""Nodes that are forked from one process which has imported their libraries (`prepared_process`).
+
+They start without importing these libraries each, and share the memory of them. Each is a process like those that are
+started from their files: a child of the supervisor in a session of its own, with its own command line and output.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import partial
+from typing import IO
+
+from ...system.command_line import ROOM
+from .adoption import adopting, end_with
+from .prepared_process import MAX_REQUEST, READY, SAFE_PATH
+from .program import Program
+
+PROCESS = "robot_cell_planner.nodes.bringup.prepared_process"
+MODULES = ("robot_cell_planner.planning.workers.preload",)
+MAX_PREPARATION = 60.0  # [s]
+MAX_ANSWER_TIME = 10.0  # [s]
+POLL_PERIOD = 0.1  # [s] between checks whether to wait on
+
+
+@dataclass
+class Forked:
+    """Process that was forked; as much of `subprocess.Popen` as `Process` uses."""
+
+    pid: int
+    stdout: IO[bytes]
+    stderr: IO[bytes]
+    returncode: int | None = None
+
+    def wait(self) -> int:
+        """Wait for its end, and return its status."""
+        if self.returncode is None:
+            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+        return self.returncode
+
+
+class PreparedProcess:
+    """Process with imported libraries. If it fails, nodes are started from their files as others are.
+
+    environment: of the nodes.
+
+    Raises:
+        OSError: It cannot be started.
+    """
+
+    def __init__(self, environment: Mapping[str, str], modules: tuple[str, ...] = MODULES) -> None:
+        self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        command = [sys.executable, "-m", PROCESS, str(theirs.fileno()), ",".join(modules), ROOM]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,  # nodes report again what is missing
+                env={**environment, "PYTHONUNBUFFERED": "1", SAFE_PATH: "1"},
+                pass_fds=(theirs.fileno(),),
+                start_new_session=True,
+                preexec_fn=partial(end_with, os.getpid()),
+            )
+        except BaseException:
+            self._socket.close()
+            raise
+        finally:
+            theirs.close()
+        self._usable = True
+
+    def wait(self, goes_on: Callable[[], bool]) -> None:
+        """Wait until its libraries are imported, or it has failed, while `goes_on()`."""
+        for _ in range(round(MAX_PREPARATION / POLL_PERIOD)):
+            if select.select([self._socket], [], [], POLL_PERIOD)[0]:
+                with suppress(OSError):
+                    self._usable = self._socket.recv(len(READY)) == READY
+                self._socket.settimeout(MAX_ANSWER_TIME)
+                return
+            if not goes_on():
+                break
+        self._usable = False
+
+    def fork(self, program: Program) -> Forked | None:
+        """Start a program that has an entry point; None if it has to be started from its file."""
+        request = {
+            "entry": program.entry,
+            "command": list(program.command),
+            "variables": dict(program.variables),
+            "holds_interrupt": program.holds_interrupt,
+        }
+        message = json.dumps(request).encode()
+        if not self._usable or len(message) > MAX_REQUEST:
+            return None
+        (out, out_end), (err, err_end) = os.pipe(), os.pipe()
+        pid = 0
+        try:
+            with adopting():
+                socket.send_fds(self._socket, [message], [out_end, err_end])
+                pid = int(self._socket.recv(MAX_REQUEST) or b"0")
+        except (OSError, ValueError):
+            self._usable = False
+        finally:
+            os.close(out_end)
+            os.close(err_end)
+        if not pid:
+            os.close(out)
+            os.close(err)
+            return None
+        return Forked(pid, os.fdopen(out, "rb", buffering=0), os.fdopen(err, "rb", buffering=0))
+
+    def close(self) -> None:
+        """End it; what was forked from it goes on."""
+        self._socket.close()
+        self._process.kill()
+        self._process.wait()

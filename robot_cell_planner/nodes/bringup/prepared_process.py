@@ -1,0 +1,125 @@
+"""Process with the libraries of the nodes, from which `prepared.PreparedProcess` forks them.
+
+It knows no ROS, whose libraries start threads, and has no thread itself. What it forks belongs to the supervisor: the
+process in between ends at once, and the supervisor adopts its children.
+"""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import json
+import os
+import signal
+import socket
+import sys
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from ...system.command_line import set_command_line
+from .adoption import end_with
+
+READY = b"ready"
+MAX_REQUEST = 1 << 17  # bytes
+STREAMS = 2  # descriptors of a request: standard output and error
+FAILED = 1
+SAFE_PATH = "PYTHONSAFEPATH"  # of the process alone: it does not import modules from the current folder
+
+
+def main(arguments: Sequence[str]) -> None:
+    """Serve requests until the supervisor ends. arguments: descriptor of the connection, modules to import."""
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]  # the current folder
+    os.environ.pop(SAFE_PATH, None)
+    connection = socket.socket(fileno=int(arguments[0]))
+    for module in arguments[1].split(","):
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # a collection would write to the pages of all these objects, which are then no longer shared
+    supervisor = os.getppid()
+    connection.send(READY)
+    while True:
+        data, descriptors, _, _ = socket.recv_fds(connection, MAX_REQUEST, STREAMS)
+        if not data:
+            return
+        request = json.loads(data)
+        pid = _fork_adopted(lambda: _become(connection, request, descriptors), supervisor)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        connection.send(str(pid).encode())
+
+
+def _fork_adopted(run: Callable[[], None], supervisor: int) -> int:
+    """Fork a child of the supervisor, in a session of its own; return its number, 0 if it cannot be forked."""
+    number_read, number_write = os.pipe()
+    adopted_read, adopted_write = os.pipe()
+    between = _fork()
+    if between == 0:
+        # Ends at once; its child waits until the supervisor is its parent.
+        if _fork() == 0:
+            os.setsid()
+            os.write(number_write, str(os.getpid()).encode())
+            for descriptor in (number_read, number_write, adopted_write):
+                os.close(descriptor)
+            os.read(adopted_read, 1)
+            end_with(supervisor)
+            run()
+        os._exit(0)
+    os.close(number_write)
+    os.close(adopted_read)
+    with open(number_read, "rb") as pipe:
+        number = int(pipe.read() or b"0")
+    if between > 0:
+        os.waitpid(between, 0)
+    os.close(adopted_write)
+    return number
+
+
+def _fork() -> int:
+    """Fork; return the number of the child, 0 in the child, and -1 if that is not possible."""
+    try:
+        return os.fork()
+    except OSError:
+        return -1
+
+
+def _become(connection: socket.socket, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
+    """Run an entry point in this process, as a program that was started with its command line."""
+    status = FAILED
+    try:
+        connection.detach()
+        _connect_streams(descriptors)
+        if request["holds_interrupt"]:
+            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        os.environ.update(request["variables"])
+        sys.argv = list(request["command"])
+        set_command_line([sys.executable, *sys.argv])
+        module, _, function = request["entry"].partition(":")
+        getattr(importlib.import_module(module), function)()
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+        os._exit(status)
+
+
+def _connect_streams(descriptors: Sequence[int]) -> None:
+    """Use these as standard output and error, nothing as standard input, and close all others."""
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for number, descriptor in enumerate((nothing, *descriptors)):
+        os.dup2(descriptor, number)
+    for entry in os.listdir("/proc/self/fd"):
+        if int(entry) > STREAMS:
+            with suppress(OSError):  # that of the list itself
+                os.close(int(entry))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,33 @@
+"""Programs of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from .respawn import RespawnRule
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to start.
+
+    Attributes:
+        name: Label of its output.
+        command: Program and arguments.
+        owns_terminal: Its output is passed through without label.
+        respawn: Rule of its restarts; None: its end ends the session.
+        holds_interrupt: It starts with SIGINT blocked, and unblocks it once it can handle it.
+        variables: Of its environment, besides those of the session.
+        is_optional: Its end does not end the session.
+        entry: Entry point of the program, as "module:function", if it may be forked from a prepared process.
+    """
+
+    name: str
+    command: Sequence[str]
+    owns_terminal: bool = False
+    respawn: RespawnRule | None = None
+    holds_interrupt: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    is_optional: bool = False
+    entry: str = ""
