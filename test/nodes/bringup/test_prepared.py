@@ -1,6 +1,7 @@
 """Programs that are forked from a process with their libraries are like those that are started from their files."""
 
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ def report():
 def fail():
     raise ValueError("as any program")
 def wait():
-    os.write(1, b"waits\n")
+    os.write(1, b"waits\\n")
     while True: time.sleep(0.05)
 from pathlib import Path
 """
@@ -68,6 +69,7 @@ def finish(process):
 def test_a_forked_program_is_a_child_of_the_supervisor_with_imported_libraries(prepared, environment):
     process = Process(program("report", holds_interrupt=True), environment, prepared)
     status, out, err = finish(process)
+    assert (status, err) == (7, "to err\n")
     first, second, third = (line.split("|") for line in out.splitlines())
     parent, pid, session, loaded_by, variable, *argv = first
     assert int(parent) == os.getpid()
@@ -77,7 +79,6 @@ def test_a_forked_program_is_a_child_of_the_supervisor_with_imported_libraries(p
     assert argv == ["/nowhere/program", "an argument"]
     assert second[0] == "/nowhere/program", "its own command line is shown"
     assert third == ["True", "False"]
-    assert (status, err) == (7, "to err\n")
 
 
 def test_an_exception_ends_it_with_a_traceback(prepared, environment):

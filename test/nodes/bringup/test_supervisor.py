@@ -194,14 +194,13 @@ def test_what_ends_by_itself_is_neither_named_nor_killed():
 def test_a_second_signal_does_not_wait():
     run = Run([["stubborn", STUBBORN]], interrupt=1e6, terminate=1e6)
     run.wait_for("stubborn | ready")
-    run.process.send_signal(signal.SIGINT)
     said = ""
     for expected in ("SIGINT: ending", "sending SIGTERM", "sending SIGKILL"):
+        run.process.send_signal(signal.SIGINT)
         while expected not in said:
             line = run.process.stderr.readline()
             assert line, said
             said += line
-        run.process.send_signal(signal.SIGINT)
     assert run.finish()[0] == 1
 
 
