@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,13 +12,13 @@ START, END = 45, 46  # fields after the name in /proc/self/stat: addresses of th
 MAX_NAME = 15  # bytes of the name of a thread
 
 
-def set_command_line(words: Sequence[str]) -> None:
+def set_command_line(words: Sequence[str | bytes]) -> None:
     """Show another command line for this process, as far as the arguments that it was started with have room."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[START]), int(fields[END])
     if not 0 < start < end:  # not told to this process
         return
     size = end - start
-    text = b"\0".join(word.encode("utf-8", "surrogateescape") for word in words)[: size - 1]
+    text = b"\0".join(map(os.fsencode, words))[: size - 1]
     ctypes.memmove(start, text.ljust(size, b"\0"), size)
-    Path("/proc/self/comm").write_bytes(Path(words[0]).name.encode()[:MAX_NAME])
+    Path("/proc/self/comm").write_bytes(os.path.basename(os.fsencode(words[0]))[:MAX_NAME])
