@@ -10,9 +10,7 @@ from __future__ import annotations
 
 import argparse
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
+from contextlib import ExitStack
 from time import perf_counter
 
 import numpy as np
@@ -27,16 +25,14 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.trajectory.timing import TimingOptions
 
-from .kinematics_node import CELL_FILE, node
+from .kinematics_node import CELL_FILE
 from .results import Results
-from .scene_node import own_domain, processor_time, running
+from .scene_node import own_domain
+from .suite import idle, supervisor
 
-NODES = ("kinematics_node", "collision_node", "planning_node", "execution_node", "simulated_robot_node")
-OWN = {"simulated_robot_node": (f"cell_file:={CELL_FILE}",)}
 SEED = 1
 STEP = 0.3  # [rad] to goals close by
 WARM_UP = 20
-IDLE = 20.0  # [s]
 
 
 def goals(cell: RobotCell, state: RobotCellState, count: int) -> list[dict[str, float]]:
@@ -69,28 +65,19 @@ class Mover:
         self._thread.join()
 
 
-@contextmanager
-def suite() -> Iterator[dict[str, int]]:
-    """Run the nodes in a domain of their own; their process ids by name."""
-    with ExitStack() as stack:
-        stack.enter_context(own_domain())
-        pids = {"scene_node": stack.enter_context(running(node("scene_node", f"cell_file:={CELL_FILE}")))}
-        pids |= {name: stack.enter_context(running(node(name, *OWN.get(name, ())))) for name in NODES}
-        yield pids
-
-
 def measure(results: Results, calls: int, moving: bool) -> None:
     """Plans over ROS and in this process, in turn."""
     cell, state = load_cell(CELL_FILE)
     taken: list[tuple[float, float]] = []
     with ExitStack() as stack:
-        pids = stack.enter_context(suite())
+        stack.enter_context(own_domain())
+        pid = stack.enter_context(supervisor(CELL_FILE))
         client = stack.enter_context(CellClient())
         client.wait_until_ready()
         if moving:
             stack.callback(Mover(cell, state).stop)
         else:
-            idle(results, pids)
+            idle(results, pid)
         for goal in goals(cell, state, WARM_UP + calls):
             began = perf_counter()
             client.plan_motion(goal, start=state_with_joints(dict(state.configuration)))
@@ -104,34 +91,6 @@ def measure(results: Results, calls: int, moving: bool) -> None:
         results.add(f"{name}.{where}_p95_ms", float(np.percentile(rows[:, column], 95)))
     results.add(f"{name}.plan_above_core_ms", float(np.median(rows[:, 0] - rows[:, 1])))
     results.add(f"{name}.plan_above_core_p95_ms", float(np.percentile(rows[:, 0] - rows[:, 1], 95)))
-
-
-def idle(results: Results, pids: dict[str, int]) -> None:
-    """Share of a processor [%] and proportional set size [MB] of each node with its children, at rest."""
-    threading.Event().wait(IDLE)
-    before = {name: sum(map(processor_time, family(pid))) for name, pid in pids.items()}
-    threading.Event().wait(IDLE)
-    total, memory = 0.0, 0.0
-    for name, pid in pids.items():
-        share = 100.0 * (sum(map(processor_time, family(pid))) - before[name]) / IDLE
-        used = sum(map(proportional_memory, family(pid)))
-        results.add(f"idle.{name}.processor_percent", share)
-        results.add(f"idle.{name}.memory_mb", used)
-        total, memory = total + share, memory + used
-    results.add("idle.processor_percent", total)
-    results.add("idle.memory_mb", memory)
-
-
-def family(pid: int) -> list[int]:
-    """A process and its descendants."""
-    children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return [pid, *(member for child in children for member in family(int(child)))]
-
-
-def proportional_memory(pid: int) -> float:
-    """Proportional set size [MB]."""
-    lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    return next(float(line.split()[1]) for line in lines if line.startswith("Pss:")) * 1e-3
 
 
 def main() -> None:

@@ -10,12 +10,8 @@ meshes and sphere models are empty. Processor times are those of all processes o
 from __future__ import annotations
 
 import argparse
-import os
-import signal
-import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import perf_counter, sleep
 
@@ -26,28 +22,16 @@ from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.mesh.cache import ENVIRONMENT
 from robot_cell_planner.nodes.client import CellClient
 
-from .request_node import SEED, family
+from .request_node import SEED
 from .results import Results
 from .scene_node import own_domain, processor_time
+from .suite import family, supervisor
 
 CONFIG = Path(__file__).resolve().parents[1] / "config"
 CELLS = {"first_plan": CONFIG / "demo" / "cell.yaml", "new_robot_first_plan": CONFIG / "ur10" / "cell.yaml"}
 STEP = 0.3  # [rad]
 RETRY = 0.02  # [s]
 GIVE_UP = 120.0  # [s]
-
-
-@contextmanager
-def supervisor(cell: Path, options: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> Iterator[int]:
-    """Run all nodes of a cell by `robot_cell`; its process id."""
-    command = ["robot_cell", "--cell", str(cell), *options]
-    quiet = subprocess.DEVNULL
-    process = subprocess.Popen(command, stdout=quiet, stderr=quiet, env={**os.environ, **(environment or {})})
-    try:
-        yield process.pid
-    finally:
-        process.send_signal(signal.SIGINT)
-        process.wait(60)
 
 
 def first_plan(cell_file: Path, options: Sequence[str], environment: Mapping[str, str]) -> tuple[float, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 # Slow to import, and imported lazily elsewhere.
 import scipy.linalg
 import scipy.sparse.csgraph
@@ -12,5 +14,9 @@ from .warm_up import KERNELS
 
 for _, compile_kernels in KERNELS:
     compile_kernels()
+
+# A collection in a worker would write to the pages of all these objects, which it shares with the others.
+gc.collect()
+gc.freeze()
 
 __all__ = ["tasks"]

@@ -121,7 +121,6 @@ def test_it_ends_with_the_supervisor(environment):
     descriptor = os.pidfd_open(int(supervisor.stdout.readline()))
     supervisor.kill()
     supervisor.communicate()
-    import select
 
     assert select.select([descriptor], [], [], 60)[0], "it still runs"
     os.close(descriptor)

@@ -1,0 +1,72 @@
+"""What the supervisor's nodes share: the library with its compiled kernels, and the interfaces.
+
+Its import does not load the client library of ROS, whose tracing starts threads: a process with this alone can be
+forked.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+
+from ...cases import case_file  # noqa: F401
+from ...collision import state_warnings, targets  # noqa: F401
+from ...io import import_files  # noqa: F401
+from ...io.cell_file import cell_file, simulation_section, writer  # noqa: F401
+from ...kinematics import transform_buffer, velocity  # noqa: F401
+from ...model import random_configurations  # noqa: F401
+from ...planning.problem import plan_file  # noqa: F401
+from ...planning.workers import pool, preload, server  # noqa: F401
+from ...scene import allowed_collision_changes, history, journal, model_changes, state_changes  # noqa: F401
+from ...simulation import camera_process, camera_view, process  # noqa: F401
+from ...system import time_limit  # noqa: F401
+from ...trajectory import (  # noqa: F401
+    command_limits,
+    prediction,
+    resampling,
+    sampler,
+    servo_frames,
+    splicing,
+    time_scaling,
+    tracking,
+)
+from ...viewer import page  # noqa: F401
+
+INTERFACES = (
+    "robot_cell_planner.msg",
+    "robot_cell_planner.srv",
+    "robot_cell_planner.action",
+    "action_msgs.msg",
+    "action_msgs.srv",
+    "builtin_interfaces.msg",
+    "control_msgs.action",
+    "control_msgs.msg",
+    "diagnostic_msgs.msg",
+    "geometry_msgs.msg",
+    "lifecycle_msgs.msg",
+    "lifecycle_msgs.srv",
+    "rcl_interfaces.msg",
+    "rcl_interfaces.srv",
+    "rosgraph_msgs.msg",
+    "sensor_msgs.msg",
+    "service_msgs.msg",
+    "shape_msgs.msg",
+    "std_msgs.msg",
+    "std_srvs.srv",
+    "tf2_msgs.msg",
+    "trajectory_msgs.msg",
+    "type_description_interfaces.srv",
+    "unique_identifier_msgs.msg",
+    "visualization_msgs.msg",
+)
+
+
+def import_type_support(interfaces: ModuleType) -> None:
+    """Import the conversions of all types of a module, as rclpy does when it first uses a type."""
+    for kind in vars(interfaces).values():
+        if isinstance(kind, type) and hasattr(type(kind), "__import_type_support__"):
+            type(kind).__import_type_support__()
+
+
+for _name in INTERFACES:
+    import_type_support(import_module(_name))
