@@ -31,7 +31,7 @@ CONFIG = Path(__file__).resolve().parents[1] / "config"
 CELLS = {"first_plan": CONFIG / "demo" / "cell.yaml", "new_robot_first_plan": CONFIG / "ur10" / "cell.yaml"}
 STEP = 0.3  # [rad]
 RETRY = 0.02  # [s]
-GIVE_UP = 120.0  # [s]
+GIVE_UP = 600.0  # [s]
 
 
 def first_plan(cell_file: Path, options: Sequence[str], environment: Mapping[str, str]) -> tuple[float, float]:

@@ -25,7 +25,7 @@ from .program import Program
 
 PROCESS = "robot_cell_planner.nodes.bringup.prepared_process"
 MODULES = ("robot_cell_planner.nodes.bringup.libraries",)
-MAX_PREPARATION = 60.0  # [s]
+MAX_PREPARATION = 120.0  # [s]
 MAX_ANSWER_TIME = 10.0  # [s]
 POLL_PERIOD = 0.1  # [s] between checks whether to wait on
 

@@ -16,6 +16,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ...system.command_line import set_command_line
@@ -45,7 +46,7 @@ def main(arguments: Sequence[str]) -> None:
         if not data:
             return
         request = json.loads(data)
-        pid = _fork_adopted(lambda: _become(connection, request, descriptors), supervisor)
+        pid = _fork_adopted(partial(_become, connection, request, descriptors), supervisor)
         for descriptor in descriptors:
             os.close(descriptor)
         connection.send(str(pid).encode())
