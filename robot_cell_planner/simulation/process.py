@@ -20,6 +20,8 @@ from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOu
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
+from ..system.forked_process import ForkedProcess
+from ..system.reserved_process import start_reserved
 from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .disturbances import Disturbance
@@ -295,7 +297,7 @@ class SimulationProcess:
             os.close(self._lifeline)
 
 
-def launch(worker: str) -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
+def launch(worker: str) -> tuple[ToWorker, int, subprocess.Popen[bytes] | ForkedProcess]:
     """Start a module that serves a connection; return the connection, the end of the pipe whose closing ends the
     process, and the process.
 
@@ -307,6 +309,9 @@ def launch(worker: str) -> tuple[ToWorker, int, subprocess.Popen[bytes]]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
     command = [sys.executable, "-m", worker, str(theirs.fileno()), str(watched)]
     try:
+        reserved = start_reserved(worker, (theirs.fileno(), watched))
+        if reserved is not None:
+            return ours, lifeline, reserved
         # A separate session does not receive a terminal's Ctrl-C: the process ends with this process or at its request.
         process = subprocess.Popen(
             command, pass_fds=(theirs.fileno(), watched), env=environment, start_new_session=True

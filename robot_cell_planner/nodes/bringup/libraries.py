@@ -18,8 +18,9 @@ from ...model import random_configurations  # noqa: F401
 from ...planning.problem import plan_file  # noqa: F401
 from ...planning.workers import pool, preload, server  # noqa: F401
 from ...scene import allowed_collision_changes, history, journal, model_changes, state_changes  # noqa: F401
-from ...simulation import camera_process, camera_view, process  # noqa: F401
+from ...simulation import camera_process, camera_view, measuring, process, simulated_cell, worker  # noqa: F401
 from ...system import time_limit  # noqa: F401
+from ...system.physics import has_physics
 from ...trajectory import (  # noqa: F401
     command_limits,
     prediction,
@@ -68,5 +69,7 @@ def import_type_support(interfaces: ModuleType) -> None:
             type(kind).__import_type_support__()
 
 
+if has_physics():
+    worker.import_quietly("pybullet")
 for _name in INTERFACES:
     import_type_support(import_module(_name))

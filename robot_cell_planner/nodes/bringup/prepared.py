@@ -14,11 +14,11 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
 from ...system.command_line import ROOM
+from ...system.forked_process import ForkedProcess
 from .adoption import adopting, end_with
 from .prepared_process import MAX_REQUEST, READY, SAFE_PATH
 from .program import Program
@@ -30,20 +30,12 @@ MAX_ANSWER_TIME = 10.0  # [s]
 POLL_PERIOD = 0.1  # [s] between checks whether to wait on
 
 
-@dataclass
-class Forked:
-    """Process that was forked; as much of `subprocess.Popen` as `Process` uses."""
+class Forked(ForkedProcess):
+    """Process that was forked, with its output."""
 
-    pid: int
-    stdout: IO[bytes]
-    stderr: IO[bytes]
-    returncode: int | None = None
-
-    def wait(self) -> int:
-        """Wait for its end, and return its status."""
-        if self.returncode is None:
-            self.returncode = os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
-        return self.returncode
+    def __init__(self, pid: int, stdout: IO[bytes], stderr: IO[bytes]) -> None:
+        super().__init__(pid)
+        self.stdout, self.stderr = stdout, stderr
 
 
 class PreparedProcess:

@@ -13,19 +13,17 @@ import os
 import signal
 import socket
 import sys
-import traceback
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
 from ...system.command_line import set_command_line
+from ...system.forked_process import close_others, run_to_end
 from .adoption import end_with
 
 READY = b"ready"
 MAX_REQUEST = 1 << 17  # bytes
 STREAMS = 2  # descriptors of a request: standard output and error
-FAILED = 1
 SAFE_PATH = "PYTHONSAFEPATH"  # of the process alone: it does not import modules from the current folder
 
 
@@ -88,38 +86,22 @@ def _fork() -> int:
 
 def _become(connection: socket.socket, request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
     """Run an entry point in this process, as a program that was started with its command line."""
-    status = FAILED
-    try:
-        connection.detach()
-        _connect_streams(descriptors)
-        if request["holds_interrupt"]:
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        os.environ.update(request["variables"])
-        sys.argv = list(request["command"])
-        set_command_line([sys.executable, *sys.argv])
-        module, _, function = request["entry"].partition(":")
-        getattr(importlib.import_module(module), function)()
-        status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        for stream in (sys.stdout, sys.stderr):
-            with suppress(OSError, ValueError):
-                stream.flush()
-        os._exit(status)
+    connection.detach()
+    run_to_end(partial(_run, request, descriptors))
 
 
-def _connect_streams(descriptors: Sequence[int]) -> None:
-    """Use these as standard output and error, nothing as standard input, and close all others."""
+def _run(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
     nothing = os.open(os.devnull, os.O_RDONLY)
     for number, descriptor in enumerate((nothing, *descriptors)):
         os.dup2(descriptor, number)
-    for entry in os.listdir("/proc/self/fd"):
-        if int(entry) > STREAMS:
-            with suppress(OSError):  # that of the list itself
-                os.close(int(entry))
+    close_others(())
+    if request["holds_interrupt"]:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    os.environ.update(request["variables"])
+    sys.argv = list(request["command"])
+    set_command_line([sys.executable, *sys.argv])
+    module, _, function = request["entry"].partition(":")
+    getattr(importlib.import_module(module), function)()
 
 
 if __name__ == "__main__":

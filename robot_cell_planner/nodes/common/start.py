@@ -23,7 +23,10 @@ MODULES = {
     "moveit_adapter_node": "moveit.node",
     "viewer_node": "viewer.node",
 }
-STARTS = {"planning_node": "planning.start"}  # start modules of the nodes that have one
+STARTS = {
+    "planning_node": "planning.start",
+    "simulated_robot_node": "simulation.start",
+}  # start modules of the nodes that have one
 FILES, ENOUGH_FILES = 256, 4096  # file descriptors: required minimum, and the value to raise the limit to
 ADDRESS_SPACE = 3 * 2**30  # [bytes] of address space; a node reserves 2 GB, most of it unused
 TASKS = 64  # threads and processes that a node may start

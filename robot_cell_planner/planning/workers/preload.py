@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 
 # Slow to import, and imported lazily elsewhere.
@@ -18,5 +19,6 @@ for _, compile_kernels in KERNELS:
 # A collection in a worker would write to the pages of all these objects, which it shares with the others.
 gc.collect()
 gc.freeze()
+atexit.register(gc.unfreeze)  # or frozen objects outlive the libraries that they belong to
 
 __all__ = ["tasks"]

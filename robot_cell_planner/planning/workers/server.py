@@ -9,12 +9,11 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker, util
-from typing import NoReturn
 
 from ...system.command_line import set_command_line
+from ...system.forked_process import close_others, run_to_end
 
 PRELOAD = ("robot_cell_planner.planning.workers.preload",)  # modules imported by the server
-STANDARD_STREAMS = 3
 
 
 def start_server() -> None:
@@ -51,34 +50,16 @@ def _programs_forked() -> Iterator[None]:
         util.spawnv_passfds = start
 
 
-def _fork(path: str | bytes, arguments: Sequence[str], descriptors: Sequence[int]) -> int:
+def _fork(path: str | bytes, arguments: Sequence[str | bytes], descriptors: Sequence[int]) -> int:
     """As `multiprocessing.util.spawnv_passfds`, for a command line that ends with `-c` and a program."""
     pid = os.fork()
     if pid == 0:
-        _run(arguments, set(descriptors))
+        run_to_end(lambda: _run(arguments, descriptors))
     return pid
 
 
-def _run(command: Sequence[str], descriptors: set[int]) -> NoReturn:
+def _run(command: Sequence[str | bytes], descriptors: Sequence[int]) -> None:
     """Run a program with these descriptors and the standard streams only."""
-    status = 1
-    try:
-        for entry in os.listdir("/proc/self/fd"):
-            if int(entry) >= STANDARD_STREAMS and int(entry) not in descriptors:
-                _close(int(entry))
-        set_command_line(command)
-        exec(compile(command[-1], "<string>", "exec"), {})
-        status = 0
-    except SystemExit as end:
-        status = end.code if isinstance(end.code, int) else int(end.code is not None)
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    finally:
-        os._exit(status)
-
-
-def _close(descriptor: int) -> None:
-    try:
-        os.close(descriptor)
-    except OSError:
-        return  # that of the list itself
+    close_others(descriptors)
+    set_command_line(command)
+    exec(compile(command[-1], "<string>", "exec"), {})
