@@ -64,9 +64,10 @@ INTERFACES = (
 
 def import_type_support(interfaces: ModuleType) -> None:
     """Import the conversions of all types of a module, as rclpy does when it first uses a type."""
-    for kind in vars(interfaces).values():
-        if isinstance(kind, type) and hasattr(type(kind), "__import_type_support__"):
-            type(kind).__import_type_support__()
+    for kind in tuple(vars(interfaces).values()):
+        load = getattr(type(kind), "__import_type_support__", None) if isinstance(kind, type) else None
+        if load is not None:
+            load()
 
 
 if has_physics():

@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing import forkserver, resource_tracker, util
+from typing import Any, cast
 
 from ...system.command_line import set_command_line
 from ...system.forked_process import close_others, run_to_end
@@ -43,7 +44,7 @@ def start_server() -> None:
 def _programs_forked() -> Iterator[None]:
     """Let multiprocessing fork this process where it would start another Python with a program."""
     start = util.spawnv_passfds
-    util.spawnv_passfds = _fork
+    util.spawnv_passfds = cast("Any", _fork)
     try:
         yield
     finally:
