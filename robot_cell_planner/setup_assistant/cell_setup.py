@@ -28,6 +28,7 @@ from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.sources import ModelSources
 from ..model.state import RobotCellState
+from ..system.physics import MAX_LINKS
 from .check import check_cell
 from .description_copy import copy_description
 from .draft import HOME, Draft, draft_robot
@@ -35,7 +36,7 @@ from .files import limits_text
 from .finding import Finding
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
-from .mesh_uses import MeshDraft, draft_mesh_uses
+from .mesh_uses import MeshDraft, draft_mesh_uses, simulated_links
 from .options import DraftOptions
 from .report import report_text
 
@@ -127,7 +128,7 @@ class _Writer:
             sources = msgspec.structs.replace(given.sources, mesh_uses=uses)
             given = robot_from_sources("robot", sources, roots=options.roots)
         draft = draft_robot(given, options.draft)
-        tool = self._tool(draft)
+        tool = self._tool(draft, MAX_LINKS - simulated_links(given.mechanism, self.meshes))
         mount = self._group_at(draft) if tool is not None else ""
         if not options.overwrite and (self.folder / CELL_FILE).exists():
             path = self.folder / CELL_FILE
@@ -144,21 +145,21 @@ class _Writer:
         self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool))
         return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
 
-    def _chosen_uses(self, mechanism: Mechanism) -> frozendict[str, MeshUse]:
+    def _chosen_uses(self, mechanism: Mechanism, max_links: int = MAX_LINKS) -> frozendict[str, MeshUse]:
         """Return the collision representation of each mesh that is not checked as its hull, by URI."""
         if self.options.mesh_use is not None:
             return frozendict()
-        drafted = draft_mesh_uses(mechanism)
+        drafted = draft_mesh_uses(mechanism, max_links)
         self.meshes += drafted
         return frozendict({found.uri: found.use for found in drafted if found.use is not MeshUse.HULL})
 
-    def _tool(self, draft: Draft) -> tuple[Tool, HandDraft | None] | None:
-        """Return the tool to add, and the draft of its hand."""
+    def _tool(self, draft: Draft, max_links: int) -> tuple[Tool, HandDraft | None] | None:
+        """Return the tool to add, and the draft of its hand. max_links: That the simulation has left for it."""
         if not self.options.added:
             return None
         use = self.options.mesh_use or MeshUse.HULL
         loaded = load_tool("gripper", self.options.added, roots=self.options.roots, mesh_use=use)
-        if uses := self._chosen_uses(loaded.mechanism):
+        if uses := self._chosen_uses(loaded.mechanism, max_links):
             sources = msgspec.structs.replace(loaded.sources, mesh_uses=uses)
             loaded = tool_from_sources("gripper", sources, roots=self.options.roots)
         robot = Robot("gripper", loaded.mechanism, sources=loaded.sources)

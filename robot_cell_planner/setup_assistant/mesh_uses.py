@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from ..errors import GeometryError
@@ -34,12 +34,12 @@ class MeshDraft:
     gain: float = 0.0
 
 
-def draft_mesh_uses(mechanism: Mechanism) -> tuple[MeshDraft, ...]:
+def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[MeshDraft, ...]:
     """Choose the collision representation of each mesh that a description has and that is checked as its hull.
 
     A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, and no point of its surface extends
     beyond the pieces by more than 2 mm. A mesh that is scaled differently in several places is judged by the first. If
-    all links have more than 120 pieces, the meshes that gain the least volume are checked as hulls.
+    all links have more than `max_links` pieces, the meshes that gain the least volume are checked as hulls.
     """
     meshes: dict[str, Mesh] = {}
     for mesh in _collision_meshes(mechanism):
@@ -47,21 +47,22 @@ def draft_mesh_uses(mechanism: Mechanism) -> tuple[MeshDraft, ...]:
     drafts = {uri: _draft(mesh) for uri, mesh in meshes.items()}
     decomposed = sorted((draft for draft in drafts.values() if draft.pieces > 1), key=lambda draft: draft.gain)
     for draft in decomposed:
-        if (count := _parts(mechanism, drafts)) <= MAX_LINKS:
+        if (count := simulated_links(mechanism, drafts.values())) <= max_links:
             break
         text = (
-            f"{draft.reason}, too many with those of the other links (together {count}, expected at most {MAX_LINKS})"
+            f"{draft.reason}, too many with those of the other links (together {count}, expected at most {max_links})"
         )
         drafts[draft.uri] = MeshDraft(draft.uri, MeshUse.HULL, text)
     return tuple(drafts.values())
 
 
-def _parts(mechanism: Mechanism, drafts: dict[str, MeshDraft]) -> int:
+def simulated_links(mechanism: Mechanism, drafts: Iterable[MeshDraft]) -> int:
     """Return the number of links that PyBullet simulates: each convex geometry is one, at least one for each link."""
+    pieces_of = {draft.uri: draft.pieces for draft in drafts}
     count = 0
     for link in mechanism.links.values():
         meshes = [shape.geometry for shape in link.collisions if isinstance(shape.geometry, Mesh)]
-        pieces = sum(drafts[mesh.uri].pieces if mesh.uri in drafts else 1 for mesh in meshes)
+        pieces = sum(pieces_of.get(mesh.uri, 1) for mesh in meshes)
         count += max(1, pieces + (len(meshes) < len(link.collisions)))
     return count
 

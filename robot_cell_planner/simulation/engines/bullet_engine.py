@@ -10,7 +10,7 @@ import numpy as np
 import pybullet
 from numpy.typing import NDArray
 
-from ...errors import LimitExceededError, NotSupportedError, Value
+from ...errors import NotSupportedError
 from ...model.pose import Pose, normalised
 from ...model.value import Vector3
 from ...system.physics import MAX_LINKS
@@ -28,7 +28,7 @@ from .base import (
     by_objects,
     end_stops,
 )
-from .bullet_links import link_arguments
+from .bullet_links import link_arguments, too_many_links
 from .bullet_shapes import collision_shape
 
 NOTHING = -1  # number of a body that was removed
@@ -107,12 +107,7 @@ class BulletEngine:
             self._bodies.append(NOTHING)
             return []
         if len(multibody.parts) > MAX_LINKS:
-            raise LimitExceededError(
-                f"{multibody.name} has too many links for the physics engine",
-                stage="simulation",
-                subjects=(multibody.name,),
-                values=(Value("links", len(multibody.parts), MAX_LINKS),),
-            )
+            raise too_many_links(multibody)
         first = multibody.parts[0]
         inertia = first.mass_properties
         body = int(

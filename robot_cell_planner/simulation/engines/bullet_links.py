@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import pybullet
 
+from ...errors import LimitExceededError, Value
+from ...model.name_suggestions import listed
 from ...model.pose import normalised
-from ..multibody.multibodies import JointModel, Part
+from ...system.physics import MAX_LINKS
+from ..multibody.multibodies import JointModel, Multibody, Part
 from .bullet_shapes import collision_shape
 
 
@@ -39,3 +43,21 @@ def _joint_type(joint: JointModel | None) -> int:
     if joint is None:
         return int(pybullet.JOINT_FIXED)
     return int(pybullet.JOINT_REVOLUTE if joint.revolute else pybullet.JOINT_PRISMATIC)
+
+
+def too_many_links(multibody: Multibody) -> LimitExceededError:
+    """Return the error of a multibody with too many links: which objects have most, and what to do."""
+    counts = Counter(part.object_name for part in multibody.parts if part.geometries).most_common()
+    pieces = [f"{name} {count}" for name, count in counts if count > 1]
+    text = f"{multibody.name} with all that is attached to it has too many links for PyBullet"
+    if pieces:
+        text += f": each convex piece of a mesh is one ({listed(pieces)}). Check these meshes as their hulls"
+        text += " (`mesh_uses` or `meshes: hull` of the robot or tool in the cell file), or simulate"
+    else:
+        text += ". Simulate"
+    return LimitExceededError(
+        f'{text} with engine "mujoco", which has no such limit',
+        stage="simulation",
+        subjects=(multibody.name,),
+        values=(Value("links", len(multibody.parts), MAX_LINKS),),
+    )

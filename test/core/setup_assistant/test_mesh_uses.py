@@ -17,8 +17,10 @@ from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse, Shape, Sphere
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
-from robot_cell_planner.setup_assistant import mesh_uses
+from robot_cell_planner.setup_assistant import cell_setup
+from robot_cell_planner.setup_assistant.cell_setup import NewCellOptions, new_cell
 from robot_cell_planner.setup_assistant.mesh_uses import draft_mesh_uses
+from robot_cell_planner.setup_assistant.options import DraftOptions
 
 ARM = """<robot name="arm">
 <link name="base"><collision><geometry><mesh filename="meshes/{base}"/></geometry></collision>
@@ -67,17 +69,25 @@ def test_only_a_mesh_whose_hull_fills_in_much_is_decomposed(folder):
     assert "fill in 2" in uses["bracket.urdf"][0].reason
 
 
-def test_the_pieces_of_all_links_are_not_more_than_can_be_simulated(folder, monkeypatch):
+def test_the_pieces_of_all_links_are_not_more_than_can_be_simulated(folder):
     mechanism = load_robot("r", folder / "bracket.urdf").mechanism
     decomposed = draft_mesh_uses(mechanism)
     count = sum(found.pieces for found in decomposed)
     assert count > 2
-    monkeypatch.setattr(mesh_uses, "MAX_LINKS", count)
-    assert draft_mesh_uses(mechanism) == decomposed
-    monkeypatch.setattr(mesh_uses, "MAX_LINKS", count - 1)
-    found = draft_mesh_uses(mechanism)
+    assert draft_mesh_uses(mechanism, count) == decomposed
+    found = draft_mesh_uses(mechanism, count - 1)
     assert [draft.use for draft in found] == [MeshUse.HULL, MeshUse.HULL]
     assert f"together {count}, expected at most {count - 1}" in found[0].reason
+
+
+def test_robot_and_added_gripper_are_together_not_more_than_can_be_simulated(folder, tmp_path, monkeypatch):
+    bracket = str(folder / "bracket.urdf")
+    count = sum(found.pieces for found in draft_mesh_uses(load_robot("r", bracket).mechanism))
+    for limit, uses in ((2 * count, 2 * ["decomposition"]), (2 * count - 1, ["decomposition", "hull"])):
+        monkeypatch.setattr(cell_setup, "MAX_LINKS", limit)
+        options = NewCellOptions(added=bracket, draft=DraftOptions(samples=20))
+        made = new_cell(bracket, tmp_path / str(limit), options)
+        assert [draft.use.value for draft in made.meshes if draft.uri.endswith("bracket.stl")] == uses
 
 
 def test_a_new_cell_checks_the_pieces_also_after_it_was_saved(folder, tmp_path):

@@ -10,12 +10,13 @@ from simulation_cells import body, box, gripper, joint, link, mechanism, pendulu
 from robot_cell_planner.errors import LimitExceededError
 from robot_cell_planner.model.bodies import NamedFrame, Tool
 from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Cone, Shape
 from robot_cell_planner.model.mechanism import JointKind, Link, Mimic
 from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, ToolState
-from robot_cell_planner.simulation.engines.names import BULLET, ENGINES
+from robot_cell_planner.simulation.engines.names import BULLET, ENGINES, MUJOCO
 from robot_cell_planner.simulation.engines.selection import make_engine
 from robot_cell_planner.simulation.multibody.multibodies import Multibodies
 from robot_cell_planner.simulation.options import SimulationOptions
@@ -130,9 +131,25 @@ def test_more_links_than_the_engine_takes_are_refused_by_name():
         for i, (parent, child) in enumerate(pairwise(names))
     ]
     cell, state = pendulums(*joints)
-    with pytest.raises(LimitExceededError, match="pendulum has too many links") as caught:
+    with pytest.raises(
+        LimitExceededError, match=r'pendulum with .* too many links .* Simulate with engine "mujoco"'
+    ) as caught:
         assemble(cell, state)
     assert caught.value.values[0].limit == MAX_LINKS
+    assemble(cell, state, MUJOCO)[1].close()
+
+
+def test_the_objects_with_most_pieces_are_named_where_a_tool_is_one_too_many():
+    cones = [Shape(Cone(0.01, 0.02), Pose((0.05 * i, 0.0, 0.0))) for i in range(MAX_LINKS)]
+    brush = Tool("brush", mechanism("brush", [Link("handle", collisions=tuple(cones))], []))
+    hinge = joint("j", JointKind.REVOLUTE, "base", "tip", (0.0, 0.0, 1.0))
+    arm = Robot("arm", mechanism("arm", [Link("base"), link("tip", mass=1.0)], [hinge]),
+                frozendict(arm=PlanningGroup("arm", ("j",), base_link="base", tip_link="tip")))  # fmt: skip
+    cell = RobotCell("c", frozendict(arm=arm), frozendict(brush=brush))
+    attached = cell.default_state().with_tool("brush", ToolState(attached_to="arm"))
+    with pytest.raises(LimitExceededError, match=rf"\(brush/handle {MAX_LINKS}\).*`mesh_uses`.*mujoco") as caught:
+        assemble(cell, attached)
+    assert caught.value.values[0].value == MAX_LINKS + 2
 
 
 def test_shapes_beyond_what_the_engine_joins_are_all_there():
