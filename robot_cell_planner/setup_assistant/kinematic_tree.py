@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+import numpy as np
+
 from ..model.mechanism import COMPOUND_SUFFIXES, Joint, JointKind, Mechanism
 
 # Names of joints, in lower case, that move fingers or wheels.
@@ -15,6 +17,7 @@ WHEEL_NAME = re.compile(r"wheel|caster|castor|roller|steer")
 MIN_ARM = 3  # variables in a row of an arm beside which there are others
 MIN_BEFORE_HAND = 3  # variables in a row before branches are taken for fingers
 LONGEST_FINGER = 4  # variables in a row of a finger
+PARALLEL = 1.0 - 1e-6  # cosine of the angle between axes that count as parallel
 LONGEST_NAMED_FINGER = 8  # of a finger recognised by its name, whose couplings the description may leave out
 
 
@@ -41,6 +44,25 @@ class Structure:
     hands: list[tuple[Hand, int]] = field(default_factory=list)
     others: list[tuple[Joint, ...]] = field(default_factory=list)
     wheels: list[Joint] = field(default_factory=list)
+
+
+def slide_along_each_other(mechanism: Mechanism, first: str, second: str) -> bool:
+    """Return whether one link carries the other by prismatic joints with parallel axes, as parts of a telescope do."""
+    return _carries_along(mechanism, first, second) or _carries_along(mechanism, second, first)
+
+
+def _carries_along(mechanism: Mechanism, base: str, link: str) -> bool:
+    joints, axes = mechanism.parent_joints, []
+    tip_R_link = np.eye(3)
+    while link != base:
+        joint = joints.get(link)
+        if joint is None or joint.kind not in (JointKind.FIXED, JointKind.PRISMATIC):
+            return False
+        if joint.kind is JointKind.PRISMATIC:
+            axes.append(tip_R_link @ np.array(joint.axis))
+        tip_R_link = tip_R_link @ joint.origin.matrix[:3, :3].T
+        link = joint.parent
+    return all(abs(float(axis @ axes[0])) > PARALLEL for axis in axes)
 
 
 def structure_of(mechanism: Mechanism) -> Structure:

@@ -14,24 +14,15 @@ from ..collision.checker import CollisionChecker
 from ..model.cell import RobotCell
 from ..model.random_configurations import finite_bounds, random_configurations
 from ..model.robot import DisabledPair, Robot
+from .approach import CLOSE, Approach
+from .kinematic_tree import slide_along_each_other
 from .options import DraftOptions
 
 Pair = tuple[str, str]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 ADJACENT, ALWAYS, NEVER, DEFAULT = "Adjacent", "Always", "Never", "Default"
-# Pairs that never collided at random are searched for a collision.
-CLOSE = 5e-3  # [m] a pair that the search brings closer than this stays checked
-STARTS = 20  # of the search, each at the closest of
-START_SAMPLES = 40  # random configurations
-NEAR = 0.1  # [m] a pair that these bring closer than this
-NEAR_STARTS = 200  # is searched from more of them
-MAX_DESCENT_STEPS = 30  # from each start
-MAX_STEP = 0.5  # [rad or m] of a joint
-STEP_FRACTIONS = (1.0, 0.5, 0.25, 0.125, 0.06)
-DIFFERENCE = 1e-3  # [rad or m] by which joints are moved for a gradient
-MIN_GRADIENT = 1e-6  # [m per rad or m]
-MIN_DESCENT = 1e-5  # [m] of a step
+NESTED = "not sure: overlaps at rest, and slides along the other as parts of a telescope do; check it"
 MAX_SEARCHED = 5_000  # pairs
 # Batches of growing size, after each of which pairs that are decided are left out.
 BATCHES = (50, 200, 1_000, 5_000, 20_000, 100_000, 1_000_000)
@@ -64,6 +55,8 @@ def drafted_pairs(robot: Robot, options: DraftOptions) -> tuple[DraftedPair, ...
     Adjacent pairs are fixed to each other or connected by a joint. The others are checked at random configurations:
     those that collide in nearly all of them are always in collision. A pair that collided in none of them is searched
     for a collision by descent of its distance from random configurations, and is left out only if it stays 5 mm apart.
+    Pairs that slide along each other and overlap at rest, as parts of a telescope do, are left out as overlapping in
+    the default state.
 
     Raises:
         GeometryError: A mesh cannot be read.
@@ -89,12 +82,16 @@ class _Sampler:
         self.options = options
         checker = bare_checker(robot)
         self.adjacent = {(pair.first, pair.second) for pair in checker.allowed_pairs.skipped()}
-        self.counts = {(pair.first, pair.second): 0 for pair in checker.allowed_pairs.checked()}
+        checked = {(pair.first, pair.second) for pair in checker.allowed_pairs.checked()}
+        self.every = checked | self.adjacent
+        self.nested = self._nested(checker)
+        self.counts = dict.fromkeys(sorted(checked - self.nested), 0)
         self.lower, self.upper = finite_bounds(robot.variables.values())
 
     def pairs(self) -> tuple[DraftedPair, ...]:
         settled = self._sample()
         result = [self._adjacent(pair) for pair in self.adjacent]
+        result += [DraftedPair(*pair, DEFAULT, NESTED) for pair in self.nested]
         samples = self.options.samples
         for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
             fraction = f"{self.counts[pair]} of {samples} random states"
@@ -104,6 +101,11 @@ class _Sampler:
             if (found := self._never(pair)) is not None:
                 result.append(found)
         return tuple(sorted(result, key=lambda pair: (pair.first, pair.second)))
+
+    def _nested(self, checker: CollisionChecker) -> set[Pair]:
+        """Return the pairs that overlap at rest and slide along each other, as parts of a telescope do."""
+        found = {(pair.first, pair.second) for pair in checker.report().pairs} - self.adjacent
+        return {pair for pair in found if slide_along_each_other(self.robot.mechanism, *pair)}
 
     def _adjacent(self, pair: Pair) -> DraftedPair:
         count = len(self._joints_between(pair))
@@ -118,85 +120,39 @@ class _Sampler:
         max_misses = (1.0 - self.options.always) * self.options.samples
         cuts = [cut for cut in BATCHES if cut < self.options.samples]
         settled: set[Pair] = set()
-        checker, done = bare_checker(self.robot, self.adjacent), 0
+        # Pairs that nearly always collide are checked on their own, so that the others are free at most states.
+        often, done = set[Pair](), 0
         for chunk in np.split(configurations, cuts):
-            for q in chunk:
-                for found in checker.report(q).pairs:
-                    self.counts[found.first, found.second] += 1
+            self._count(chunk, settled | self.adjacent | self.nested | often)
+            if often:
+                self._count(chunk, self.every - often)
             done += len(chunk)
             settled |= {pair for pair, count in self.counts.items() if count and done - count > max_misses}
-            checker = bare_checker(self.robot, settled | self.adjacent)
+            often = {pair for pair, count in self.counts.items() if 2 * count > done} - settled
         return settled
+
+    def _count(self, configurations: Floats, disabled: set[Pair]) -> None:
+        """Count the collisions of all pairs but the disabled ones at configurations (n, dof)."""
+        checker = bare_checker(self.robot, disabled)
+        for q in configurations[checker.in_collision_batch(configurations)]:
+            for found in checker.report(q).pairs:
+                self.counts[found.first, found.second] += 1
 
     def _never(self, pair: Pair) -> DraftedPair | None:
         """Return a pair that is left out because it was not found to collide; None if a search brings it close."""
         samples = self.options.samples
-        distance = self._approach(pair)
+        distance = self._smallest_distance(pair)
         if distance < CLOSE:
             return None
         likely = f"{3.0 / samples:.1g}"  # rule of three: bound at 95 % confidence
         text = f"likely: at none of {samples} random states (below {likely} of all, at 95 %), and a search brought the"
         return DraftedPair(*pair, NEVER, f"{text} links no closer than {1e3 * distance:.0f} mm")
 
-    def _approach(self, pair: Pair) -> float:
-        """Search for a collision of a pair, moving the joints between its links; return the smallest distance.
-
-        Each start is the closest of some random configurations, from which the distance is descended. Pairs that come
-        near are searched from more starts, since the descent can end at parts that do not meet.
-        """
-        checker = bare_checker(self.robot, (set(self.counts) | self.adjacent) - {pair})
-        moving = self._joints_between(pair)
-        random = np.random.default_rng(self.options.seed)
-        rest = checker.default
-        best = checker.distance(rest).distance
-        for start in range(NEAR_STARTS if len(moving) else 0):
-            if start >= STARTS and best > NEAR:
-                break
-            drawn = np.tile(rest, (START_SAMPLES, 1))
-            drawn[:, moving] = random.uniform(self.lower[moving], self.upper[moving], (START_SAMPLES, len(moving)))
-            found = checker.closest_of(drawn)
-            if found is not None:
-                best = min(best, self._descend(checker, drawn[found[0]], found[1].distance, moving))
-            if best < CLOSE:
-                break
-        return best
-
-    def _descend(self, checker: CollisionChecker, q: Floats, distance: float, moving: Indices) -> float:
-        """Bring the checked pair closer by the given joints, along the gradient of its distance; return the smallest
-        distance [m].
-
-        A step is as long as would bring the links together if the distance were linear, or shorter where that brings
-        them no closer. Joints at a limit do not move beyond it.
-        """
-        for _ in range(MAX_DESCENT_STEPS):
-            gradient = self._gradient(checker, q, distance, moving)
-            square = float(gradient @ gradient)
-            if distance < CLOSE or square < MIN_GRADIENT**2:
-                break
-            step = -(distance + CLOSE) / square * gradient
-            step /= max(1.0, float(np.abs(step).max()) / MAX_STEP)
-            for fraction in STEP_FRACTIONS:
-                trial = np.clip(q + fraction * step, self.lower, self.upper)
-                reached = checker.distance(trial).distance
-                if reached < distance - MIN_DESCENT:
-                    break
-            else:
-                break
-            q, distance = trial, reached
-        return distance
-
-    def _gradient(self, checker: CollisionChecker, q: Floats, distance: float, moving: Indices) -> Floats:
-        """Return the gradient (n,) of the pair's distance [m per rad or m] at q, from differences; 0 for joints at a
-        limit that would have to move beyond it."""
-        gradient = np.zeros(len(q))
-        for joint in moving:
-            change = DIFFERENCE if q[joint] + DIFFERENCE <= self.upper[joint] else -DIFFERENCE
-            moved = q.copy()
-            moved[joint] += change
-            slope = (checker.distance(moved).distance - distance) / change
-            limit = self.lower[joint] if slope > 0.0 else self.upper[joint]
-            gradient[joint] = 0.0 if abs(q[joint] - limit) < 1e-9 else slope
-        return gradient
+    def _smallest_distance(self, pair: Pair) -> float:
+        """Search for a collision of a pair, moving the joints between its links; return the smallest distance [m]."""
+        checker = bare_checker(self.robot, self.every - {pair})
+        search = Approach(checker, pair, self._joints_between(pair), self.lower, self.upper)
+        return search.smallest_distance(self.options.seed)
 
     def _joints_between(self, pair: Pair) -> Indices:
         """Return the indices of the variables that move the links of a pair against each other."""

@@ -14,9 +14,10 @@ from robot_cell_planner.io.robot_description.loading import load_robot, robot_fr
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.sources import ModelSources
+from robot_cell_planner.setup_assistant.approach import Approach
 from robot_cell_planner.setup_assistant.draft import draft_robot
 from robot_cell_planner.setup_assistant.options import DraftOptions
-from robot_cell_planner.setup_assistant.pairs import drafted_pairs
+from robot_cell_planner.setup_assistant.pairs import bare_checker, drafted_pairs
 
 SHARES = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
 PANDA = next(folder for folder in SHARES if folder.is_dir()) / "panda_description"
@@ -205,6 +206,62 @@ def test_a_place_among_others_just_out_of_reach_stays_checked(seed):
     text = six_joints(tuple(tip)).sources.urdf.replace('<link name="goal">', f'<link name="goal">{spheres}')
     found = drafted_pairs(robot_from_sources("r", ModelSources(urdf=text)), DraftOptions(samples=5))
     assert not any({pair.first, pair.second} == {"goal", "tip"} for pair in found)
+
+
+TUBE = '<collision><geometry><box size="0.3 {0} {0}"/></geometry></collision>'
+SLIDE = (
+    '<joint name="{1}" type="{2}"><parent link="{0}"/><child link="{1}"/><origin xyz="0 0 0" rpy="{3}"/>'
+    '<axis xyz="{4}"/><limit lower="0" upper="0.2" velocity="1" effort="1"/></joint>'
+)
+
+
+def test_parts_of_a_telescope_are_not_checked_and_carriages_of_a_rail_are():
+    """The outer and inner tube overlap where the extensions are together less than 0.3 m: at 87.5 % of the states."""
+    links = {"rail": 0.05, "outer": 0.04, "middle": 0.04, "inner": 0.03, "other": 0.02, "across": 0.01, "wrist": 0.01}
+    joints = [
+        SLIDE.format("rail", "outer", "fixed", "0 0 0.3", "1 0 0"),
+        SLIDE.format("outer", "middle", "prismatic", "0 0 3.14159265358979", "-1 0 0"),
+        SLIDE.format("middle", "inner", "prismatic", "0 0 3.14159265358979", "1 0 0"),
+        SLIDE.format("rail", "other", "prismatic", "0 0 0.3", "1 0 0"),
+        SLIDE.format("middle", "across", "prismatic", "0 0 0", "0 1 0"),
+        SLIDE.format("middle", "wrist", "revolute", "0 0 0", "1 0 0"),
+    ]
+    text = "".join(f'<link name="{name}">{TUBE.format(size)}</link>' for name, size in links.items())
+    robot = robot_from_sources("r", ModelSources(urdf=f'<robot name="r">{text}{"".join(joints)}</robot>'))
+    found = {frozenset((p.first, p.second)): p.reason for p in drafted_pairs(robot, DraftOptions(samples=2000))}
+    expected = {frozenset(pair) for pair in (("outer", "inner"), ("rail", "inner"))}
+    assert {pair for pair, reason in found.items() if reason == "Default"} == expected
+    for pair in (("middle", "other"), ("inner", "other"), ("outer", "across"), ("outer", "wrist")):
+        assert found.get(frozenset(pair)) in (None, "Always"), pair  # as measured at random
+
+
+COUPLED = """<robot name="r"><link name="base">{ball}</link><link name="a"/><link name="b"/>
+<link name="tip">{ball}</link><link name="side">{ball}</link>
+<joint name="turn" type="revolute"><parent link="base"/><child link="a"/><origin xyz="0.1 0 0.2" rpy="0.3 0.2 0"/>
+<axis xyz="0 0.6 0.8"/>{limit}</joint>
+<joint name="slide" type="prismatic"><parent link="a"/><child link="b"/><axis xyz="1 0 0"/>{limit}</joint>
+<joint name="follow" type="revolute"><parent link="b"/><child link="tip"/><origin xyz="0.4 0 0"/><axis xyz="0 1 0"/>
+<mimic joint="turn" multiplier="-0.5" offset="0.1"/>{limit}</joint>
+<joint name="other" type="revolute"><parent link="a"/><child link="side"/><origin xyz="0 0.3 0"/><axis xyz="1 0 0"/>
+{limit}</joint></robot>"""
+
+
+@pytest.mark.parametrize("pair", [("base", "tip"), ("tip", "side")])
+def test_the_gradient_of_the_distance_is_that_of_differences(pair):
+    """With a revolute, a prismatic and a coupled joint; the other links of the robot are not checked."""
+    ball = '<collision><origin xyz="0.1 0.05 0"/><geometry><box size="0.05 0.06 0.07"/></geometry></collision>'
+    text = COUPLED.format(ball=ball, limit='<limit lower="-1" upper="1" velocity="1" effort="1"/>')
+    robot = robot_from_sources("r", ModelSources(urdf=text))
+    pairs = {("base", "tip"), ("base", "side"), ("side", "tip")}
+    checker = bare_checker(robot, {other for other in pairs if set(other) != set(pair)})
+    count = len(checker.variables)
+    search = Approach(checker, pair, np.arange(count), -np.ones(count), np.ones(count))
+    for q in np.random.default_rng(1).uniform(-0.9, 0.9, (20, count)):
+        ends = [[checker.distance(q + h * row).distance for h in (1e-6, -1e-6)] for row in np.eye(count)]
+        differences = [(plus - minus) / 2e-6 for plus, minus in ends]
+        assert search.gradient(q, checker.distance(q)) == pytest.approx(differences, abs=2e-3)
+    moved = search.gradient(np.ones(count), checker.distance(np.ones(count)))
+    assert (moved >= 0.0).all()  # no step beyond the upper limits
 
 
 def test_neighbours_across_links_without_shapes_are_not_certain():
