@@ -1,4 +1,5 @@
-"""Writes docs/robots.md: what is found in the robot descriptions of example-robot-data and pybullet_data."""
+"""Writes the first table of docs/robots.md: what is found in the robot descriptions of example-robot-data and
+pybullet_data. The sections after it are kept."""
 
 from __future__ import annotations
 
@@ -86,4 +87,6 @@ def _missing(mechanism: Mechanism) -> str:
 
 
 if __name__ == "__main__":
-    TABLE.write_text(HEAD + "".join(row(name, path) for name, path in descriptions()), encoding="utf-8")
+    _, separator, rest = TABLE.read_text(encoding="utf-8").partition("\n## ")
+    rows = "".join(row(name, path) for name, path in descriptions())
+    TABLE.write_text(HEAD + rows + separator + rest, encoding="utf-8")

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GeometryError
+from ...io.mesh.concavity import mesh_volume
 from ...io.mesh.decomposition import convex_pieces
 from ...io.mesh.loading import MeshData, hull, load_mesh
 from ...model.cell import RobotCell
@@ -56,16 +57,22 @@ def collision_geometries(geometry: Geometry) -> tuple[CollisionGeometry, ...]:
 
 
 def _require_sound(data: MeshData, geometry: Mesh | Triangles) -> None:
-    import trimesh  # slow to import, and only needed for exact meshes
-
     name = geometry.uri if isinstance(geometry, Mesh) else "a mesh of triangles"
-    mesh = trimesh.Trimesh(data.vertices, data.faces)
-    if not (mesh.area_faces > 0.0).any():
+    first, second, third = data.vertices[data.faces].transpose(1, 0, 2)
+    if not np.cross(second - first, third - first).any():
         text = f"none of the {len(data.faces)} faces of {name} has an area"
         raise GeometryError(text, stage="triangles", subjects=(name,))
-    if mesh.is_watertight and mesh.is_winding_consistent and mesh.volume < 0.0:
-        text = f"the faces of {name} point inwards, which makes its volume {mesh.volume:.3g} m3; reverse them"
+    volume = mesh_volume(data)
+    if volume < 0.0 and _is_closed(data):
+        text = f"the faces of {name} point inwards, which makes its volume {volume:.3g} m3; reverse them"
         raise GeometryError(text, stage="triangles", subjects=(name,))
+
+
+def _is_closed(data: MeshData) -> bool:
+    import trimesh  # slow to import, and needed for few meshes only
+
+    mesh = trimesh.Trimesh(data.vertices, data.faces)
+    return bool(mesh.is_watertight and mesh.is_winding_consistent)
 
 
 @lru_cache(maxsize=4096)

@@ -126,6 +126,13 @@ def test_triangles_that_bound_nothing_are_refused_by_their_owner(use):
         assert caught.value.subjects[0] == "crate"
 
 
+@pytest.mark.parametrize("use", [MeshUse.EXACT, MeshUse.DECOMPOSITION])
+def test_an_open_mesh_has_no_side_that_its_faces_must_point_to(use):
+    cube = trimesh.creation.box((0.1, 0.2, 0.3))
+    cell = make_cell((arm(),), (), (body("crate", Shape(triangles(cube, cube.faces[1:, ::-1], use))),))
+    prepare_geometry(cell)
+
+
 def test_the_orientation_of_triangles_does_not_matter_to_their_hull():
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
     (one,), (other,) = (
