@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -157,12 +157,17 @@ def joint_transform(revolute: bool, axis: Array, value: float) -> Array:
 
 
 def aligned_rotation(axis: Array) -> Array:
-    """Return a rotation (4, 4) whose z axis is the given unit vector."""
-    result = np.eye(4)
-    smallest = np.eye(3)[int(np.argmin(np.abs(axis)))]
-    x = np.cross(smallest, axis)
+    """Return a rotation (4, 4) whose z axis is the given unit vector, read-only."""
+    return _aligned_rotation(*axis.tolist())
+
+
+@lru_cache(maxsize=256)
+def _aligned_rotation(*axis: float) -> Array:
+    result, z = np.eye(4), np.array(axis)
+    x = np.cross(np.eye(3)[int(np.argmin(np.abs(z)))], z)
     x /= np.linalg.norm(x)
-    result[:3, :3] = np.column_stack((x, np.cross(axis, x), axis))
+    result[:3, :3] = np.column_stack((x, np.cross(z, x), z))
+    result.setflags(write=False)
     return result
 
 

@@ -46,10 +46,14 @@ class TreeJoint:
 
 @dataclass(frozen=True)
 class JointPlacement:
-    """Parent of a fixed frame: index of the joint in the tree (-1: the world) and placement (4, 4) in its frame."""
+    """Parent of a fixed frame: index of the joint in the tree (-1: the world) and placement (4, 4) in its frame.
+
+    varies: Whether the placement depends on the values of joints that are no variables.
+    """
 
     joint: int
     placement: Floats
+    varies: bool = False
 
 
 class JointTree:
@@ -68,7 +72,7 @@ class JointTree:
             revolute, axis = joint_axis(self._model, index)
             if coupling.variable not in place:
                 moved = before @ joint_transform(revolute, axis, float(expanded[index - 1]))
-                self._at.append(JointPlacement(parent.joint, moved))
+                self._at.append(JointPlacement(parent.joint, moved, True))
                 continue
             aligned = aligned_rotation(axis)
             variable = model.mechanisms.variables[coupling.variable]
@@ -84,7 +88,7 @@ class JointTree:
     def placement_of(self, joint: int, placement: Floats) -> JointPlacement:
         """Return the tree joint and placement of a frame at `placement` (4, 4) in a joint of Pinocchio."""
         at = self._at[joint]
-        return JointPlacement(at.joint, at.placement @ placement)
+        return JointPlacement(at.joint, at.placement @ placement, at.varies)
 
     def ancestors(self, joint: int) -> list[int]:
         """Return a joint and all its ancestors, outermost last; empty for the world."""

@@ -19,12 +19,13 @@ from ._kernels.arrays import LANES, NEVER, MotionArrays
 from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
 from .motion_bounds import PairGroups, motion_model
-from .sphere_tree import SphereTree, sphere_tree
+from .sphere_tree import SphereTree, moved_spheres, moved_tree, sphere_tree
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 SphereArrays = tuple[Singles, Integers, Integers, Singles, float]
+POSE_GRID = 1e-4  # [m], and for the entries of rotations
 JOINT_ROUNDING = 24.0  # unit roundoffs that a joint may add to the position of an object, relative to its distance
 
 
@@ -53,8 +54,10 @@ class MotionScene:
         self.tree, self.placements = self.model.tree, self.model.placements
         self.moving_objects, self.pairs = self.model.moving_objects, self.model.pairs
         spheres = [self._spheres(index) for index in self.moving_objects]
+        self._own_trees = tuple(sphere_tree(found.spheres) for found in spheres)
         self.trees: tuple[SphereTree, ...] = tuple(
-            sphere_tree(self._placed(index, found)) for index, found in zip(self.moving_objects, spheres, strict=True)
+            moved_tree(tree, self.placements[index].placement.tobytes())
+            for index, tree in zip(self.moving_objects, self._own_trees, strict=True)
         )
         names = [self.allowed_pairs.objects[index].name for index in self.moving_objects]
         coarser = [found.warning(name) for name, found in zip(names, spheres, strict=True) if found.is_coarser]
@@ -63,11 +66,6 @@ class MotionScene:
     def _spheres(self, index: int) -> ObjectSpheres:
         obj = self.allowed_pairs.objects[index]
         return object_spheres(obj.shapes, self._protrusions[obj.name])
-
-    def _placed(self, index: int, found: ObjectSpheres) -> Floats:
-        """Return the spheres (n, 4) of an object in the frame of the joint that it is fixed to."""
-        spheres, pose = found.spheres, self.placements[index].placement
-        return np.column_stack((spheres[:, :3] @ pose[:3, :3].T + pose[:3, 3], spheres[:, 3]))
 
     @cached_property
     def sphere_count(self) -> int:
@@ -150,30 +148,51 @@ class MotionScene:
 
         The distance is that from the origin [m]. The motion bounds are those of each sphere, per unit of each joint.
         """
-        roots, clusters, leaves = len(self.trees), sum(len(t.clusters) for t in self.trees), self.sphere_count
-        spheres = np.zeros((roots + clusters + leaves, 4))
+        clusters = _begins(len(self.trees), [len(tree.clusters) for tree in self.trees])
+        leaves = _begins(clusters[-1], [len(tree.leaves) for tree in self.trees])
+        spheres = np.concatenate(
+            (
+                np.array([tree.root for tree in self.trees]).reshape(-1, 4),
+                *(tree.clusters for tree in self.trees),
+                *(tree.leaves for tree in self.trees),
+            )
+        )
         children, cores = np.zeros((len(spheres), 2), dtype=np.int64), np.zeros(len(spheres), dtype=np.int64)
         motion_bounds = np.zeros((len(spheres), len(self.tree.joints)))
         farthest = 0.0
-        cluster, leaf = roots, roots + clusters
         for obj, tree in enumerate(self.trees):
-            bounds, distances = self.tree.bounds(self.placements[self.moving_objects[obj]].joint, tree.leaves[:, :3])
-            farthest = max(farthest, float(distances.max()) + float(np.linalg.norm(self.origin)))
-            spheres[obj], children[obj] = tree.root, (cluster, cluster + len(tree.clusters))
+            bounds, distance = self._motion_bounds(obj)
+            farthest = max(farthest, distance + float(np.linalg.norm(self.origin)))
+            rows, first = slice(clusters[obj], clusters[obj + 1]), leaves[obj]
+            children[obj] = rows.start, rows.stop
+            children[rows] = np.column_stack((tree.starts[:-1], tree.starts[1:])) + first
+            cores[rows] = np.array(tree.cores) + first
             motion_bounds[obj] = bounds.max(axis=0)
-            for number, sphere in enumerate(tree.clusters):
-                first, end = tree.starts[number], tree.starts[number + 1]
-                spheres[cluster], children[cluster] = sphere, (leaf, leaf + end - first)
-                cores[cluster] = leaf + int(np.argmax(tree.leaves[first:end, 3]))
-                motion_bounds[cluster] = bounds[first:end].max(axis=0)
-                spheres[leaf : leaf + end - first] = tree.leaves[first:end]
-                motion_bounds[leaf : leaf + end - first] = bounds[first:end]
-                cluster, leaf = cluster + 1, leaf + end - first
+            motion_bounds[rows] = np.maximum.reduceat(bounds, tree.starts[:-1])
+            motion_bounds[first : leaves[obj + 1]] = bounds
         spheres[:, 3] *= 1.0 + 1e-6
         found = spheres.astype(np.float32), children, cores, (motion_bounds * (1.0 + 1e-6)).astype(np.float32)
         for array in found:
             array.setflags(write=False)
         return *found, farthest
+
+    def _motion_bounds(self, obj: int) -> tuple[Floats, float]:
+        """Return the motion bounds (n, j) of the leaves of a moving object, and their largest distance from the world
+        origin [m].
+
+        For objects such as fingers, which joints that are no variables move a little from one request to the next, they
+        are computed for a pose nearby on a grid, and increased by how far the leaves are from there.
+        """
+        at, tree = self.placements[self.moving_objects[obj]], self.trees[obj]
+        if not at.varies:
+            bounds, distances = self.tree.bounds(at.joint, tree.leaves[:, :3])
+            return bounds, float(distances.max())
+        nearby = moved_spheres(self._own_trees[obj].leaves, np.round(at.placement / POSE_GRID) * POSE_GRID)[:, :3]
+        off = float(np.linalg.norm(tree.leaves[:, :3] - nearby, axis=1).max()) * (1.0 + 1e-6)
+        bounds, distances = self.tree.bounds(at.joint, nearby)
+        widened = bounds.copy()
+        widened[:, [joint for joint in self.tree.ancestors(at.joint) if self.tree.joints[joint].revolute]] += off
+        return widened, float(distances.max()) + off
 
     def _margins(self, table: _ObstacleTable, extra_margin: float) -> Singles:
         """Return rows (r, m) of margins of obstacles and moving objects [m]."""
@@ -213,6 +232,11 @@ class _ObstacleTable:
 
 _tables: IdentityCache[_ObstacleTable] = IdentityCache(size=16)
 _sphere_arrays: IdentityCache[SphereArrays] = IdentityCache(size=16)
+
+
+def _begins(first: int, lengths: list[int]) -> list[int]:
+    """Return the begin of each of consecutive ranges, and the end of the last one."""
+    return [first, *(first + np.cumsum(lengths, dtype=np.intp)).tolist()]
 
 
 def _integers(rows: Sequence[tuple[int, ...]], width: int) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +18,13 @@ Floats = NDArray[np.float64]
 @dataclass(frozen=True, eq=False)
 class SphereTree:
     """Centres and radii of the root (4,), clusters (c, 4) and leaves (n, 4); cluster i has leaves starts[i] to
-    starts[i+1]."""
+    starts[i+1], the largest of which is cores[i]."""
 
     root: Floats
     clusters: Floats
     leaves: Floats
     starts: tuple[int, ...]
+    cores: tuple[int, ...]
 
 
 def sphere_tree(spheres: Floats) -> SphereTree:
@@ -36,9 +38,27 @@ def _made(content: bytes) -> SphereTree:
     groups = _clusters(spheres, max(1, round(math.sqrt(len(spheres)))))
     leaves = np.concatenate([spheres[group] for group in groups])
     starts = tuple(np.concatenate(([0], np.cumsum([len(group) for group in groups]))).tolist())
-    return SphereTree(
-        bounding_sphere(spheres), np.array([bounding_sphere(spheres[group]) for group in groups]), leaves, starts
+    cores = tuple(first + int(np.argmax(leaves[first:end, 3])) for first, end in pairwise(starts))
+    clusters = np.array([bounding_sphere(spheres[group]) for group in groups])
+    return SphereTree(bounding_sphere(spheres), clusters, leaves, starts, cores)
+
+
+@lru_cache(maxsize=1024)
+def moved_tree(tree: SphereTree, pose: bytes) -> SphereTree:
+    """Return a tree in another frame. pose: frame of the result from that of the tree, bytes of float64 (4, 4).
+
+    Clusters do not depend on the frame: to find them takes a hundred times as long as to move them.
+    """
+    matrix = np.frombuffer(pose).reshape(4, 4)
+    root, clusters, leaves = (
+        moved_spheres(spheres, matrix) for spheres in (tree.root[None], tree.clusters, tree.leaves)
     )
+    return SphereTree(root[0], clusters, leaves, tree.starts, tree.cores)
+
+
+def moved_spheres(spheres: Floats, pose: Floats) -> Floats:
+    """Return spheres (n, 4) at a pose (4, 4)."""
+    return np.column_stack((spheres[:, :3] @ pose[:3, :3].T + pose[:3, 3], spheres[:, 3]))
 
 
 def _clusters(spheres: Floats, count: int) -> list[NDArray[np.intp]]:

@@ -67,6 +67,7 @@ class ObjectSpheres:
         )
 
 
+@lru_cache(maxsize=1024)
 def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres:
     """Return spheres that contain all shapes and exceed them by at most `requested` [m], or more for large objects.
 
