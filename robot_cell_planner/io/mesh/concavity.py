@@ -13,6 +13,7 @@ from .loading import MeshData, hull, load_mesh
 from .planar_faces import face_planes
 
 MAX_POINTS = 5_000  # of the surface that are compared with the pieces
+MAX_VALUES = 200_000  # distances at a time, which fit into the cache of a processor
 
 
 @dataclass(frozen=True)
@@ -73,12 +74,19 @@ def _shortfall(data: MeshData, pieces: tuple[MeshData, ...]) -> float:
     points = np.vstack([data.vertices, data.vertices[data.faces].mean(axis=1)])
     if len(points) > MAX_POINTS:
         points = points[np.random.default_rng(0).choice(len(points), MAX_POINTS, replace=False)]
-    outside = np.min([_beyond(points, piece) for piece in pieces], axis=0)
+    outside = np.full(len(points), np.inf)
+    for piece in pieces:
+        left = np.flatnonzero(outside > 0.0)  # a point in a piece is not beyond all of them
+        outside[left] = np.minimum(outside[left], _beyond(points[left], piece))
     return max(float(outside.max()), 0.0)
 
 
 def _beyond(points: NDArray[np.float64], piece: MeshData) -> NDArray[np.float64]:
     """Return the signed distance (n,) of points to the plane of a convex piece that they are farthest beyond."""
     normals, offsets = face_planes(piece.vertices[piece.faces])
-    result: NDArray[np.float64] = (points @ normals.T - offsets).max(axis=1)
+    size = max(1, MAX_VALUES // len(normals))
+    result: NDArray[np.float64] = np.empty(len(points))
+    for first in range(0, len(points), size):
+        block = slice(first, first + size)
+        result[block] = (points[block] @ normals.T - offsets).max(axis=1)
     return result
