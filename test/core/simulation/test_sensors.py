@@ -24,12 +24,15 @@ from robot_cell_planner.simulation.disturbances import Disturbance, DisturbanceK
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.sensors import view_of
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
+from robot_cell_planner.system.physics import has_physics
 
 pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
 
 MASS, ARM = 2.0, 0.5
 LIMITS = JointLimits(-3.0, 3.0, 10.0, 50.0, None, 500.0)
 DOWN = Pose.from_rpy((0.0, 0.0, 1.0), (math.pi, 0.0, 0.0))  # one metre above the origin
+
+needs_images = pytest.mark.skipif(not has_physics(), reason="images are rendered by PyBullet, which is not installed")
 
 
 def options(controllers=(), settle_time=0.1, **sensors):
@@ -121,6 +124,7 @@ def seen_from_above():
     return with_frame(cell, "eye", DOWN), state
 
 
+@needs_images
 def test_a_camera_sees_distances_and_names_as_rays_do():
     cell, state = seen_from_above()
     camera = CameraSensor("eye", width=200, height=160, view_angle=math.radians(60.0))
@@ -138,6 +142,7 @@ def test_a_camera_sees_distances_and_names_as_rays_do():
         assert middle == pytest.approx((0.3, 0.0, 0.8), abs=0.02)
 
 
+@needs_images
 def test_a_camera_on_a_moving_frame_moves_with_it():
     cell, state = workshop()
     cell = with_frame(cell, "eye", Pose((0.15, 0.0, 0.0)), "gripper")
@@ -151,6 +156,7 @@ def test_a_camera_on_a_moving_frame_moves_with_it():
         assert not np.array_equal(before.segmentation, after.segmentation)
 
 
+@needs_images
 def test_another_engine_that_is_placed_alike_has_the_same_image():
     cell, state = workshop()
     camera = CameraSensor("world_eye")
@@ -169,6 +175,7 @@ def test_another_engine_that_is_placed_alike_has_the_same_image():
         assert np.array_equal(one.rgb, two.rgb)
 
 
+@needs_images
 def test_sensors_have_no_effect_on_the_motion():
     cell, state = workshop()
     sensors = {

@@ -8,11 +8,16 @@ from simulation_cells import body, box, things
 
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.simulation.engines.bullet_shapes import shrunk
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
 pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
+
+
+@pytest.fixture
+def shapes_of_bullet():
+    return pytest.importorskip("robot_cell_planner.simulation.engines.bullet_shapes", exc_type=ImportError)
+
 
 CORNERS = np.array([[x, y, z] for x in (-0.05, 0.05) for y in (-0.04, 0.04) for z in (-0.03, 0.03)])
 FACES = (
@@ -83,14 +88,14 @@ def test_a_still_hollow_is_hollow(engine):
             )
 
 
-def test_shrinking_moves_every_face_by_the_margin():
-    points = shrunk(CORNERS, 0.002)
+def test_shrinking_moves_every_face_by_the_margin(shapes_of_bullet):
+    points = shapes_of_bullet.shrunk(CORNERS, 0.002)
     np.testing.assert_allclose(points.max(axis=0), CORNERS.max(axis=0) - 0.002, atol=1e-9)
     np.testing.assert_allclose(points.min(axis=0), CORNERS.min(axis=0) + 0.002, atol=1e-9)
     assert len(points) == 8
 
 
-def test_what_is_too_thin_to_shrink_stays():
+def test_what_is_too_thin_to_shrink_stays(shapes_of_bullet):
     thin = CORNERS * np.array([1.0, 1.0, 0.05])
-    assert shrunk(thin, 0.002) is thin
-    assert shrunk(CORNERS[:3], 0.002) is not None
+    assert shapes_of_bullet.shrunk(thin, 0.002) is thin
+    assert shapes_of_bullet.shrunk(CORNERS[:3], 0.002) is not None
