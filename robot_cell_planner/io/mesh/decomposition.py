@@ -20,7 +20,7 @@ from ...errors import GeometryError
 from ...model.geometry import Mesh, Triangles
 from ...system.physics import has_physics
 from .cache import Arrays, cached_or_computed
-from .loading import MeshData, load_mesh
+from .loading import MeshData, is_flat, load_mesh
 from .piece_fitting import fitted_pieces
 
 STAGE = "convex decomposition"
@@ -37,11 +37,14 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
     """Return convex meshes whose union approximates a mesh.
 
     Raises:
-        GeometryError: The mesh has too many faces, or V-HACD fails or takes too long.
+        GeometryError: The mesh is flat or has too many faces, or V-HACD fails or takes too long.
     """
     data = load_mesh(mesh)
     if len(data.faces) > MAX_FACES:
         text = f"{_name(mesh)} has {len(data.faces)} faces, expected at most {MAX_FACES} to be decomposed"
+        raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
+    if is_flat(mesh):  # V-HACD does not end
+        text = f"{_name(mesh)} is flat and has no convex pieces; use its triangles (use: exact)"
         raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
     digest = hashlib.sha256(data.vertices.tobytes() + data.faces.tobytes()).hexdigest()
 

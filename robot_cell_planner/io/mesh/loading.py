@@ -129,7 +129,7 @@ def _check_version(path: str, digest: str) -> None:
     check_structure(read_bytes(path, STAGE, MAX_MESH_BYTES), _format(Path(path)), path)
 
 
-def is_flat(mesh: Mesh) -> bool:
+def is_flat(mesh: Mesh | Triangles) -> bool:
     """Return whether a mesh has no volume, so that it has no convex hull.
 
     Raises:

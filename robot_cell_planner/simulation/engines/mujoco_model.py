@@ -10,10 +10,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import mujoco
+import numpy as np
+from numpy.typing import NDArray
 
 from ...collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface
 from ...errors import GeometryError
 from ...io.mesh.decomposition import convex_pieces
+from ...io.mesh.loading import is_flat
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...model.pose import Pose, normalised
 from ..multibody.multibodies import Multibody, Part
@@ -32,9 +35,11 @@ CONTACT_TIME = 0.008  # [s]
 CONTACT = (0.9, 0.9999, 0.001, 0.5, 2.0)
 SLIP_ITERATIONS = 5  # after which what a gripper holds does not creep
 MAX_HELD = 16  # bodies at a time
+HALF_THICKNESS = 1e-5  # [m] of hulls without volume
 SPARE_EXCLUSIONS = 512  # pairs of links that may be excluded from collision while the simulation runs
 
 TYPES = mujoco.mjtGeom
+Array = NDArray[np.float64]
 
 
 def new_spec(settings: PhysicsSettings) -> Any:
@@ -153,7 +158,9 @@ def _add_joint(body: Any, name: str, part: Part, settings: PhysicsSettings) -> N
 def pieces(group: SolidGroup) -> Iterator[tuple[CollisionGeometry, Pose]]:
     """Yield geometries with their poses; triangle meshes as convex pieces, since MuJoCo collides hulls of meshes."""
     for solid, pose in group:
-        if isinstance(solid, Surface):
+        if isinstance(solid, Surface) and is_flat(solid.source):
+            yield ConvexGeometry(solid.mesh), pose
+        elif isinstance(solid, Surface):
             for piece in convex_pieces(solid.source):
                 yield ConvexGeometry(piece), pose
         else:
@@ -181,14 +188,24 @@ def _add_geometry(
 
 def _add_hull(spec: Any, name: str, solid: CollisionGeometry) -> None:
     if isinstance(solid, Cone):
-        vertices = [value for corner in cone_corners(solid) for value in corner]
+        vertices = np.array(list(cone_corners(solid)))
     elif isinstance(solid, ConvexGeometry):
-        vertices = solid.mesh.vertices.ravel().tolist()
+        vertices = with_volume(solid.mesh.vertices)
     else:
         raise TypeError(f"{type(solid).__name__} is no hull")
     mesh = spec.add_mesh(name=name)
-    mesh.uservert = vertices
+    mesh.uservert = vertices.ravel().tolist()
     mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+
+
+def with_volume(vertices: Array) -> Array:
+    """Return the vertices (n, 3) of a hull; if they are in a plane, on both sides of it, since MuJoCo refuses hulls
+    without volume."""
+    extent = vertices - vertices.mean(axis=0)
+    normal = np.linalg.svd(extent, full_matrices=False)[2][-1]
+    if np.abs(extent @ normal).max() > HALF_THICKNESS:
+        return vertices
+    return np.concatenate((vertices - HALF_THICKNESS * normal, vertices + HALF_THICKNESS * normal))
 
 
 def compiled(spec: Any) -> Any:

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from simulation_cells import body, box, things
 
+from robot_cell_planner.collision.geometry.collision_geometry import collision_geometries
+from robot_cell_planner.errors import GeometryError
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.options import SimulationOptions
@@ -99,3 +101,20 @@ def test_what_is_too_thin_to_shrink_stays(shapes_of_bullet):
     thin = CORNERS * np.array([1.0, 1.0, 0.05])
     assert shapes_of_bullet.shrunk(thin, 0.002) is thin
     assert shapes_of_bullet.shrunk(CORNERS[:3], 0.002) is not None
+
+
+def test_a_flat_mesh_is_met_where_its_surface_is(engine):
+    """A ball rests on a sheet of triangles that are exactly in a plane."""
+    corners = tuple((x, y, 0.0) for x in (-0.3, 0.3) for y in (-0.3, 0.3))
+    sheet = body("sheet", [Shape(Triangles(corners, ((0, 2, 3), (0, 3, 1)), MeshUse.EXACT))])
+    cell, state = things(body("ball", [Shape(Sphere(0.05))], 0.2), sheet, ball=Pose((0.0, 0.0, 0.06)))
+    with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
+        simulated.step(0.4)
+        assert simulated.body_pose("ball").position[2] == pytest.approx(0.05, abs=2e-4)
+
+
+@pytest.mark.parametrize("use", [MeshUse.HULL, MeshUse.DECOMPOSITION])
+def test_a_flat_mesh_has_no_volume_to_fill(use):
+    corners = tuple((x, y, 0.2 * x) for x in (-0.3, 0.3) for y in (-0.3, 0.3))
+    with pytest.raises(GeometryError, match=r"flat.*use its triangles"):
+        collision_geometries(Triangles(corners, ((0, 2, 3), (0, 3, 1)), use))
