@@ -16,7 +16,7 @@ def set_command_line(words: Sequence[str | bytes]) -> None:
     """Show another command line for this process, as far as the arguments that it was started with have room."""
     fields = Path("/proc/self/stat").read_text().rpartition(")")[2].split()
     start, end = int(fields[START]), int(fields[END])
-    if not 0 < start < end:  # not told to this process
+    if not 0 < start < end:  # unknown to this process
         return
     size = end - start
     text = b"\0".join(map(os.fsencode, words))[: size - 1]

@@ -11,6 +11,19 @@ Floats = NDArray[np.float64]
 
 
 @compiled
+def differentiate(rows: Floats, length: int) -> int:
+    """Replace the first `length` ascending coefficients (n, dof) by those of the derivative, and return how many it
+    has."""
+    for k in range(1, length):
+        for joint in range(rows.shape[1]):
+            rows[k - 1, joint] = k * rows[k, joint]
+    if length > 1:
+        return length - 1
+    rows[0, :] = 0.0
+    return 1
+
+
+@compiled
 def evaluate_pieces(coefficients: Floats, breaks: Floats, times: Floats, values: Floats) -> None:
     """Evaluate a curve and its first derivatives at times (n,) [s], which are clamped to the curve.
 
@@ -36,13 +49,7 @@ def evaluate_pieces(coefficients: Floats, breaks: Floats, times: Floats, values:
             for k in range(length - 2, -1, -1):
                 for joint in range(dof):
                     found[joint] = found[joint] * elapsed + rows[k, joint]
-            for k in range(1, length):
-                for joint in range(dof):
-                    rows[k - 1, joint] = k * rows[k, joint]
-            if length > 1:
-                length -= 1
-            else:
-                rows[0, :] = 0.0
+            length = differentiate(rows, length)
 
 
 @compiled
@@ -98,12 +105,6 @@ def mark_suspects(
                         marks[order, piece, joint] = 1.0
                         found += 1
             # The derivative by the normalized time of the piece.
-            for k in range(1, length):
-                for joint in range(dof):
-                    rows[k - 1, joint] = k * rows[k, joint]
-            if length > 1:
-                length -= 1
-            else:
-                rows[0, :] = 0.0
+            length = differentiate(rows, length)
             power *= span
     return found

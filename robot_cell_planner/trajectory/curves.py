@@ -13,7 +13,6 @@ from .curve_kernels import evaluate_pieces
 from .extrema import derived, largest_magnitudes, unit_columns
 
 Array = NDArray[np.float64]
-MAX_ORDER = 3  # jerk
 # Pieces shorter than this [s] lose the digits of their jerk to the rounding of positions.
 SHORTEST = 2e-4
 

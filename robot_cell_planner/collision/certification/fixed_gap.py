@@ -6,6 +6,7 @@ import threading
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...kinematics.model import cell_model
 from ...system.cache import IdentityCache
@@ -47,11 +48,9 @@ def _smallest_fixed_gap(checker: CollisionChecker) -> float:
     if not fixed:
         return LARGEST
     near = checker.near_candidates(checker.default, LARGEST)
-    objects = checker.geometry_model.object_indices
-    is_fixed = np.zeros((int(objects.max()) + 1,) * 2, dtype=bool)
-    is_fixed[tuple(np.array(fixed).T)] = True
-    is_fixed |= is_fixed.T
-    near = near.chosen(is_fixed[objects[near.first], objects[near.second]])
+    objects, count = checker.geometry_model.object_indices, len(checker.allowed_pairs.objects)
+    pairs = np.column_stack((objects[near.first], objects[near.second]))
+    near = near.chosen(np.isin(_keys(pairs, count), _keys(np.array(fixed), count)))
     smallest, bounds = LARGEST, near.min_distances
     bounds = bounds - near.margins - [distance_error(bound) for bound in bounds.tolist()]
     for place in np.argsort(bounds, kind="stable").tolist():
@@ -60,3 +59,8 @@ def _smallest_fixed_gap(checker: CollisionChecker) -> float:
         distance = checker.geometry_distance(int(near.first[place]), int(near.second[place]))
         smallest = min(smallest, distance - float(near.margins[place]) - distance_error(distance))
     return smallest
+
+
+def _keys(pairs: NDArray[np.intp], count: int) -> NDArray[np.intp]:
+    """Return one number for each pair (n, 2) of objects, in either order; count: of all objects."""
+    return np.asarray(pairs.min(axis=1) * count + pairs.max(axis=1))

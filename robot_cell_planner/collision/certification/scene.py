@@ -13,13 +13,13 @@ from ..checker import CollisionChecker
 from ..geometry.geometry_model import GeometryModel
 from ..pairs.allowed_pairs import AllowedPairs
 from ..sphere_model.approximation import PROTRUSION
-from ..sphere_model.resolution import ObjectSpheres, object_spheres
+from ..sphere_model.resolution import ObjectSpheres, moved_spheres, object_spheres
 from ..sphere_model.tolerance import protrusions
 from ._kernels.arrays import LANES, NEVER, MotionArrays
 from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
 from .motion_bounds import PairGroups, motion_model
-from .sphere_tree import SphereTree, moved_spheres, moved_tree, sphere_tree
+from .sphere_tree import SphereTree, moved_tree, sphere_tree
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -79,7 +79,7 @@ class MotionScene:
 
     def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
         """Return the arrays of the kernels. extra_margin: added to every margin [m]."""
-        moved = [(joint.variable, joint.low, joint.high, joint.before.tobytes()) for joint in self.tree.joints]
+        moved = [(j.parent, j.variable, j.revolute, j.low, j.high, j.before.tobytes()) for j in self.tree.joints]
         extras = *(self.placements[index].joint for index in self.moving_objects), *moved
         found = _sphere_arrays.get(self.trees, extras, self._sphere_arrays) if self.trees else self._sphere_arrays()
         spheres, children, cores, motion_bounds, farthest = found

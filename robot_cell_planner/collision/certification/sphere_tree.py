@@ -10,6 +10,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from ..sphere_model.resolution import moved_spheres
 from ._kernels.sphere_tree_kernels import bounding_sphere
 
 Floats = NDArray[np.float64]
@@ -54,11 +55,6 @@ def moved_tree(tree: SphereTree, pose: bytes) -> SphereTree:
         moved_spheres(spheres, matrix) for spheres in (tree.root[None], tree.clusters, tree.leaves)
     )
     return SphereTree(root[0], clusters, leaves, tree.starts, tree.cores)
-
-
-def moved_spheres(spheres: Floats, pose: Floats) -> Floats:
-    """Return spheres (n, 4) at a pose (4, 4)."""
-    return np.column_stack((spheres[:, :3] @ pose[:3, :3].T + pose[:3, 3], spheres[:, 3]))
 
 
 def _clusters(spheres: Floats, count: int) -> list[NDArray[np.intp]]:

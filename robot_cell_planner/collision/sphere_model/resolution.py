@@ -82,11 +82,11 @@ def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres
     poses = [pose for pose, _ in placed]
     approximations = _approximations(parts, requested)
     if approximations is not None:
-        spheres = [_moved(found.spheres, pose) for found, pose in zip(approximations, poses, strict=True)]
+        spheres = [moved_spheres(found.spheres, pose) for found, pose in zip(approximations, poses, strict=True)]
         protrusion = max((found.protrusion for found in approximations), default=0.0)
         pieces = sum(found.pieces for found in approximations)
     else:
-        spheres = [_enclosing([_moved(_corners(geometry), pose) for pose, geometry in placed])]
+        spheres = [_enclosing([moved_spheres(_corners(geometry), pose) for pose, geometry in placed])]
         protrusion, pieces = float(spheres[0][0, 3]), len(parts)
     rows = np.concatenate([np.empty((0, 4)), *spheres])
     rows.setflags(write=False)
@@ -156,7 +156,8 @@ def _measures(geometry: CollisionGeometry) -> tuple[float, float, float]:
     return area, 3.0 * volume / area if area > 0.0 else 0.0, DENSITY
 
 
-def _moved(spheres: Floats, pose: Floats) -> Floats:
+def moved_spheres(spheres: Floats, pose: Floats) -> Floats:
+    """Return spheres (n, 4) at a pose (4, 4)."""
     return np.column_stack((spheres[:, :3] @ pose[:3, :3].T + pose[:3, 3], spheres[:, 3]))
 
 
