@@ -10,16 +10,18 @@ from time import thread_time
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks
 from robot_cell_planner.planning.problem.plan import Plan
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.planning.problem.space import joint_space, values_beyond
+from robot_cell_planner.planning.problem.space import JointSpace, joint_space, values_beyond
 from robot_cell_planner.planning.problem.subspace import subspace_of
 from robot_cell_planner.planning.search.certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
+from robot_cell_planner.planning.search.planner import SearchResult
 
 from .motion_peers import Planner, vamp_planner
 from .planning import UNSOLVABLE
@@ -79,6 +81,18 @@ class PeerRuns:
         results.add("vamp.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
 
 
+def searched(
+    checker: CollisionChecker, space: JointSpace, start: Floats, goals: Sequence[Floats], seed: int
+) -> SearchResult:
+    """One search as requests do it, with fine spheres from the start where others do not prove its ends free."""
+    checks = CountedChecks(checker, ProgressMonitor(), STATES)
+    checks.refine_near((start, *goals))
+    certifier, finer = checks.certifier, None if checks.refined else checks.refine
+    assert certifier is not None
+    options = CertifiedSearchOptions(seed=seed, state_limit=STATES)
+    return CertifiedRrtConnect(certifier, subspace_of(space, ()), finer).solve(start, goals, options)
+
+
 def certified_search(results: Results, problems: Sequence[Problem], seeds: int) -> None:
     """Certified RRT-Connect and its shortcuts on problems whose ends the exact model finds free, by processor time
     of this thread; the cell is known before."""
@@ -94,15 +108,11 @@ def certified_search(results: Results, problems: Sequence[Problem], seeds: int) 
         goals = [goal for goal in goals if not checker.in_collision(goal) and not values_beyond(space, goal)]
         if checker.in_collision(start) or not goals:
             continue
-        certifier = MotionCertifier(checker)
-        CertifiedRrtConnect(certifier, subspace_of(space, ())).solve(
-            start, goals, CertifiedSearchOptions(state_limit=STATES)
-        )
+        searched(checker, space, start, goals, SEED)
         others = vamp_planner(problem)
         for seed in range(seeds):
             began = thread_time()
-            options = CertifiedSearchOptions(seed=seed, state_limit=STATES)
-            found = CertifiedRrtConnect(certifier, subspace_of(space, ())).solve(start, goals, options)
+            found = searched(checker, space, start, goals, seed)
             took = thread_time() - began
             tried += 1
             if others is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Set
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ..engines.base import TOUCHING, distance_error
 from ..geometry.broad_phase import Candidates
 from .curves import JointCurve
 from .motion_bounds import motion_model
+from .single_joint_gaps import single_joint_gaps
 
 Floats = NDArray[np.float64]
 ENOUGH = 20_000  # maximum number of configurations for one interval
@@ -127,10 +129,13 @@ class ExactCertifier:
     def _open(
         self, q: Floats, deviation: Floats, margin: float, candidates: Set[tuple[int, int]] | None
     ) -> list[OpenPair]:
+        # Before the engine places the objects at q, since the gaps need it, too.
+        gaps = self._gaps
         # Two objects approach each other by at most the sum of both displacement bounds.
         displacements = self._model.speed_bounds @ deviation
         near = self._checker.near_candidates(q, margin + 2.0 * float(displacements.max(initial=0.0)))
-        approach = self._approach(near, deviation, candidates)
+        proven = {pair for pair, gap in gaps.items() if gap >= margin}
+        approach = self._approach(near, deviation, candidates, proven)
         slack = self._slack(float(near.gaps.max(initial=0.0)))
         is_open = near.min_distances - slack < near.margins + margin + approach - TOUCHING
         found: list[OpenPair] = []
@@ -144,16 +149,32 @@ class ExactCertifier:
             found.append(OpenPair(each.objects, gap, missing))
         return found
 
-    def _approach(self, near: Candidates, deviation: Floats, candidates: Set[tuple[int, int]] | None) -> Floats:
+    @cached_property
+    def _gaps(self) -> dict[tuple[int, int], float]:
+        """Proven gaps of pairs that a single joint moves [m], by indices of both objects in either order."""
+        moving = self._model.moving_objects
+        found = {}
+        for pair, gap in zip(self._model.pairs, single_joint_gaps(self._checker).tolist(), strict=True):
+            if gap > 0.0:
+                found[moving[pair.first], moving[pair.second]] = found[moving[pair.second], moving[pair.first]] = gap
+        return found
+
+    def _approach(
+        self,
+        near: Candidates,
+        deviation: Floats,
+        candidates: Set[tuple[int, int]] | None,
+        proven: Set[tuple[int, int]],
+    ) -> Floats:
         """Return by how much the objects of each pair may approach each other (n,) [m]; minus infinity for pairs that
-        are not candidates."""
+        are not candidates, and for those that are proven."""
         objects = self._checker.geometry_model.object_indices
         size = len(self._model.allowed_pairs.objects)
         codes, rows = np.unique(objects[near.first] * size + objects[near.second], return_inverse=True)
         approach = np.full(len(codes), -np.inf)
         for index, code in enumerate(codes.tolist()):
             pair = divmod(code, size)
-            if candidates is None or pair in candidates:
+            if pair not in proven and (candidates is None or pair in candidates):
                 approach[index] = self._model.pair_bound(*pair) @ deviation
         found: Floats = approach[rows]
         return found

@@ -18,7 +18,9 @@ from ..sphere_model.tolerance import protrusions
 from ._kernels.arrays import LANES, NEVER, MotionArrays
 from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
-from .motion_bounds import PairGroups, motion_model
+from ._kernels.sphere_tree_kernels import bounding_sphere
+from .motion_bounds import PairGroups, ScenePair, motion_model
+from .single_joint_gaps import single_joint_gaps
 from .sphere_tree import SphereTree, moved_tree, sphere_tree
 
 Floats = NDArray[np.float64]
@@ -92,8 +94,9 @@ class MotionScene:
         shapes[:, 19] += rounding
         boxes, box_children = obstacle_boxes(shapes[:, 15:19], shapes[:, 19])
         joints = self.tree.joints
-        sides = np.zeros((2 * len(self.pairs), len(joints)))
-        for row, pair in enumerate(self.pairs):
+        pairs, pair_groups = self._grouped_pairs(extra_margin, len(spheres) - len(joints))
+        sides = np.zeros((2 * len(pairs), len(joints)))
+        for row, pair in enumerate(pairs):
             sides[2 * row, list(pair.first_joints)] = 1.0
             sides[2 * row + 1, list(pair.second_joints)] = 1.0
         return MotionArrays(
@@ -105,8 +108,9 @@ class MotionScene:
             parent_joints=np.array([self.placements[index].joint for index in self.moving_objects], dtype=np.int64),
             cores=cores,
             motion_bounds=_filled(motion_bounds),
-            pairs=_integers([(pair.first, pair.second) for pair in self.pairs], 2),
-            pair_margins=np.array([pair.margin + extra_margin for pair in self.pairs], dtype=np.float32),
+            pairs=_integers([(pair.first, pair.second) for pair in pairs], 2),
+            pair_margins=np.array([pair.margin + extra_margin for pair in pairs], dtype=np.float32),
+            pair_groups=pair_groups,
             sides=_filled(sides),
             obstacles=obstacles.obstacles,
             shapes=shapes.astype(np.float32),
@@ -120,6 +124,28 @@ class MotionScene:
             planes=obstacles.planes.astype(np.float32),
             rounding=np.array([2.0 * rounding], dtype=np.float32),
         )
+
+    @cached_property
+    def _single_joint_gaps(self) -> Floats:
+        return single_joint_gaps(self.checker)
+
+    def _grouped_pairs(self, extra_margin: float, first_sphere: int) -> tuple[list[ScenePair], Integers]:
+        """Return the pairs that have to be checked, by the joints that their objects are fixed to, and groups (g, 4)
+        of those with the same joints and margin, see `MotionArrays`.
+
+        first_sphere: the first of the spheres around all objects of a joint.
+        """
+        groups: dict[tuple[int, int, float], list[ScenePair]] = {}
+        for pair, gap in zip(self.pairs, self._single_joint_gaps.tolist(), strict=True):
+            if gap < extra_margin:
+                first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))
+                groups.setdefault((first, second, pair.margin), []).append(pair)
+        ends = np.cumsum([len(group) for group in groups.values()], dtype=np.int64)
+        rows = [
+            (first_sphere + first, first_sphere + second, int(end) - len(group), int(end))
+            for ((first, second, _), group), end in zip(groups.items(), ends, strict=True)
+        ]
+        return [pair for group in groups.values() for pair in group], _integers(rows, 4)
 
     @cached_property
     def _obstacle_table(self) -> _ObstacleTable:
@@ -150,11 +176,15 @@ class MotionScene:
         """
         clusters = _begins(len(self.trees), [len(tree.clusters) for tree in self.trees])
         leaves = _begins(clusters[-1], [len(tree.leaves) for tree in self.trees])
+        roots = np.array([tree.root for tree in self.trees]).reshape(-1, 4)
+        joints = np.array([self.placements[index].joint for index in self.moving_objects], dtype=np.int64)
+        of_joint = [joints == joint for joint in range(len(self.tree.joints))]
         spheres = np.concatenate(
             (
-                np.array([tree.root for tree in self.trees]).reshape(-1, 4),
+                roots,
                 *(tree.clusters for tree in self.trees),
                 *(tree.leaves for tree in self.trees),
+                [bounding_sphere(roots[chosen]) if chosen.any() else np.zeros(4) for chosen in of_joint],
             )
         )
         children, cores = np.zeros((len(spheres), 2), dtype=np.int64), np.zeros(len(spheres), dtype=np.int64)
@@ -170,6 +200,8 @@ class MotionScene:
             motion_bounds[obj] = bounds.max(axis=0)
             motion_bounds[rows] = np.maximum.reduceat(bounds, tree.starts[:-1])
             motion_bounds[first : leaves[obj + 1]] = bounds
+        for joint, chosen in enumerate(of_joint):
+            motion_bounds[leaves[-1] + joint] = motion_bounds[: len(roots)][chosen].max(axis=0, initial=0.0)
         spheres[:, 3] *= 1.0 + 1e-6
         found = spheres.astype(np.float32), children, cores, (motion_bounds * (1.0 + 1e-6)).astype(np.float32)
         for array in found:

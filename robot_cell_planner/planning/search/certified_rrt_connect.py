@@ -31,6 +31,8 @@ SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN = 100, 10, 0.01
 ROUNDING = np.array((-1e-9, 1e-9))[:, None]  # [rad or m] tolerance of limits
 MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
+# States of tree growth before bridges are sought, and between two such attempts, which take as long as they do.
+FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 60_000, 40_000
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
 MAX_SPEED_BOUND = 10.0  # [m per rad or m] max displacement bound in joint weights
@@ -141,7 +143,7 @@ class CertifiedRrtConnect:
         bounds = sampling_regions(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
         outcome = kernels.NOT_FINISHED
         stalled = {0: [start], 1: list(goals)}
-        limit, bridged = float(FIRST_CALL_STATES), False
+        limit, next_bridge, bridged = float(FIRST_CALL_STATES), FIRST_BRIDGE_STATES, False
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check_states()
             if trees.counts[0] and trees.counts[1]:
@@ -153,8 +155,10 @@ class CertifiedRrtConnect:
             limit = self._counters[EVALUATED] + STATES_PER_CALL
             if outcome != kernels.NOT_FINISHED or self.states >= options.state_limit:
                 break
-            if not self._refine() and trees.counts[0] and trees.counts[1]:
+            grown = self._counters[EVALUATED] >= next_bridge
+            if not self._refine() and grown and trees.counts[0] and trees.counts[1]:
                 bridged = self._bridge(trees, options.seed, check_states) or bridged
+                next_bridge = self._counters[EVALUATED] + STATES_BETWEEN_BRIDGES
             for tree, endpoints in stalled.items():
                 # A tree that hardly grew gets more connectors at its roots, once.
                 if endpoints and trees.counts[tree] < MIN_GROWTH * len(endpoints):

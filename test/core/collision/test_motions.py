@@ -107,21 +107,24 @@ class TestThresholds:
             assert look_once(CollisionChecker(cell, state), [0.0], 0.2)[0] is uncertain
 
     def test_of_two_that_move(self):
-        """The joint below both does not count, that between them does."""
+        """The joint below both does not count, nor does that in the middle of a sphere; the one between them does.
+
+        Pairs that a single joint moves are not checked here if they never collide.
+        """
         links = {"base": [], "a": [sphere(RADIUS)], "b": [sphere(RADIUS)]}
         for factor, uncertain in ((1.001, False), (0.999, True)):
             gap = 2.0 * RADIUS * factor / (1.0 - 0.3)
             joints = [
                 ("j0", JointKind.REVOLUTE, "base", "a", at(1.0), Z),
                 ("j1", JointKind.REVOLUTE, "a", "c", at(0.0), Z),
-                ("j2", JointKind.FIXED, "c", "b", at(gap), Z),
+                ("j2", JointKind.REVOLUTE, "c", "b", at(gap), Z),
             ]
-            groups = frozendict({"g": PlanningGroup("g", ("j0", "j1"), base_link="base", tip_link="b")})
+            groups = frozendict({"g": PlanningGroup("g", ("j0", "j1", "j2"), base_link="base", tip_link="b")})
             disabled = (DisabledPair("base", "b", "not of interest"),)
             robot = Robot("r", mechanism("r", links | {"c": []}, joints), groups, disabled_pairs=disabled)
             cell = make_cell((robot,))
             checker = CollisionChecker(cell, cell.default_state())
-            assert look_once(checker, [0.0, 0.0], 0.3)[0] is uncertain
+            assert look_once(checker, [0.0, 0.0, 0.0], 0.3)[0] is uncertain
 
 
 @pytest.fixture(scope="module")

@@ -34,7 +34,7 @@ class MotionArrays(NamedTuple):
         frames: (j, 12) rotation by rows, then translation, from the parent to the joint, whose axis is z.
         couplings: (j, 2) multiplier and offset from variable to joint value.
         spheres: (n, 4) centres of spheres in the frame of their joint, and radii: first one bounding sphere for each
-            moving object, then clusters, then leaves.
+            moving object, then clusters, then leaves, then one bounding sphere for the objects of each joint.
         children: (n, 2) first and end index of the spheres that a sphere contains.
         parent_joints: (o,) joint that each moving object is fixed to.
         cores: (n,) largest leaf of each cluster.
@@ -42,6 +42,8 @@ class MotionArrays(NamedTuple):
             or m.
         pairs: (p, 2) moving objects.
         pair_margins: (p,) margins [m].
+        pair_groups: (g, 4) pairs whose objects are fixed to the same two joints and that have the same margin: the
+            bounding spheres of both joints, first and end index of the pairs.
         sides: (2 p, w) two rows for each pair: 1 for joints that move only the first object, and only the second.
         obstacles: (k, 5) kind, row of margins, first node of a mesh, first and end of its planes.
         shapes: (k, 20) local frame (12), sizes (3), bounding sphere (4), allowance for rounding [m]. The allowance of a
@@ -67,6 +69,7 @@ class MotionArrays(NamedTuple):
     motion_bounds: Single
     pairs: Integers
     pair_margins: Single
+    pair_groups: Integers
     sides: Single
     obstacles: Integers
     shapes: Single
@@ -166,6 +169,7 @@ CORES = MotionArrays._fields.index("cores")
 MOTION_BOUNDS = MotionArrays._fields.index("motion_bounds")
 PAIRS = MotionArrays._fields.index("pairs")
 PAIR_MARGINS = MotionArrays._fields.index("pair_margins")
+PAIR_GROUPS = MotionArrays._fields.index("pair_groups")
 SIDES = MotionArrays._fields.index("sides")
 OBSTACLES = MotionArrays._fields.index("obstacles")
 SHAPES = MotionArrays._fields.index("shapes")

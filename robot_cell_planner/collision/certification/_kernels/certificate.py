@@ -29,7 +29,7 @@ from .arrays import (
     NEAR,
     NEARBY,
     OBSTACLES,
-    PAIRS,
+    PAIR_GROUPS,
     PARENT_JOINTS,
     SIDES,
     STACK,
@@ -39,14 +39,18 @@ from .arrays import (
 from .fields import (
     candidate_at,
     end_of_children,
+    end_of_pairs,
     first_child,
     first_object,
+    first_pair,
+    first_sphere,
     is_marked,
     joint_of,
     margin_row,
     mark,
     radius_of,
     second_object,
+    second_sphere,
     set_candidate,
 )
 from .hits import (
@@ -105,10 +109,13 @@ def evaluate(scene: int, work: int, stop_at_hit: bool) -> None:
         check_obstacles(scene, work, obj, stop_at_hit)
         if stop_at_hit and number(work, BITS, HIT) != 0:
             return
-    for pair in range(rows(scene, PAIRS)):
-        check_pair(scene, work, pair, stop_at_hit)
-        if stop_at_hit and number(work, BITS, HIT) != 0:
-            return
+    for group in range(rows(scene, PAIR_GROUPS)):
+        if not may_touch(scene, work, group):
+            continue
+        for pair in range(first_pair(scene, group), end_of_pairs(scene, group)):
+            check_pair(scene, work, pair, stop_at_hit)
+            if stop_at_hit and number(work, BITS, HIT) != 0:
+                return
 
 
 @vectorised
@@ -279,6 +286,18 @@ def near_lanes(scene: int, work: int, pair: int, n: int, m: int) -> Any:
     """Return the bits of the lanes in which two spheres may touch."""
     threshold = pair_contact_distance(scene, pair, n, m) + relative_displacement_bound(scene, work, pair, n, m)
     return below(square_between(work, n, m), threshold * threshold)
+
+
+@vectorised
+def may_touch(scene: int, work: int, group: int) -> bool:
+    """Return whether the spheres around the objects of both joints of a group of pairs may touch in any lane."""
+    pair = first_pair(scene, group)
+    if end_of_pairs(scene, group) == pair + 1:
+        return True
+    n, m = first_sphere(scene, group), second_sphere(scene, group)
+    compute_centre(scene, work, n, joint_of(scene, first_object(scene, pair)))
+    compute_centre(scene, work, m, joint_of(scene, second_object(scene, pair)))
+    return bool(near_lanes(scene, work, pair, n, m) != 0)
 
 
 @vectorised

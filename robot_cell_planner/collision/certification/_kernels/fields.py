@@ -11,6 +11,7 @@ from .arrays import (
     LINKS,
     NODES,
     OBSTACLES,
+    PAIR_GROUPS,
     PAIRS,
     PARENT_JOINTS,
     SHAPES,
@@ -80,6 +81,30 @@ def first_object(scene: int, pair: int) -> int:
 def second_object(scene: int, pair: int) -> int:
     """Return the second moving object of a pair."""
     return number(scene, PAIRS, 2 * pair + 1)
+
+
+@inlined
+def first_sphere(scene: int, group: int) -> int:
+    """Return the sphere around all objects of the first joint of a group of pairs."""
+    return number(scene, PAIR_GROUPS, 4 * group)
+
+
+@inlined
+def second_sphere(scene: int, group: int) -> int:
+    """Return the sphere around all objects of the second joint of a group of pairs."""
+    return number(scene, PAIR_GROUPS, 4 * group + 1)
+
+
+@inlined
+def first_pair(scene: int, group: int) -> int:
+    """Return the first pair of a group."""
+    return number(scene, PAIR_GROUPS, 4 * group + 2)
+
+
+@inlined
+def end_of_pairs(scene: int, group: int) -> int:
+    """Return the index after the last pair of a group."""
+    return number(scene, PAIR_GROUPS, 4 * group + 3)
 
 
 @inlined

@@ -1,0 +1,120 @@
+"""Gaps of pairs that a single joint moves relative to each other, over all values of the joint.
+
+Such pairs are often close at every value, such as a force sensor behind the last joint and the link before that joint.
+Exact distances prove once that such a pair never collides; motions need not be checked for it.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..checker import CollisionChecker
+from ..engines.base import distance_error
+from .joint_tree import TreeJoint
+from .motion_bounds import MotionModel, ScenePair, motion_model
+
+Floats = NDArray[np.float64]
+LARGEST = 0.02  # [m], larger gaps are not told apart
+SMALLEST = 1e-4  # [m], smaller gaps are not proven
+SHARE = 0.5  # of the distance at the middle of an interval that its bound has to be at least
+FIRST_INTERVALS = 16
+MAX_CONFIGURATIONS = 1_000  # for each pair
+MAX_RANGE = 10.0  # [m] of prismatic joints
+MIN_MULTIPLIER = 1e-3
+MAX_CACHED = 4096
+
+
+class _ThreadCache(threading.local):
+    """Gaps of each thread by what determines them, since the engine of the thread's checker computes distances."""
+
+    def __init__(self) -> None:
+        self.gaps: OrderedDict[tuple[object, ...], float] = OrderedDict()
+
+
+_of_thread = _ThreadCache()
+
+
+def single_joint_gaps(checker: CollisionChecker) -> Floats:
+    """Return proven lower bounds (p,) of distance minus margin of `MotionModel.pairs` [m], at most 0.02.
+
+    They hold at all values of a revolute joint, and within the limits of a prismatic joint. The bound is minus infinity
+    if several joints move the pair, or if nothing is proven.
+    """
+    model = motion_model(checker)
+    return np.array([_gap(checker, model, pair) for pair in model.pairs])
+
+
+def _gap(checker: CollisionChecker, model: MotionModel, pair: ScenePair) -> float:
+    joints = (*pair.first_joints, *pair.second_joints)
+    if checker.engine != "coal" or len(joints) != 1:
+        return -math.inf
+    objects = model.moving_objects[pair.first], model.moving_objects[pair.second]
+    first, second = (model.placements[index] for index in objects)
+    if first.varies or second.varies:
+        return -math.inf
+    joint = model.tree.joints[joints[0]]
+    bounded = joint.revolute or joint.high - joint.low <= MAX_RANGE
+    if not bounded or abs(joint.multiplier) < MIN_MULTIPLIER:
+        return -math.inf
+    shapes = (model.allowed_pairs.objects[index].shapes for index in objects)
+    placements = (matrix.tobytes() for matrix in (first.placement, second.placement, joint.before))
+    limits = () if joint.revolute else (joint.low, joint.high)
+    key = (*shapes, *placements, bool(pair.first_joints), limits, pair.margin)
+    gaps = _of_thread.gaps
+    if key not in gaps:
+        gaps[key] = _Search(checker, joint, objects, float(model.pair_bound(*objects)[joints[0]])).gap()
+        if len(gaps) > MAX_CACHED:
+            gaps.popitem(last=False)
+    return gaps[key]
+
+
+@dataclass(frozen=True)
+class _Search:
+    """Search for a bound by bisection of the range of a joint.
+
+    Attributes:
+        objects: Indices in `AllowedPairs.objects`.
+        speed: Maximum approach of the objects per unit of the joint [m per rad or m].
+    """
+
+    checker: CollisionChecker
+    joint: TreeJoint
+    objects: tuple[int, int]
+    speed: float
+
+    def gap(self) -> float:
+        """Return the bound; minus infinity if nothing is proven."""
+        low, high = (-math.pi, math.pi) if self.joint.revolute else (self.joint.low, self.joint.high)
+        half = 0.5 * (high - low) / FIRST_INTERVALS
+        pending = [(low + (2 * number + 1) * half, half) for number in range(FIRST_INTERVALS)]
+        smallest = LARGEST
+        for _ in range(MAX_CONFIGURATIONS):
+            if not pending:
+                return smallest
+            middle, half = pending.pop()
+            approach = self.speed * half
+            distance = self._distance(middle, max(LARGEST, approach / (1.0 - SHARE)))
+            if distance < SMALLEST:
+                break
+            if approach <= (1.0 - SHARE) * distance:
+                smallest = min(smallest, distance - approach)
+            else:
+                pending.extend(((middle - 0.5 * half, 0.5 * half), (middle + 0.5 * half, 0.5 * half)))
+        return -math.inf
+
+    def _distance(self, value: float, reach: float) -> float:
+        """Return a lower bound of distance minus margin at a value of the joint, at most `reach` [m]."""
+        q = self.checker.default.copy()
+        q[self.joint.variable] = (value - self.joint.offset) / self.joint.multiplier
+        found = reach
+        for each in self.checker.near_geometries(q, reach):
+            if each.objects in (self.objects, self.objects[::-1]):
+                distance = self.checker.geometry_distance(each.first, each.second)
+                found = min(found, distance - distance_error(distance) - each.margin)
+        return found
