@@ -13,6 +13,7 @@ from ....model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
 from ...sphere_model.polytopes import polytope_around
 from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, SURFACE
+from .mesh_tree_kernels import triangle_tree
 from .obstacle_boxes import spatial_order
 
 Floats = NDArray[np.float64]
@@ -44,30 +45,11 @@ class MeshTree:
 def mesh_tree(geometry: ConvexGeometry | Surface) -> MeshTree:
     """Return the bounding-sphere tree of a convex geometry or surface; trees are cached."""
     corners = geometry.mesh.vertices[geometry.mesh.faces]
-    middles = corners.mean(axis=1)
-    nodes: list[Floats] = []
-    links: list[tuple[int, int, int]] = []
-    pending = [(np.arange(len(corners)), -1, 0)]
-    while pending:
-        group, parent, side = pending.pop()
-        number = len(nodes)
-        if parent >= 0:
-            changed = list(links[parent])
-            changed[side] = number
-            links[parent] = (changed[0], changed[1], changed[2])
-        nodes.append(_bounding_sphere(corners[group].reshape(-1, 3)))
-        if len(group) == 1:
-            links.append((-1, -1, int(group[0])))
-            continue
-        links.append((0, 0, -1))
-        broadcast = np.ptp(middles[group], axis=0)
-        order = np.argsort(middles[group][:, int(np.argmax(broadcast))], kind="stable")
-        half = len(group) // 2
-        pending.extend(((group[order[half:]], number, 1), (group[order[:half]], number, 0)))
+    nodes, links = triangle_tree(np.ascontiguousarray(corners, dtype=np.float64))
     planes = (
         _diverse_first(polytope_around(geometry).planes) if isinstance(geometry, ConvexGeometry) else np.empty((0, 4))
     )
-    return MeshTree(corners, np.array(nodes), np.array(links, dtype=np.int64), planes)
+    return MeshTree(corners, nodes, links, planes)
 
 
 def _diverse_first(planes: Floats) -> Floats:
@@ -78,11 +60,6 @@ def _diverse_first(planes: Floats) -> Floats:
         first.append(int(np.argmin(nearest)))
         nearest = np.maximum(nearest, planes[:, :3] @ planes[first[-1], :3])
     return np.concatenate((planes[first], np.delete(planes, first, axis=0)))
-
-
-def _bounding_sphere(points: Floats) -> Floats:
-    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return np.array((*middle, np.linalg.norm(points - middle, axis=1).max()))
 
 
 @dataclass(frozen=True, eq=False)
