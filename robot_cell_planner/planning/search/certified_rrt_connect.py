@@ -32,7 +32,7 @@ ROUNDING = np.array((-1e-9, 1e-9))[:, None]  # [rad or m] tolerance of limits
 MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
 # States of tree growth before bridges are sought, and between two such attempts, which take as long as they do.
-FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 60_000, 40_000
+FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 40_000, 30_000
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
 MAX_SPEED_BOUND = 10.0  # [m per rad or m] max displacement bound in joint weights
