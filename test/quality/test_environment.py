@@ -1,8 +1,11 @@
-"""The environment that set-up makes: the order of search paths, and interfaces as `ros2 interface show` finds them."""
+"""The environment that set-up makes: the order of search paths, interfaces as `ros2 interface show` finds them, byte
+code of the sources."""
 
+import os
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import cache_from_source
 from pathlib import Path
 
 import pytest
@@ -10,9 +13,11 @@ from ament_index_python.packages import get_package_share_directory
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tools" / "environment"))
-Layout = import_module("layout").Layout
+layout_module = import_module("layout")
+Layout, PACKAGE = layout_module.Layout, layout_module.PACKAGE
 RosInstallation = import_module("ros_installation").RosInstallation
 shell_setup = import_module("shell_setup")
+byte_code = import_module("byte_code")
 INTERFACES = [path for kind in ("msg", "srv", "action") for path in sorted(ROOT.glob(f"{kind}/*.{kind}"))]
 
 
@@ -40,3 +45,20 @@ def test_packages_of_an_installed_ros_come_before_those_of_the_python_index(tmp_
 def test_installed_interfaces_keep_their_comments(path):
     share = Path(get_package_share_directory("robot_cell_planner"))
     assert (share / path.parent.name / path.name).read_text() == path.read_text()
+
+
+def test_sources_are_loaded_from_byte_code_where_python_does_not_write_it(tmp_path):
+    layout = Layout(tmp_path)
+    package = tmp_path / PACKAGE
+    package.mkdir()
+    layout.source.mkdir(parents=True)
+    (layout.source / PACKAGE).symlink_to(package)
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": str(layout.source)}
+    for seconds, text in enumerate(("first = 1\n", "second = 22\n")):
+        (package / "__init__.py").write_text(text)
+        os.utime(package / "__init__.py", (seconds, seconds))
+        byte_code.compile_sources(layout)
+        command = [sys.executable, "-v", "-c", f"import {PACKAGE}"]
+        done = subprocess.run(command, env=environment, cwd=layout.source, capture_output=True, text=True, check=True)
+        loaded = cache_from_source(str(layout.source / PACKAGE / "__init__.py"))
+        assert f"code object from '{loaded}'" in done.stderr

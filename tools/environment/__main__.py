@@ -17,6 +17,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from byte_code import compile_sources
 from kernels import KernelCompilation
 from layout import DISTRIBUTIONS, Layout, SetupError
 from python_packages import install_packages, make_virtual_environment
@@ -44,6 +45,7 @@ def set_up(layout: Layout, *, with_optional: bool = True) -> None:
     try:
         build(layout, ros, with_optional=with_optional)
         write_stubs(layout, ros)
+        compile_sources(layout)
         kernels.finish()
     except BaseException:
         kernels.cancel()
