@@ -1,8 +1,4 @@
-"""What the supervisor's nodes share: the library with its compiled kernels, and the interfaces.
-
-Its import does not load the client library of ROS, whose tracing starts threads: a process with this alone can be
-forked.
-"""
+"""What the supervisor's nodes share: the library with its compiled kernels, the interfaces, and their own modules."""
 
 from __future__ import annotations
 
@@ -32,6 +28,9 @@ from ...trajectory import (  # noqa: F401
     tracking,
 )
 from ...viewer import page  # noqa: F401
+from ..common.start import MODULES, NODES
+from .command_line import NODES as STARTED
+from .tracing import import_forkable
 
 INTERFACES = (
     "robot_cell_planner.msg",
@@ -70,7 +69,14 @@ def import_type_support(interfaces: ModuleType) -> None:
             load()
 
 
+
+def _import_nodes() -> None:
+    for name in STARTED:
+        import_module(f"{NODES}.{MODULES[f'{name}_node']}")
+
+
 if has_physics():
     worker.import_quietly("pybullet")
 for _name in INTERFACES:
     import_type_support(import_module(_name))
+import_forkable(_import_nodes)

@@ -1,7 +1,7 @@
 """Process with the libraries of the nodes, from which `prepared.PreparedProcess` forks them.
 
-It knows no ROS, whose libraries start threads, and has no thread itself. What it forks belongs to the supervisor: the
-process in between ends at once, and the supervisor adopts its children.
+Its threads are those of libraries that can be forked with them (`tracing`). What it forks belongs to the supervisor:
+the process in between ends at once, and the supervisor adopts its children.
 """
 
 from __future__ import annotations
@@ -33,10 +33,12 @@ def main(arguments: Sequence[str]) -> None:
         del sys.path[0]  # the current folder
     os.environ.pop(SAFE_PATH, None)
     connection = socket.socket(fileno=int(arguments[0]))
+    gc.disable()  # imports make few cycles, and collections took an eighth of their time
     for module in arguments[1].split(","):
         importlib.import_module(module)
     gc.collect()
     gc.freeze()  # a collection would write to the pages of all these objects, which are then no longer shared
+    gc.enable()
     supervisor = os.getppid()
     connection.send(READY)
     while True:
