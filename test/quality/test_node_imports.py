@@ -3,13 +3,16 @@
 import subprocess
 import sys
 
+import pytest
+
+from robot_cell_planner.nodes.bringup.command_line import FIRST
+from robot_cell_planner.nodes.bringup.command_line import NODES as NODES_STARTED
 from robot_cell_planner.nodes.common.start import MODULES, NODES
 
 # Of SciPy, numba itself imports some; these take 0.3 s and more.
 SLOW = ("scipy.spatial", "scipy.sparse", "scipy.optimize", "scipy.interpolate", "trimesh", "pybullet", "mcap")
 DRAWING = ("viewer_node",)  # draws meshes itself
-FORKED = "robot_cell_planner.nodes.bringup.libraries"  # imported before the supervisor forks the nodes
-ON_REQUEST = ("viewer_node", "moveit_adapter_node")  # which the supervisor starts only on request
+BRINGUP = "robot_cell_planner.nodes.bringup"
 
 
 def modules_after(statements):
@@ -26,7 +29,13 @@ def test_nodes_do_not_import_what_only_workers_need():
     assert done.stdout.split() == []
 
 
-def test_forked_nodes_share_all_they_import():
-    nodes = "; ".join(f"import {NODES}.{module}" for name, module in MODULES.items() if name not in ON_REQUEST)
-    before, after = modules_after([f"import {FORKED}", nodes])
+@pytest.mark.parametrize(("libraries", "nodes"), [("first_libraries", FIRST), ("libraries", NODES_STARTED)])
+def test_forked_nodes_share_all_they_import(libraries, nodes):
+    imports = "; ".join(f"import {NODES}.{MODULES[f'{name}_node']}" for name in nodes)
+    before, after = modules_after([f"import {BRINGUP}.{libraries}", imports])
     assert after - before == set()
+
+
+def test_nodes_that_are_forked_first_do_not_wait_for_compiled_kernels_and_libraries_of_planning():
+    (imported,) = modules_after([f"import {BRINGUP}.first_libraries"])
+    assert not imported & {"scipy.linalg", "ompl", "robot_cell_planner.planning.workers.preload"}

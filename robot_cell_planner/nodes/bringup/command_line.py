@@ -23,6 +23,7 @@ from .session import Session
 
 PACKAGE = "robot_cell_planner"
 NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
+FIRST = ("simulated_robot", "scene", "execution")  # forked before compiled kernels are loaded, which they hardly use
 MOVEIT = "moveit_adapter"  # started with --moveit
 DOMAINS = range(0, 233)
 RECORDER = "recorder"
@@ -240,6 +241,7 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
             respawn=NODE_RULE if node in options.respawn or (node == MOVEIT and options.respawn) else None,
             holds_interrupt=True,
             entry=f"{ENTRIES}:{node}_node" if options.fork else "",
+            forked_first=node in FIRST,
         )
         for node in (*NODES, *((MOVEIT,) if options.moveit else ()))
         if node == MOVEIT or (node in options.only and node not in options.without)

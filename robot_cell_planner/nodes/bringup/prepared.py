@@ -24,7 +24,8 @@ from .prepared_process import MAX_REQUEST, READY, SAFE_PATH
 from .program import Program
 
 PROCESS = "robot_cell_planner.nodes.bringup.prepared_process"
-MODULES = ("robot_cell_planner.nodes.bringup.libraries",)
+FIRST_MODULES = ("robot_cell_planner.nodes.bringup.first_libraries",)
+OTHER_MODULES = ("robot_cell_planner.nodes.bringup.libraries",)
 MAX_PREPARATION = 120.0  # [s]
 MAX_ANSWER_TIME = 10.0  # [s]
 POLL_PERIOD = 0.1  # [s] between checks whether to wait on
@@ -41,13 +42,13 @@ class Forked(ForkedProcess):
 class PreparedProcess:
     """Process with imported libraries. If it fails, nodes are started from their files as others are.
 
-    environment: of the nodes.
+    environment: of the nodes. modules: What it imports first; `wait` for them.
 
     Raises:
         OSError: It cannot be started.
     """
 
-    def __init__(self, environment: Mapping[str, str], modules: tuple[str, ...] = MODULES) -> None:
+    def __init__(self, environment: Mapping[str, str], modules: tuple[str, ...] = FIRST_MODULES) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         command = [sys.executable, "-m", PROCESS, str(theirs.fileno()), ",".join(modules), ROOM]
         try:
@@ -68,9 +69,14 @@ class PreparedProcess:
             theirs.close()
         self._usable = True
 
+    def load(self, modules: tuple[str, ...] = OTHER_MODULES) -> None:
+        """Import more; `wait` before the next fork."""
+        with suppress(OSError):  # it has ended, which `wait` notes
+            self._socket.send(json.dumps({"modules": modules}).encode())
+
     def wait(self, goes_on: Callable[[], bool]) -> None:
         """Wait until its libraries are imported, or it has failed, while `goes_on()`."""
-        for _ in range(round(MAX_PREPARATION / POLL_PERIOD)):
+        for _ in range(round(MAX_PREPARATION / POLL_PERIOD) if self._usable else 0):
             if select.select([self._socket], [], [], POLL_PERIOD)[0]:
                 with suppress(OSError):
                     self._usable = self._socket.recv(len(READY)) == READY

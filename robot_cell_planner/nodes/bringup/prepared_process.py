@@ -33,12 +33,7 @@ def main(arguments: Sequence[str]) -> None:
         del sys.path[0]  # the current folder
     os.environ.pop(SAFE_PATH, None)
     connection = socket.socket(fileno=int(arguments[0]))
-    gc.disable()  # imports make few cycles, and collections took an eighth of their time
-    for module in arguments[1].split(","):
-        importlib.import_module(module)
-    gc.collect()
-    gc.freeze()  # a collection would write to the pages of all these objects, which are then no longer shared
-    gc.enable()
+    _import(arguments[1].split(","))
     supervisor = os.getppid()
     connection.send(READY)
     while True:
@@ -46,10 +41,23 @@ def main(arguments: Sequence[str]) -> None:
         if not data:
             return
         request = json.loads(data)
+        if "modules" in request:
+            _import(request["modules"])
+            connection.send(READY)
+            continue
         pid = _fork_adopted(partial(_become, connection, request, descriptors), supervisor)
         for descriptor in descriptors:
             os.close(descriptor)
         connection.send(str(pid).encode())
+
+
+def _import(modules: Sequence[str]) -> None:
+    gc.disable()  # imports make few cycles, and collections took an eighth of their time
+    for module in modules:
+        importlib.import_module(module)
+    gc.collect()
+    gc.freeze()  # a collection would write to the pages of all these objects, which are then no longer shared
+    gc.enable()
 
 
 def _fork_adopted(run: Callable[[], None], supervisor: int) -> int:

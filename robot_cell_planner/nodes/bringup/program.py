@@ -21,6 +21,7 @@ class Program:
         variables: Of its environment, besides those of the session.
         is_optional: Its end does not end the session.
         entry: Entry point of the program, as "module:function", if it may be forked from a prepared process.
+        forked_first: Whether it is forked before that process has imported everything.
     """
 
     name: str
@@ -31,3 +32,4 @@ class Program:
     variables: Mapping[str, str] = field(default_factory=dict)
     is_optional: bool = False
     entry: str = ""
+    forked_first: bool = False

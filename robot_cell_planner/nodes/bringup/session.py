@@ -106,16 +106,22 @@ class Session:
                 self._kill()
 
     def _start(self) -> int | None:
-        """Start all programs; those that are forked, when the libraries are imported. Returns the exit status if one
-        cannot be started."""
+        """Start all programs; those that are forked, when what they need of the libraries is imported. Returns the exit
+        status if one cannot be started."""
         forked = [program for program in self._programs if program.entry]
         if forked:
             with suppress(OSError):  # they are started from their files
                 self._prepared = PreparedProcess(self._environment)
         status = self._start_all(program for program in self._programs if not program.entry)
-        if self._prepared is not None and status is None:
-            self._prepared.wait(lambda: not self._stops)
-        return status if status is not None or self._stops else self._start_all(forked)
+        for first in (True, False):
+            due = [program for program in forked if program.forked_first == first]
+            if self._prepared is not None and (first or due) and status is None:
+                if not first:
+                    self._prepared.load()
+                self._prepared.wait(lambda: not self._stops)
+            if status is None and not self._stops:
+                status = self._start_all(due)
+        return status
 
     def _start_all(self, programs: Iterable[Program]) -> int | None:
         for program in programs:

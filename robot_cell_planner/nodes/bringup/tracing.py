@@ -51,9 +51,7 @@ def _fork_with_tracing() -> bool:
     def after(where: str) -> None:
         getattr(library, f"{prefix}_after_fork_{where}")(local.blocked)
 
-    os.register_at_fork(
-        before=before, after_in_parent=lambda: after("parent"), after_in_child=lambda: after("child")
-    )
+    os.register_at_fork(before=before, after_in_parent=lambda: after("parent"), after_in_child=lambda: after("child"))
     return True
 
 

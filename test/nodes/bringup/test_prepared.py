@@ -26,6 +26,8 @@ def report():
     print(signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ()), "PYTHONSAFEPATH" in os.environ, sep="|")
     print("to err", file=sys.stderr)
     sys.exit(7)
+def loaded():
+    print("another_library" in sys.modules)
 def fail():
     raise ValueError("as any program")
 def wait():
@@ -38,6 +40,7 @@ def wait():
 def environment(tmp_path_factory):
     folder = tmp_path_factory.mktemp("modules")
     (folder / "a_library.py").write_text(LIBRARY)
+    (folder / "another_library.py").write_text("")
     (folder / "entries.py").write_text(ENTRIES)
     return {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), os.environ.get("PYTHONPATH", "")))}
 
@@ -79,6 +82,15 @@ def test_a_forked_program_is_a_child_of_the_supervisor_with_imported_libraries(p
     assert argv == ["/nowhere/program", "an argument"]
     assert second == ["/nowhere/program", "an argument"], "its own command line is shown"
     assert third == ["True", "False"]
+
+
+def test_programs_share_what_was_imported_before_they_were_forked(prepared, environment):
+    entry = program("loaded")
+    before = finish(Process(entry, environment, prepared))
+    prepared.load(("another_library",))
+    prepared.wait(lambda: True)
+    after = finish(Process(entry, environment, prepared))
+    assert (before, after) == ((0, "False\n", ""), (0, "True\n", ""))
 
 
 def test_an_exception_ends_it_with_a_traceback(prepared, environment):
