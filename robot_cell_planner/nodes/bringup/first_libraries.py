@@ -1,5 +1,5 @@
-"""What the nodes that are forked first (`command_line.FIRST`) and the process of the physics import: the library as far as
-they use it, and the interfaces."""
+"""What the process of the physics and the nodes that are forked first (`command_line.FIRST`) import: the
+interfaces, and the library as far as they use it."""
 
 from __future__ import annotations
 

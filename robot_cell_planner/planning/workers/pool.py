@@ -14,6 +14,7 @@ progress from running tasks, and no cancellation that lets a task end by itself 
 from __future__ import annotations
 
 import multiprocessing
+import os
 import queue
 import signal
 import threading
@@ -34,6 +35,8 @@ POLL_PERIOD = 0.1  # [s] between checks whether the pool is closing, while a wor
 IDLE_POLL_PERIOD = 1.0  # [s] between checks whether an idle worker is alive
 MAX_WAIT = 3600.0  # [s] max duration of one system call
 MAX_PREPARATION = 120.0  # [s] time limit for the preparation of a worker
+# Preparations at once that no job waits for: a worker is ready sooner if more do not share the processors with it.
+AT_ONCE = max(len(os.sched_getaffinity(0)) - 1, 1)
 SHUTDOWN_TIMEOUT = 2.0  # [s] for all threads of the pool; a thread whose worker is still starting is abandoned
 
 
@@ -66,6 +69,7 @@ class WorkerPool:
         self._latest: Scene | None = None  # scene that idle workers prepare for
         self._wakeups = 0  # number in the queue
         self._jobs: queue.Queue[Job | _Wakeup | None] = queue.Queue()
+        self._turns = threading.Semaphore(AT_ONCE)
         self._closing = False
         self._no_worker = ""  # reason of the last failed start
         self._alarm = Alarm()
@@ -173,7 +177,7 @@ class WorkerPool:
         self._start_clocks()
         try:
             while True:
-                worker = self._prepared(worker, self._latest)
+                worker = self._prepared_ahead(worker)
                 worker = self._serve_next(worker, wake)
         except _Closing:
             if worker is not None:
@@ -224,6 +228,19 @@ class WorkerPool:
                 return worker
             worker.end()
         return self._start()
+
+    def _prepared_ahead(self, worker: Worker | None) -> Worker | None:
+        """Prepare a worker for the latest scene, AT_ONCE with others, and return it."""
+        scene = self._latest
+        if worker is None or scene is None or scene.cell.digest_with_places() in worker.prepared:
+            return self._prepared(worker, scene)
+        while not self._turns.acquire(timeout=POLL_PERIOD):
+            if self._closing:
+                return worker
+        try:
+            return self._prepared(worker, self._latest)
+        finally:
+            self._turns.release()
 
     def _prepared(self, worker: Worker | None, scene: Scene | None) -> Worker | None:
         """Prepare a worker for a scene's cell, if it is not prepared, and return it.

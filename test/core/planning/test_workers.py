@@ -25,6 +25,7 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.planning.problem.progress import Progress
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.workers import pool as pool_module
 from robot_cell_planner.planning.workers import process, tasks
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.planning.workers.preparation import prepare
@@ -232,13 +233,21 @@ def test_a_worker_that_takes_a_killed_ones_place_is_prepared_before_it_gets_a_jo
             before = after
 
 
+def stopped_children():
+    """The processes of workers that stand still."""
+    found = []
+    for pid in children():
+        with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
+            if file.read().rpartition(")")[2].split()[0] == "T":
+                found.append(pid)
+    return found
+
+
 def stopped_child():
     """The process of a worker that stands still."""
     for _ in range(100_000):
-        for pid in children():
-            with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
-                if file.read().rpartition(")")[2].split()[0] == "T":
-                    return pid
+        if found := stopped_children():
+            return found[0]
     raise AssertionError("no worker stands still")
 
 
@@ -266,6 +275,21 @@ def test_workers_prepare_for_a_scene_that_they_receive():
         for _ in range(10):
             pool.prepare(SCENE)
         assert pool.run("worker_tasks:prepared", SCENE, None) == (worker, [SCENE.cell.digest_with_places()])
+
+
+def test_workers_prepare_in_turn_so_that_the_first_is_ready_sooner(monkeypatch):
+    monkeypatch.setattr(pool_module, "AT_ONCE", 1)
+    with preparing("prepare_when_continued", size=2) as pool:
+        pool.prepare(SCENE)
+        first = stopped_child()
+        while len(children()) < 2:
+            pass
+        assert all(stopped_children() == [first] for _ in range(2000))
+        os.kill(first, signal.SIGCONT)
+        assert pool.run("worker_tasks:prepared", SCENE, None) == (first, [SCENE.cell.digest_with_places()])
+        second = stopped_child()
+        assert second != first
+        os.kill(second, signal.SIGCONT)
 
 
 def test_a_preparation_that_kills_its_worker_leaves_the_report_to_the_job():
