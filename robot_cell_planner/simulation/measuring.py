@@ -20,10 +20,14 @@ class Measuring:
         simulated: Simulated cell.
         sensors: Sensors by name; one whose rate is above `rate` measures at `rate`.
         rate: Sample periods per second of simulated time.
+
+    Attributes:
+        measures: Whether there are sensors.
     """
 
     def __init__(self, simulated: SimulatedCell, sensors: Mapping[str, SensorSettings], rate: float) -> None:
         self._simulated, self._sensors = simulated, sensors
+        self.measures = bool(sensors)
         self._periods = {name: max(1, round(rate / each.rate)) for name, each in sensors.items()}
 
     def messages(self, period: int, moment: float) -> Iterator[Measurement | ImagesDue]:

@@ -23,6 +23,7 @@ class Outbox(Generic[MessageT]):
         can_be_discarded: Returns whether a message can be discarded, because later ones replace it.
 
     Attributes:
+        accepted: Number of messages that were sent or wait to be sent.
         discarded: Number of messages that were discarded.
     """
 
@@ -33,7 +34,7 @@ class Outbox(Generic[MessageT]):
         self._waiting: deque[MessageT] = deque()
         self._changed = threading.Condition()
         self._open = True
-        self.discarded = 0
+        self.accepted = self.discarded = 0
         self._thread = threading.Thread(target=self._send_waiting, name="outbox", daemon=True)
         self._thread.start()
 
@@ -46,6 +47,7 @@ class Outbox(Generic[MessageT]):
             if not self._open or not self._make_room():
                 return False
             self._waiting.append(message)
+            self.accepted += 1
             self._flush()
             if self._waiting:
                 self._changed.notify()
@@ -64,6 +66,7 @@ class Outbox(Generic[MessageT]):
             if self._can_be_discarded(message):
                 del self._waiting[index]
                 self.discarded += 1
+                self.accepted -= 1
                 return True
         return False
 

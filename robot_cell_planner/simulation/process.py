@@ -29,6 +29,7 @@ from .measurements import ImagesDue, Measurement
 from .operations import Operation, Request
 from .options import SimulationOptions
 from .outbox import Outbox
+from .repetition import Repeats, Repetition
 
 STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
@@ -148,7 +149,7 @@ class Answer:
     disturbances: tuple[Disturbance, ...] = ()
 
 
-Upwards = Ready | RobotCellError | JointSample | Report | Measurement | ImagesDue | Answer
+Upwards = Ready | RobotCellError | JointSample | Repeats | Report | Measurement | ImagesDue | Answer
 Downwards = Start | bool | TimedCommand | Request | None
 if TYPE_CHECKING:  # connections are not generic at run time
     ToWorker = Connection[Downwards, Upwards]
@@ -182,7 +183,7 @@ class SimulationProcess:
         on_end: Callable[[RobotCellError], None],
         on_measurement: Callable[[Measurement | ImagesDue], None] = _ignore,
     ) -> None:
-        self._on_sample, self._on_report, self._on_end = on_sample, on_report, on_end
+        self._on_report, self._on_end = on_report, on_end
         self._on_measurement = on_measurement
         self._closing = False
         self._answers: dict[int, Callable[[Answer], None]] = {}
@@ -203,6 +204,7 @@ class SimulationProcess:
         self._outbox: Outbox[Downwards] = Outbox(
             self._connection, MAX_UNSENT, lambda message: isinstance(message, TimedCommand)
         )
+        self._samples = Repetition(start.schedule.delay, lambda: self._outbox.accepted, on_sample)
         self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
 
     def run(self) -> None:
@@ -236,9 +238,10 @@ class SimulationProcess:
     def _listen(self) -> None:
         try:
             while True:
+                self._samples.wait(self._connection)
                 message = self._connection.recv()
-                if isinstance(message, JointSample):
-                    self._on_sample(message)
+                if isinstance(message, JointSample | Repeats):
+                    self._samples.take(message)
                 elif isinstance(message, Report):
                     self._on_report(message)
                 elif isinstance(message, Measurement | ImagesDue):

@@ -37,6 +37,7 @@ from .operations import (
 )
 from .options import BOUNDS, SimulationOptions
 from .process import Answer, JointSample, Ready, Report, Schedule, Start, TimedCommand
+from .repetition import Repeats
 
 if TYPE_CHECKING:
     from .measuring import Measuring
@@ -55,16 +56,22 @@ MAX_MOVING_LAG = 3.0
 class Pace:
     """Schedule of the simulation periods, and conversion between simulated time and timestamps.
 
+    period: Between samples, in simulated time [s]. simulated_clock: Whether timestamps are simulated time.
     lost: Time of the clock that was skipped because the simulation could not keep up [s].
     """
 
     def __init__(self, schedule: Schedule) -> None:
         self.period = 1.0 / schedule.rate
         self._factor = schedule.real_time_factor
-        self._simulated_clock = schedule.simulated_clock
+        self.simulated_clock = schedule.simulated_clock
         self._delay = schedule.delay
         self._origin = time.monotonic()
         self.lost = 0.0
+
+    @property
+    def interval(self) -> float:
+        """Time of the clock between samples [s]."""
+        return self.period / self._factor
 
     def wait(self, end: float) -> None:
         """Wait until the simulated time `end` [s] is due."""
@@ -84,7 +91,7 @@ class Pace:
 
     def falls_behind(self, end: float, moving: bool) -> bool:
         """Return whether the simulation is too far behind the clock. moving: whether commands to move wait."""
-        return self.lag(end) > (MAX_MOVING_LAG if moving and not self._simulated_clock else MAX_LAG)
+        return self.lag(end) > (MAX_MOVING_LAG if moving and not self.simulated_clock else MAX_LAG)
 
     def restart(self, simulated: float) -> None:
         """Let a simulated time [s] be now, after a pause."""
@@ -97,7 +104,7 @@ class Pace:
             SimulationError: Stamps are not in simulated time.
             InvalidRequestError: The factor is out of range.
         """
-        if not self._simulated_clock:
+        if not self.simulated_clock:
             raise SimulationError("the time factor needs stamps in simulated time (publish_clock)")
         Schedule(real_time_factor=factor)  # checks the range
         self._factor = factor
@@ -105,11 +112,11 @@ class Pace:
 
     def moment(self, simulated: float) -> float:
         """Return the timestamp of a simulated time."""
-        return simulated if self._simulated_clock else self._origin + simulated / self._factor
+        return simulated if self.simulated_clock else self._origin + simulated / self._factor
 
     def simulated(self, moment: float) -> float:
         """Return the simulated time of a timestamp."""
-        return moment if self._simulated_clock else (moment - self._origin) * self._factor
+        return moment if self.simulated_clock else (moment - self._origin) * self._factor
 
 
 def main() -> None:
@@ -173,6 +180,8 @@ class _Run:
         self._commanded: dict[str, float] = {}  # latest positions that were carried out
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
+        self._received = 1  # messages: the one to begin
+        self._rests = False  # samples are repeated by the other end
         self.periods = 0
         self.paused = False
         self.steps = 0
@@ -180,6 +189,10 @@ class _Run:
     def go(self) -> None:
         """Simulate until the other end requests the end."""
         while True:
+            if self._rests:
+                if not self._rest():
+                    return
+                continue
             end = (self.periods + 1) * self._pace.period
             halted = self.paused and self.steps == 0
             if not halted:
@@ -195,13 +208,57 @@ class _Run:
                 continue
             self.steps = max(self.steps - 1, 0)
             self._carry_out(end)
-            self._simulated.step_to(end)
+            self._finish_period(end)
+            if self._can_rest():
+                self._rests = True
+                self._connection.send(self._repeats())
+
+    def _finish_period(self, end: float) -> None:
+        """Simulate until the end of a period [s], and send what is due; no sample while the other end repeats it."""
+        self._simulated.step_to(end)
+        if not self._rests:
             self._connection.send_bytes(pickle.dumps(_sample(self._simulated, self._pace)))  # faster than `send`
-            if self.periods % self._periods_a_report == 0:
-                self._connection.send(_report(self._simulated, self._pace))
-            for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
-                self._connection.send(message)
-            self.periods += 1
+        if self.periods % self._periods_a_report == 0:
+            self._connection.send(_report(self._simulated, self._pace))
+        for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
+            self._connection.send(message)
+        self.periods += 1
+
+    def _can_rest(self) -> bool:
+        """Return whether all further samples are equal, until a message comes, and their stamps are known."""
+        if self._waiting or self.paused or self._pace.simulated_clock or self._measuring.measures:
+            return False
+        return self._simulated.is_at_rest
+
+    def _repeats(self, last: float = math.inf) -> Repeats:
+        """Return the message for a rest from the next sample on. last: simulated time of its last sample [s]."""
+        pace = self._pace
+        return Repeats(pace.moment((self.periods + 1) * pace.period), pace.interval, self._received, pace.moment(last))
+
+    def _rest(self) -> bool:
+        """Wait until a report is due, or a message ends the rest; return whether to continue."""
+        report = math.ceil(self.periods / self._periods_a_report) * self._periods_a_report
+        left = -self._pace.lag((report + 1) * self._pace.period)
+        if not select.select((self._connection,), (), (), max(left, 0.0))[0]:
+            self._pass_periods()
+            return True
+        messages = [self._connection.recv()]
+        while select.select((self._connection,), (), (), 0.0)[0]:
+            messages.append(self._connection.recv())
+        # A process that was not scheduled for a while carries out its commands in time.
+        commands = (each.moment for each in messages if isinstance(each, TimedCommand) and each.moment is not None)
+        self._pass_periods(min(commands, default=math.inf))
+        self._connection.send(self._repeats(self.periods * self._pace.period))
+        self._rests = False
+        return all(map(self._receive, messages))
+
+    def _pass_periods(self, before: float = math.inf) -> None:
+        """Finish the periods that are due and end before a timestamp [s], whose samples the other end has repeated."""
+        while True:
+            end = (self.periods + 1) * self._pace.period
+            if self._pace.lag(end) < 0.0 or self._pace.moment(end) >= before:
+                return
+            self._finish_period(end)
 
     def _receive_all(self, timeout: float = 0.0) -> bool:
         """Process all messages, and wait for the first [s]; return whether to continue."""
@@ -222,6 +279,7 @@ class _Run:
 
     def _receive(self, message: object) -> bool:
         """Process a message; return whether to continue."""
+        self._received += 1
         if isinstance(message, TimedCommand):
             self._take(message)
         elif isinstance(message, Request):

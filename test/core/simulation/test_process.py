@@ -1,5 +1,6 @@
 """A simulation in a process of its own: in time with the clock, even samples, and an end that is told."""
 
+import contextlib
 import math
 import os
 import queue
@@ -9,7 +10,9 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from folders import SUPPORT
 from simulation_cells import box, joint, link, pendulums, workshop
@@ -18,13 +21,15 @@ from robot_cell_planner.errors import InvalidRequestError, RobotCellError, Worke
 from robot_cell_planner.model.geometry import Mesh, Shape
 from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.simulation.commands import JointCommand
-from robot_cell_planner.simulation.operations import Disturb, Pause
+from robot_cell_planner.simulation.operations import Continue, Disturb, Pause
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.process import MAX_UNSENT, JointSample, Report, Schedule, SimulationProcess, Start
+from robot_cell_planner.simulation.repetition import Repeats, Repetition
 from robot_cell_planner.simulation.worker import MAX_LAG, Pace
 
 PATIENCE = 120.0
 QUICK = SimulationOptions(settle_time=0.0)
+RESTING = Schedule(rate=250.0, delay=0.02)
 
 
 class Listener:
@@ -191,6 +196,119 @@ def test_after_a_long_suspension_the_joints_move_along_the_commands_not_across()
     for sample in (message for message in found if isinstance(message, JointSample)):
         x, y = sample.positions[:2]
         assert min(abs(y), abs(x - 0.1)) < 0.01, sample.positions  # across: 0.05
+
+
+@pytest.fixture
+def resting():
+    """A workshop on the clock that has come to rest, whose process therefore stands still, and its samples before."""
+    listener = Listener(Start(*workshop(), QUICK, RESTING))
+    listener.process.run()
+    pid = listener.process._process.pid
+    found = []
+    while len(found) < 500:  # fewer would have been sent in advance
+        found += samples(listener.until(lambda message: isinstance(message, JointSample)))
+        if len(found) == 250:
+            os.kill(pid, signal.SIGSTOP)
+    os.kill(pid, signal.SIGCONT)
+    yield listener, found
+    listener.process.close()
+
+
+def samples(messages):
+    return [message for message in messages if isinstance(message, JointSample)]
+
+
+def is_even(found):
+    return np.diff([sample.moment for sample in found]) == pytest.approx(1.0 / RESTING.rate, abs=1e-6)
+
+
+def test_samples_of_a_rest_need_nothing_of_the_process(resting):
+    _, found = resting
+    assert is_even(found)
+    states = {(*sample.positions, *sample.velocities, *sample.efforts) for sample in found[250:]}
+    assert len(states) == 1
+
+
+def test_a_command_ends_a_rest_at_once_and_no_sample_is_lost(resting):
+    listener, found = resting
+    for target in (0.1, 0.2):  # the second one ends another rest
+        listener.process.command(JointCommand({"turn": target}), time.monotonic())
+        found += samples(listener.until(lambda message, q=target: at(message, q)))
+        last = found[-1].moment
+        found += samples(listener.until(lambda message, end=last: message.moment > end + 1.0))
+    assert is_even(found)
+
+
+def at(message, turn):
+    return isinstance(message, JointSample) and abs(message.positions[3] - turn) < 1e-4
+
+
+def test_a_process_that_stood_still_carries_out_the_commands_of_that_time_in_their_order(resting):
+    listener, _ = resting
+    os.kill(listener.process._process.pid, signal.SIGSTOP)
+    begin = time.monotonic()
+    for index in range(41):
+        listener.process.command(JointCommand({"turn": 0.001 * index}), begin + 0.01 * index)
+    while time.monotonic() < begin + 0.5:
+        threading.Event().wait(0.05)
+    os.kill(listener.process._process.pid, signal.SIGCONT)
+    found = samples(listener.until(lambda message: at(message, 0.04)))
+    moved = [sample for sample in found if begin < sample.moment < begin + 0.4]  # then the last one is extrapolated
+    expected = [0.1 * (sample.moment - begin) for sample in moved]
+    assert [sample.positions[3] for sample in moved] == pytest.approx(expected, abs=0.004)
+    assert len(moved) > 90
+
+
+def test_a_pause_ends_a_rest(resting):
+    listener, _ = resting
+    answers = queue.Queue()
+    listener.process.request(Pause(), answers.put)
+    paused = answers.get(timeout=PATIENCE)
+    assert paused.paused
+    before = samples(drained(listener.messages))
+    assert is_even(before)
+    until = time.monotonic() + 0.1
+    while time.monotonic() < until:
+        listener.process.request(Disturb(()), answers.put)
+        assert answers.get(timeout=PATIENCE).time == paused.time
+    assert samples(drained(listener.messages)) == []
+    listener.process.request(Continue(), answers.put)
+    answers.get(timeout=PATIENCE)
+    after = samples(listener.until(lambda message: message.moment > before[-1].moment + 1.0))
+    assert after[0].moment > before[-1].moment + 0.1
+    assert is_even(after)
+
+
+def drained(messages):
+    found = []
+    with contextlib.suppress(queue.Empty):
+        while True:
+            found.append(messages.get_nowait())
+    return found
+
+
+def test_the_end_of_a_rest_completes_the_samples_and_none_is_sent_twice():
+    found = []
+    repetition = Repetition(0.0, lambda: 3, found.append)
+    sample = JointSample(1.0, [0.5], [0.0], [2.0], 0.0)
+    repetition.take(sample)
+    repetition.take(Repeats(1.25, 0.25, received=3))
+    repetition.take(Repeats(9.0, 0.25, received=4, end=2.0))
+    assert found == [replace(sample, moment=moment) for moment in (1.0, 1.25, 1.5, 1.75, 2.0)]
+    repetition.take(replace(sample, moment=2.0))
+    repetition.take(replace(sample, moment=2.25))
+    assert found[-1].moment == 2.25
+    assert len(found) == 6
+
+
+def test_nothing_is_repeated_while_a_message_is_on_its_way_to_the_simulation():
+    found, sent = [], [3]
+    repetition = Repetition(0.0, lambda: sent[0], found.append)
+    repetition.take(JointSample(1.0, [0.5], [0.0], [2.0], 0.0))
+    repetition.take(Repeats(time.monotonic(), 0.01, received=3))
+    assert repetition._left() is not None
+    sent[0] += 1
+    assert repetition._left() is None
 
 
 def test_time_that_cannot_be_made_up_is_given_up_and_counted():
