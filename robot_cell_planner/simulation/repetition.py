@@ -53,7 +53,8 @@ class Repetition:
     def wait(self, connection: ToWorker) -> None:
         """Repeat samples when they are due, until there is a message of the simulation."""
         while not select.select((connection,), (), (), self._left())[0]:
-            self._repeat(time.monotonic() - self._delay)
+            if self._left() is not None:
+                self._repeat(time.monotonic() - self._delay)
 
     def take(self, message: JointSample | Repeats) -> None:
         """Take a message of the simulation."""

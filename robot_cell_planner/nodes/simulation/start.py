@@ -1,5 +1,5 @@
 """Entry point of the simulated robot node. Where it was forked with the libraries, the process of the physics is forked
-from it before it has threads."""
+from it before it has threads of its own."""
 
 from __future__ import annotations
 
