@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .process import JointSample, ToWorker
 
-MAX_LAG = 1.0  # [s] by which a repeated sample may be late; older ones are left out
+MAX_LAG = 1.0  # [s] by which a repeated sample may be late; older ones are left out, and their time counts as lost
 
 ROUNDING = 1e-5  # [s] above rounding errors of timestamps, below any interval
 
@@ -49,6 +49,7 @@ class Repetition:
         self._repeats: Repeats | None = None
         self._count = 0  # samples repeated or left out
         self._last = -math.inf  # timestamp of the last repeated sample [s]
+        self._lost = 0.0  # time of samples that were left out [s]
 
     def wait(self, connection: ToWorker) -> None:
         """Repeat samples when they are due, until there is a message of the simulation."""
@@ -67,8 +68,8 @@ class Repetition:
         elif (
             message.moment > self._last + ROUNDING
         ):  # otherwise it was due, and repeated, before the simulation went on
-            self._latest = message
-            self._on_sample(message)
+            self._latest = replace(message, lost=message.lost + self._lost) if self._lost else message
+            self._on_sample(self._latest)
 
     def _left(self) -> float | None:
         """Return the time until the next sample is due [s]; None if none is."""
@@ -85,7 +86,10 @@ class Repetition:
         if repeats is None or latest is None:
             return
         late = math.floor((until - MAX_LAG - self._next(repeats)) / repeats.interval)
-        self._count += max(late, 0)
+        if late > 0:
+            self._count += late
+            self._lost += late * repeats.interval
+            self._latest = latest = replace(latest, lost=latest.lost + late * repeats.interval)
         while (moment := self._next(repeats)) <= until:
             self._count += 1
             self._last = moment

@@ -20,8 +20,8 @@ PRELOAD = ("robot_cell_planner.planning.workers.preload",)  # modules imported b
 def start_server() -> None:
     """Start the fork server of this process, unless it is running. It imports modules in the background.
 
-    In a process that has imported these modules already, it is a fork of this process, which has no other thread of its own yet,
-    and shares their memory.
+    In a process that has imported these modules already, it is a fork of this process, which has no other thread of its
+    own yet, and shares their memory.
     """
     # The tracker is started first, because its start unblocks SIGINT.
     resource_tracker.ensure_running()
