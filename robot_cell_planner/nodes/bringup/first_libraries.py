@@ -27,7 +27,7 @@ from ...trajectory import (  # noqa: F401
 )
 from ..common.start import MODULES, NODES
 from .command_line import FIRST
-from .tracing import import_forkable
+from .tracing import traced_forks
 
 INTERFACES = (
     "robot_cell_planner.msg",
@@ -81,5 +81,5 @@ if has_physics():
     worker.import_quietly("pybullet")
 for _name in INTERFACES:
     import_type_support(import_module(_name))
-import_forkable(lambda: import_nodes(FIRST))
+traced_forks.import_forkable(lambda: import_nodes(FIRST))
 find_sources()

@@ -20,6 +20,7 @@ from typing import Any
 from ...system.command_line import set_command_line
 from ...system.forked_process import close_others, run_to_end
 from .adoption import end_with
+from .tracing import traced_forks
 
 READY = b"ready"
 MAX_REQUEST = 1 << 17  # bytes
@@ -64,6 +65,7 @@ def _fork_adopted(run: Callable[[], None], supervisor: int) -> int:
     """Fork a child of the supervisor, in a session of its own; return its number, 0 if it cannot be forked."""
     number_read, number_write = os.pipe()
     adopted_read, adopted_write = os.pipe()
+    traced_forks.before()
     between = _fork()
     if between == 0:
         # Ends at once; its child waits until the supervisor is its parent.
@@ -76,6 +78,7 @@ def _fork_adopted(run: Callable[[], None], supervisor: int) -> int:
             end_with(supervisor)
             run()
         os._exit(0)
+    traced_forks.in_parent()
     os.close(number_write)
     os.close(adopted_read)
     with open(number_read, "rb") as pipe:
@@ -105,6 +108,7 @@ def _run(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
     for number, descriptor in enumerate((nothing, *descriptors)):
         os.dup2(descriptor, number)
     close_others(())
+    traced_forks.in_child()
     if request["holds_interrupt"]:
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     os.environ.update(request["variables"])
