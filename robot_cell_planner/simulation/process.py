@@ -29,7 +29,7 @@ from .measurements import ImagesDue, Measurement
 from .operations import Operation, Request
 from .options import SimulationOptions
 from .outbox import Outbox
-from .repetition import Repeats, Repetition
+from .repetition import JointSample, Repeats, Repetition
 
 STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
@@ -71,20 +71,6 @@ class Schedule:
             if not lower <= value <= upper:
                 text = f"{name} is {value}, expected {lower:g} to {upper:g}"
                 raise InvalidRequestError(text, stage=STAGE, subjects=(name,), values=(Value(name, value),))
-
-
-@dataclass(frozen=True)
-class JointSample:
-    """Joint states at a time [s], in the order of `SimulationProcess.joint_names`.
-
-    lost: Total time that the simulation fell behind the clock and skipped [s].
-    """
-
-    moment: float
-    positions: list[float]
-    velocities: list[float]
-    efforts: list[float]
-    lost: float
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Samples of a simulation at rest, which its owner repeats by itself: nothing is exchanged until something changes."""
+"""Samples of a simulation, which its owner repeats by itself at rest: nothing is exchanged until something changes."""
 
 from __future__ import annotations
 
@@ -10,11 +10,25 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .process import JointSample, ToWorker
+    from .outbox import AnyConnection
 
 MAX_LAG = 1.0  # [s] by which a repeated sample may be late; older ones are left out, and their time counts as lost
 
 ROUNDING = 1e-5  # [s] above rounding errors of timestamps, below any interval
+
+
+@dataclass(frozen=True)
+class JointSample:
+    """Joint states at a time [s], in the order of `process.SimulationProcess.joint_names`.
+
+    lost: Total time that the simulation fell behind the clock and skipped [s].
+    """
+
+    moment: float
+    positions: list[float]
+    velocities: list[float]
+    efforts: list[float]
+    lost: float
 
 
 @dataclass(frozen=True)
@@ -51,7 +65,7 @@ class Repetition:
         self._last = -math.inf  # timestamp of the last repeated sample [s]
         self._lost = 0.0  # time of samples that were left out [s]
 
-    def wait(self, connection: ToWorker) -> None:
+    def wait(self, connection: AnyConnection) -> None:
         """Repeat samples when they are due, until there is a message of the simulation."""
         while not select.select((connection,), (), (), self._left())[0]:
             if self._left() is not None:

@@ -36,8 +36,8 @@ from .operations import (
     Step,
 )
 from .options import BOUNDS, SimulationOptions
-from .process import Answer, JointSample, Ready, Report, Schedule, Start, TimedCommand
-from .repetition import Repeats
+from .process import Answer, Ready, Report, Schedule, Start, TimedCommand
+from .repetition import JointSample, Repeats
 
 if TYPE_CHECKING:
     from .measuring import Measuring

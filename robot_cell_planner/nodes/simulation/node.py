@@ -33,7 +33,8 @@ from ...simulation.disturbances import Disturbance
 from ...simulation.engines.names import ENGINES
 from ...simulation.operations import Disturb, Operation, SetController
 from ...simulation.options import SimulationOptions
-from ...simulation.process import Answer, JointSample, Report, Schedule, SimulationProcess, Start
+from ...simulation.process import Answer, Report, Schedule, SimulationProcess, Start
+from ...simulation.repetition import JointSample
 from ..common.diagnostics import OK, WARN
 from ..common.joint_state_messages import JointValues
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode

@@ -23,8 +23,8 @@ from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.simulation.commands import JointCommand
 from robot_cell_planner.simulation.operations import Continue, Disturb, Pause
 from robot_cell_planner.simulation.options import SimulationOptions
-from robot_cell_planner.simulation.process import MAX_UNSENT, JointSample, Report, Schedule, SimulationProcess, Start
-from robot_cell_planner.simulation.repetition import Repeats, Repetition
+from robot_cell_planner.simulation.process import MAX_UNSENT, Report, Schedule, SimulationProcess, Start
+from robot_cell_planner.simulation.repetition import JointSample, Repeats, Repetition
 from robot_cell_planner.simulation.worker import MAX_LAG, Pace
 
 PATIENCE = 120.0
