@@ -65,6 +65,7 @@ def _fork_adopted(run: Callable[[], None], supervisor: int) -> int:
     """Fork a child of the supervisor, in a session of its own; return its number, 0 if it cannot be forked."""
     number_read, number_write = os.pipe()
     adopted_read, adopted_write = os.pipe()
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # programs may hold it from their start
     traced_forks.before()
     between = _fork()
     if between == 0:
@@ -79,6 +80,7 @@ def _fork_adopted(run: Callable[[], None], supervisor: int) -> int:
             run()
         os._exit(0)
     traced_forks.in_parent()
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     os.close(number_write)
     os.close(adopted_read)
     with open(number_read, "rb") as pipe:
@@ -109,8 +111,8 @@ def _run(request: Mapping[str, Any], descriptors: Sequence[int]) -> None:
         os.dup2(descriptor, number)
     close_others(())
     traced_forks.in_child()
-    if request["holds_interrupt"]:
-        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    if not request["holds_interrupt"]:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     os.environ.update(request["variables"])
     sys.argv = list(request["command"])
     set_command_line([sys.executable, *sys.argv])

@@ -93,6 +93,11 @@ def test_programs_share_what_was_imported_before_they_were_forked(prepared, envi
     assert (before, after) == ((0, "False\n", ""), (0, "True\n", ""))
 
 
+def test_a_program_that_does_not_hold_interrupts_gets_them(prepared, environment):
+    _, out, _ = finish(Process(program("report"), environment, prepared))
+    assert out.splitlines()[2] == "False|False"
+
+
 def test_an_exception_ends_it_with_a_traceback(prepared, environment):
     status, out, err = finish(Process(program("fail"), environment, prepared))
     assert (status, out) == (1, "")
