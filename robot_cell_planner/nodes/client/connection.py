@@ -173,7 +173,7 @@ class CellConnection:
             handle = accepted_goal(send, name, monitor, ready, until)
             if not handle.accepted:
                 raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
-            request_result = partial(self._made, handle.get_result_async)
+            request_result = partial(client.request_result, handle)
             found = result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
         except BaseException as ending:
             # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
@@ -218,12 +218,13 @@ class CellConnection:
         feedback: Progress[Any] | None = None,
         goal_id: UUID | None = None,
     ) -> Future[ClientGoalHandle[Any, Any, Any]]:
-        """Send a goal in the thread of the executor. Returns the future of its handle.
+        """Send a goal. Returns the future of its handle.
 
         rclpy 9 registers two futures for a goal, one after the other; a response that another thread takes between
-        the two resolves only the internal one.
+        the two resolves only the internal one. Its own clients send in the thread of the executor.
         """
-        return self._made(lambda: client.send_goal_async(goal, feedback_callback=feedback, goal_uuid=goal_id))
+        send = partial(client.send_goal_async, goal, feedback_callback=feedback, goal_uuid=goal_id)
+        return send() if isinstance(client, RepeatableActionClient) else self._made(send)
 
     def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
         """Wait until the server is available. Returns the monitor of its node."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import threading
 from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from action_msgs.msg import GoalInfo
 from rclpy.action.client import ActionClient, ClientGoalHandle
@@ -13,21 +16,52 @@ from rclpy.type_support import check_for_type_support
 from std_msgs.msg import Empty
 from unique_identifier_msgs.msg import UUID
 
+M = TypeVar("M")
+CHECKS = "_check_fields"  # attribute of messages
 MAX_GOALS = 1000  # goals that are recognised when they are sent again
+
+
+class GoalHandle(ServerGoalHandle):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
+    """Handle of a goal whose server publishes the change of its state."""
+
+    def _update_state(self, event: Any) -> None:
+        """Change the state of the goal, unless the handle was destroyed."""
+        with self._lock:
+            if self._goal_handle is None:
+                return
+            self._goal_handle.update_goal_state(event)
+            ended = not self._goal_handle.is_active()
+        self._action_server.note_change(ended)  # type: ignore[attr-defined]
 
 
 class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
     """Accepts every goal; one that is sent again with the same ID is executed once. The callback that executes goals is
     a coroutine function.
 
-    rclpy rejects a repeated goal; a goal whose response could not be sent is neither executed nor removed; and goal IDs
-    are formatted for debug messages, several times for each goal, whether these are logged or not. There is no public
-    way to change that, so this class relies on private attributes of rclpy's ActionServer.
+    rclpy rejects a repeated goal, and a goal whose response could not be sent is neither executed nor removed. It also
+    does more for each goal than is needed: it goes through the futures of all goals of the last ten seconds at every
+    event, formats goal IDs for debug messages whether these are logged or not, and publishes the status, with all these
+    goals, when a goal is accepted and again when its execution begins. Here, the status is published once for both, and
+    once after the result was sent. There is no public way to change that, so this class relies on private attributes of
+    rclpy's ActionServer.
     """
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by goal ID: whether its execution has begun
+        self._responses: dict[bytes, Any] = {}  # with results, by goal ID
+        self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
         super().__init__(*arguments, handle_accepted_callback=self._begin, **keywords)
+
+    def note_change(self, ended: bool) -> None:
+        """Publish the new state of a goal; that of one that has ended is published after its result was sent."""
+        if ended:
+            self.notify_goal_done()
+        else:
+            self._publish_status()
+
+    def _publish_status(self) -> None:
+        with self._lock:
+            self._handle.publish_status()
 
     def _begin(self, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         self._begun[bytes(handle.goal_id.uuid)] = True
@@ -40,7 +74,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         known = goal in self._begun
         if not known:
             with self._lock:
-                handle = ServerGoalHandle(self, GoalInfo(goal_id=request.goal_id, stamp=stamp), request.goal)
+                handle = GoalHandle(self, GoalInfo(goal_id=request.goal_id, stamp=stamp), request.goal)
             self._remember(goal, handle)
         response = self._action_type.Impl.SendGoalService.Response(accepted=True, stamp=stamp)
         try:
@@ -52,22 +86,61 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             return
         kept = self._goal_handles.get(goal)
         if kept is not None and not self._begun[goal]:
-            self._handle.publish_status()
             self._begin(kept)
 
     def _remember(self, goal: bytes, handle: ServerGoalHandle[Any, Any, Any]) -> None:
-        """Keep a goal that is accepted, and the future of its result."""
+        """Keep a goal that is accepted."""
         self._begun[goal] = False
         while len(self._begun) > MAX_GOALS:
             self._begun.popitem(last=False)
-        self._goal_handles[goal], self._result_futures[goal] = handle, Future()
-        self.add_future(self._result_futures[goal])
+        self._goal_handles[goal], self._asked[goal] = handle, []
 
     async def _execute_goal(self, execute_callback: Any, goal_handle: ServerGoalHandle[Any, Any, Any]) -> None:
-        """Execute a goal. The callback sets its final state, and raises nothing."""
+        """Execute a goal, and answer the requests for its result. The callback sets its final state, and raises
+        nothing."""
         result = await execute_callback(goal_handle)
-        response = self._action_type.Impl.GetResultService.Response(status=goal_handle.status, result=result)
-        self._result_futures[bytes(goal_handle.goal_id.uuid)].set_result(response)
+        goal = bytes(goal_handle.goal_id.uuid)
+        response = filled(self._action_type.Impl.GetResultService.Response, status=goal_handle.status, result=result)
+        self._responses[goal] = response
+        for header in self._asked.pop(goal, ()):
+            self._send_response(header, response)
+        self._publish_status()
+
+    async def _execute_get_result_request(self, request_header_and_message: Any) -> None:
+        header, request = request_header_and_message
+        goal = bytes(request.goal_id.uuid)
+        if goal in self._responses:
+            self._send_response(header, self._responses[goal])
+        elif goal in self._asked:
+            self._asked[goal].append(header)
+        else:
+            await super()._execute_get_result_request(request_header_and_message)  # it is unknown, or has expired
+
+    def _send_response(self, header: Any, response: Any) -> None:
+        try:
+            with self._lock:
+                self._handle.send_result_response(header, response)
+        except RuntimeError:  # an RCLError
+            self._logger.warning("a result could not be sent (the client may have gone away)")
+
+    async def _execute_expire_goals(self, expired_goals: Any) -> None:
+        """Forget goals whose results have been kept for long enough."""
+        for expired in expired_goals:
+            goal = bytes(expired.goal_id.uuid)
+            self._goal_handles.pop(goal).destroy()
+            self._responses.pop(goal, None)
+            self._asked.pop(goal, None)
+
+
+def filled(kind: type[M], **fields: Any) -> M:
+    """Return a message of which all fields are given. Its constructor would evaluate the defaults of all fields first,
+    with all messages in them."""
+    message = kind.__new__(kind)
+    if hasattr(kind, CHECKS):
+        setattr(message, CHECKS, False)
+    for name, value in fields.items():
+        setattr(message, name, value)
+    return message
 
 
 def unconverted(kind: Any) -> Any:
@@ -83,7 +156,11 @@ def unconverted(kind: Any) -> Any:
 class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
     """Ignores further responses to a repeated goal, which rclpy reports, or takes for two goals with the same ID.
 
-    rclpy has no public way to look up a goal by its request number, so this class reads private attributes of its
+    Goals and requests for results may be sent in any thread. rclpy 9 registers two futures for a goal, one after the
+    other: a response that is taken between the two resolves only the first, and the first is kept for ever otherwise;
+    all that are kept are gone through at every event.
+
+    rclpy has no public way to look up a goal by its request number, so this class uses private attributes of its
     ActionClient.
     """
 
@@ -93,7 +170,34 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         super().__init__(*arguments, **keywords)
         self._follows_all = follows_status
         self._followed: set[bytes] = set()  # goal IDs
-        self._unread_type = unconverted(self._action_type.Impl.GoalStatusMessage)
+        self._unread_status = unconverted(self._action_type.Impl.GoalStatusMessage)
+        self._unread_feedback = unconverted(self._action_type.Impl.FeedbackMessage)
+        self._sending = threading.Lock()  # held until a request and its future are registered
+
+    def send_goal_async(
+        self, goal: Any, feedback_callback: Callable[[Any], None] | None = None, goal_uuid: UUID | None = None
+    ) -> Future[ClientGoalHandle[Any, Any, Any]]:
+        """As rclpy's. The messages for `feedback_callback` are not converted if no goal has one."""
+        if not isinstance(goal, self._action_type.Goal):
+            raise TypeError(f"expected a goal of type {self._action_type.Goal}, not {type(goal)}")
+        identity = UUID(uuid=list(os.urandom(16))) if goal_uuid is None else goal_uuid
+        future: Future[ClientGoalHandle[Any, Any, Any]] = Future()
+        if feedback_callback is not None:
+            self._feedback_callbacks[bytes(identity.uuid)] = feedback_callback
+        request = filled(self._action_type.Impl.SendGoalService.Request, goal_id=identity, goal=goal)
+        with self._sending:
+            number = self._client_handle.send_goal_request(request)
+            self._pending_goal_requests[number] = future
+            self._goal_sequence_number_to_goal_id[number] = identity
+            future.add_done_callback(self._remove_pending_goal_request)
+            self.add_future(future)
+        return future
+
+    def request_result(self, handle: ClientGoalHandle[Any, Any, Any]) -> Future[Any]:
+        """Request the result of a goal; returns the future of the response."""
+        with self._sending:
+            future: Future[Any] = handle.get_result_async()
+        return future
 
     def status_of(self, handle: ClientGoalHandle[Any, Any, Any]) -> int:
         """Return the last known status of a goal, which is followed from the first call until `unfollow`."""
@@ -104,16 +208,26 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         """Stop following a goal."""
         self._followed.discard(bytes(goal_id.uuid))
 
-    def take_data(self) -> Any:
+    def is_ready(self, wait_set: Any) -> bool:
+        """Return whether there is something to execute. Status and feedback that nobody needs is dropped here."""
+        if not super().is_ready(wait_set):
+            return False
         if self._is_status_ready and not self._follows_all and not self._followed:
             with self._lock:
-                self._client_handle.take_status(self._unread_type)
+                self._client_handle.take_status(self._unread_status)
             self._is_status_ready = False
             for goal in [goal for goal, handle in self._goal_handles.items() if handle() is None]:
                 del self._goal_handles[goal]  # rclpy does so with a status message
-        return super().take_data()
+        if self._is_feedback_ready and not self._feedback_callbacks:
+            with self._lock:
+                self._client_handle.take_feedback(self._unread_feedback)
+            self._is_feedback_ready = False
+        responses = self._is_goal_response_ready, self._is_cancel_response_ready, self._is_result_response_ready
+        return self._is_status_ready or self._is_feedback_ready or any(responses)
 
     async def execute(self, taken_data: Any) -> None:
+        with self._sending:
+            pass  # what was sent before is registered
         if "goal" in taken_data:
             identity = self._goal_sequence_number_to_goal_id.get(taken_data["goal"][0])
             if identity is None or bytes(identity.uuid) in self._goal_handles:

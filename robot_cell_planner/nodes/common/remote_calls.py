@@ -128,7 +128,7 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
         self,
         goal: GoalT,
         token: CancellationToken,
-        on_feedback: Callable[[FeedbackT], None] = lambda feedback: None,
+        on_feedback: Callable[[FeedbackT], None] | None = None,
         *,
         rest: bool = False,
     ) -> ResultT:
@@ -152,7 +152,7 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
         send = partial(
             client.send_goal_async,
             goal,
-            feedback_callback=lambda message: on_feedback(message.feedback),
+            feedback_callback=None if on_feedback is None else lambda message: on_feedback(message.feedback),
             goal_uuid=identity,
         )
         result: Future[Any] | None = None

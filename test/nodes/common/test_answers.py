@@ -43,7 +43,7 @@ def random_configurations(count, seed=1):
 
 
 def test_goals_are_sent_in_the_thread_that_takes_their_answers(client):
-    """rclpy can lose the answer to a goal that another thread sends."""
+    """rclpy's own clients can lose the answer to a goal that another thread sends."""
     senders = []
 
     class Actions:

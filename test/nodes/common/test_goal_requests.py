@@ -1,15 +1,18 @@
-"""Clients of actions that do not need the status messages of the server."""
+"""Clients and servers of actions: goals, results and status."""
 
+import gc
 import time
 
 import pytest
 import rclpy
-from action_msgs.msg import GoalStatus
+from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 from rclpy.action.server import ActionServer
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.task import Future
 
 from robot_cell_planner import action
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
-from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
+from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
 from robot_cell_planner.nodes.common.node import CellNode
 
 GOALS = 5
@@ -112,4 +115,99 @@ def test_what_is_to_be_done_soon_follows_the_tasks_that_are_ready(node):
     executor.create_task(task)
     spin_until(executor, lambda: len(done) == 2)
     assert done == ["task", "soon"]
+    executor.shutdown()
+
+
+def goals_served(node, **client_options):
+    """A client of an action whose server is that of this package, and the executor of both."""
+
+    async def end(handle):
+        handle.publish_feedback(action.PlanMotion.Feedback())
+        handle.succeed()
+        return action.PlanMotion.Result()
+
+    RepeatableActionServer(node, action.PlanMotion, "plan", end, callback_group=node.concurrent)
+    client = RepeatableActionClient(node, action.PlanMotion, "plan", callback_group=node.concurrent, **client_options)
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    spin_until(executor, client.server_is_ready)
+    return client, executor
+
+
+def result_of(client, executor, **options):
+    """The handle of a goal, and the response with its result."""
+    sent = client.send_goal_async(action.PlanMotion.Goal(), **options)
+    spin_until(executor, sent.done)
+    requested = client.request_result(sent.result())
+    spin_until(executor, requested.done)
+    return sent.result(), requested.result()
+
+
+def futures():
+    """The number of futures that exist."""
+    gc.collect()
+    return sum(type(each) is Future for each in gc.get_objects())
+
+
+def test_goals_that_have_ended_leave_no_futures(node):
+    """rclpy goes through the futures that a client or a server keeps at each of their events."""
+    client, executor = goals_served(node)
+    result_of(client, executor)
+    before = futures()
+    for _ in range(GOALS):
+        result_of(client, executor)
+    assert futures() == before
+    executor.shutdown()
+
+
+def test_a_result_can_be_requested_again_until_the_goal_expires(node):
+    client, executor = goals_served(node)
+    handle, first = result_of(client, executor)
+    for _ in range(2):
+        again = client.request_result(handle)
+        spin_until(executor, again.done)
+        assert again.result() == first
+    server = next(part for part in node.waitables if isinstance(part, RepeatableActionServer))
+    executor.create_task(server._execute_expire_goals, (GoalInfo(goal_id=handle.goal_id),))
+    unknown = client.request_result(handle)
+    spin_until(executor, unknown.done)
+    assert unknown.result().status == GoalStatus.STATUS_UNKNOWN
+    assert node.faults.count == 0
+    executor.shutdown()
+
+
+def test_the_status_of_a_goal_is_published_when_it_begins_and_when_it_ends(node):
+    client, executor = goals_served(node)
+    received = []
+    quality = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_subscription(GoalStatusArray, "plan/_action/status", received.append, quality)
+    goals = [result_of(client, executor)[0].goal_id for _ in range(GOALS)]
+
+    def ended(message):
+        return message.status_list[-1].status == GoalStatus.STATUS_SUCCEEDED
+
+    spin_until(executor, lambda: sum(map(ended, received)) == GOALS)
+    states = [(bytes(last.goal_info.goal_id.uuid), last.status) for last in (each.status_list[-1] for each in received)]
+    changes = GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_SUCCEEDED
+    assert states == [(bytes(goal.uuid), state) for goal in goals for state in changes]
+    executor.shutdown()
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_a_client_executes_nothing_for_messages_that_nobody_needs(node, monkeypatch, wanted):
+    executed = []
+    execute_data = RepeatableActionClient.execute
+
+    async def record(client, data):
+        executed.extend(data)
+        await execute_data(client, data)
+
+    monkeypatch.setattr(RepeatableActionClient, "execute", record)
+    client, executor = goals_served(node, follows_status=wanted)
+    feedback = []
+    for number in range(GOALS):
+        result_of(client, executor, feedback_callback=feedback.append if wanted else None)
+        spin_until(executor, lambda number=number: not wanted or len(feedback) > number)
+    assert executed.count("goal") == executed.count("result") == GOALS
+    assert ("feedback" in executed, "status" in executed) == (wanted, wanted)
     executor.shutdown()
