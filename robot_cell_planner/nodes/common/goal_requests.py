@@ -6,7 +6,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from action_msgs.msg import GoalInfo
 from rclpy.action.client import ActionClient, ClientGoalHandle
@@ -16,8 +16,8 @@ from rclpy.type_support import check_for_type_support
 from std_msgs.msg import Empty
 from unique_identifier_msgs.msg import UUID
 
-M = TypeVar("M")
-CHECKS = "_check_fields"  # attribute of messages
+from ..conversions.filled_messages import filled
+
 MAX_GOALS = 1000  # goals that are recognised when they are sent again
 
 
@@ -130,17 +130,6 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             self._goal_handles.pop(goal).destroy()
             self._responses.pop(goal, None)
             self._asked.pop(goal, None)
-
-
-def filled(kind: type[M], **fields: Any) -> M:
-    """Return a message of which all fields are given. Its constructor would evaluate the defaults of all fields first,
-    with all messages in them."""
-    message = kind.__new__(kind)
-    if hasattr(kind, CHECKS):
-        setattr(message, CHECKS, False)
-    for name, value in fields.items():
-        setattr(message, name, value)
-    return message
 
 
 def unconverted(kind: Any) -> Any:

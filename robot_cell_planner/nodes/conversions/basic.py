@@ -20,6 +20,7 @@ from robot_cell_planner.msg import Configuration, ErrorReport, ErrorValue, Joint
 from ...errors import ERRORS_BY_CODE, InternalError, InvalidRequestError, LimitExceededError, RobotCellError, Value
 from ...model.pose import Pose
 from ...model.value import MAX_JOINT_VALUE, Vector3
+from .filled_messages import filled
 
 NANOSECONDS = 1_000_000_000
 LAST_SECOND = 2**31 - 1  # of builtin_interfaces/Time and Duration
@@ -94,6 +95,16 @@ def duration_to_message(seconds: float) -> Duration:
     seconds = min(max(seconds, -MAX_SECONDS), MAX_SECONDS)
     whole = math.floor(seconds)
     return Duration(**_parts(whole * NANOSECONDS + round((seconds - whole) * NANOSECONDS)))
+
+
+def durations_to_messages(seconds: NDArray[np.float64]) -> list[Duration]:
+    """Return the durations of an array (n,), as `duration_to_message` does; errors as well."""
+    if not (np.abs(seconds) < LAST_SECOND).all():
+        return [duration_to_message(value) for value in seconds.tolist()]
+    whole = np.floor(seconds)
+    nanoseconds = whole.astype(np.int64) * NANOSECONDS + np.rint((seconds - whole) * NANOSECONDS).astype(np.int64)
+    parts = zip(*(part.tolist() for part in np.divmod(nanoseconds, NANOSECONDS)), strict=True)
+    return [filled(Duration, sec=sec, nanosec=nanosec) for sec, nanosec in parts]
 
 
 def _parts(nanoseconds: int) -> dict[str, int]:

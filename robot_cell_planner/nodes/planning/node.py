@@ -205,7 +205,7 @@ class PlanningNode(ManagedNode):
             result.plan.record.state = state.used
             raise
         result.plan = plans.plan_to_message(plan, state.used)
-        self.soon(partial(self._markers.show, state.scene, plan))
+        self._markers.show(state.scene, plan)
 
     async def _plan_multistep(
         self,
@@ -258,7 +258,7 @@ class PlanningNode(ManagedNode):
             fill_cartesian_failure(result, error, state.used)
             raise
         fill_cartesian_result(result, plan, state.used)
-        self.soon(partial(self._markers.show, state.scene, plan))
+        self._markers.show(state.scene, plan)
 
     async def _validate_trajectory(
         self, request: srv.ValidateTrajectory.Request, response: srv.ValidateTrajectory.Response

@@ -1,35 +1,61 @@
-"""Plans for RViz lie where the tool goes."""
+"""Markers of plans that follow each other quickly."""
 
-import numpy as np
+import time
+from types import SimpleNamespace
+
 import pytest
-from loaded_cells import loaded
+import rclpy
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
-from robot_cell_planner.nodes.planning.plan_markers import plan_markers
-from robot_cell_planner.planning.problem.plan import Plan
-from robot_cell_planner.scene.changes import apply_changes
-from robot_cell_planner.scene.scene import Scene
-from robot_cell_planner.scene.state_changes import Detach
+from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
+from robot_cell_planner.nodes.common.node import CellNode
+from robot_cell_planner.nodes.planning import plan_markers
+from robot_cell_planner.nodes.planning.plan_markers import PlanMarkers
 
-CELL, STATE = loaded()
-SCENE = Scene(CELL, STATE)
-
-
-def plan(rows, variables):
-    return Plan("manipulator", variables, np.array(rows), "by hand", "", 1, "", "", "", 0, 0, 1.0, 1.0, 0.01)
+SCENE = SimpleNamespace(cell=SimpleNamespace(group=lambda name: SimpleNamespace(tip_link="tip")))
+PLANS = 20
 
 
-@pytest.mark.parametrize(("changes", "frame"), [([], "gripper/tcp"), ([Detach("gripper")], "tool0")])
-def test_line_and_waypoints(changes, frame):
-    scene = apply_changes(SCENE, changes, world_pose) if changes else SCENE
-    variables = CELL.group("manipulator").variables
-    start = [STATE.configuration[name] for name in variables]
-    end = [value + 0.3 for value in start]
-    line, waypoints = plan_markers(scene, plan([start, end], variables))
-    assert len(waypoints.points) == 2
-    assert len(line.points) > 10
-    for row, place in ((start, line.points[0]), (end, line.points[-1]), (end, waypoints.points[1])):
-        state = scene.state.with_configuration(dict(zip(variables, row, strict=True)))
-        expected = WorldTransforms(scene.cell, state).matrix(frame)[:3, 3]
-        np.testing.assert_allclose([place.x, place.y, place.z], expected, atol=1e-9)
-    assert {marker.header.frame_id for marker in (line, waypoints)} == {"world"}
+@pytest.fixture
+def node(domain):
+    rclpy.init()
+    node = CellNode("marking", sole=False)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+def spin_until(executor, done):
+    until = time.monotonic() + 60.0
+    while not done():
+        assert time.monotonic() < until
+        executor.spin_once(timeout_sec=0.2)
+
+
+def test_the_first_plan_is_shown_and_of_those_that_follow_at_once_the_last(node, monkeypatch):
+    monkeypatch.setattr(plan_markers, "PERIOD", 1.0)
+    monkeypatch.setattr(plan_markers, "plan_markers", lambda scene, plan: [Marker(id=plan.number)])
+    executor, shown = GuardedExecutor(node.faults), []
+    executor.add_node(node)
+    markers = PlanMarkers(node)
+    quality = QoSProfile(depth=PLANS, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    subscription = node.create_subscription(
+        MarkerArray, "planning/markers", lambda message: shown.append(message.markers[-1].id), quality
+    )
+    markers.show(SCENE, SimpleNamespace(group="", number=0))
+    assert not shown, "it does not delay the callback that has the plan"
+    spin_until(executor, lambda: shown)
+    for number in range(1, PLANS):
+        markers.show(SCENE, SimpleNamespace(group="", number=number))
+    spin_until(executor, lambda: len(shown) > 1)
+    assert shown == [0, PLANS - 1]
+    markers.show(SCENE, SimpleNamespace(group="", number=PLANS))
+    node.release()  # what is not shown yet is not shown by a node that ends
+    node.destroy_publisher(markers._publisher)
+    begun = time.monotonic()
+    while time.monotonic() - begun < plan_markers.PERIOD:
+        executor.spin_once(timeout_sec=0.2)
+    assert node.faults.count == 0
+    node.destroy_subscription(subscription)
+    executor.shutdown()
