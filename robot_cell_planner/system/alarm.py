@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -22,7 +23,10 @@ class Entry:
 
 
 class Alarm:
-    """Calls functions at given times in its own thread. Cancelled functions are released immediately."""
+    """Calls functions at given times in its own thread. Cancelled functions are released immediately.
+
+    The thread wakes for calls that are due, not for each one that is scheduled: most are cancelled long before.
+    """
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
@@ -30,6 +34,7 @@ class Alarm:
         self._count = 0
         self._called_off = 0
         self._closing = False
+        self._waits_until = -math.inf  # while the thread waits; it looks at all entries before it does
         self._thread = threading.Thread(target=self._run, name="alarm", daemon=True)
         self._thread.start()
 
@@ -44,7 +49,9 @@ class Alarm:
             self._count += 1
             entry = Entry(moment, self._count, call)
             heapq.heappush(self._entries, entry)
-            self._changed.notify()
+            if moment < self._waits_until:
+                self._waits_until = moment
+                self._changed.notify()
             return entry
 
     def call_off(self, entry: Entry) -> None:
@@ -71,13 +78,17 @@ class Alarm:
             with self._changed:
                 if self._closing:
                     return
-                left = self._entries[0].moment - time.monotonic() if self._entries else LONGEST_WAIT
-                if left > 0.0:
-                    self._changed.wait(min(left, LONGEST_WAIT))
+                while self._entries and self._entries[0].call is None:
+                    heapq.heappop(self._entries)
+                    self._called_off -= 1
+                now = time.monotonic()
+                moment = self._entries[0].moment if self._entries else math.inf
+                if moment > now:
+                    self._waits_until = until = min(moment, now + LONGEST_WAIT)
+                    self._changed.wait(until - now)
+                    self._waits_until = -math.inf
                     continue
                 entry = heapq.heappop(self._entries)
                 call, entry.call = entry.call, None
-                if call is None:
-                    self._called_off -= 1
             if call is not None:
                 call()
