@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ....kinematics.ik.problem import IkProblem
-from ....kinematics.joint_wrapping import TWO_PI
 from ....trajectory.limits import Array
+from .self_motion_kernels import select_distinct
 from .smoothing import Project, null_spaces
 
 # Steps of the trace [rad or m], in this order.
@@ -30,18 +30,7 @@ def trace_self_motion(problem: IkProblem, known: Array, step: float, redundancy:
         bases = step * np.swapaxes(null_spaces(problem, new, redundancy), 1, 2)
         moved = np.concatenate((new[:, None] + bases, new[:, None] - bases)).reshape(-1, known.shape[1])
         moved, converged = project(np.ascontiguousarray(moved))
-        new = _distinct(problem, found, moved[converged], MIN_SEPARATION * step)
+        moved = np.ascontiguousarray(moved[converged])
+        new = moved[select_distinct(found, moved, problem.joints.angular, MIN_SEPARATION * step)]
         found = np.vstack((found, new))
     return found[len(known) : MAX_TRACED]
-
-
-def _distinct(problem: IkProblem, found: Array, candidates: Array, distance: float) -> Array:
-    """Return the configurations (k, dof) that differ from all others in some joint by a distance."""
-    chosen: list[Array] = []
-    for q in candidates:
-        others = np.vstack((found, *chosen)) if chosen else found
-        gaps = others - q
-        gaps -= TWO_PI * np.round(gaps / TWO_PI) * (problem.joints.angular > 0.0)
-        if (np.abs(gaps).max(axis=1) >= distance).all():
-            chosen.append(q[None])
-    return np.concatenate(chosen) if chosen else np.empty((0, candidates.shape[1]))
