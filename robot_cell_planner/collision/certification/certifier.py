@@ -151,6 +151,27 @@ class MotionCertifier:
         self.undecided_fraction = float(counters[UNDECIDED_MIDDLE])
         return bool(found == FREE)
 
+    def motions_free(self, path: Floats) -> NDArray[np.bool_]:
+        """Return for each straight motion of a path (n, dof), n >= 1, whether `quickly_free` proves it: (n - 1,).
+
+        Raises:
+            InvalidRequestError: The shape is wrong, or a number is not finite or out of range.
+        """
+        self.checker.require_configurations(path)
+        free = np.zeros(len(path) - 1, dtype=np.bool_)
+        if not self.sphere_test_applies():
+            return free
+        path = np.ascontiguousarray(path, dtype=np.float64)
+        scene, work = (packed.address for packed in self.packed())
+        all_within = self.within_prismatic_limits(path.min(axis=0), path.max(axis=0))
+        counters = np.zeros(3)
+        for index in range(len(free)):
+            start, end = path[index], path[index + 1]
+            if all_within or self.within_prismatic_limits(start, end):
+                free[index] = certify_straight(scene, work, start, end, COARSE, counters) == FREE
+        self.states += int(counters[EVALUATED])
+        return free
+
     def certify(
         self, start: Floats, end: Floats, margin: float = 0.0, *, resolution: float = FINE, enough: int = ENOUGH
     ) -> MotionCertificate:

@@ -25,7 +25,6 @@ class MotionChecks:
         self._checks = checks
         self._step = step
         self._verifier = PathVerifier(checks, resolution)
-        self._proven: set[bytes] = set()
         self._free: set[bytes] = set()
 
     def first_blocked(
@@ -35,19 +34,23 @@ class MotionChecks:
         all are free. The first point has to be free.
 
         Args:
-            on_progress: Called between motions with the completed fraction.
+            on_progress: Called at the beginning, and before each run of motions that spheres do not prove free, with the
+                completed fraction.
 
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        count, index = len(path) - 1, 0
+        count, index = max(len(path) - 1, 0), 0
+        on_progress(0.0)
+        known = [_key(path, number) in self._free for number in range(count)]
+        free = (np.array(known, dtype=bool) | self._checks.certified_motions(path)).tolist()
         while index < count:
-            on_progress(index / count)
-            if self._is_free(path, index):
+            if free[index]:
                 index += 1
                 continue
+            on_progress(index / count)
             end = index + 1
-            while end < count and not self._is_free(path, end):
+            while end < count and not free[end]:
                 end += 1
             found = self._sampled(path[index : end + 1]) or self._verified(path[index : end + 1])
             self._free.update(_key(path, number) for number in range(index, end if found is None else index + found[0]))
@@ -55,20 +58,8 @@ class MotionChecks:
                 self._checks.motions += index + found[0] + 1
                 return index + found[0], found[1]
             index = end
-        self._checks.motions += max(count, 0)
+        self._checks.motions += count
         return None
-
-    def _is_free(self, path: Array, index: int) -> bool:
-        return _key(path, index) in self._free or self._is_proven(path, index)
-
-    def _is_proven(self, path: Array, index: int) -> bool:
-        key = _key(path, index)
-        if key in self._proven:
-            return True
-        proven = self._checks.certified(path[index : index + 2])
-        if proven:
-            self._proven.add(key)
-        return proven
 
     def _sampled(self, path: Array) -> tuple[int, Array] | None:
         samples, parameters = densify(path, self._step)

@@ -21,6 +21,7 @@ from ...errors import GeometryError
 from ...trajectory.limits import Array
 from .blocked_motions import BlockedMotion, BlockedMotions
 from .progress import ProgressMonitor
+from .proven_motions import ProvenMotions
 
 # States per collision query, so that cancellations are handled within milliseconds.
 BATCH_SIZE = 64
@@ -63,6 +64,7 @@ class CountedChecks:
         self._certified_only = False
         self._refined = False
         self._certificates: dict[bytes, MotionCertificate] = {}
+        self._proven_motions = ProvenMotions()
         self._possible_overlaps: dict[bytes, Overlap] = {}
 
     @property
@@ -149,6 +151,19 @@ class CountedChecks:
         self.monitor.check(self.states)
         return all(self._free_by_spheres(first, second) for first, second in pairwise(path))
 
+    def certified_motions(self, path: Array) -> NDArray[np.bool_]:
+        """Return for each motion of a path (n, dof) whether the spheres prove it free: (n - 1,). Proven motions are
+        cached.
+
+        Raises:
+            CancelledError, TimedOutError: See `ProgressMonitor`.
+        """
+        certifier = self.certifier
+        before = 0 if certifier is None else certifier.states
+        result = self._proven_motions.proven(path, certifier, lambda: self.monitor.check(self.states))
+        self.states += 0 if certifier is None else certifier.states - before
+        return result
+
     def _free_by_spheres(self, start: Array, end: Array) -> bool:
         """Return whether the spheres prove a straight motion free."""
         certifier = self.certifier
@@ -199,12 +214,14 @@ class CountedChecks:
         """
         if self.certifier is None or not self.certifier.scene.model.moves_pairs:
             return math.nan
-        return certified_fraction(path, [self._certified(first, second) for first, second in pairwise(path)])
+        proven = self.certified_motions(path).tolist()
+        return certified_fraction(
+            path,
+            [free or self._certified(*motion) for free, motion in zip(proven, pairwise(path), strict=True)],
+        )
 
     def _certified(self, start: Array, end: Array) -> bool:
         """Return whether a straight motion has a free certificate."""
-        if start.tobytes() + end.tobytes() not in self._certificates and self._free_by_spheres(start, end):
-            return True
         found = self.certificate(start, end)
         return found is not None and found.free
 

@@ -7,8 +7,7 @@ import gc
 
 # Slow to import, and imported lazily elsewhere.
 import scipy.linalg
-import scipy.sparse.csgraph
-import scipy.spatial.transform  # noqa: F401
+import scipy.sparse.csgraph  # noqa: F401
 
 from . import tasks
 from .warm_up import KERNELS

@@ -23,7 +23,8 @@ from .curves import (
     parameter_length,
     tangents,
 )
-from .rotations import rotation_vectors, rotations_by_vectors
+from .path_kernels import line_poses
+from .rotations import rotation_vectors
 from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 
 MAX_SAMPLES = 1_000_000  # of a path
@@ -228,16 +229,7 @@ class _StackedLines:
                     self.directions[index] = (curve.end[:3, 3] - curve.start[:3, 3]) / curve.length
 
     def poses(self, segments: NDArray[np.intp], fractions: Array) -> Array:
-        starts, ends = self.starts[segments], self.ends[segments]
-        result = np.zeros((len(segments), 4, 4))
-        if len(segments):
-            rotations = rotations_by_vectors(fractions[:, None] * self.rotations[segments])
-            result[:, :3, :3] = starts[:, :3, :3] @ rotations
-        result[:, :3, 3] = starts[:, :3, 3] + fractions[:, None] * (ends[:, :3, 3] - starts[:, :3, 3])
-        result[:, 3, 3] = 1.0
-        at_end = fractions == 1.0
-        result[at_end] = ends[at_end]
-        return result
+        return line_poses(self.starts, self.ends, self.rotations, segments, fractions)
 
 
 def _targets(start: Array, waypoints: Waypoints, world_T_reference: Array) -> Array:

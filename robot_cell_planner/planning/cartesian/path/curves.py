@@ -13,6 +13,7 @@ import numpy as np
 from ....errors import InvalidRequestError, Value
 from ....trajectory.limits import Array
 from ....trajectory.splines import cubic_spline
+from .path_kernels import pose_deviations
 from .rotations import rotation_angles, rotation_vectors, rotations_by_vectors
 
 MIN_LENGTH = 1e-9  # [m or rad] min length of a curve
@@ -227,16 +228,8 @@ def deviations(reference: Array, directions: Array, poses: Array, axis_only: boo
         Distances of the origins perpendicular to the path [m], and angles between the orientations, or only their z
             axes [rad], (k,) each.
     """
-    offsets = poses[:, :3, 3] - reference[:, :3, 3]
-    offsets = offsets - np.sum(offsets * directions, axis=1, keepdims=True) * directions
-    if axis_only:
-        across = np.cross(reference[:, :3, 2], poses[:, :3, 2])
-        cosines = np.sum(reference[:, :3, 2] * poses[:, :3, 2], axis=1)
-        angles = np.arctan2(np.linalg.norm(across, axis=1), cosines)
-    else:
-        relative = np.swapaxes(reference[:, :3, :3], 1, 2) @ poses[:, :3, :3]
-        angles = rotation_angles(relative)
-    return np.asarray(np.linalg.norm(offsets, axis=1)), angles
+    arrays = (np.ascontiguousarray(array) for array in (reference, directions, poses))
+    return pose_deviations(*arrays, axis_only)
 
 
 def _rotated_poses(start: Array, rotation: Array, fractions: Array) -> Array:
