@@ -1,4 +1,4 @@
-"""Analytic inverse kinematics with EAIK, for six revolute joints or seven joints with one of them sampled."""
+"""Analytic inverse kinematics of six revolute joints, or of seven joints with one of them sampled."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 
 from .._kernels import chain_kernels, ik_kernels
 from ..chain import Chain
+from .compiled_six import compiled_six
 
 Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
 SNAP_DIRECTION = 1e-4  # axes that deviate less from a coordinate axis are snapped to it
 SNAP_LENGTH = 1e-5  # [m] offsets are snapped likewise
 COMMON_COSINES = np.array((0.0, 0.5, np.sqrt(0.5), np.sqrt(0.75), 1.0))
@@ -20,30 +22,40 @@ GENERIC = 0.5  # [rad or m] value of a locked joint at which no axes are aligned
 
 
 class SixRevolute:
-    """Chain of six revolute joints that EAIK can solve analytically (Ostermeier et al., Automatic Geometric
-    Decomposition for Analytical Inverse Kinematics, 2024).
+    """Chain of six revolute joints that can be solved analytically: by compiled kernels if they know its kind, otherwise
+    by EAIK (Ostermeier et al., Automatic Geometric Decomposition for Analytical Inverse Kinematics, 2024).
 
     If rounding in the robot description hides that axes intersect or are parallel, the geometry is snapped by up to
     SNAP_LENGTH and SNAP_DIRECTION. Solutions are therefore candidates that have to be refined to the target.
+
+    Args:
+        table: Table of the chain.
+        compiled: Whether to use the kernels, which takes a millisecond to prepare.
 
     Raises:
         ValueError: There is no analytic solution for the chain.
     """
 
-    def __init__(self, table: Array) -> None:
+    def __init__(self, table: Array, compiled: bool = True) -> None:
         axes, offsets, rotation = _axes_and_offsets(table)
-        robot = EaikRobot(axes, offsets, rotation, [], True)
-        if not robot.has_known_decomposition():
-            robot = EaikRobot(_snapped_directions(axes), _snapped_lengths(offsets), rotation, [], True)
-        if not robot.has_known_decomposition():
-            raise ValueError("no closed form")
-        self.family: str = robot.get_kinematic_family()
-        self._solve = robot.calculate_IK
+        solve = compiled_six(axes, offsets, rotation) if compiled else None
+        self.compiled = solve is not None
+        if solve is not None:
+            self.candidates = solve
+        else:
+            robot = EaikRobot(axes, offsets, rotation, [], True)
+            if not robot.has_known_decomposition():
+                robot = EaikRobot(_snapped_directions(axes), _snapped_lengths(offsets), rotation, [], True)
+            if not robot.has_known_decomposition():
+                raise ValueError("no closed form")
+            self._robot = robot
+            self.candidates = self._by_eaik
 
-    def solutions(self, target: Array) -> list[Array]:
-        """Compute candidates, each (6,), for base_T_tip (4, 4), including least-squares solutions; possibly none."""
-        found: list[Array] = self._solve(target).Q
-        return found
+    def _by_eaik(self, targets: Array) -> tuple[Array, Counts]:
+        """Compute candidates (c, 6) for base_T_tip (k, 4, 4), including least-squares solutions, in their order, and
+        the number of each (k,)."""
+        found = [self._robot.calculate_IK(target).Q for target in targets]
+        return _stacked([q for several in found for q in several]), np.array([len(several) for several in found])
 
 
 class LockedSeven:
@@ -65,34 +77,36 @@ class LockedSeven:
         for lock in slides or (6, 0, 2, 3, 4, 5, 1):
             self.lock = lock
             try:
-                self.family = self._six_at(GENERIC).family
+                self.compiled = self._six_at(GENERIC).compiled
                 return
             except ValueError:
                 continue
         raise ValueError("no closed form")
 
-    def candidates(self, targets: Array, values: Array) -> Array:
-        """Compute candidates (k, 7), in row order, for targets (c, 4, 4), each with its value (c,) [rad or m] of the
-        locked joint."""
+    def candidates(self, targets: Array, values: Array) -> tuple[Array, Counts]:
+        """Compute candidates (c, 7) for targets (k, 4, 4), each with its value (k,) [rad or m] of the locked joint, in
+        their order, and the number of each (k,)."""
         if self.lock in (0, 6):
             table = self._table
             targets = ik_kernels.targets_without_joint(table[self.lock], table[7], self.lock == 6, targets, values)
-            solve = self._six_at(GENERIC).solutions
-            found = [solve(target) for target in targets]
+            six, counts = self._six_at(GENERIC).candidates(targets)
         else:
             pairs = zip(targets, values.tolist(), strict=True)
-            found = [self._six_at(value).solutions(target) for target, value in pairs]
-        six = _stacked([q for several in found for q in several])
+            found = [self._six_at(value).candidates(target[None]) for target, value in pairs]
+            six = np.concatenate([rows for rows, _ in found])
+            counts = np.concatenate([count for _, count in found])
         result = np.empty((len(six), 7))
         result[:, : self.lock], result[:, self.lock + 1 :] = six[:, : self.lock], six[:, self.lock :]
-        result[:, self.lock] = np.repeat(values, [len(several) for several in found])
-        return result
+        result[:, self.lock] = np.repeat(values, counts)
+        return result, counts
 
     def _six(self, value: float) -> SixRevolute:
         """Return the other six joints with the locked one at a value; if it is first or last, the chain without it."""
         if self.lock == 0:
             return SixRevolute(self._table[1:])
-        return SixRevolute(self._table[:7] if self.lock == 6 else folded(self._table, self.lock, value))
+        if self.lock == 6:
+            return SixRevolute(self._table[:7])
+        return SixRevolute(folded(self._table, self.lock, value), compiled=False)  # another one for each value
 
 
 class AnalyticSolver:
@@ -100,31 +114,34 @@ class AnalyticSolver:
 
     Attributes:
         name: Solver name in results.
+        compiled: Whether it consists of compiled kernels, which take microseconds for many targets.
         locked: Index of the variable that has to be sampled, or None.
     """
 
     def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
         self._solver = solver
+        self.compiled = solver.compiled
         self._columns = chain.table[:-1, chain_kernels.VARIABLE].astype(np.intp)
         self._in_order = bool(np.array_equal(self._columns, np.arange(len(chain.variables))))
         self.locked = int(self._columns[solver.lock]) if isinstance(solver, LockedSeven) else None
         self.name = "analytic 6R" if self.locked is None else f"analytic, {chain.variables[self.locked]} locked"
-        self.family = solver.family
 
-    def candidates(self, targets: Array, values: Array, start: Array) -> Array:
-        """Compute candidates (k, n) for base_T_tip (c, 4, 4), each with its value (c,) of the locked variable.
+    def candidates(self, targets: Array, values: Array, start: Array) -> tuple[Array, Counts]:
+        """Compute candidates (c, n) for base_T_tip (k, 4, 4), each with its value (k,) of the locked variable, in their
+        order, and the number of each (k,).
 
         Variables that do not move the tip keep their values in the start (n,).
         """
-        if isinstance(self._solver, LockedSeven):
-            found = self._solver.candidates(targets, values)
-        else:
-            found = _stacked([q for target in targets for q in self._solver.solutions(target)])
+        solver = self._solver
+        found, counts = (
+            solver.candidates(targets, values) if isinstance(solver, LockedSeven) else solver.candidates(targets)
+        )
         if self._in_order:
-            return found
-        result = np.tile(start, (len(found), 1))
+            return found, counts
+        result = np.empty((len(found), len(start)))
+        result[:] = start
         result[:, self._columns] = found
-        return result
+        return result, counts
 
 
 def _stacked(rows: list[Array]) -> Array:

@@ -23,6 +23,8 @@ NUMERIC = "numeric"
 ITERATIONS = 100  # max iterations of a numeric search from one start
 STARTS_AT_ONCE = 8  # starts between two checks of the time limit
 SAMPLES_AT_ONCE = 8  # analytic evaluations between two checks whether enough solutions were found
+FIRST_SAMPLES = 1
+LATER_SAMPLES_AT_ONCE = 32  # the same once some found nothing
 ALL_SAMPLES_AT_ONCE = 64  # the same if all solutions are requested
 MISSES_FOLLOWED = 16  # max number of failed analytic candidates used as numeric starts
 STARTS_AFTER_CLOSED_FORM = 24  # numeric starts if the analytic solver found nothing: random restarts rarely find more
@@ -110,53 +112,51 @@ class IkSearch:
         yield from self._numeric_batches()
 
     def at_start(self) -> Batch:
-        """Return the analytic solutions at the start values of all free parameters."""
-        problem = self.problem
-        value = ZERO
-        if self.form is not None and self.form.locked is not None:
-            index = self.form.locked
-            low, high = problem.joints.limits[:2, index]
-            value = np.array([min(max(problem.start[index], low), high)])
-        return self._evaluated(problem.start_target[None], value)
+        """Return the analytic solutions of a chain without free parameters."""
+        return self._evaluated(self.problem.target[None], ZERO)
 
     def _closed_form_batches(self) -> Iterator[Batch]:
         """Yield analytic solutions at the start values of the free parameters, then at more distant values.
 
-        If the first batch is empty, the numeric search usually finds a solution near the start sooner than a sweep.
+        If a slow solver finds nothing near the start, the numeric search usually finds a solution sooner than a sweep.
         """
+        assert self.form is not None
         self.check_clock()
-        batch = self.at_start()
-        yield batch
         if self.closed:
+            yield self.at_start()
             return
-        if not len(batch.solutions) and self.options.solver is IkSolver.AUTO:
-            yield from self._numeric_batch(self.problem.start[None])
         targets, values = self._samples()
-        for begin in range(0, len(values), self.samples_at_once):
+        begin, size = 0, FIRST_SAMPLES if self.form.compiled and self.options.max_solutions else 1
+        while begin < len(values):
             self.check_clock()
-            chunk = slice(begin, begin + self.samples_at_once)
-            yield self._evaluated(targets[chunk], values[chunk])
+            batch = self._evaluated(targets[begin : begin + size], values[begin : begin + size])
+            yield batch
+            if begin == 0 and not self.form.compiled and not len(batch.solutions):
+                if self.options.solver is IkSolver.AUTO:
+                    yield from self._numeric_batch(self.problem.start[None])
+            begin += size
+            size = self.samples_at_once if begin < SAMPLES_AT_ONCE else max(self.samples_at_once, LATER_SAMPLES_AT_ONCE)
 
     def _samples(self) -> tuple[Array, Array]:
         """Return targets (m, 4, 4) and values (m,) of the locked joint for the analytic solver, nearest to the start
-        first."""
+        first, beginning with the values of the start."""
         problem, sweep = self.problem, self.options.sweep
         values = ZERO
         if self.form is not None and self.form.locked is not None:
             index = self.form.locked
-            low, high = problem.joints.limits[:2, index]
-            values = spread(low, high, problem.start[index], sweep)
+            low, high, start = problem.joints.limits[0, index], problem.joints.limits[1, index], problem.start[index]
+            values = np.append(min(max(start, low), high), spread(low, high, start, sweep))
         if not problem.free_axes:
             return np.repeat(problem.target[None], len(values), axis=0), values
         targets = free_targets(problem.target, problem.start_target, problem.free_axes, sweep, self.options.seed)
-        return np.repeat(targets, len(values), axis=0), np.tile(values, len(targets))
+        return np.repeat(targets, len(values), axis=0), np.resize(values, len(targets) * len(values))
 
     def _evaluated(self, targets: Array, values: Array) -> Batch:
         """Return the verified analytic solutions for targets (m, 4, 4) and values (m,) of the locked joint."""
         assert self.form is not None
         problem = self.problem
         joints = problem.joints
-        candidates = self.form.candidates(targets, values, problem.start)
+        candidates, _ = self.form.candidates(targets, values, problem.start)
         found, left = ik_kernels.verify(
             problem.chain.table, problem.target, problem.rotation_weights, candidates, problem.start, joints.limits,
             joints.angular, problem.tolerance,

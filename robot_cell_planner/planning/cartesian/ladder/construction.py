@@ -22,13 +22,10 @@ def ladder_of(tracker: IkTracker, samples: Samples, starts: Array) -> Ladder:
     problem = tracker.problem
     with tracker.context.monitor.stage("solutions"):
         poses = np.ascontiguousarray(samples.poses[samples.rungs])
-        checked = 0
 
-        def check() -> None:
-            nonlocal checked
-            checked += 1
+        def check(fraction: float) -> None:
             tracker.check_limits()
-            tracker.progress(min(TRACKING_FRACTION, TRACKING_FRACTION * checked / len(poses)))
+            tracker.progress(TRACKING_FRACTION * fraction)
 
         rungs = solutions_along(problem, poses, tracker.options.seed, check)
         tracked = _tracked(tracker, samples, starts[0])

@@ -20,8 +20,9 @@ RANDOM_STARTS = 48  # restarts of the numeric search at an anchor
 MAX_ANCHORS = 16  # max number of poses with a numeric search; solutions at others are tracked from their neighbours
 MAX_TRACKED = 64  # max number of configurations tracked to the next pose
 MAX_ITERATIONS = 60
+POSES_AT_ONCE = 32  # poses between two checks of limits
 
-Check = Callable[[], None]
+Check = Callable[[float], None]
 
 
 def solutions_along(problem: IkProblem, targets: Array, seed: int, check: Check) -> list[Array]:
@@ -32,15 +33,15 @@ def solutions_along(problem: IkProblem, targets: Array, seed: int, check: Check)
     numeric search from random configurations runs at some of the poses, and its solutions are tracked to the others.
 
     Args:
-        check: Called between poses; may raise.
+        check: Called between poses with the completed fraction; may raise.
     """
     form = closed_form(problem.chain)
     if form is None:
         return _numeric_solutions(problem, targets, seed, check)
     found: list[Array] = []
-    for target in targets:
-        check()
-        found.append(_closed_form_solutions(problem, form, target))
+    for first in range(0, len(targets), POSES_AT_ONCE):
+        check(first / len(targets))
+        found.extend(_closed_form_solutions(problem, form, targets[first : first + POSES_AT_ONCE]))
     return found
 
 
@@ -56,23 +57,26 @@ def sweep_step(problem: IkProblem) -> float:
     return 2.0 * np.pi / (SAMPLES_OF_BOTH if both else SAMPLES)
 
 
-def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, target: Array) -> Array:
-    """Return solutions of the analytic solver at a pose (4, 4), for all samples of redundant degrees of freedom."""
+def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, targets: Array) -> list[Array]:
+    """Return solutions of the analytic solver at poses (k, 4, 4), for all samples of redundant degrees of freedom."""
     both = form.locked is not None and bool(problem.free_axes)
     count = SAMPLES_OF_BOTH if both else SAMPLES
     values = np.zeros(1)
     if form.locked is not None:
         values = _joint_samples(problem, form.locked, count)
-    targets = target[None]
+    sampled = targets
     if problem.free_axes:
-        targets = _rotated_about_z(target, 2.0 * np.pi * np.arange(count) / count)
-    candidates = form.candidates(np.repeat(targets, len(values), axis=0), np.tile(values, len(targets)), problem.start)
+        sampled = _rotated_about_z(targets, 2.0 * np.pi * np.arange(count) / count)
+    if len(values) > 1:
+        sampled = np.repeat(sampled, len(values), axis=0)
+    candidates, counts = form.candidates(sampled, np.resize(values, len(sampled)), problem.start)
     joints = problem.joints
-    found, _ = ik_kernels.verify(
-        problem.chain.table, target, problem.rotation_weights, candidates, problem.start, joints.limits, joints.angular,
-        problem.tolerance,
+    rows, found = ik_kernels.verify_each(
+        problem.chain.table, targets, problem.rotation_weights, candidates,
+        counts.reshape(len(targets), -1).sum(axis=1), problem.start, joints.limits, joints.angular, problem.tolerance,
     )  # fmt: skip
-    return found
+    ends = np.cumsum(found).tolist()
+    return [rows[end - size : end] for end, size in zip(ends, found.tolist(), strict=True)]
 
 
 def _joint_samples(problem: IkProblem, index: int, count: int) -> Array:
@@ -86,12 +90,13 @@ def _joint_samples(problem: IkProblem, index: int, count: int) -> Array:
     return np.asarray(start + step * np.arange(-below, above + 1))
 
 
-def _rotated_about_z(target: Array, angles: Array) -> Array:
-    """Return a pose rotated about its z axis by angles (k,): (k, 4, 4)."""
-    cosines, sines = np.cos(angles)[:, None], np.sin(angles)[:, None]
-    result = np.repeat(target[None], len(angles), axis=0)
-    result[:, :3, 0] = cosines * target[:3, 0] + sines * target[:3, 1]
-    result[:, :3, 1] = cosines * target[:3, 1] - sines * target[:3, 0]
+def _rotated_about_z(targets: Array, angles: Array) -> Array:
+    """Return poses (k, 4, 4) rotated about their z axes by each of some angles (a,): (k a, 4, 4)."""
+    cosines, sines = np.tile(np.cos(angles), len(targets))[:, None], np.tile(np.sin(angles), len(targets))[:, None]
+    result = np.repeat(targets, len(angles), axis=0)
+    x, y = result[:, :3, 0].copy(), result[:, :3, 1].copy()
+    result[:, :3, 0] = cosines * x + sines * y
+    result[:, :3, 1] = cosines * y - sines * x
     return result
 
 
@@ -101,11 +106,11 @@ def _numeric_solutions(problem: IkProblem, targets: Array, seed: int, check: Che
     anchors = sorted({round(index) for index in np.linspace(0, count - 1, min(count, MAX_ANCHORS))})
     found = [np.empty((0, len(problem.start)))] * count
     for number, anchor in enumerate(anchors):
-        check()
+        check(0.5 * number / len(anchors))
         found[anchor] = _search(problem, targets[anchor], seed, number * RANDOM_STARTS)
     for order in (range(1, count), range(count - 2, -1, -1)):
         for index in order:
-            check()
+            check(0.5 + 0.25 * index / count if order.step > 0 else 1.0 - 0.25 * index / count)
             neighbours = found[index - 1 if order.step > 0 else index + 1]
             found[index] = _add_tracked(problem, targets[index], found[index], neighbours)
     return found

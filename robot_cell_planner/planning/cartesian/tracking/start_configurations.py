@@ -21,7 +21,7 @@ def start_configurations(tracker: IkTracker) -> Array:
     """
     problem, context, options = tracker.problem, tracker.context, tracker.options
     start = tracker.cartesian_path.start
-    found = solutions_along(problem, start[None], options.seed, tracker.check_limits)[0]
+    found = solutions_along(problem, start[None], options.seed, lambda _: tracker.check_limits())[0]
     if wrapping_kernels.is_new(found, len(found), context.space.start, problem.joints.angular):
         found = np.vstack((context.space.start, found))
     found = found[np.argsort(np.linalg.norm(found - context.space.start, axis=1), kind="stable")]

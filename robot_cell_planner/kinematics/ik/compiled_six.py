@@ -1,0 +1,134 @@
+"""Closed-form inverse kinematics of six revolute joints by compiled kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .._kernels import parallel_kernels, spherical_kernels
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+Solve = Callable[[Array], tuple[Array, Counts]]
+MEET = 1e-5  # [m] max distance of axes that count as meeting
+PARALLEL = 1e-4  # max sine of the angle of axes that count as parallel
+APART = 1e-2  # min sine of the angle of axes that must not be parallel
+TRIED = 16  # configurations that the solver must find again
+FOUND_AGAIN = 1e-2  # [rad]
+TWO_PI = 2.0 * np.pi
+
+
+def compiled_six(axes: Array, offsets: Array, rotation: Array) -> Solve | None:
+    """Return a solver of six revolute joints if the kernels know their kind, otherwise None.
+
+    It computes candidates (c, 6) for poses of the tip (k, 4, 4), in their order, and the number of each (k,).
+
+    Either the first or the last three axes meet in a point, and of the others the two farther from it meet, or the two
+    nearer to it are parallel (`spherical_kernels`). Or the second to fourth are parallel, and the last two meet
+    (`parallel_kernels`). Axes may miss each other by MEET and PARALLEL, so that solutions have to be refined.
+
+    Args:
+        axes, offsets: Axes (3, 6), and offsets between origins (3, 7), at zero joint values.
+        rotation: Rotation (3, 3) of the tip at zero joint values.
+    """
+    home = np.eye(4)
+    home[:3, :3], home[:3, 3] = rotation, offsets.sum(axis=1)
+    directions, origins = axes.T.copy(), np.cumsum(offsets, axis=1).T[:6].copy()
+    for solve in _solvers(directions, origins, home):
+        if _finds_again(solve, directions, origins, home):
+            return solve
+    return None
+
+
+def _solvers(axes: Array, origins: Array, home: Array) -> Iterator[Solve]:
+    """Yield solvers for screws (6, 3) whose axes are arranged as they need it."""
+    for backwards in (False, True):
+        order = slice(None, None, -1) if backwards else slice(None)
+        ordered = np.ascontiguousarray(axes[order])
+        found = _points(ordered, origins[order])
+        if found is not None:
+            yield partial(_spherical, ordered, *found, backwards, home)
+    points = _points_of_parallel(axes, origins)
+    if points is not None:
+        yield partial(_three_parallel, axes, points, home)
+
+
+def _spherical(
+    axes: Array, points: Array, parallel: bool, backwards: bool, home: Array, targets: Array
+) -> tuple[Array, Counts]:
+    return spherical_kernels.solve_spherical(axes, points, parallel, backwards, home, targets)
+
+
+def _three_parallel(axes: Array, points: Array, home: Array, targets: Array) -> tuple[Array, Counts]:
+    return parallel_kernels.solve_three_parallel(axes, points, home, targets)
+
+
+def _finds_again(solve: Solve, axes: Array, origins: Array, home: Array) -> bool:
+    """Return whether configurations are among the candidates of their poses."""
+    configurations = np.random.Generator(np.random.PCG64(0)).uniform(-3.0, 3.0, (TRIED, 6))
+    rows, counts = solve(np.array([_pose(axes, origins, home, q) for q in configurations]))
+    for q, found in zip(configurations, np.split(rows, np.cumsum(counts)[:-1]), strict=True):
+        gaps = found - q
+        gaps -= TWO_PI * np.round(gaps / TWO_PI)
+        if not len(found) or np.abs(gaps).max(axis=1).min() > FOUND_AGAIN:
+            return False
+    return True
+
+
+def _pose(axes: Array, origins: Array, home: Array, q: Array) -> Array:
+    """Return the pose (4, 4) of the tip: the product of the joints' screws with the pose at zero."""
+    result = home.copy()
+    for axis, origin, angle in reversed(list(zip(axes, origins, q.tolist(), strict=True))):
+        cross = np.cross(np.eye(3), axis)
+        rotation = np.eye(3) + np.sin(angle) * cross + (1.0 - np.cos(angle)) * cross @ cross
+        result[:3, :3] = rotation @ result[:3, :3]
+        result[:3, 3] = origin + rotation @ (result[:3, 3] - origin)
+    return result
+
+
+def _points(axes: Array, origins: Array) -> tuple[Array, bool] | None:
+    """Return points (6, 3) on the axes as `solve_spherical` needs them, and whether axes 4 and 5 are parallel; None if
+    the first three axes do not meet, or neither the others."""
+    if min(_sine(axes[0], axes[1]), _sine(axes[1], axes[2])) < APART:
+        return None
+    centre = _meeting_point(axes[:2], origins[:2])
+    if max(_distance(centre, axes[row], origins[row]) for row in range(3)) > MEET:
+        return None
+    points = origins.copy()
+    points[:3] = centre
+    if _sine(axes[3], axes[4]) < PARALLEL:
+        return points, True
+    if _sine(axes[4], axes[5]) < APART:
+        return None
+    points[4:] = _meeting_point(axes[4:], origins[4:])
+    if max(_distance(points[4], axes[row], origins[row]) for row in (4, 5)) > MEET:
+        return None
+    return points, False
+
+
+def _points_of_parallel(axes: Array, origins: Array) -> Array | None:
+    """Return points (6, 3) on the axes as `solve_three_parallel` needs them; None if the axes are not arranged so."""
+    if max(_sine(axes[1], axes[2]), _sine(axes[1], axes[3])) > PARALLEL or _sine(axes[4], axes[5]) < APART:
+        return None
+    points = origins.copy()
+    points[4:] = _meeting_point(axes[4:], origins[4:])
+    return points if max(_distance(points[4], axes[row], origins[row]) for row in (4, 5)) <= MEET else None
+
+
+def _sine(first: Array, second: Array) -> float:
+    return float(np.linalg.norm(np.cross(first, second)))
+
+
+def _distance(point: Array, axis: Array, origin: Array) -> float:
+    """Return the distance of a point from an axis [m]."""
+    return float(np.linalg.norm(np.cross(point - origin, axis)))
+
+
+def _meeting_point(axes: Array, origins: Array) -> Array:
+    """Return the point (3,) nearest to two axes (2, 3) that are not parallel."""
+    projections = np.eye(3) - axes[:, :, None] * axes[:, None, :]
+    total = projections.sum(axis=0)
+    return np.asarray(np.linalg.solve(total, np.einsum("kij,kj->i", projections, origins)))
