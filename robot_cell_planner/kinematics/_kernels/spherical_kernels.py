@@ -1,8 +1,8 @@
 """Compiled kernels of closed-form inverse kinematics for six revolute joints, three of which meet in one point.
 
-The joints are screws: unit axes (6, 3) and points on them (6, 3) in the base, at zero joint values. The first three axes
-meet in a centre. Either the last two meet too (many arms with seven joints, one of them fixed), or the fourth and the
-fifth are parallel (arms with a spherical wrist, seen from the tip).
+The joints are screws: unit axes (6, 3) and points on them (6, 3) in the base, at zero joint values. The first three
+axes meet in a centre. Either the last two meet too (many arms with seven joints, one of them fixed), or the fourth and
+the fifth are parallel (arms with a spherical wrist, seen from the tip).
 
 With G = E1 E2 E3 E4 E5 E6, E_i the rotation about axis i, the centre c is mapped to E6^-1 E5^-1 E4^-1 c = G^-1 c, which
 has three unknowns; the rotation that is left gives the other three (Elias and Wen, IK-Geo: Unified Robot Inverse
@@ -67,7 +67,7 @@ def solve_one(axes: Array, points: Array, parallel: bool, rotation: Array, image
     """Compute the candidates of one pose in rows of `found` (8, 6); return their number.
 
     Args:
-        axes, points: Screws (6, 3); the first three points are the centre, and the last two are equal unless `parallel`.
+        axes, points: Screws (6, 3); the first three points are the centre, the last two are equal unless `parallel`.
         parallel: Whether axes 4 and 5 are parallel; otherwise axes 5 and 6 meet.
         rotation: Rotation (3, 3) of all six joints.
         image: Image (3,) of the centre by the inverse of all six joints.

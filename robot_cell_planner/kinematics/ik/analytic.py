@@ -22,8 +22,8 @@ GENERIC = 0.5  # [rad or m] value of a locked joint at which no axes are aligned
 
 
 class SixRevolute:
-    """Chain of six revolute joints that can be solved analytically: by compiled kernels if they know its kind, otherwise
-    by EAIK (Ostermeier et al., Automatic Geometric Decomposition for Analytical Inverse Kinematics, 2024).
+    """Chain of six revolute joints that can be solved analytically: by compiled kernels if they know its kind, else by
+    EAIK (Ostermeier et al., Automatic Geometric Decomposition for Analytical Inverse Kinematics, 2024).
 
     If rounding in the robot description hides that axes intersect or are parallel, the geometry is snapped by up to
     SNAP_LENGTH and SNAP_DIRECTION. Solutions are therefore candidates that have to be refined to the target.

@@ -126,14 +126,14 @@ class IkSearch:
             yield self.at_start()
             return
         targets, values = self._samples()
+        numeric_next = not self.form.compiled and self.options.solver is IkSolver.AUTO
         begin, size = 0, FIRST_SAMPLES if self.form.compiled and self.options.max_solutions else 1
         while begin < len(values):
             self.check_clock()
             batch = self._evaluated(targets[begin : begin + size], values[begin : begin + size])
             yield batch
-            if begin == 0 and not self.form.compiled and not len(batch.solutions):
-                if self.options.solver is IkSolver.AUTO:
-                    yield from self._numeric_batch(self.problem.start[None])
+            if begin == 0 and numeric_next and not len(batch.solutions):
+                yield from self._numeric_batch(self.problem.start[None])
             begin += size
             size = self.samples_at_once if begin < SAMPLES_AT_ONCE else max(self.samples_at_once, LATER_SAMPLES_AT_ONCE)
 

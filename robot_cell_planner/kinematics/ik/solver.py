@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,21 @@ from .search import SAMPLES_AT_ONCE, Batch, IkSearch
 
 Array = NDArray[np.float64]
 Validity = Callable[[Array], bool]
+
+
+@runtime_checkable
+class BatchValidity(Protocol):
+    """Validity of configurations that can be asked for many at once, such as `collision.FreeConfigurations`."""
+
+    def __call__(self, q: Array, /) -> bool:
+        """Return whether a configuration (n,) is allowed."""
+        ...
+
+    def many(self, configurations: Array, /) -> NDArray[np.bool_]:
+        """Return for each of k configurations (k, n) whether it is allowed: (k,)."""
+        ...
+
+
 Explanation = Callable[[Array], tuple[str, ...]]
 DEFAULTS = IkOptions()
 
@@ -47,7 +63,7 @@ def inverse_kinematics(
         group: Planning group; "" for the main group.
         options: Search options.
         is_valid: Returns whether a configuration (n,) of the group is allowed (collision free). Called in the order of
-            the solutions until enough are found.
+            the solutions until enough are found; a BatchValidity is called once for many.
         explain: Returns the problems of a configuration, for the error.
         variables: Joints of the group that may move, in the order of the returned solutions; () for all.
 
@@ -170,12 +186,25 @@ class _Selection:
         """Return the valid solutions of a batch; only the first `requested` of them unless it is 0."""
         if self.is_valid is None:
             return batch
+        if requested != 1 and isinstance(self.is_valid, BatchValidity):
+            return self._all_valid(batch, self.is_valid, requested)
         rows: list[int] = []
         for row, q in enumerate(batch.solutions):
             if self._is_valid(q):
                 rows.append(row)
                 if len(rows) == requested:
                     break
+        return Batch(batch.solutions[rows], batch.residuals[rows], batch.solver)
+
+    def _all_valid(self, batch: Batch, validity: BatchValidity, requested: int) -> Batch:
+        """As `_valid`, with one call for all solutions."""
+        self.search.check_clock()
+        valid = validity.many(batch.solutions.copy())
+        if self.search.traces.invalid is None and not valid.all():
+            self.search.traces.invalid = batch.solutions[int(np.argmin(valid))].copy()
+        rows = np.flatnonzero(valid)
+        if requested:
+            rows = rows[:requested]
         return Batch(batch.solutions[rows], batch.residuals[rows], batch.solver)
 
     def _is_valid(self, q: Array) -> bool:

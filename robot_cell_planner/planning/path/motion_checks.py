@@ -34,8 +34,8 @@ class MotionChecks:
         all are free. The first point has to be free.
 
         Args:
-            on_progress: Called at the beginning, and before each run of motions that spheres do not prove free, with the
-                completed fraction.
+            on_progress: Called with the completed fraction at the beginning, before each run of motions that spheres do
+                not prove free, and at the end if they prove all.
 
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
@@ -44,6 +44,8 @@ class MotionChecks:
         on_progress(0.0)
         known = [_key(path, number) in self._free for number in range(count)]
         free = (np.array(known, dtype=bool) | self._checks.certified_motions(path)).tolist()
+        if all(free):
+            on_progress(1.0)
         while index < count:
             if free[index]:
                 index += 1

@@ -17,7 +17,9 @@ from robot_cell_planner.kinematics.ik.compiled_six import compiled_six
 
 Array = NDArray[np.float64]
 POSES = 200
-ORIGINS = np.array(((0.1, 0.0, 0.3), (0.1, 0.2, 0.4), (0.3, 0.1, 0.7), (0.2, 0.1, 1.0), (0.3, 0.2, 1.1), (0.4, 0.2, 1.0)))
+ORIGINS = np.array(
+    ((0.1, 0.0, 0.3), (0.1, 0.2, 0.4), (0.3, 0.1, 0.7), (0.2, 0.1, 1.0), (0.3, 0.2, 1.1), (0.4, 0.2, 1.0))
+)
 X, Y, Z = np.eye(3)
 
 

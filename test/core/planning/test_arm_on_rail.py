@@ -181,10 +181,12 @@ def test_a_motion_along_the_rail_is_free_by_another_engine(on_rail, plan, reques
 def test_plans_of_several_robots_are_verified_and_processed(on_rail, plan):
     cell, state = on_rail
     assert verify_plan(cell, state, plan).valid
-    straight = plan.path[[0, -1]]
+    checker, rng = CollisionChecker(cell, state, plan.variables), np.random.default_rng(0)
+    colliding = next(filter(checker.in_collision, rng.uniform(-1.0, 1.0, (100, len(plan.variables)))))
+    straight = np.array((plan.path[0], colliding))
     for variables in (plan.variables, tuple(reversed(plan.variables))):
         rows = straight if variables == plan.variables else straight[:, ::-1]
-        assert check_joint_path(cell, state, variables, rows).violations  # through the wall
+        assert check_joint_path(cell, state, variables, rows).violations
     request = PathRequest(PathTool.SIMPLIFY, plan.variables, (plan.path,))
     processed = process_path(cell, state, request)
     assert verify_plan(cell, state, processed).valid

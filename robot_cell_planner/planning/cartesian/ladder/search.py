@@ -33,6 +33,7 @@ class LadderTracker(GreedyTracker):
     """Selects the branch, and redundant degrees of freedom, over the whole path."""
 
     planner = "graph"
+    max_sidesteps = 0  # the graph has found no way around
 
     def __init__(
         self, context: PlanningContext, cartesian_path: CartesianPath, problem: IkProblem, options: CartesianOptions

@@ -18,7 +18,8 @@ class Strategy(str, Enum):
 
     GRAPH: The branch and redundant degrees of freedom are optimized over the whole path among all inverse kinematics
     solutions, for short joint motions away from limits, singularities and obstacles. GREEDY: Each configuration is the
-    nearest to the previous one; faster, but fails where the branch ends.
+    nearest to the previous one, except that redundant arms step aside at collisions; faster, but fails where the branch
+    ends.
     """
 
     GRAPH = "graph"

@@ -8,17 +8,21 @@ from numpy.typing import NDArray
 from ....errors import PlanningError
 from ....trajectory.limits import Array
 from ..path.points import Point
+from ..redundancy.smoothing import null_spaces
 from .failures import joint_jump_error, solution_at
+from .ik_solutions import redundancy
 from .ik_tracker import TRACKING_FRACTION, IkTracker
 from .start_configurations import start_configurations
 
 POINTS_PER_BATCH = 256  # points between checks of limits
+SIDESTEPS = (0.05, 0.1, 0.2, 0.4)  # [rad or m] in the null space, tried in this order at a collision
 
 
 class GreedyTracker(IkTracker):
     """Stays on the branch of inverse kinematics solutions on which it starts."""
 
     planner = "greedy"
+    max_sidesteps = 100  # of a redundant task
 
     def follow(self) -> None:
         if not self.options.sample_start_configuration:
@@ -43,15 +47,48 @@ class GreedyTracker(IkTracker):
         failure = self._track(segments, fractions)
         failure = self.refine_points() or failure
         if self.options.check_collision:
-            self.check_motions()
+            blocked = self.first_blocked(self.path())
+            for _ in range(self.max_sidesteps):
+                if blocked is None or not self._sidestep(blocked[0]):
+                    break
+                failure = self._track(segments, fractions)
+                failure = self.refine_points() or failure
+                blocked = self.first_blocked(self.path())
+            if blocked is not None:
+                raise self.collision_at(*blocked)
         if failure is not None:
             raise failure
         self.complete = True
         self.progress(1.0)
 
+    def _sidestep(self, index: int) -> bool:
+        """Replace the point after a colliding motion by the nearest one beside it in the null space that is reached
+        without collision, and remove the points after it; return whether there is one.
+        """
+        redundant_joints = redundancy(self.problem)
+        if not redundant_joints:
+            return False
+        point, before = self.points[index], self.points[index - 1].q if index else self.start
+        bases = np.swapaxes(null_spaces(self.problem, point.q[None], redundant_joints), 1, 2)[0]
+        sides = np.concatenate([step * side * bases for step in SIDESTEPS for side in (1.0, -1.0)])
+        pose = self.cartesian_path.pose(point.segment, point.fraction)
+        beside, converged = self.solve_from(point.q + sides, np.repeat(pose[None], len(sides), axis=0))
+        converged &= (np.abs(beside - before) <= self.max_jumps).all(axis=1)
+        for q in beside[converged]:
+            self.check_limits()
+            if self.motions.first_blocked(np.array((before, q))) is None:
+                self.points[index:] = [Point(q, point.segment, point.fraction)]
+                return True
+        return False
+
     def _track(self, segments: NDArray[np.intp], fractions: Array) -> PlanningError | None:
-        """Track all samples as far as joints can follow; return the error of the first failure."""
+        """Track all samples after the last point as far as joints can follow; return the error of the first failure."""
         q, done = self.start, 0
+        if self.points:
+            last = self.points[-1]
+            q = last.q
+            reached = (segments < last.segment) | ((segments == last.segment) & (fractions <= last.fraction))
+            done = int(reached.sum())
         while done < len(segments):
             self.check_limits()
             batch = slice(done, done + POINTS_PER_BATCH)

@@ -228,12 +228,14 @@ class IkTracker:
             MPInterpolationInCollisionError: The first collision; the points end before it.
         """
         blocked = self.first_blocked(self.path())
-        if blocked is None:
-            return
-        index, q = blocked
+        if blocked is not None:
+            raise self.collision_at(*blocked)
+
+    def collision_at(self, index: int, q: Array) -> PlanningError:
+        """Return the error of the motion to a point that collides at q (dof,); the points end before it."""
         point = self.points[index]
         self.points = self.points[:index]
-        raise collision_error(self, point, q)
+        return collision_error(self, point, q)
 
     def first_blocked(self, path: Array) -> tuple[int, Array] | None:
         """Return the index of the first colliding motion of a path (n, dof) and the colliding configuration; None if
