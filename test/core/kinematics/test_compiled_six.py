@@ -67,18 +67,18 @@ def test_the_solutions_are_those_of_eaik(name: str) -> None:
 ARRANGEMENTS = {
     "two meet": ((Z, Y, X, Y, Z, X), {0: 0, 1: 0, 2: 0, 5: 4}),
     "two parallel": ((Z, Y, X, Y, Y, Z), {0: 0, 1: 0, 2: 0}),
-    "opposite axes": ((Z, Y, X, Y, -Y, Z), {0: 0, 1: 0, 2: 0}),
+    "two opposite": ((Z, Y, X, Y, -Y, Z), {0: 0, 1: 0, 2: 0}),
     "three parallel": ((Z, Y, Y, Y, Z, Y), {5: 4}),
     "three parallel, some opposite": ((Z, Y, -Y, -Y, Z, Y), {5: 4}),
 }
 
 
-@pytest.mark.parametrize("backwards", [False, True])
-@pytest.mark.parametrize("kind", ARRANGEMENTS)
+@pytest.mark.parametrize(
+    ("kind", "backwards"),
+    [(kind, backwards) for kind in ARRANGEMENTS for backwards in (False, True) if not backwards or "two" in kind],
+)
 def test_configurations_are_among_the_candidates_of_their_poses(kind: str, backwards: bool) -> None:
     axes, same = ARRANGEMENTS[kind]
-    if backwards and "three" in kind:
-        pytest.skip("the order of these axes matters")
     turn = np.linalg.qr(np.random.default_rng(4).normal(size=(3, 3)))[0]
     turn *= np.sign(np.linalg.det(turn))
     directions = np.array(axes) @ turn.T

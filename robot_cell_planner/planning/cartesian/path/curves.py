@@ -228,8 +228,8 @@ def deviations(reference: Array, directions: Array, poses: Array, axis_only: boo
         Distances of the origins perpendicular to the path [m], and angles between the orientations, or only their z
             axes [rad], (k,) each.
     """
-    arrays = (np.ascontiguousarray(array) for array in (reference, directions, poses))
-    return pose_deviations(*arrays, axis_only)
+    reference, directions = np.ascontiguousarray(reference), np.ascontiguousarray(directions)
+    return pose_deviations(reference, directions, np.ascontiguousarray(poses), axis_only)
 
 
 def _rotated_poses(start: Array, rotation: Array, fractions: Array) -> Array:
