@@ -2,10 +2,10 @@ from .certification.certifier import MotionCertificate as MotionCertificate
 from .certification.certifier import MotionCertifier as MotionCertifier
 from .certification.certifier import Verdict as Verdict
 from .certification.curves import PolynomialMotion as PolynomialMotion
+from .certification.free_configurations import FreeConfigurations as FreeConfigurations
 from .certification.paths import certify_path as certify_path
 from .certification.paths import certify_trajectory as certify_trajectory
 from .checker import CollisionChecker as CollisionChecker
-from .free_configurations import FreeConfigurations as FreeConfigurations
 from .pairs.allowed_pairs import CollisionOptions as CollisionOptions
 from .paths import check_path as check_path
 from .paths import smallest_clearance as smallest_clearance

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GeometryError
-from .certification.certifier import MotionCertifier, certifier_of
-from .checker import CollisionChecker
+from ...errors import GeometryError
+from ..checker import CollisionChecker
+from .certifier import MotionCertifier, certifier_of
 
 Floats = NDArray[np.float64]
 MIN_FOR_SPHERES = 6  # configurations for which the spheres pay: they prove some, and exact distances decide the others
