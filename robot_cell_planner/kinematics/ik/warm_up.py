@@ -29,6 +29,15 @@ ARM = (
     ((0.0, 1.0, 0.0), (0.0, 0.0, 0.2)),
     ((0.0, 0.0, 1.0), (0.0, 0.0, 0.1)),
 )
+# Arm with three parallel axes before two that meet.
+PARALLEL = (
+    ((0.0, 0.0, 1.0), (0.0, 0.0, 0.2)),
+    ((0.0, 1.0, 0.0), (0.0, 0.1, 0.0)),
+    ((0.0, 1.0, 0.0), (0.5, 0.0, 0.0)),
+    ((0.0, 1.0, 0.0), (0.4, 0.0, 0.0)),
+    ((0.0, 0.0, 1.0), (0.0, 0.1, 0.0)),
+    ((0.0, 1.0, 0.0), (0.0, 0.0, 0.1)),
+)
 # Axes in general directions, without an analytic solution.
 SKEW = (
     ((1.0, 0.0, 0.0), (0.1, 0.0, 0.2)),
@@ -61,8 +70,9 @@ def warm_up() -> None:
 
 
 def practice_arms() -> tuple[tuple[RobotCell, RobotCellState], ...]:
-    """Return arms with six and seven joints, and one without analytic inverse kinematics, in bent configurations."""
-    cells = [_cell(axes) for axes in (ARM, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1))), SKEW)]
+    """Return an arm with six joints, one without analytic inverse kinematics, one with seven joints, and one with three
+    parallel axes, in bent configurations."""
+    cells = [_cell(axes) for axes in (ARM, SKEW, (*ARM, ((1.0, 0.0, 0.0), (0.05, 0.02, 0.1))), PARALLEL)]
     return tuple((cell, cell.default_state().with_configuration(dict.fromkeys(cell.variables, 0.3))) for cell in cells)
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from ...errors import PlanningError
 from ...kinematics.forward import forward_kinematics
 from ...kinematics.ik.warm_up import practice_arms
 from ...model.pose import Pose
+from .path.rotations import rotations_by_vectors
 from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
 from .planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from .redundancy.self_motion_kernels import select_distinct
 
 DISTANCE = 0.02  # [m]
 OUT_OF_REACH = 9.0  # [m]
@@ -17,7 +21,7 @@ def warm_up() -> None:
     """Call every kernel once: arms with and without analytic inverse kinematics follow a pose and an axis, also out of
     reach.
     """
-    for cell, state in practice_arms()[::2]:
+    for cell, state in practice_arms()[:2]:
         pose = forward_kinematics(cell, state)
         for strategy in Strategy:
             for waypoints in (_frame(pose, DISTANCE), _axis(pose, DISTANCE), _frame(pose, OUT_OF_REACH)):
@@ -29,6 +33,9 @@ def warm_up() -> None:
                     plan_cartesian(cell, state, CartesianRequest(waypoints, options=options))
                 except PlanningError:
                     continue  # out of reach, intentionally
+    # Kernels of rotating paths, and of redundant arms.
+    rotations_by_vectors(np.zeros((1, 3)))
+    select_distinct(np.zeros((1, 1)), np.ones((1, 1)), np.zeros(1), 0.5)
 
 
 def _frame(pose: Pose, distance: float) -> Waypoints:

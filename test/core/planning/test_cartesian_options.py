@@ -116,7 +116,7 @@ def test_the_engine_is_the_one_asked_for(strategy):
 
 
 def test_the_seed_is_what_numeric_solutions_are_searched_from():
-    cell, state = practice_arms()[2]
+    cell, state = practice_arms()[1]
     state = state.with_configuration(dict.fromkeys(cell.group().variables, 0.9))
     # It has no closed form. With a rotation left free there are very many solutions, of which it finds some.
     way = axes(moved(forward_kinematics(cell, state), x=-0.03), **ROBOT)

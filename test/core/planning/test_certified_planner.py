@@ -231,6 +231,7 @@ def test_the_check_of_plans_finds_violations_without_certificates(monkeypatch):
     plan = planned(cell, state, seed=1)
     monkeypatch.setattr(MotionCertifier, "certify", None)
     monkeypatch.setattr(MotionCertifier, "quickly_free", lambda *_: True)
+    monkeypatch.setattr(MotionCertifier, "motions_free", lambda _, path: np.ones(len(path) - 1, dtype=bool))
     assert verify_plan(cell, state, plan).valid
     cut = np.array([plan.path[0], plan.path[-1]])
     assert not verify_plan(cell, state, replace(plan, path=cut)).valid
