@@ -265,7 +265,10 @@ def _recorder(options: argparse.Namespace) -> list[Program]:
         raise ValueError(f"{options.record} exists already; --record makes a new folder")
     command = [_executable("robot_cell"), "record", str(options.record.resolve())]
     variables = _enclave(RECORDER, options)
-    return [Program(RECORDER, command, holds_interrupt=True, variables=variables, is_optional=True)]
+    # Topics that it finds only at the end are recorded as long as their publishers run.
+    return [
+        Program(RECORDER, command, holds_interrupt=True, variables=variables, is_optional=True, ends_before_others=True)
+    ]
 
 
 def _executable(name: str) -> str:

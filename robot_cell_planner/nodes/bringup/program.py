@@ -20,6 +20,7 @@ class Program:
         holds_interrupt: It starts with SIGINT blocked, and unblocks it once it can handle it.
         variables: Of its environment, besides those of the session.
         is_optional: Its end does not end the session.
+        ends_before_others: It is ended while the others still run, after the client.
         entry: Entry point of the program, as "module:function", if it may be forked from a prepared process.
         forked_first: Whether it is forked before that process has imported everything.
     """
@@ -31,5 +32,6 @@ class Program:
     holds_interrupt: bool = False
     variables: Mapping[str, str] = field(default_factory=dict)
     is_optional: bool = False
+    ends_before_others: bool = False
     entry: str = ""
     forked_first: bool = False

@@ -198,9 +198,12 @@ class Session:
         return True
 
     def _end_all(self) -> bool:
-        """End running programs, the client first. Returns whether all ended by themselves, without failure."""
+        """End running programs, the client first, then those that end before others. Returns whether all ended by
+        themselves, without failure."""
         client = [self._client.name] if self._client and self._client.name in self._members else []
         clean = self._end(client)
+        early = [name for name, each in self._members.items() if each.process.program.ends_before_others]
+        clean = self._end(early) and clean
         return self._end(list(self._members)) and clean
 
     def _end(self, names: Sequence[str]) -> bool:

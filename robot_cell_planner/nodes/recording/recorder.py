@@ -27,7 +27,8 @@ from .bag import Bag
 NAME = "robot_cell_recorder"
 POLL_PERIOD = 0.02  # [s]
 DISCOVERY_PERIOD = 0.2  # [s]
-END_DELAY = 0.2  # [s] in which what was sent before the end is still received
+# Time in which what was sent before the end is still received, and that for topics that were found only then [s].
+END_DELAY, LATE_DELAY = 0.2, 2.0
 QUEUE = 1000  # messages of a topic between two polls
 MAX_TOPICS = 2000
 # Types of topics that are generated from services and actions: attributes of the classes of these.
@@ -125,7 +126,10 @@ class Recorder:
         self._topics: dict[str, Recorded] = {}
 
     def run(self, end: threading.Event) -> None:
-        """Record until the duration has passed or `end` is set, and then what is received within END_DELAY."""
+        """Record until the duration has passed or `end` is set, and then what was sent before.
+
+        Topics that are found only at the end are recorded if their publishers still run and keep their messages.
+        """
         until = time.monotonic() + self._options.duration
         next_discovery = 0.0
         while not end.wait(min(POLL_PERIOD, max(until - time.monotonic(), 0.0))):
@@ -136,7 +140,13 @@ class Recorder:
                 next_discovery = now + DISCOVERY_PERIOD
                 self._discover()
             self.write_received()
+        before = set(self._topics)
+        self._discover()
+        late = [topic for topic, recorded in self._topics.items() if topic not in before and recorded.latched]
         self._wait_and_write(END_DELAY)
+        until = time.monotonic() + LATE_DELAY
+        while time.monotonic() < until and not all(self.summary.messages[topic] for topic in late):
+            self._wait_and_write(POLL_PERIOD)
 
     def _wait_and_write(self, seconds: float) -> None:
         until = time.monotonic() + seconds
