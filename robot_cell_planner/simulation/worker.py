@@ -79,9 +79,10 @@ class Pace:
         if left > 0.0:
             time.sleep(left)
 
-    def lag(self, end: float) -> float:
-        """Return for how long the simulated time `end` has been due [s]; negative before."""
-        return time.monotonic() - (self._origin + end / self._factor + self._delay)
+    def lag(self, end: float, now: float | None = None) -> float:
+        """Return for how long the simulated time `end` has been due [s]; negative before. now: None for this moment."""
+        now = time.monotonic() if now is None else now
+        return now - (self._origin + end / self._factor + self._delay)
 
     def catch_up(self, end: float) -> None:
         """Skip the time by which the simulation is behind the clock; the simulated time `end` is due now."""
@@ -238,25 +239,33 @@ class _Run:
     def _rest(self) -> bool:
         """Wait until a report is due, or a message ends the rest; return whether to continue."""
         report = math.ceil(self.periods / self._periods_a_report) * self._periods_a_report
-        left = -self._pace.lag((report + 1) * self._pace.period)
-        if not select.select((self._connection,), (), (), max(left, 0.0))[0]:
-            self._pass_periods()
+        now = time.monotonic()
+        left = max(-self._pace.lag((report + 1) * self._pace.period, now), 0.0)
+        if not select.select((self._connection,), (), (), left)[0]:
+            self._pass_periods(now + left)
             return True
-        messages = [self._connection.recv()]
-        while select.select((self._connection,), (), (), 0.0)[0]:
+        messages = []
+        while True:
+            now = time.monotonic()
+            if not select.select((self._connection,), (), (), 0.0)[0]:
+                break
             messages.append(self._connection.recv())
         # A process that was not scheduled for a while carries out its commands in time.
         commands = (each.moment for each in messages if isinstance(each, TimedCommand) and each.moment is not None)
-        self._pass_periods(min(commands, default=math.inf))
+        self._pass_periods(now, min(commands, default=math.inf))
         self._connection.send(self._repeats(self.periods * self._pace.period))
         self._rests = False
         return all(map(self._receive, messages))
 
-    def _pass_periods(self, before: float = math.inf) -> None:
-        """Finish the periods that are due and end before a timestamp [s], whose samples the other end has repeated."""
+    def _pass_periods(self, now: float, before: float = math.inf) -> None:
+        """Finish the periods that end before a timestamp [s] and are due, whose samples the other end has repeated.
+
+        now: time of `time.monotonic` at which no further message was there. Commands in later ones are for later
+            periods, so that it does not matter how long this process stands still between that check and the periods.
+        """
         while True:
             end = (self.periods + 1) * self._pace.period
-            if self._pace.lag(end) < 0.0 or self._pace.moment(end) >= before:
+            if self._pace.lag(end, now) < 0.0 or self._pace.moment(end) >= before:
                 return
             self._finish_period(end)
 

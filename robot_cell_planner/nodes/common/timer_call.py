@@ -5,8 +5,13 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from rclpy.exceptions import InvalidHandle, TimerCancelledError
+import rclpy.exceptions
+from rclpy.exceptions import InvalidHandle
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.timer import Timer, TimerInfo
+
+# rclpy of Jazzy has no error of its own for it.
+CancelledTimer: type[Exception] = getattr(rclpy.exceptions, "TimerCancelledError", rclpy_implementation.RCLError)
 
 
 def is_plain(callback: Any) -> bool:
@@ -45,7 +50,7 @@ class TimerCall:
         try:
             with self._timer.handle:
                 self._timer.handle.call_timer_with_info()
-        except (InvalidHandle, TimerCancelledError):
+        except (InvalidHandle, CancelledTimer):
             return False
         return True
 
