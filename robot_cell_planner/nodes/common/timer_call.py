@@ -6,19 +6,21 @@ import inspect
 from typing import Any
 
 import rclpy.exceptions
+import rclpy.timer
 from rclpy.exceptions import InvalidHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
-from rclpy.timer import Timer, TimerInfo
+from rclpy.timer import Timer
 
-# rclpy of Jazzy has no error of its own for it.
+# rclpy of Jazzy has no error of its own for it, and passes no information to callbacks.
 CancelledTimer: type[Exception] = getattr(rclpy.exceptions, "TimerCancelledError", rclpy_implementation.RCLError)
+INFORMATION = getattr(rclpy.timer, "TimerInfo", None)
 
 
 def is_plain(callback: Any) -> bool:
     """Return whether a callback of a timer is an ordinary function without a parameter for a `TimerInfo`."""
     if callback is None or inspect.iscoroutinefunction(callback):
         return False
-    return all(parameter.annotation is not TimerInfo for parameter in inspect.signature(callback).parameters.values())
+    return all(parameter.annotation is not INFORMATION for parameter in inspect.signature(callback).parameters.values())
 
 
 class TimerCall:
@@ -47,9 +49,11 @@ class TimerCall:
 
     def _is_due(self) -> bool:
         """Begin the next period of the timer. Returns whether it was neither cancelled nor destroyed."""
+        handle: Any = self._timer.handle
+        call = handle.call_timer if INFORMATION is None else handle.call_timer_with_info
         try:
-            with self._timer.handle:
-                self._timer.handle.call_timer_with_info()
+            with handle:
+                call()
         except (InvalidHandle, CancelledTimer):
             return False
         return True
