@@ -162,6 +162,7 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         self._unread_status = unconverted(self._action_type.Impl.GoalStatusMessage)
         self._unread_feedback = unconverted(self._action_type.Impl.FeedbackMessage)
         self._sending = threading.Lock()  # held until a request and its future are registered
+        self._lock = getattr(self, "_lock", None) or threading.Lock()  # rclpy of Jazzy has none
 
     def send_goal_async(
         self, goal: Any, feedback_callback: Callable[[Any], None] | None = None, goal_uuid: UUID | None = None
