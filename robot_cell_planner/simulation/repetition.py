@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .outbox import AnyConnection
 
-MAX_LAG = 1.0  # [s] by which a repeated sample may be late; older ones are left out, and their time counts as lost
-
+# Max delay of a simulation behind the clock at rest, and of a repeated sample [s]; what is older is left out, and its
+# time counts as lost.
+MAX_LAG = 1.0
 ROUNDING = 1e-5  # [s] above rounding errors of timestamps, below any interval
 
 
@@ -79,9 +80,7 @@ class Repetition:
                 self._repeats = None
             else:
                 self._repeats, self._count = message, 0
-        elif (
-            message.moment > self._last + ROUNDING
-        ):  # otherwise it was due, and repeated, before the simulation went on
+        elif message.moment > self._last + ROUNDING:  # otherwise it was repeated before the simulation went on
             self._latest = replace(message, lost=message.lost + self._lost) if self._lost else message
             self._on_sample(self._latest)
 

@@ -1,4 +1,4 @@
-"""Byte code of the package's sources. Python writes it at the first import, but not where it is told not to
+"""Byte code of the package's sources. Python writes it at the first import, but not where that is switched off
 (PYTHONDONTWRITEBYTECODE, as in many containers): each process would then compile all sources anew."""
 
 from __future__ import annotations

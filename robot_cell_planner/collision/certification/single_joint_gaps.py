@@ -20,7 +20,7 @@ from .joint_tree import TreeJoint
 from .motion_bounds import MotionModel, ScenePair, motion_model
 
 Floats = NDArray[np.float64]
-LARGEST = 0.02  # [m], larger gaps are not told apart
+LARGEST = 0.02  # [m], larger gaps are not distinguished
 SMALLEST = 1e-4  # [m], smaller gaps are not proven
 SHARE = 0.5  # of the distance at the middle of an interval that its bound has to be at least
 FIRST_INTERVALS = 16

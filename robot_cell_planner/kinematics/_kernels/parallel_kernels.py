@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...system.compiled import compiled
 from .chain_kernels import Array
-from .subproblem_kernels import angle_about, angles_to_distance, angles_to_height, dot, rotate
+from .subproblem_kernels import angle_about, angles_to_distance, angles_to_height, dot, perpendicular, rotate
 
 MAX_CANDIDATES = 8
 
@@ -107,14 +107,3 @@ def solve_three_parallel(axes: Array, points: Array, home: Array, targets: Array
                 a[i] = meeting[i] - points[0, i]
         counts[k] = filled - begin
     return rows[:filled].copy(), counts
-
-
-@compiled
-def perpendicular(axis: Array, result: Array) -> None:
-    """Compute a vector (3,) perpendicular to a unit vector (3,) in place."""
-    smallest = 0
-    for i in range(3):
-        if abs(axis[i]) < abs(axis[smallest]):
-            smallest = i
-    for i in range(3):
-        result[i] = (1.0 if i == smallest else 0.0) - axis[smallest] * axis[i]

@@ -16,7 +16,15 @@ from numpy.typing import NDArray
 
 from ...system.compiled import compiled
 from .chain_kernels import Array
-from .subproblem_kernels import angle_about, angles_to_distance, angles_to_height, common_vectors, dot, rotate
+from .subproblem_kernels import (
+    angle_about,
+    angles_to_distance,
+    angles_to_height,
+    common_vectors,
+    dot,
+    perpendicular,
+    rotate,
+)
 
 MAX_CANDIDATES = 8
 
@@ -29,14 +37,9 @@ def add_wrists(axes: Array, rotation: Array, q4: float, q5: float, q6: float, fo
     """
     third, turned, side, moved = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     across, vectors = np.empty(3), np.empty((2, 3))
-    smallest = 0
     for i in range(3):
         third[i] = axes[2, i]
-        if abs(axes[2, i]) < abs(axes[2, smallest]):
-            smallest = i
-    # A vector perpendicular to the third axis, for its angle.
-    for i in range(3):
-        across[i] = (1.0 if i == smallest else 0.0) - axes[2, smallest] * axes[2, i]
+    perpendicular(third, across)  # for the angle of the third axis
     for vector, image in ((third, turned), (across, side)):
         rotate(axes[5], -q6, rotate_back(vector, axes, q4, q5, moved), moved)
         for i in range(3):

@@ -21,6 +21,17 @@ def dot(a: Array, b: Array) -> float:
 
 
 @compiled
+def perpendicular(axis: Array, result: Array) -> None:
+    """Compute a vector (3,) perpendicular to a unit vector (3,) in place."""
+    smallest = 0
+    for i in range(3):
+        if abs(axis[i]) < abs(axis[smallest]):
+            smallest = i
+    for i in range(3):
+        result[i] = (1.0 if i == smallest else 0.0) - axis[smallest] * axis[i]
+
+
+@compiled
 def rotate(axis: Array, angle: float, vector: Array, result: Array) -> None:
     """Rotate a vector (3,) about a unit axis (3,), in place of `result`, which may be the vector itself (Rodrigues)."""
     s, c = math.sin(angle), math.cos(angle)

@@ -1,6 +1,6 @@
 """Forks of a process that has loaded the client library of ROS, whose tracing by LTTng has threads.
 
-LTTng holds its locks during a fork, and starts its threads again in the child, if it is told of both. Its
+LTTng holds its locks during a fork, and starts its threads again in the child, if it is notified of both. Its
 `liblttng-ust-fork.so` does so at each fork by the C library (lttng-ust(3)); this does so for nodes alone. Their other
 children do not use ROS: they need no tracing, and close its descriptors.
 """

@@ -52,7 +52,6 @@ class CountedChecks:
     def __init__(
         self, checker: CollisionChecker, monitor: ProgressMonitor, state_limit: int, certify: bool = True
     ) -> None:
-
         self.checker = checker
         self.certify = certify
         self.monitor = monitor
@@ -152,8 +151,7 @@ class CountedChecks:
         return all(self._free_by_spheres(first, second) for first, second in pairwise(path))
 
     def certified_motions(self, path: Array) -> NDArray[np.bool_]:
-        """Return for each motion of a path (n, dof) whether the spheres prove it free: (n - 1,). Proven motions are
-        cached.
+        """Return for each motion of a path (n, dof) whether the spheres prove it free: (n - 1,), cached if they do.
 
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
@@ -214,11 +212,8 @@ class CountedChecks:
         """
         if self.certifier is None or not self.certifier.scene.model.moves_pairs:
             return math.nan
-        proven = self.certified_motions(path).tolist()
-        return certified_fraction(
-            path,
-            [free or self._certified(*motion) for free, motion in zip(proven, pairwise(path), strict=True)],
-        )
+        motions = zip(self.certified_motions(path).tolist(), pairwise(path), strict=True)
+        return certified_fraction(path, [free or self._certified(*motion) for free, motion in motions])
 
     def _certified(self, start: Array, end: Array) -> bool:
         """Return whether a straight motion has a free certificate."""

@@ -54,7 +54,7 @@ def test_a_bound_is_below_the_smallest_distance_and_above_a_share_of_it(kind, ax
     assert 0.9 * SHARE * gap <= bound <= gap
 
 
-def test_larger_gaps_are_not_told_apart():
+def test_larger_gaps_are_not_distinguished():
     assert single_joint_gaps(checker_of(0.1)).item() == LARGEST
 
 

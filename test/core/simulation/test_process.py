@@ -23,9 +23,9 @@ from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.simulation.commands import JointCommand
 from robot_cell_planner.simulation.operations import Continue, Disturb, Pause
 from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.pace import Pace
 from robot_cell_planner.simulation.process import MAX_UNSENT, Report, Schedule, SimulationProcess, Start
-from robot_cell_planner.simulation.repetition import JointSample, Repeats, Repetition
-from robot_cell_planner.simulation.worker import MAX_LAG, Pace
+from robot_cell_planner.simulation.repetition import MAX_LAG, JointSample, Repeats, Repetition
 
 PATIENCE = 120.0
 QUICK = SimulationOptions(settle_time=0.0)

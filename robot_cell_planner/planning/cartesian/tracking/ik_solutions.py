@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ....kinematics._kernels import ik_kernels, wrapping_kernels
+from ....kinematics._kernels import ik_kernels, pose_batch_kernels, wrapping_kernels
 from ....kinematics.ik.analytic import AnalyticSolver, closed_form
 from ....kinematics.ik.problem import IkProblem
 from ....kinematics.ik.seeds import random_starts
@@ -71,7 +71,7 @@ def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, targets: Ar
         sampled = np.repeat(sampled, len(values), axis=0)
     candidates, counts = form.candidates(sampled, np.resize(values, len(sampled)), problem.start)
     joints = problem.joints
-    rows, found = ik_kernels.verify_each(
+    rows, found = pose_batch_kernels.verify_each(
         problem.chain.table, targets, problem.rotation_weights, candidates,
         counts.reshape(len(targets), -1).sum(axis=1), problem.start, joints.limits, joints.angular, problem.tolerance,
     )  # fmt: skip
