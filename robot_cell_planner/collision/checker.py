@@ -18,7 +18,7 @@ from ..model.joint_arrays import check_distinct, checked_configurations
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE
 from .attachment_topology import topology_of
-from .clearance import closest_of, closest_pairs
+from .clearance import SAME, ClosestOf, ClosestSearch, closest_pairs
 from .contact_results import colliding_pairs
 from .geometry.broad_phase import Candidates
 from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
@@ -214,20 +214,26 @@ class CollisionChecker:
     def closest_of(self, configurations: Floats, max_distance: float = math.inf) -> tuple[int, Clearance] | None:
         """Return the index of the configuration with the smallest distance of all checked pairs, and that distance.
 
-        Distances within a nanometre count as equal; the first configuration is returned. The result is None if
-        no pair is within `max_distance` [m] or no pair is checked.
+        Distances that differ by less than a micrometre, the accuracy of the engine, count as equal: any of them may be
+        returned, the first of equal configurations. The result is None if no pair is within `max_distance` [m] or no
+        pair is checked.
 
         Raises:
             InvalidRequestError: The array (n, dof) has the wrong shape or is not finite.
         """
-        found: tuple[int, Clearance] | None = None
+        found, search = None, self.closest_search()
         for first in range(0, len(configurations), STATES_AT_ONCE):
-            part = self._expand_batch(configurations[first : first + STATES_AT_ONCE])
-            nearer = closest_of(self.geometry_model, self._engine, part, max_distance)
-            if nearer is not None and (found is None or nearer[1].distance < found[1].distance):
+            part = configurations[first : first + STATES_AT_ONCE]
+            nearer = search(part, max_distance if found is None else found[1].distance - SAME)
+            if nearer is not None:
                 found = first + nearer[0], nearer[1]
-                max_distance = nearer[1].distance
         return found
+
+    def closest_search(self) -> ClosestOf:
+        """Return a function for successive calls of `closest_of` along one path: later ones use what earlier ones have
+        found."""
+        search = ClosestSearch(self.geometry_model, self._engine)
+        return lambda configurations, max_distance: search.closest_of(self._expand_batch(configurations), max_distance)
 
     def clearances(
         self,
@@ -307,7 +313,7 @@ class CollisionChecker:
 
         The indices are those that `near_geometries` returned. Penetration is negative.
         """
-        return self._engine.separation(first, second)
+        return self._engine.separation(first, second)[0]
 
     def require_configurations(self, configurations: Floats) -> None:
         """Raise an error if configurations are malformed.

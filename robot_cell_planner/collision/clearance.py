@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,13 +13,17 @@ from ..model.name_suggestions import unknown_name
 from .engines.base import CollisionEngine, DistanceResult, Floats
 from .geometry.broad_phase import Candidates
 from .geometry.geometry_model import GeometryModel
+from .geometry.separating_planes import Plane
 from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
 
 FIRST_RADIUS = 0.25  # [m]
 GROWTH = 4.0
 LAST_RADIUS = 100.0  # [m], beyond which the search is unlimited
-SAME = 1e-9  # [m]
+ClosestOf = Callable[[Floats, float], tuple[int, Clearance] | None]
+"""Search in configurations (n, dof) up to a distance [m]: index and smallest distance, or None."""
+MAX_PLANES = 64  # that are kept for later calls
+SAME = 1e-6  # [m], accuracy of distances along paths
 
 
 def closest_pairs(
@@ -46,62 +52,82 @@ def closest_pairs(
         radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
 
-def closest_of(
-    geometry_model: GeometryModel, engine: CollisionEngine, configurations: Floats, max_distance: float
-) -> tuple[int, Clearance] | None:
-    """Return the index of the configuration (n, nq) with the smallest distance, and that distance.
+class _Nearest(NamedTuple):
+    """Distance [m] and margin [m] of two geometries, in the order of their collision objects, at a placement."""
 
-    Distances within a nanometre count as equal; the first one is returned. The result is None if no pair is within
-    `max_distance` [m].
+    distance: float
+    state: int
+    first: int
+    second: int
+    margin: float
+
+
+class ClosestSearch:
+    """Search for the closest approach in many configurations.
+
+    Planes between geometries that were separated before exclude most candidates, also in later calls.
     """
-    if max_distance > FIRST_RADIUS:
-        # The distance of the first configuration bounds the search in the others.
-        first = closest_pairs(geometry_model, engine, configurations[0], 1, (), max_distance)
-        if first:
-            max_distance = min(max_distance, first[0].distance + SAME)
-    poses = engine.poses(configurations)
-    radius = FIRST_RADIUS
-    while True:
-        limit = min(radius, max_distance)
-        found = _closest_within(geometry_model, engine, poses, limit)
-        if found is not None:
-            index, i, j, margin = found
-            engine.place(configurations[index])
-            objects = int(geometry_model.object_indices[i]), int(geometry_model.object_indices[j])
-            return index, _clearance(geometry_model, objects, margin, engine.distance(i, j))
-        if limit == max_distance:
+
+    def __init__(self, geometry_model: GeometryModel, engine: CollisionEngine) -> None:
+        self._geometry_model = geometry_model
+        self._engine = engine
+        self._planes: list[Plane] = []
+
+    def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
+        """Return the index of the configuration (n, nq) with the smallest distance, and that distance, to within a
+        micrometre; None if no pair is within `max_distance` [m]."""
+        poses = self._engine.poses(configurations)
+        if max_distance > FIRST_RADIUS:
+            # The distance of the first configuration bounds the search in the others.
+            first = self._closest_within(poses[:1], FIRST_RADIUS)
+            if first is not None:
+                max_distance = first.distance
+        radius = FIRST_RADIUS
+        while True:
+            limit = min(radius, max_distance)
+            found = self._closest_within(poses, limit)
+            if found is not None:
+                self._engine.place(configurations[found.state])
+                objects = self._geometry_model.object_indices
+                key = int(objects[found.first]), int(objects[found.second])
+                result = self._engine.distance(found.first, found.second)
+                return found.state, _clearance(self._geometry_model, key, found.margin, result)
+            if limit == max_distance:
+                return None
+            radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
+
+    def _closest_within(self, poses: Floats, limit: float) -> _Nearest | None:
+        """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4).
+
+        The candidate with the smallest lower bound is evaluated next. The plane that separates it raises the bounds of
+        the same pair at the other placements.
+        """
+        geometry_model = self._geometry_model
+        states, near = geometry_model.candidates_along(poses, max(limit, 0.0))
+        if not len(states):
             return None
-        radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
-
-
-def _closest_within(
-    geometry_model: GeometryModel, engine: CollisionEngine, poses: Floats, limit: float
-) -> tuple[int, int, int, float] | None:
-    """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4).
-
-    The result has the index of the placements, the indices of both geometries in the order of their collision objects,
-    and the margin [m].
-    """
-    states, near = geometry_model.candidates_along(poses, max(limit, 0.0))
-    order = np.argsort(near.gaps, kind="stable")
-    first, second = near.first[order], near.second[order]
-    swapped = geometry_model.object_indices[first] > geometry_model.object_indices[second]
-    first, second = np.where(swapped, second, first), np.where(swapped, first, second)
-    columns = [column.tolist() for column in (near.gaps[order], states[order], first, second)]
-    met: list[tuple[float, int, int]] = []
-    bound = limit
-    for place, (gap, state, i, j) in enumerate(zip(*columns, strict=True)):
-        # Overlapping boxes give no bound on the penetration depth of their geometries.
-        if gap > max(bound, 0.0) + SAME:
-            break
-        distance = engine.separation(i, j, poses[state])
-        if distance <= min(bound + SAME, limit):
-            met.append((distance, state, place))
-            bound = min(bound, distance)
-    if not met:
-        return None
-    _, state, place = min((entry for entry in met if entry[0] <= bound + SAME), key=lambda entry: entry[1:])
-    return state, int(first[place]), int(second[place]), float(near.margins[order[place]])
+        objects, separating_planes = geometry_model.object_indices, geometry_model.planes
+        swapped = objects[near.first] > objects[near.second]
+        first, second = np.where(swapped, near.second, near.first), np.where(swapped, near.first, near.second)
+        bounds = near.min_distances
+        for plane in self._planes:
+            separating_planes.raise_bounds(plane, poses, states, first, second, bounds)
+        best: _Nearest | None = None
+        while True:
+            row = int(bounds.argmin())
+            if bounds[row] > limit if best is None else bounds[row] >= best.distance - SAME:
+                return best
+            pair, state = (int(first[row]), int(second[row])), int(states[row])
+            distance, normal = self._engine.separation(*pair, poses[state])
+            found = _Nearest(distance, state, *pair, float(near.margins[row]))
+            if distance <= limit if best is None else found[:2] < best[:2]:
+                best = found
+            bounds[row] = math.inf
+            if normal is not None:
+                plane = separating_planes.plane(pair, normal, poses[state])
+                if len(self._planes) < MAX_PLANES:
+                    self._planes.append(plane)
+                separating_planes.raise_bounds(plane, poses, states, first, second, bounds)
 
 
 def _objects_named(allowed_pairs: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:

@@ -79,8 +79,11 @@ class CollisionEngine(Protocol):
         """
         ...
 
-    def separation(self, first: int, second: int, poses: Floats | None = None) -> float:
-        """Return the distance of two geometries [m], as in `distance`.
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, Floats | None]:
+        """Return the distance of two geometries [m], as in `distance`, and the direction in which they are separated.
+
+        The direction is a unit vector (3,) from the second geometry to the first, normal to a plane between them; None
+        for overlapping geometries, and for an engine whose distances may be below those of planes.
 
         poses: of the moving geometries (m, 4, 4); how geometries are placed afterwards is then undefined. None: as
         placed.

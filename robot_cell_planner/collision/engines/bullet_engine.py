@@ -135,10 +135,10 @@ class BulletEngine:
         point = self._closest(first, second, margin)
         return None if point is None else _distance_result(point)
 
-    def separation(self, first: int, second: int, poses: Floats | None = None) -> float:
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, None]:
         if poses is not None:
             self.place_at(poses)
-        return self.distance(first, second).distance
+        return self.distance(first, second).distance, None
 
     def distance(self, first: int, second: int) -> DistanceResult:
         points = self._points(first, second, FAR)

@@ -170,17 +170,19 @@ class CoalEngine:
         self._checks[first, second, margin] = check, request, surface
         return check, request, surface
 
-    def separation(self, first: int, second: int, poses: Floats | None = None) -> float:
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, Floats | None]:
         # Transforms are set in place: the search for the closest state of a path asks for hundreds of distances.
         placed = self._placed(first, poses, self._scratch[0])
         other = self._placed(second, poses, self._scratch[1])
         self._nearest.clear()
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
-        if distance > 0.0 or not (self._is_surface[first] or self._is_surface[second]):
-            return distance
+        if distance > 0.0:
+            return distance, -self._nearest.normal
+        if not (self._is_surface[first] or self._is_surface[second]):
+            return distance, None
         if poses is not None:
             self.place_at(poses)
-        return self.distance(first, second).distance
+        return self.distance(first, second).distance, None
 
     def _placed(self, geometry: int, poses: Floats | None, scratch: Any) -> Any:
         """Return the transform of a geometry with the moving ones at poses (m, 4, 4), or as placed."""

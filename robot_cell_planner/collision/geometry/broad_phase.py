@@ -73,7 +73,9 @@ class BoxSearch:
     excludes most pairs.
 
     Args:
-        pairs: Pairs that are listed individually (k, 2), with margins (k,) [m].
+        owners: Index of the collision object of each geometry (n,).
+        pairs: Pairs that are listed individually (k, 2), with margins (k,) [m]; those of the same objects should follow
+            each other, since their common boxes are compared first.
         blocks: Additional pairs that are not listed.
     """
 
@@ -82,6 +84,7 @@ class BoxSearch:
         geometries: list[CollisionGeometry],
         poses: Floats,
         moving_count: int,
+        owners: Indices,
         pairs: Indices,
         margins: Floats,
         blocks: list[StaticBlock],
@@ -96,6 +99,8 @@ class BoxSearch:
         place_boxes(self._poses.copy(), self._boxes, self._poses, self._bounds)
         self._pairs = np.ascontiguousarray(pairs)
         self._margins = margins
+        self._owners = np.unique(owners, return_inverse=True)[1].ravel().astype(np.intp)
+        self._runs = _runs(self._owners[self._pairs], margins)
         self._blocks = blocks
         self._found = _room_for(len(pairs))
         self._room = ROOM
@@ -127,10 +132,17 @@ class BoxSearch:
         """
         while True:
             states, found, gaps = self._found
-            count = near_listed(
-                poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, states,
-                found, gaps,
-            )  # fmt: skip
+            if len(poses) == 1:
+                count = near_listed(
+                    poses[0], self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING,
+                    found, gaps,
+                )  # fmt: skip
+                states[:count] = 0
+            else:
+                count = near_listed_along(
+                    poses, self._boxes, self._poses, self._bounds, self._owners, self._runs, self._pairs,
+                    self._margins, reach + ROUNDING, states, found, gaps,
+                )  # fmt: skip
             if count <= len(gaps):
                 return states[:count], found[:count], gaps[:count]
             self._found = _room_for(2 * count)
@@ -179,6 +191,16 @@ def _room_for(count: int) -> tuple[Indices, Indices, Floats]:
     return np.empty(count, dtype=np.intp), np.empty(count, dtype=np.intp), np.empty(count)
 
 
+def _runs(owners: Indices, margins: Floats) -> Indices:
+    """Return the first and the last row plus 1 (r, 2) of successive pairs (k, 2) of the same objects and margin."""
+    if not len(owners):
+        return np.empty((0, 2), dtype=np.intp)
+    ordered = np.sort(owners, axis=1)
+    new = (ordered[1:] != ordered[:-1]).any(axis=1) | (margins[1:] != margins[:-1])
+    ends = np.concatenate(([0], np.flatnonzero(new) + 1, [len(owners)]))
+    return np.ascontiguousarray(np.column_stack((ends[:-1], ends[1:])).astype(np.intp))
+
+
 def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
     """Concatenate the candidates of several searches."""
     return Candidates(
@@ -191,20 +213,35 @@ def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:
 
 
 @compiled
+def world_bounds(box: Floats, pose: Floats, bounds: Floats) -> None:
+    """Compute the lower and upper corner (6,) in the world frame of a box (6,) placed at pose (4, 4)."""
+    for axis in range(3):
+        middle, half = pose[axis, 3], 0.0
+        for k in range(3):
+            middle += pose[axis, k] * box[k]
+            half += abs(pose[axis, k]) * box[3 + k]
+        bounds[axis], bounds[3 + axis] = middle - half, middle + half
+
+
+@compiled
 def place_boxes(moving: Floats, boxes: Floats, poses: Floats, bounds: Floats) -> None:
     """Copy the poses (m, 4, 4) of the moving geometries and update their axis-aligned boxes in the world frame.
 
     boxes: (n, 6), centre and half size of each geometry in its own frame. bounds: lower and upper corners (m, 6).
     """
     for i in range(moving.shape[0]):
-        box, pose = boxes[i], poses[i]
-        pose[:, :] = moving[i]
-        for axis in range(3):
-            middle, half = pose[axis, 3], 0.0
-            for k in range(3):
-                middle += pose[axis, k] * box[k]
-                half += abs(pose[axis, k]) * box[3 + k]
-            bounds[i, axis], bounds[i, 3 + axis] = middle - half, middle + half
+        for row in range(4):
+            for column in range(4):
+                poses[i, row, column] = moving[i, row, column]
+        world_bounds(boxes[i], moving[i], bounds[i])
+
+
+@compiled
+def enclose(bounds: Floats, around: Floats) -> None:
+    """Enlarge a box (6,), in place, so that it contains another."""
+    for axis in range(3):
+        around[axis] = min(around[axis], bounds[axis])
+        around[3 + axis] = max(around[3 + axis], bounds[3 + axis])
 
 
 @compiled
@@ -256,44 +293,85 @@ def near_listed(
     pairs: Indices,
     margins: Floats,
     reach: float,
+    found: Indices,
+    gaps: Floats,
+) -> int:
+    """Find the near listed pairs for a placement (m, 4, 4) of the moving geometries, in their order.
+
+    Row (found) and box distances (gaps) are written up to their capacity; the result is the number of near pairs.
+    """
+    count, room = 0, gaps.shape[0]
+    place_boxes(moving, boxes, poses, bounds)
+    for index in range(pairs.shape[0]):
+        i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
+        gap = gap_of_bounds(bounds[i], bounds[j], limit)
+        if gap <= limit:
+            gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+            if gap <= limit:
+                if count < room:
+                    found[count], gaps[count] = index, gap
+                count += 1
+    return count
+
+
+@compiled
+def near_listed_along(
+    moving: Floats,
+    boxes: Floats,
+    poses: Floats,
+    bounds: Floats,
+    owners: Indices,
+    runs: Indices,
+    pairs: Indices,
+    margins: Floats,
+    reach: float,
     states: Indices,
     found: Indices,
     gaps: Floats,
 ) -> int:
-    """Find the near listed pairs for each of n placements (n, m, 4, 4) of the moving geometries, in their order.
+    """`near_listed` for each of n placements (n, m, 4, 4), with the placement index of each pair in `states`.
 
-    Placement index and row (found) and box distances (gaps) are written up to their capacity; the result is the number
-    of near pairs.
+    Most pairs stay apart in all placements of a part of a motion: first the boxes around whole collision objects in
+    all of them are compared, then those around geometries.
     """
-    count, room, total = 0, gaps.shape[0], moving.shape[0]
-    left = pairs.shape[0]
-    chosen, around = np.empty(left if total > 1 else 0, dtype=np.intp), np.empty_like(bounds)
+    count, room, total, moves = 0, gaps.shape[0], moving.shape[0], moving.shape[1]
+    chosen, around = np.empty(pairs.shape[0], dtype=np.intp), bounds.copy()
+    objects = np.empty((owners.max() + 1 if owners.shape[0] else 0, 6))
+    placed = np.empty((CONSECUTIVE, moves, 6))
     for begin in range(0, total, CONSECUTIVE):
         end = min(begin + CONSECUTIVE, total)
-        if total > 1:
-            # Most pairs stay apart in all placements of a part of a motion.
-            around[:, :] = bounds
-            for state in range(begin, end):
-                place_boxes(moving[state], boxes, poses, bounds)
-                for i in range(moving.shape[1]):
-                    for axis in range(3):
-                        low, high = bounds[i, axis], bounds[i, 3 + axis]
-                        around[i, axis] = low if state == begin else min(around[i, axis], low)
-                        around[i, 3 + axis] = high if state == begin else max(around[i, 3 + axis], high)
-            left = 0
-            for index in range(pairs.shape[0]):
-                limit = margins[index] + reach
-                if gap_of_bounds(around[pairs[index, 0]], around[pairs[index, 1]], limit) <= limit:
-                    chosen[left] = index
-                    left += 1
         for state in range(begin, end):
-            place_boxes(moving[state], boxes, poses, bounds)
+            for i in range(moves):
+                world_bounds(boxes[i], moving[state, i], placed[state - begin, i])
+                if state == begin:
+                    around[i] = placed[0, i]
+                else:
+                    enclose(placed[state - begin, i], around[i])
+        objects[:, :3], objects[:, 3:] = math.inf, -math.inf
+        for i in range(owners.shape[0]):
+            enclose(around[i], objects[owners[i]])
+        left = 0
+        for run in range(runs.shape[0]):
+            index = runs[run, 0]
+            limit = margins[index] + reach
+            if gap_of_bounds(objects[owners[pairs[index, 0]]], objects[owners[pairs[index, 1]]], limit) <= limit:
+                for index in range(runs[run, 0], runs[run, 1]):
+                    if gap_of_bounds(around[pairs[index, 0]], around[pairs[index, 1]], limit) <= limit:
+                        chosen[left] = index
+                        left += 1
+        for state in range(begin, end):
             for place in range(left):
-                index = chosen[place] if total > 1 else place
+                index = chosen[place]
                 i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
-                gap = gap_of_bounds(bounds[i], bounds[j], limit)
+                gap = gap_of_bounds(
+                    placed[state - begin, i] if i < moves else bounds[i],
+                    placed[state - begin, j] if j < moves else bounds[j],
+                    limit,
+                )
                 if gap <= limit:
-                    gap = max(gap, gap_of_turned(boxes[i], poses[i], boxes[j], poses[j]))
+                    pose = moving[state, i] if i < moves else poses[i]
+                    other = moving[state, j] if j < moves else poses[j]
+                    gap = max(gap, gap_of_turned(boxes[i], pose, boxes[j], other))
                     if gap <= limit:
                         if count < room:
                             states[count], found[count], gaps[count] = state, index, gap

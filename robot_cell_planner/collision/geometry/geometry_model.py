@@ -18,6 +18,7 @@ from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import ROUNDING, BoxSearch, Candidates, StaticBlock
 from .collision_geometry import CollisionGeometry, collision_geometries, local_bounds
+from .separating_planes import SeparatingPlanes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -108,6 +109,9 @@ class GeometryModel:
         search = found.__dict__.get("_search")
         if search is not None:
             found.__dict__["_search"] = search.moved(found.joint_T_geometry, moved)
+        planes = found.__dict__.get("planes")
+        if planes is not None:
+            found.__dict__["planes"] = planes.moved(found.joint_T_geometry)
         return found
 
     def _collect_moving_pairs(self) -> None:
@@ -182,8 +186,14 @@ class GeometryModel:
         order = np.lexsort((as_objects[:, 1], as_objects[:, 0], ranks))
         self._listed = found, np.column_stack((ranks, as_objects))[order]
         return BoxSearch(
-            self.geometries, self.joint_T_geometry, self.moving_count, listed[order], distances[order], large
-        )
+            self.geometries, self.joint_T_geometry, self.moving_count, self.object_indices, listed[order],
+            distances[order], large,
+        )  # fmt: skip
+
+    @cached_property
+    def planes(self) -> SeparatingPlanes:
+        """Bounds of distances from separating planes, created on first use."""
+        return SeparatingPlanes(self.geometries, self.joint_T_geometry)
 
     def _ranked(self, listed: Indices, margins: Floats) -> tuple[list[CheckedPair], Indices]:
         """Return the pairs of collision objects of geometry pairs (k, 2), in order, and the place of each row in them

@@ -48,8 +48,26 @@ class GeometryPlacements:
 @compiled
 def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
     """Return poses (m, 4, 4) of geometries (m, 17) fixed to joints (n, 21), of which the first is the world."""
+    world, poses = np.empty((joints.shape[0], 4, 4)), np.empty((collision_geometries.shape[0], 4, 4))
+    world[0] = np.eye(4)
+    place_geometries(q, joints, collision_geometries, world, poses)
+    return poses
+
+
+@compiled
+def poses_along(configurations: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
+    """Return `geometry_poses` for each of n configurations (n, nq)."""
+    poses = np.empty((configurations.shape[0], collision_geometries.shape[0], 4, 4))
     world = np.empty((joints.shape[0], 4, 4))
     world[0] = np.eye(4)
+    for k in range(configurations.shape[0]):
+        place_geometries(configurations[k], joints, collision_geometries, world, poses[k])
+    return poses
+
+
+@compiled
+def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, world: Floats, poses: Floats) -> None:
+    """Compute `geometry_poses` into `poses`, and the poses of joints into `world` (n, 4, 4), whose first is set."""
     motion, before = np.eye(4), np.empty((4, 4))
     for j in range(1, joints.shape[0]):
         value, x, y, z = q[j - 1], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
@@ -67,28 +85,16 @@ def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> F
             motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
         multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
         multiply(before, motion.ravel(), world[j])
-    poses = np.empty((collision_geometries.shape[0], 4, 4))
     for i in range(collision_geometries.shape[0]):
         multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
-    return poses
-
-
-@compiled
-def poses_along(configurations: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
-    """Return `geometry_poses` for each of n configurations (n, nq)."""
-    poses = np.empty((configurations.shape[0], collision_geometries.shape[0], 4, 4))
-    for k in range(configurations.shape[0]):
-        poses[k] = geometry_poses(configurations[k], joints, collision_geometries)
-    return poses
 
 
 @compiled
 def multiply(first: Floats, second: Floats, result: Floats) -> None:
     """Compute the product of two transforms, (4, 4) and (16,), into `result`."""
     for row in range(3):
-        for column in range(4):
-            value = first[row, 3] if column == 3 else 0.0
-            for k in range(3):
-                value += first[row, k] * second[4 * k + column]
-            result[row, column] = value
+        x, y, z = first[row, 0], first[row, 1], first[row, 2]
+        for column in range(3):
+            result[row, column] = x * second[column] + y * second[4 + column] + z * second[8 + column]
+        result[row, 3] = first[row, 3] + x * second[3] + y * second[7] + z * second[11]
     result[3, 0], result[3, 1], result[3, 2], result[3, 3] = 0.0, 0.0, 0.0, 1.0

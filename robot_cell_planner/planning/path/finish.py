@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ... import __version__
 from ...collision.certification.refinement import Overlap
+from ...collision.clearance import SAME, ClosestOf
 from ...collision.engines.base import TOUCHING
 from ...errors import TrajectoryInCollisionError, Value
 from ...model.cell_warnings import limit_warnings, unchecked_warnings
@@ -19,13 +20,14 @@ from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, validate
-from ..problem.collision_checks import BATCH_SIZE, describe_overlap, pair_names
+from ..problem.collision_checks import describe_overlap, pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
 from .motion_samples import free_along
 from .simplification import densify
 
 CLEARANCE_STEP = 0.05  # [rad or m]
+STATES_AT_ONCE = 512  # of a path, before a cancellation is looked for
 REFINEMENT_FACTORS = (0.25, 0.0625)  # of that step, around the closest state
 REFINEMENT_OFFSETS = np.array((-3.0, -2.0, -1.0, 1.0, 2.0, 3.0))
 TOOL_PATH_STEP = 0.02  # [rad or m]
@@ -170,7 +172,8 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
     indices = _spaced_indices(path, step)
     points, parameters = densify(path[indices], step) if len(path) > 1 else (path, np.zeros(1))
     parameters = np.interp(parameters, np.arange(len(indices)), indices)
-    found = _closest(context, points, parameters, None)
+    search = context.checks.checker.closest_search()
+    found = _closest(context, search, points, parameters, None)
     if found is None or len(points) == 1:
         return found
     numbers = np.arange(len(points), dtype=np.float64)
@@ -179,7 +182,7 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
         offsets = np.clip(middle + width * REFINEMENT_OFFSETS, 0.0, numbers[-1])
         near = np.column_stack([np.interp(offsets, numbers, column) for column in points.T])
         near_parameters = np.interp(offsets, numbers, parameters)
-        nearer = _closest(context, near, near_parameters, found)
+        nearer = _closest(context, search, near, near_parameters, found)
         if nearer is not None and nearer is not found:
             found = nearer
             middle = float(offsets[np.argmin(np.abs(near_parameters - found.place))])
@@ -187,14 +190,14 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
 
 
 def _closest(
-    context: PlanningContext, points: Array, parameters: Array, found: PathClearance | None
+    context: PlanningContext, search: ClosestOf, points: Array, parameters: Array, found: PathClearance | None
 ) -> PathClearance | None:
     """Return the closest approach at configurations (n, dof), or `found` if that is closer."""
-    for first in range(0, len(points), BATCH_SIZE):
+    for first in range(0, len(points), STATES_AT_ONCE):
         context.monitor.check(context.checks.states)
-        part = points[first : first + BATCH_SIZE]
-        nearest = context.checks.checker.closest_of(part, math.inf if found is None else found.closest.distance)
-        if nearest is not None and (found is None or nearest[1].distance < found.closest.distance):
+        part = points[first : first + STATES_AT_ONCE]
+        nearest = search(part, math.inf if found is None else found.closest.distance - SAME)
+        if nearest is not None:
             index, closest = nearest
             found = PathClearance(float(parameters[first + index]), tuple(part[index].tolist()), closest)
     return found

@@ -1,0 +1,123 @@
+"""Bounds from separating planes against the distances of the engine."""
+
+import numpy as np
+import pytest
+from collision_cells import body, bracket, pebble, place, settings, with_obstacles, working_cell
+from scipy.spatial import ConvexHull
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.engines.base import distance_error
+from robot_cell_planner.collision.geometry.collision_geometry import Surface
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.pose import Pose
+
+MOTION = 0.03  # [rad] between two placements
+
+
+def ball(count=200):
+    """A triangle surface of more points than a surface is described by."""
+    points = np.random.default_rng(3).normal(size=(count, 3))
+    points *= 0.15 / np.linalg.norm(points, axis=1)[:, None]
+    faces = ConvexHull(points).simplices
+    return Triangles(tuple(map(tuple, points.tolist())), tuple(map(tuple, faces.tolist())), MeshUse.EXACT)
+
+
+SHAPES = (
+    Box((0.1, 0.2, 0.15)),
+    Sphere(0.08),
+    Cylinder(0.07, 0.2),
+    Capsule(0.05, 0.15),
+    Cone(0.1, 0.2),
+    pebble(),
+    bracket(),
+    ball(),
+)
+
+
+def cell_of_all_shapes(seed):
+    random = np.random.default_rng(seed)
+    bodies = [body(f"obstacle{index}", Shape(shape)) for index, shape in enumerate(SHAPES)]
+    angles = np.arange(len(bodies)) * 2.0 * np.pi / len(bodies)
+    poses = [
+        Pose.from_rpy(
+            (0.7 * np.cos(a), 0.7 * np.sin(a), random.uniform(0.0, 0.8)), random.uniform(-3.0, 3.0, 3).tolist()
+        )
+        for a in angles.tolist()
+    ]
+    return with_obstacles(working_cell(bodies, settings()), poses)
+
+
+def along(checker, seed):
+    """For each near pair along a random motion: its shapes, the distances, the bounds by the plane at one placement,
+    and which bounds are of that placement."""
+    geometry_model, engine = checker.geometry_model, checker._engine
+    random = np.random.default_rng(seed)
+    start, step = random.uniform(-2.5, 2.5, 6), random.uniform(-MOTION, MOTION, 6)
+    poses = engine.poses(checker._expand_batch(start + np.arange(9)[:, None] * step))
+    states, near = geometry_model.candidates_along(poses, 1.0)
+    first, second = near.first.tolist(), near.second.tolist()
+    distances = np.array([engine.separation(i, j, poses[k])[0] for i, j, k in zip(first, second, states, strict=True)])
+    for row in np.unique(np.column_stack((first, second)), axis=0, return_index=True)[1].tolist():
+        pair = first[row], second[row]
+        _, normal = engine.separation(*pair, poses[states[row]])
+        if normal is None:
+            continue
+        bounds = np.full(len(states), -np.inf)
+        plane = geometry_model.planes.plane(pair, normal, poses[states[row]])
+        geometry_model.planes.raise_bounds(plane, poses, states, near.first, near.second, bounds)
+        same = (near.first == pair[0]) & (near.second == pair[1])
+        assert np.isneginf(bounds[~same]).all()
+        shapes = [geometry_model.geometries[geometry] for geometry in pair]
+        yield shapes, distances[same], bounds[same], states[same] == states[row]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_are_below_all_distances_and_equal_where_the_plane_is(seed):
+    cell, state = cell_of_all_shapes(seed)
+    kinds, missing = set(), []
+    for shapes, distances, bounds, here in along(CollisionChecker(cell, state), seed):
+        error = distance_error(distances.max())
+        assert (bounds <= distances + error).all()
+        kinds.update(type(shape).__name__ for shape in shapes)
+        if not any(isinstance(shape, Surface) for shape in shapes):
+            np.testing.assert_allclose(bounds[here], distances[here], atol=2.0 * error)
+            missing.extend((distances - bounds)[~here].tolist())
+    assert kinds == {"Box", "Sphere", "Cylinder", "Capsule", "Cone", "ConvexGeometry", "Surface"}
+    # Of second order in the motion, while distances change by the first.
+    assert np.median(missing) < 0.1 * MOTION
+
+
+def test_stationary_geometries_may_move_to_another_place():
+    cell, state = cell_of_all_shapes(0)
+    assert any(True for _ in along(CollisionChecker(cell, state), 1))  # has made the planes that the next one adapts
+    moved = CollisionChecker(cell, place(state, "obstacle0", Pose((0.4, 0.3, 0.5))))
+    boxes = 0
+    for shapes, distances, bounds, here in along(moved, 1):
+        error = distance_error(distances.max())
+        assert (bounds <= distances + error).all()
+        if isinstance(shapes[0], Box) and isinstance(shapes[1], Box):
+            np.testing.assert_allclose(bounds[here], distances[here], atol=2.0 * error)
+            boxes += 1
+    assert boxes > 3
+
+
+def test_planes_save_most_distances():
+    """Few distances are evaluated for 60 states, not more by a second call, which gives the same result."""
+    cell, state = cell_of_all_shapes(2)
+    checker = CollisionChecker(cell, state)
+    states = np.linspace((0.3, 0.4, -0.6, 0.2, 0.5, 0.0), (0.9, 0.2, -0.4, 0.3, 0.2, 0.5), 60)
+    engine, counts = checker._engine, []
+    separation = engine.separation
+
+    def counted(*arguments):
+        counts[-1] += 1
+        return separation(*arguments)
+
+    engine.separation = counted
+    search = checker.closest_search()
+    results = []
+    for _ in range(2):
+        counts.append(0)
+        results.append(search(states, np.inf))
+    assert results[0] == results[1]
+    assert counts[1] <= counts[0] < 10
