@@ -24,6 +24,28 @@ def differentiate(rows: Floats, length: int) -> int:
 
 
 @compiled
+def hermite_pieces(times: Floats, samples: Floats, coefficients: Floats) -> None:
+    """Compute the polynomials of degree 5 between samples (Hermite interpolation).
+
+    Args:
+        times: Times of the samples (n,) [s].
+        samples: Positions, velocities and accelerations (n, 3, dof).
+        coefficients: Set to ascending powers of the time since the sample where the piece begins (n - 1, 6, dof).
+    """
+    for piece in range(len(times) - 1):
+        h = times[piece + 1] - times[piece]
+        for joint in range(samples.shape[2]):
+            p0, v0, a0 = samples[piece, 0, joint], samples[piece, 1, joint], samples[piece, 2, joint]
+            p1, v1, a1 = samples[piece + 1, 0, joint], samples[piece + 1, 1, joint], samples[piece + 1, 2, joint]
+            speed = (p1 - p0) / h
+            row = coefficients[piece, :, joint]
+            row[0], row[1], row[2] = p0, v0, 0.5 * a0
+            row[3] = ((10.0 * speed - 6.0 * v0 - 4.0 * v1) / h - (1.5 * a0 - 0.5 * a1)) / h
+            row[4] = ((-15.0 * speed + 8.0 * v0 + 7.0 * v1) / h + (1.5 * a0 - a1)) / (h * h)
+            row[5] = ((6.0 * speed - 3.0 * (v0 + v1)) / h + 0.5 * (a1 - a0)) / (h * h * h)
+
+
+@compiled
 def evaluate_pieces(coefficients: Floats, breaks: Floats, times: Floats, values: Floats) -> None:
     """Evaluate a curve and its first derivatives at times (n,) [s], which are clamped to the curve.
 

@@ -153,6 +153,11 @@ class CurveSequence:
         if len(self.parts) == 1:
             return values_of(self.parts[0], times)
         clipped = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.starts[-1])
+        if (clipped[1:] >= clipped[:-1]).all():
+            ends = np.concatenate(([0], np.searchsorted(clipped, self.starts[1:-1]), [len(clipped)]))
+            spans = zip(self.parts, self.starts.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=False)
+            in_order = [values_of(part, clipped[first:last] - start) for part, start, first, last in spans]
+            return [np.concatenate(arrays) for arrays in zip(*in_order, strict=True)]
         owners = np.clip(np.searchsorted(self.starts, clipped, side="right") - 1, 0, len(self.parts) - 1)
         pieces = [values_of(part, clipped[owners == i] - self.starts[i]) for i, part in enumerate(self.parts)]
         joined = [np.empty((len(clipped), array.shape[1])) for array in pieces[0]]

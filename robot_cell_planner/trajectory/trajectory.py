@@ -12,6 +12,7 @@ import numpy as np
 from ..errors import InvalidRequestError, LimitExceededError, Value
 from ..model.arguments import checked_fields
 from .completion import accelerations_of, velocities_of
+from .curve_kernels import hermite_pieces
 from .curves import SHORTEST, Curve, PolynomialCurve
 from .limits import Array, read_only
 
@@ -113,19 +114,11 @@ class Trajectory:
         assert whole.accelerations is not None
         if len(self) == 1:
             return PolynomialCurve(np.array([0.0, 0.0]), self.positions[:, None, :].copy())
-        h = np.diff(self.times)[:, None]
-        p0, step = self.positions[:-1], np.diff(self.positions, axis=0)
-        v0, v1 = whole.velocities[:-1], whole.velocities[1:]
-        a0, a1 = whole.accelerations[:-1], whole.accelerations[1:]
-        rows: list[Array] = [
-            p0,
-            v0,
-            0.5 * a0,
-            (10.0 * step / h - 6.0 * v0 - 4.0 * v1) / h**2 - (1.5 * a0 - 0.5 * a1) / h,
-            (-15.0 * step / h + 8.0 * v0 + 7.0 * v1) / h**3 + (1.5 * a0 - a1) / h**2,
-            (6.0 * step / h - 3.0 * (v0 + v1)) / h**4 + 0.5 * (a1 - a0) / h**3,
-        ]
-        return PolynomialCurve(self.times - self.times[0], np.stack(rows, axis=1))
+        samples = np.stack((self.positions, whole.velocities, whole.accelerations), axis=1)
+        coefficients = np.empty((len(self) - 1, 6, len(self.variables)))
+        breaks = self.times - self.times[0]
+        hermite_pieces(breaks, samples, coefficients)
+        return PolynomialCurve(breaks, coefficients)
 
     def at(self, times: Sequence[float] | Array, order: int = 0) -> Array:
         """Return positions (order 0) or derivatives (order 1, 2, 3) at times (k,) [s]: (k, dof).

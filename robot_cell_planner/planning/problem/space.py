@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,7 +49,7 @@ class JointSpace:
     def size(self) -> int:
         return len(self.variables)
 
-    @property
+    @cached_property
     def limits(self) -> MotionLimits:
         """Limits of the model; position limits of continuous joints are infinite."""
         return MotionLimits.of(self.definitions)
