@@ -1,0 +1,85 @@
+"""The nodes run with rclpy of Jazzy and of Kilted: names that they import when they start exist in both.
+
+The tests run with one of them, so the table lists what was seen in both: rclpy 7.1.6 and 9.1.2. A new name is added
+after a look at the other release; names of one release only are looked up with `getattr` and a substitute.
+"""
+
+import ast
+import importlib
+from pathlib import Path
+
+import robot_cell_planner
+
+PACKAGE = Path(robot_cell_planner.__file__).parent
+IN_BOTH_RELEASES = {
+    "rclpy.action.client": {"ActionClient", "ClientGoalHandle"},
+    "rclpy.action.graph": {"get_action_names_and_types", "get_action_server_names_and_types_by_node"},
+    "rclpy.action.server": {"ActionServer", "CancelResponse", "ServerGoalHandle"},
+    "rclpy.callback_groups": {"CallbackGroup", "MutuallyExclusiveCallbackGroup", "ReentrantCallbackGroup"},
+    "rclpy.client": {"Client"},
+    "rclpy.clock": {"Clock", "ClockType", "JumpThreshold", "ROSClock", "TimeJump"},
+    "rclpy.context": {"Context"},
+    "rclpy.duration": {"Duration"},
+    "rclpy.event_handler": {"PublisherEventCallbacks"},
+    "rclpy.exceptions": {"InvalidHandle", "ParameterException"},
+    "rclpy.executors": {
+        "ConditionReachedException",
+        "ExternalShutdownException",
+        "ShutdownException",
+        "SingleThreadedExecutor",
+        "TimeoutException",
+        "TimeoutObject",
+        "await_or_execute",
+    },
+    "rclpy.guard_condition": {"GuardCondition"},
+    "rclpy.impl.implementation_singleton": {"rclpy_implementation"},
+    "rclpy.lifecycle": {"LifecycleNodeMixin", "TransitionCallbackReturn"},
+    "rclpy.node": {"Node"},
+    "rclpy.parameter": {"Parameter", "parameter_value_to_python"},
+    "rclpy.publisher": {"Publisher"},
+    "rclpy.qos": {
+        "DurabilityPolicy",
+        "HistoryPolicy",
+        "QoSCompatibility",
+        "QoSProfile",
+        "ReliabilityPolicy",
+        "qos_check_compatible",
+    },
+    "rclpy.serialization": {"deserialize_message"},
+    "rclpy.service": {"Service"},
+    "rclpy.service_introspection": {"ServiceIntrospectionState"},
+    "rclpy.signals": {"SignalHandlerOptions", "uninstall_signal_handlers"},
+    "rclpy.subscription": {"Subscription"},
+    "rclpy.task": {"Future"},
+    "rclpy.time": {"Time"},
+    "rclpy.timer": {"Timer"},
+    "rclpy.topic_endpoint_info": {"TopicEndpointInfo"},
+    "rclpy.type_support": {"check_for_type_support"},
+    "rclpy.waitable": {"NumberOfEntities"},
+}
+
+
+def imported_when_started(statements):
+    """The names that statements import from rclpy, without those for type checkers only."""
+    for node in statements:
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            yield from imported_when_started(node.orelse)
+        elif isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == "rclpy":
+            yield from ((node.module, name.name) for name in node.names)
+        else:
+            yield from imported_when_started(ast.iter_child_nodes(node))
+
+
+def test_imported_names_exist_in_both_releases():
+    found = {
+        (path.relative_to(PACKAGE).as_posix(), module, name)
+        for path in PACKAGE.rglob("*.py")
+        for module, name in imported_when_started(ast.parse(path.read_text()).body)
+    }
+    assert len(found) > 50
+    assert [entry for entry in sorted(found) if entry[2] not in IN_BOTH_RELEASES.get(entry[1], ())] == []
+
+
+def test_the_table_is_true_of_the_release_at_hand():
+    for module, names in IN_BOTH_RELEASES.items():
+        assert names <= set(dir(importlib.import_module(module)))
