@@ -32,6 +32,7 @@ def warm_up() -> None:
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)
     start, end = np.array((-0.5, 0.01)), np.array((0.5, 0.0))
+    checker.closest_of(np.stack((start, end)))
     certifier.certify(start, end)
     certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
     planner = CertifiedRrtConnect(certifier, subspace_of(joint_space(cell, state), ()))
@@ -47,7 +48,8 @@ def _search_block() -> None:
     poses, none = np.eye(4)[None], np.zeros((0, 2), dtype=np.intp)
     block = StaticBlock(second, first, np.zeros(1))
     geometries: list[CollisionGeometry] = [Sphere(0.05), Sphere(0.05)]
-    BoxSearch(geometries, np.repeat(poses, 2, axis=0), 1, none, np.zeros(0), [block]).candidates(poses, 1.0)
+    placed, owners = np.repeat(poses, 2, axis=0), np.arange(2)
+    BoxSearch(geometries, placed, 1, owners, none, np.zeros(0), [block]).candidates(poses, 1.0)
 
 
 def _cell() -> tuple[RobotCell, RobotCellState]:
