@@ -11,11 +11,12 @@ import numpy as np
 from action_msgs.msg import GoalStatus
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTrajectoryControllerState
-from rclpy.action.client import ActionClient, ClientGoalHandle
+from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
 
 from ...errors import ExecutionError, GoalToleranceError, RobotCellError, StoppedError, TrackingError
+from ..common.goal_requests import RepeatableActionClient
 from ..common.node import CellNode, sensor
 from ..common.polled_subscription import PolledSubscription
 from ..conversions.basic import time_from_message
@@ -28,7 +29,6 @@ if TYPE_CHECKING:
 Goal = FollowJointTrajectory.Goal
 Result = FollowJointTrajectory.Result
 FeedbackMessage = FollowJointTrajectory.Impl.FeedbackMessage
-Client: TypeAlias = "ActionClient[Goal, Result, FeedbackMessage]"
 Handle: TypeAlias = "ClientGoalHandle[Goal, Result, FeedbackMessage]"
 STAGE = "controller"  # stage of errors of a controller
 SILENCE = 0.5  # [s] age at which a state counts as old; controllers publish it in every cycle
@@ -58,18 +58,20 @@ class ControllerClient:
     def __init__(self, node: CellNode, action: str) -> None:
         self.action = action
         self.name = action.rpartition("/")[0] or action
-        self._client: Client = ActionClient(node, FollowJointTrajectory, action, callback_group=node.concurrent)
+        self.client = RepeatableActionClient(
+            node, FollowJointTrajectory, action, callback_group=node.concurrent, follows_status=False
+        )
         topic = f"{self.name}/controller_state"
         self._states = PolledSubscription(node, JointTrajectoryControllerState, topic, sensor(1))
         self._state: ControllerState | None = None
         self._heard_at = -np.inf
         self._ids = GoalIds(node.get_fully_qualified_name())
-        LeftGoals(node, self._client, action, self._ids)
+        LeftGoals(node, self.client, action, self._ids)
 
     @property
     def is_ready(self) -> bool:
         """Return whether its action is available."""
-        return bool(self._client.server_is_ready())
+        return bool(self.client.server_is_ready())
 
     @property
     def last_state(self) -> ControllerState | None:
@@ -88,7 +90,7 @@ class ControllerClient:
 
     def send(self, goal: Goal, on_change: Callable[[], None]) -> ControllerGoal:
         """Send a goal. on_change is called when it was rejected or has ended."""
-        return ControllerGoal(self, self._client.send_goal_async(goal, goal_uuid=self._ids.new()), on_change)
+        return ControllerGoal(self, self.client.send_goal_async(goal, goal_uuid=self._ids.new()), on_change)
 
     def refused(self, joints: tuple[str, ...]) -> RobotCellError:
         """Return the error for a rejected goal, with a probable reason, which the action does not contain."""
@@ -136,7 +138,7 @@ class ControllerGoal:
         self._handle = handle
         if self._cancelled:
             handle.cancel_goal_async()
-        handle.get_result_async().add_done_callback(self._on_result)
+        self._controller.client.request_result(handle).add_done_callback(self._on_result)
 
     def _on_result(self, future: Future[GetResultServiceResponse[Result]]) -> None:
         found = future.result()
