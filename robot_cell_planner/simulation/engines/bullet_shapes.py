@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ from numpy.typing import NDArray
 
 from ...collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface
 from ...errors import GeometryError
+from ...io.mesh.cache import Arrays, cached_or_computed
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...model.pose import normalised
 from ..multibody.solids import PlacedGeometry, SolidGroup, cone_corners, is_points
 
+KIND = "shrunk"  # kind of entries of the mesh cache
 MARGIN = 1e-3  # [m] added by PyBullet around every hull
 
 Points = NDArray[np.float64]
@@ -70,10 +73,21 @@ def _points_arguments(entry: PlacedGeometry) -> dict[str, Any]:
     if isinstance(solid, Surface):
         return arguments | {"vertices": solid.mesh.vertices.tolist(), "indices": solid.mesh.faces.ravel().tolist()}
     if isinstance(solid, ConvexGeometry):
-        return arguments | {"vertices": shrunk(solid.mesh.vertices, MARGIN).tolist()}
+        return arguments | {"vertices": cached_shrunk(solid.mesh.vertices).tolist()}
     if isinstance(solid, Cone):
         return arguments | {"vertices": shrunk(np.array(list(cone_corners(solid))), MARGIN).tolist()}
     raise TypeError(f"{type(solid).__name__} is not made of points")
+
+
+def cached_shrunk(points: Points) -> Points:
+    """Return `shrunk` by PyBullet's margin, which takes 10 ms for a hull, from the cache of meshes."""
+    digest = hashlib.sha256(MARGIN.hex().encode() + points.astype("<f8").tobytes()).hexdigest()
+
+    def compute() -> tuple[Points, Arrays]:
+        found = shrunk(points, MARGIN)
+        return found, (found, np.empty((0, 3), dtype=np.int32))
+
+    return cached_or_computed(digest, KIND, lambda arrays: arrays[0], compute)
 
 
 def shrunk(points: Points, margin: float) -> Points:

@@ -97,6 +97,16 @@ def test_shrinking_moves_every_face_by_the_margin(shapes_of_bullet):
     assert len(points) == 8
 
 
+def test_a_shrunk_hull_is_computed_once(shapes_of_bullet, monkeypatch, tmp_path):
+    monkeypatch.setenv("ROBOT_CELL_PLANNER_CACHE", str(tmp_path))
+    expected = shapes_of_bullet.shrunk(CORNERS, shapes_of_bullet.MARGIN)
+    np.testing.assert_array_equal(shapes_of_bullet.cached_shrunk(CORNERS), expected)
+    monkeypatch.setattr(shapes_of_bullet, "shrunk", None)
+    np.testing.assert_array_equal(shapes_of_bullet.cached_shrunk(CORNERS), expected)
+    with pytest.raises(TypeError):
+        shapes_of_bullet.cached_shrunk(CORNERS + 1e-9)
+
+
 def test_what_is_too_thin_to_shrink_stays(shapes_of_bullet):
     thin = CORNERS * np.array([1.0, 1.0, 0.05])
     assert shapes_of_bullet.shrunk(thin, 0.002) is thin
