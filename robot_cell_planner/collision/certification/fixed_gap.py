@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...kinematics.model import cell_model
 from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
-from ..engines.base import distance_error
+from ..engines.base import distance_error, distance_errors
 from .motion_bounds import motion_model
 
 MAX_CACHED = 32
@@ -52,7 +52,7 @@ def _smallest_fixed_gap(checker: CollisionChecker) -> float:
     pairs = np.column_stack((objects[near.first], objects[near.second]))
     near = near.chosen(np.isin(_keys(pairs, count), _keys(np.array(fixed), count)))
     smallest, bounds = LARGEST, near.min_distances
-    bounds = bounds - near.margins - [distance_error(bound) for bound in bounds.tolist()]
+    bounds = bounds - near.margins - distance_errors(bounds)
     for place in np.argsort(bounds, kind="stable").tolist():
         if bounds[place] >= smallest:
             break

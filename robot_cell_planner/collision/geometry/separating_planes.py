@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,7 @@ class SeparatingPlanes:
         raise_bounds(self._points, self._spans, self._radii, self._fixed, plane, poses, states, first, second, bounds)
 
 
+@lru_cache(maxsize=4096)
 def _support_points(geometry: CollisionGeometry) -> Floats:
     """Return points (n, 4) with the radius of their discs, whose convex hull, rounded, contains the geometry."""
     if isinstance(geometry, Sphere):
