@@ -19,7 +19,7 @@ NEAR = 0.1  # [m] a pair that these bring closer than this
 NEAR_STARTS = 200  # is searched from more of them
 MAX_DESCENT_STEPS = 30  # from each start
 MAX_STEP = 0.5  # [rad or m] of a joint
-STEP_FRACTIONS = (1.0, 0.5, 0.25, 0.125, 0.06)
+STEP_FRACTIONS = np.array((1.0, 0.5, 0.25, 0.125, 0.06))
 MIN_GRADIENT = 1e-6  # [m per rad or m]
 MIN_DESCENT = 1e-5  # [m] of a step
 AT_LIMIT = 1e-9  # [rad or m]
@@ -67,7 +67,7 @@ class Approach:
         distance [m].
 
         A step is as long as would bring the links together if the distance were linear, or shorter where that brings
-        them no closer. Joints at a limit do not move beyond it.
+        them closer. Joints at a limit do not move beyond it.
         """
         for _ in range(MAX_DESCENT_STEPS):
             if found.distance < CLOSE:
@@ -78,14 +78,11 @@ class Approach:
                 break
             step = -(found.distance + CLOSE) / square * gradient
             step /= max(1.0, float(np.abs(step).max()) / MAX_STEP)
-            for fraction in STEP_FRACTIONS:
-                trial = np.clip(q + fraction * step, self._lower, self._upper)
-                reached = self._checker.distance(trial)
-                if reached.distance < found.distance - MIN_DESCENT:
-                    break
-            else:
+            trials = np.clip(q + STEP_FRACTIONS[:, np.newaxis] * step, self._lower, self._upper)
+            reached = self._checker.closest_of(trials, found.distance - MIN_DESCENT)
+            if reached is None:
                 break
-            q, found = trial, reached
+            q, found = trials[reached[0]], reached[1]
         return found.distance
 
     def gradient(self, q: Floats, found: Clearance) -> Floats:
