@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -11,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import GeometryError
+from ..errors import FileError, GeometryError, LimitExceededError
 from ..io.common.resources import MAX_MESH_BYTES, read_bytes
 from ..io.mesh.loading import load_mesh
 from ..io.mesh.process import parse_painted
@@ -23,6 +24,8 @@ LINK_COLOUR: Rgba = (0.74, 0.76, 0.79, 1.0)
 BODY_COLOUR: Rgba = (0.60, 0.63, 0.68, 1.0)
 MAX_TRIANGLES = 60_000  # per mesh; finer meshes are simplified
 FORMATS_WITH_MATERIALS = (".dae", ".glb", ".obj")
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +92,16 @@ def _coloured(shapes: tuple[Shape, ...], default: Rgba) -> tuple[tuple[Shape, Rg
 
 @lru_cache(maxsize=256)
 def surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
-    """Return the triangles of a mesh, grouped by colour.
+    """Return the triangles of a mesh, grouped by colour; none of a file that cannot be read, with a warning in the log,
+    since the rest of the cell can be shown without it."""
+    try:
+        return _read_surfaces(mesh)
+    except (GeometryError, FileError, LimitExceededError) as error:
+        log.warning("%s; the mesh is not shown", error)
+        return ()
 
-    Raises:
-        GeometryError: As for `load_mesh`.
-    """
+
+def _read_surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
     data = load_mesh(mesh)  # refuses malformed or changed files
     if isinstance(mesh, Triangles) or Path(mesh.path).suffix.lower() not in FORMATS_WITH_MATERIALS:
         return (coarsened(Surface(data.vertices, data.faces)),)

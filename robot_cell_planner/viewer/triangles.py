@@ -18,11 +18,8 @@ SPHERE_SUBDIVISIONS = 3
 
 
 def shape_surfaces(shape: Shape) -> tuple[Surface, ...]:
-    """Return the triangles of a shape in the frame of its link or body, one surface for each colour of its file.
-
-    Raises:
-        GeometryError: A mesh cannot be read.
-    """
+    """Return the triangles of a shape in the frame of its link or body, one surface for each colour of its file, as
+    `appearance.surfaces`."""
     geometry = shape.geometry
     found = surfaces(geometry) if isinstance(geometry, Mesh | Triangles) else (primitive_surface(geometry),)
     pose = shape.pose.matrix

@@ -217,8 +217,10 @@ def parsed_xml(content: bytes) -> Any:
     Raises:
         ValueError, etree.XMLSyntaxError: The document declares entities, or is malformed.
     """
-    if b"<!ENTITY" in content or b"\0" in content:  # zero bytes indicate UTF-16, which would hide the word
-        raise ValueError("declares an XML entity, or is no UTF-8 text")
+    if b"\0" in content:  # UTF-16 would hide the next word
+        raise ValueError(f"has a zero byte at {content.index(0)}: it is damaged, or no UTF-8 text")
+    if b"<!ENTITY" in content:
+        raise ValueError("declares an XML entity")
     # Long texts are common in mesh files, and the file size is bounded.
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, huge_tree=True)
     return etree.fromstring(content, parser)

@@ -21,9 +21,8 @@ def check_structure(content: bytes, kind: str, path: str) -> None:
         GeometryError: It is not.
     """
     if not _has_faces(content, kind):
-        raise GeometryError(
-            f"{path} is not a readable {kind.upper()} mesh: no faces found", stage=STAGE, subjects=(path,)
-        )
+        text = f"{path} is not a readable {kind.upper()} mesh: no faces found, or damaged"
+        raise GeometryError(text, stage=STAGE, subjects=(path,))
 
 
 def _has_faces(content: bytes, kind: str) -> bool:
@@ -36,6 +35,8 @@ def _has_faces(content: bytes, kind: str) -> bool:
         return content.startswith(b"ply") and b"element face" in content[:65_536]
     if kind == "glb":
         return content.startswith(b"glTF") and b'"meshes"' in content
+    if b"\0" in content:  # damaged, or UTF-16, which is refused
+        return False
     begin, end = COLLADA_ENDS
     whole = begin.search(content[:65_536]) is not None and end.search(content[-1_024:]) is not None
     return whole and COLLADA_FACES.search(content) is not None

@@ -20,7 +20,7 @@ from robot_cell_planner.io.mesh import formats as mesh_formats
 from robot_cell_planner.io.mesh import loading as meshes
 from robot_cell_planner.io.mesh import process as mesh_process
 from robot_cell_planner.io.mesh.formats import parse_binary_stl
-from robot_cell_planner.io.mesh.loading import load_mesh
+from robot_cell_planner.io.mesh.loading import check_visual_mesh, load_mesh
 from robot_cell_planner.io.mesh.process import parse_mesh
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 from robot_cell_planner.viewer.appearance import surfaces
@@ -217,6 +217,30 @@ def test_other_files_that_a_mesh_names_are_not_read(tmp_path):
     (tmp_path / "part.dae").write_text(collada().replace("<library_geometries>", f"{image}<library_geometries>"))
     mesh = reference(tmp_path / "part.dae")
     assert len(load_mesh(mesh).faces) == sum(len(surface.faces) for surface in surfaces(mesh)) == 12
+
+
+def test_a_damaged_file_to_show_is_not_shown(tmp_path, caplog):
+    """Its ends are those of its format, so that the quick check at the entry passes it; the rest is cut."""
+    content = collada()
+    middle = content.index("</source>")
+    (tmp_path / "part.dae").write_text(content[:middle] + content[middle + 9 :])
+    mesh = reference(tmp_path / "part.dae")
+    check_visual_mesh(mesh)
+    with pytest.raises(GeometryError):
+        load_mesh(mesh)
+    assert surfaces(mesh) == ()
+    assert "part.dae is not a readable DAE mesh" in caplog.text
+    assert "the mesh is not shown" in caplog.text
+
+
+def test_a_file_to_show_with_zero_bytes_is_found_at_the_entry(tmp_path):
+    content = collada()
+    middle = content.index("</source>")
+    (tmp_path / "part.dae").write_text(content[:middle] + "\0" * 900 + content[middle + 9 :])
+    with pytest.raises(GeometryError, match=r"part\.dae is not a readable DAE mesh"):
+        check_visual_mesh(reference(tmp_path / "part.dae"))
+    with pytest.raises(GeometryError, match="has a zero byte at"):
+        load_mesh(reference(tmp_path / "part.dae"))
 
 
 PARSER_WITHOUT_END = """
