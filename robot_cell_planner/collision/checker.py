@@ -21,7 +21,7 @@ from .attachment_topology import topology_of
 from .clearance import SAME, ClosestOf, ClosestSearch, closest_pairs
 from .contact_results import colliding_pairs
 from .geometry.broad_phase import Candidates
-from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
+from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions, SkippedPair
 from .report import Clearance, CollisionPair, CollisionReport
 
 Floats = NDArray[np.float64]
@@ -234,6 +234,22 @@ class CollisionChecker:
         found."""
         search = ClosestSearch(self.geometry_model, self._engine)
         return lambda configurations, max_distance: search.closest_of(self._expand_batch(configurations), max_distance)
+
+    def search_of_pair(self, first: str, second: str) -> ClosestOf:
+        """Return `closest_of` for one pair of collision objects, given by name.
+
+        Raises:
+            KeyError: One of the names has no collision shape.
+            InvalidRequestError: The pair is not checked.
+        """
+        pair = self.allowed_pairs.pair(first, second)
+        if isinstance(pair, SkippedPair):
+            raise InvalidRequestError(f"{first} and {second} are not checked: {pair.reason}", stage="collision")
+        indices = sorted(self.allowed_pairs.by_name[name].index for name in (first, second))
+        model = self.geometry_model.of_pair(indices[0], indices[1], pair.margin)
+        return lambda configurations, max_distance: ClosestSearch(model, self._engine).closest_of(
+            self._expand_batch(configurations), max_distance
+        )
 
     def clearances(
         self,

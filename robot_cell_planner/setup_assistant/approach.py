@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,7 +31,7 @@ class Approach:
     """Search for the smallest distance of two links.
 
     Args:
-        checker: Checks the pair and no other.
+        checker: Checks the pair, among others.
         pair: Names of the links.
         moving: Indices of the variables that move them against each other.
         lower, upper: Bounds of all variables (dof,) [rad or m].
@@ -39,6 +41,7 @@ class Approach:
         self, checker: CollisionChecker, pair: tuple[str, str], moving: Indices, lower: Floats, upper: Floats
     ) -> None:
         self._checker = checker
+        self._search = checker.search_of_pair(*pair)
         self._moving = moving
         self._lower, self._upper = lower, upper
         self._chains = {link: chain_to(checker.cell, checker.state, link, checker.variables) for link in pair}
@@ -51,13 +54,14 @@ class Approach:
         """
         moving, random = self._moving, np.random.default_rng(seed)
         rest = self._checker.default
-        best = self._checker.distance(rest).distance
+        at_rest = self._search(rest[np.newaxis], math.inf)
+        best = math.inf if at_rest is None else at_rest[1].distance
         for start in range(NEAR_STARTS if len(moving) else 0):
             if best < CLOSE or (start >= STARTS and best > NEAR):
                 break
             drawn = np.tile(rest, (START_SAMPLES, 1))
             drawn[:, moving] = random.uniform(self._lower[moving], self._upper[moving], (START_SAMPLES, len(moving)))
-            found = self._checker.closest_of(drawn)
+            found = self._search(drawn, math.inf)
             if found is not None:
                 best = min(best, self._descend(drawn[found[0]], found[1]))
         return best
@@ -79,7 +83,7 @@ class Approach:
             step = -(found.distance + CLOSE) / square * gradient
             step /= max(1.0, float(np.abs(step).max()) / MAX_STEP)
             trials = np.clip(q + STEP_FRACTIONS[:, np.newaxis] * step, self._lower, self._upper)
-            reached = self._checker.closest_of(trials, found.distance - MIN_DESCENT)
+            reached = self._search(trials, found.distance - MIN_DESCENT)
             if reached is None:
                 break
             q, found = trials[reached[0]], reached[1]

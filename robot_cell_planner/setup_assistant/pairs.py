@@ -80,7 +80,7 @@ class _Sampler:
     def __init__(self, robot: Robot, options: DraftOptions) -> None:
         self.robot = robot
         self.options = options
-        checker = bare_checker(robot)
+        self.checker = checker = bare_checker(robot)
         self.adjacent = {(pair.first, pair.second) for pair in checker.allowed_pairs.skipped()}
         checked = {(pair.first, pair.second) for pair in checker.allowed_pairs.checked()}
         self.every = checked | self.adjacent
@@ -150,8 +150,7 @@ class _Sampler:
 
     def _smallest_distance(self, pair: Pair) -> float:
         """Search for a collision of a pair, moving the joints between its links; return the smallest distance [m]."""
-        checker = bare_checker(self.robot, self.every - {pair})
-        search = Approach(checker, pair, self._joints_between(pair), self.lower, self.upper)
+        search = Approach(self.checker, pair, self._joints_between(pair), self.lower, self.upper)
         return search.smallest_distance(self.options.seed)
 
     def _joints_between(self, pair: Pair) -> Indices:

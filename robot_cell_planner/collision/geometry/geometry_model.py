@@ -114,6 +114,16 @@ class GeometryModel:
             found.__dict__["planes"] = planes.moved(found.joint_T_geometry)
         return found
 
+    def of_pair(self, first: int, second: int, margin: float) -> GeometryModel:
+        """Return a model of the same geometries, with the same indices, in which two collision objects, given by index,
+        are the only pair."""
+        found = copy.copy(self)
+        found.__dict__.pop("_search", None)
+        found.moving_pairs, rows = self._geometry_pairs([(first, second)])
+        found.moving_margins = np.full(len(rows), margin)
+        found.rigid_pairs, found.rigid_margins, found.blocks = found.moving_pairs[:0], found.moving_margins[:0], ()
+        return found
+
     def _collect_moving_pairs(self) -> None:
         objects, of_pairs = self.allowed_pairs.objects, self.allowed_pairs.moving_pairs
         rigid = np.array([objects[i].rigid_frame == objects[j].rigid_frame for i, j, _ in of_pairs], dtype=bool)

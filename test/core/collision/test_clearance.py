@@ -33,6 +33,13 @@ def every_distance(checker, q):
     return found
 
 
+def same(found, expected):
+    """Whether a closest state and its pair are equal, and the distance up to rounding."""
+    (index, one), (other_index, other) = found, expected
+    names = (one.first, one.second, one.margin) == (other.first, other.second, other.margin)
+    return index == other_index and names and one.distance == pytest.approx(other.distance, abs=1e-9)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_smallest_distance_is_that_of_all_pairs(engine):
     cell, state = crowded()
@@ -99,14 +106,14 @@ def test_the_closest_of_many_states_is_the_closest_of_each(engine, count):
         configurations = rng.uniform(-2.5, 2.5, (9, 6))
         each = [checker.distance(q) for q in configurations]
         best = min(range(9), key=lambda index: each[index].distance)
-        assert checker.closest_of(configurations) == (best, each[best])
+        assert same(checker.closest_of(configurations), (best, each[best]))
         apart = [index for index in range(9) if each[index].distance > 0.0]
         if apart:
             free = configurations[apart]
             best = min(apart, key=lambda index: each[index].distance)
-            assert checker.closest_of(free) == (apart.index(best), each[best])
+            assert same(checker.closest_of(free), (apart.index(best), each[best]))
             assert checker.closest_of(free, each[best].distance - 1e-6) is None
-            assert checker.closest_of(free, each[best].distance + 1e-6) == (apart.index(best), each[best])
+            assert same(checker.closest_of(free, each[best].distance + 1e-6), (apart.index(best), each[best]))
         depths.append(each[best].distance)
     assert min(depths) < 0.0 or count == 20
 
@@ -116,8 +123,8 @@ def test_of_states_that_are_equally_close_it_is_the_first():
     checker = CollisionChecker(cell, place(state, "far", at(3.0)))
     turned = np.zeros((600, 6))
     turned[:, 5] = np.linspace(0.0, 1.0, 600)
-    same = np.tile(turned[0], (600, 1))
-    assert checker.closest_of(same) == (0, checker.distance(same[0]))
+    repeated = np.tile(turned[0], (600, 1))
+    assert same(checker.closest_of(repeated), (0, checker.distance(repeated[0])))
     closest = min(checker.distance(q).distance for q in turned)
     assert checker.closest_of(turned)[1].distance == pytest.approx(closest, abs=1e-9)
 
@@ -129,9 +136,26 @@ def test_far_objects_are_found_too():
     assert 499.0 < found[0].distance < 500.0
 
 
+def test_a_search_for_one_pair_finds_its_distance():
+    cell, state = crowded()
+    checker = CollisionChecker(cell, state)
+    states = np.random.default_rng(5).uniform(-2.5, 2.5, (12, 6))
+    each = [every_distance(checker, q) for q in states]
+    for first, second in list(each[0])[::7]:
+        distances = [found[first, second] for found in each]
+        index, closest = checker.search_of_pair(second, first)(states, math.inf)
+        assert distances[index] == pytest.approx(min(distances), abs=2e-6)
+        assert closest.distance == pytest.approx(min(distances), abs=2e-6)
+        assert {closest.first, closest.second} == {first, second}
+
+
 def test_bad_arguments_are_refused():
     cell, state = crowded()
     checker = CollisionChecker(cell, state)
+    with pytest.raises(InvalidRequestError, match="are not checked: SRDF"):
+        checker.search_of_pair(
+            *next((p.first, p.second) for p in checker.allowed_pairs.skipped() if "SRDF" in p.reason)
+        )
     with pytest.raises(InvalidRequestError, match="count is 0"):
         checker.clearances(None, 0)
     with pytest.raises(UnknownNameError, match=r"'obstacle99'.*nearest"):
