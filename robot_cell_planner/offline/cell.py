@@ -344,6 +344,9 @@ class OfflineCell:
         self.apply(SetJoints(plan.end_configuration()))
         executed = executed_motion(self.cell, self.state, plan, self.simulation, lag, start)
         self.motions.append(executed)
+        for contact in executed.near_contacts:
+            text = "touched during the motion; the plan keeps them apart, but by less than the physics resolves"
+            logger.warning(f"{name}: {contact.first} and {contact.second} {text}")
         executed.check()
         return plan
 

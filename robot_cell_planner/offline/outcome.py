@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from frozendict import frozendict
 
+from ..collision.checker import CollisionChecker
+from ..collision.engines.base import TOUCHING
 from ..collision.pairs.allowed_pairs import AllowedPairs, CheckedPair
 from ..errors import ExecutionError, GoalToleranceError, Value
 from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
+from ..planning.path.simplification import densify
 from ..planning.problem.plan import Plan
 from ..simulation.contacts import ContactRecord
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 
 STAGE = "simulation"
 GOAL_TOLERANCE = 0.02  # [rad or m] of each joint at the end of a motion
+PHYSICS_GAP = 2e-4  # [m] gap of links that the physics, with its margins and elastic joints, does not resolve
+STEP = 0.05  # [rad or m] between states of the plan at which a gap is looked for
 TOUCH_DEPTH = 1e-4  # [m] up to which surfaces that touch without force are not in contact
 PART_TOLERANCE = 0.01  # [m] of an attached body at the end of a motion
 
@@ -36,6 +41,7 @@ class ExecutedMotion:
         contacts: Contacts during the motion of pairs that the collision rules do not allow to touch, except for those
             without force up to a depth of 0.1 mm.
         part_errors: Distance of each body that the robot carries from its planned place at the end [m].
+        near_contacts: Contacts of links of one robot that the plan keeps apart, but by less than the physics resolves.
     """
 
     plan: Plan
@@ -43,6 +49,7 @@ class ExecutedMotion:
     end_errors: Mapping[str, float]
     contacts: tuple[ContactRecord, ...]
     part_errors: Mapping[str, float]
+    near_contacts: tuple[ContactRecord, ...] = ()
 
     def check(self) -> None:
         """Raise an error unless the motion was executed as planned.
@@ -95,7 +102,30 @@ def executed_motion(
         for name in _attached(cell, planned)
         if name in reached.bodies
     }
-    return ExecutedMotion(plan, frozendict(lag), frozendict(errors), forbidden, frozendict(parts))
+    near = _near_contacts(cell, planned, plan, forbidden) if forbidden else ()
+    contacts = tuple(contact for contact in forbidden if contact not in near)
+    return ExecutedMotion(plan, frozendict(lag), frozendict(errors), contacts, frozendict(parts), near)
+
+
+def _near_contacts(
+    cell: RobotCell, planned: RobotCellState, plan: Plan, contacts: Sequence[ContactRecord]
+) -> tuple[ContactRecord, ...]:
+    """Return the contacts of links of one robot that the plan keeps apart by less than `PHYSICS_GAP`.
+
+    Phalanges of a hand, for example, are hundredths of a millimetre apart in their description.
+    """
+    robot_of = {link: robot.name for robot in cell.robots.values() for link in robot.mechanism.links}
+    checker = CollisionChecker(cell, planned, plan.variables)
+    states = densify(plan.path, STEP)[0] if len(plan.path) > 1 else plan.path
+
+    def is_near(contact: ContactRecord) -> bool:
+        robot = robot_of.get(contact.first)
+        if robot is None or robot_of.get(contact.second) != robot or contact.max_depth > TOUCH_DEPTH:
+            return False
+        found = checker.search_of_pair(contact.first, contact.second)(states, PHYSICS_GAP)
+        return found is not None and found[1].distance >= -TOUCHING
+
+    return tuple(filter(is_near, contacts))
 
 
 def _is_checked(rules: AllowedPairs, contact: ContactRecord) -> bool:

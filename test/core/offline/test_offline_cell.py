@@ -23,6 +23,7 @@ from robot_cell_planner.errors import (
     TrackingError,
     UnknownNameError,
 )
+from robot_cell_planner.offline import outcome
 from robot_cell_planner.offline.outcome import executed_motion
 from robot_cell_planner.simulation.contacts import ContactRecord
 
@@ -126,6 +127,21 @@ def test_surfaces_that_meet_without_force_or_depth_do_not_end_a_motion(cell, dep
     simulation = SimpleNamespace(state=lambda: end, contact_log=(record,))
     executed = executed_motion(cell.cell, end, plan, simulation, {}, 0.0)
     assert len(executed.contacts) == counts
+
+
+@pytest.mark.parametrize(("resolved", "depth", "near"), [(1e-4, 5e-5, 1), (-1e-4, 5e-5, 0), (1e-4, 5e-4, 0)])
+def test_links_that_the_plan_keeps_nearly_in_contact_may_touch(cell, monkeypatch, resolved, depth, near):
+    """resolved [m]: gap that the physics resolves, beyond the gap of the links."""
+    plan = cell.plan(joints={"shoulder_pan_joint": -0.9})
+    end = cell.state.with_configuration(plan.end_configuration())
+    checker = CollisionChecker(cell.cell, end, plan.variables)
+    gap = checker.search_of_pair("upper_arm_link", "wrist_1_link")(plan.path, np.inf)[1].distance
+    monkeypatch.setattr(outcome, "PHYSICS_GAP", gap + resolved)
+    records = [ContactRecord(name, "wrist_1_link", 0.1, 0.2, 3, depth, 2.0) for name in ("upper_arm_link", "table")]
+    simulation = SimpleNamespace(state=lambda: end, contact_log=records)
+    executed = executed_motion(cell.cell, end, plan, simulation, {}, 0.0)
+    assert executed.near_contacts == tuple(records[:near])
+    assert executed.contacts == tuple(records[near:])
 
 
 def test_a_part_that_is_not_gripped_is_lost(cell):
