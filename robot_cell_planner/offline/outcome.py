@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 STAGE = "simulation"
 GOAL_TOLERANCE = 0.02  # [rad or m] of each joint at the end of a motion
-PHYSICS_GAP = 2e-4  # [m] gap of links that the physics, with its margins and elastic joints, does not resolve
+# Gap and depth of links [m] that the physics, with its margins and elastic joints, does not resolve.
+PHYSICS_GAP, PHYSICS_DEPTH = 2e-4, 2e-4
 STEP = 0.05  # [rad or m] between states of the plan at which a gap is looked for
 TOUCH_DEPTH = 1e-4  # [m] up to which surfaces that touch without force are not in contact
 PART_TOLERANCE = 0.01  # [m] of an attached body at the end of a motion
@@ -120,7 +121,7 @@ def _near_contacts(
 
     def is_near(contact: ContactRecord) -> bool:
         robot = robot_of.get(contact.first)
-        if robot is None or robot_of.get(contact.second) != robot or contact.max_depth > TOUCH_DEPTH:
+        if robot is None or robot_of.get(contact.second) != robot or contact.max_depth > PHYSICS_DEPTH:
             return False
         found = checker.search_of_pair(contact.first, contact.second)(states, PHYSICS_GAP)
         return found is not None and found[1].distance >= -TOUCHING
