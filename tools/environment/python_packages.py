@@ -54,9 +54,11 @@ def install_packages(layout: Layout, *, with_ros: bool) -> None:
         ]
     )
     lists = [argument for file in files for argument in ("-r", str(file))]
-    # Byte code is compiled now, in parallel, and not by six nodes at their first start.
+    # Byte code is compiled now, in parallel, and not by six nodes at their first start; without a time limit for each
+    # file, which a computer that is suspended or very busy exceeds.
     run(
-        [
+        env={**os.environ, "UV_COMPILE_BYTECODE_TIMEOUT": "0"},
+        command=[
             str(layout.venv / "bin" / "uv"),
             "pip",
             "install",
@@ -67,7 +69,7 @@ def install_packages(layout: Layout, *, with_ros: bool) -> None:
             str(layout.constraints),
             *_package_index(),
             *lists,
-        ]
+        ],
     )
     if not with_ros:
         repair_cmake_exports(layout)
