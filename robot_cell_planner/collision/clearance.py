@@ -115,7 +115,8 @@ class ClosestSearch:
         best: _Nearest | None = None
         while True:
             row = int(bounds.argmin())
-            if bounds[row] > limit if best is None else bounds[row] >= best.distance - SAME:
+            enough = limit if best is None else best.distance - SAME
+            if bounds[row] > enough or bounds[row] == math.inf:
                 return best
             pair, state = (int(first[row]), int(second[row])), int(states[row])
             distance, normal = self._engine.separation(*pair, poses[state])
