@@ -87,7 +87,7 @@ class ClosestSearch:
             limit = min(radius, max_distance)
             found = self._closest_within(poses, limit)
             if found is not None:
-                self._engine.place_at(poses[found.state])
+                self._engine.place(configurations[found.state])
                 objects = self._geometry_model.object_indices
                 key = int(objects[found.first]), int(objects[found.second])
                 result = self._engine.distance(found.first, found.second)

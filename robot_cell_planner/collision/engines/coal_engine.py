@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import math
 from typing import Any
 
 import coal
+import numpy as np
 import pinocchio as pin
 
 from ..geometry.collision_geometry import Surface
@@ -16,6 +18,7 @@ from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
 
 MAX_CONTACTS = 256
+SHORTEST = 1e-9  # [m] distance of closest points that have a direction
 MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
 
 
@@ -177,7 +180,7 @@ class CoalEngine:
         self._nearest.clear()
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
         if distance > 0.0:
-            return distance, -self._nearest.normal
+            return distance, _direction(self._nearest)
         if not (self._is_surface[first] or self._is_surface[second]):
             return distance, None
         if poses is not None:
@@ -215,8 +218,19 @@ class CoalEngine:
         return self.contact(first, second, 2.0 * TOUCHING)
 
 
+def _direction(found: Any) -> Floats | None:
+    """Return the unit vector from the second closest point to the first; None if they are nearly equal. Coal's normal
+    is unset for some pairs of convex geometries that are apart."""
+    apart = found.getNearestPoint1() - found.getNearestPoint2()
+    length = math.sqrt(float(apart @ apart))
+    return np.asarray(apart / length) if length > SHORTEST else None
+
+
 def _distance_result(distance: float, found: Any) -> DistanceResult:
     """Convert a contact or distance of coal, whose normal points from the first to the second geometry."""
     x, y, z = found.normal.tolist()
+    if distance > 0.0 and not 0.9 < math.hypot(x, y, z) < 1.1:  # coal leaves it unset for some convex pairs
+        direction = _direction(found)
+        x, y, z = (0.0, 0.0, 0.0) if direction is None else (-direction).tolist()
     first, second = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()
     return DistanceResult(distance, tuple(first), tuple(second), (-x, -y, -z))

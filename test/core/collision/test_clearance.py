@@ -33,13 +33,6 @@ def every_distance(checker, q):
     return found
 
 
-def same(found, expected):
-    """Whether a closest state and its pair are equal, and the distance up to rounding."""
-    (index, one), (other_index, other) = found, expected
-    names = (one.first, one.second, one.margin) == (other.first, other.second, other.margin)
-    return index == other_index and names and one.distance == pytest.approx(other.distance, abs=1e-9)
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 def test_the_smallest_distance_is_that_of_all_pairs(engine):
     cell, state = crowded()
@@ -106,14 +99,14 @@ def test_the_closest_of_many_states_is_the_closest_of_each(engine, count):
         configurations = rng.uniform(-2.5, 2.5, (9, 6))
         each = [checker.distance(q) for q in configurations]
         best = min(range(9), key=lambda index: each[index].distance)
-        assert same(checker.closest_of(configurations), (best, each[best]))
+        assert checker.closest_of(configurations) == (best, each[best])
         apart = [index for index in range(9) if each[index].distance > 0.0]
         if apart:
             free = configurations[apart]
             best = min(apart, key=lambda index: each[index].distance)
-            assert same(checker.closest_of(free), (apart.index(best), each[best]))
+            assert checker.closest_of(free) == (apart.index(best), each[best])
             assert checker.closest_of(free, each[best].distance - 1e-6) is None
-            assert same(checker.closest_of(free, each[best].distance + 1e-6), (apart.index(best), each[best]))
+            assert checker.closest_of(free, each[best].distance + 1e-6) == (apart.index(best), each[best])
         depths.append(each[best].distance)
     assert min(depths) < 0.0 or count == 20
 
@@ -124,7 +117,7 @@ def test_of_states_that_are_equally_close_it_is_the_first():
     turned = np.zeros((600, 6))
     turned[:, 5] = np.linspace(0.0, 1.0, 600)
     repeated = np.tile(turned[0], (600, 1))
-    assert same(checker.closest_of(repeated), (0, checker.distance(repeated[0])))
+    assert checker.closest_of(repeated) == (0, checker.distance(repeated[0]))
     closest = min(checker.distance(q).distance for q in turned)
     assert checker.closest_of(turned)[1].distance == pytest.approx(closest, abs=1e-9)
 
