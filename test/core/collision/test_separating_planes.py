@@ -5,21 +5,23 @@ import pytest
 from collision_cells import body, bracket, pebble, place, settings, with_obstacles, working_cell
 from scipy.spatial import ConvexHull
 
+from benchmarks.audit.cells import write_cell
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.engines.base import distance_error
 from robot_cell_planner.collision.geometry.collision_geometry import Surface
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
 
 MOTION = 0.03  # [rad] between two placements
 
 
-def ball(count=200):
-    """A triangle surface of more points than a surface is described by."""
+def faceted_sphere(count=200, use=MeshUse.EXACT):
+    """A triangle surface of more points than a surface is described by, or a hull of many."""
     points = np.random.default_rng(3).normal(size=(count, 3))
     points *= 0.15 / np.linalg.norm(points, axis=1)[:, None]
     faces = ConvexHull(points).simplices
-    return Triangles(tuple(map(tuple, points.tolist())), tuple(map(tuple, faces.tolist())), MeshUse.EXACT)
+    return Triangles(tuple(map(tuple, points.tolist())), tuple(map(tuple, faces.tolist())), use)
 
 
 SHAPES = (
@@ -30,7 +32,8 @@ SHAPES = (
     Cone(0.1, 0.2),
     pebble(),
     bracket(),
-    ball(),
+    faceted_sphere(),
+    faceted_sphere(2500, MeshUse.HULL),
 )
 
 
@@ -62,6 +65,7 @@ def along(checker, seed):
         _, normal = engine.separation(*pair, poses[states[row]])
         if normal is None:
             continue
+        assert np.linalg.norm(normal) == pytest.approx(1.0)
         bounds = np.full(len(states), -np.inf)
         plane = geometry_model.planes.plane(pair, normal, poses[states[row]])
         geometry_model.planes.raise_bounds(plane, poses, states, near.first, near.second, bounds)
@@ -121,3 +125,15 @@ def test_planes_save_most_distances():
         results.append(search(states, np.inf))
     assert results[0] == results[1]
     assert counts[1] <= counts[0] < 10
+
+
+def test_hulls_of_which_coal_leaves_the_normal_unset_have_a_direction(tmp_path):
+    """Base and forearm of a UR3, 3.5 mm apart."""
+    file = write_cell("ur3", 1, 1, tmp_path)
+    cell, state = load_cell(file.path, file.roots)
+    checker = CollisionChecker(cell, state, cell.group().variables)
+    closest = checker.distance(np.array([-1.577532, -0.205030, 2.295638, -2.389785, 1.574226, 0.338905]))
+    assert (closest.first, closest.second) == ("base_link", "forearm_link")
+    apart = np.subtract(closest.point_first, closest.point_second)
+    assert np.linalg.norm(apart) == pytest.approx(closest.distance, abs=1e-6)
+    np.testing.assert_allclose(closest.normal, apart / np.linalg.norm(apart), atol=1e-6)
