@@ -138,7 +138,7 @@ class CellPhysics:
             return
         if self.rest.is_reached(self.time, contacts, self.held_bodies):
             self._at_rest = Observed(self.contacts(), self.motors.states(), self.body_poses())
-            self.rest.lasts = True
+            self.rest.begin()
 
     def _advance(self) -> None:
         self.injection.step(self.time)

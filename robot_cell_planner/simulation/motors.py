@@ -256,6 +256,11 @@ class Motors:
         if by_effort:
             self._engine.drive_efforts(chain.body, *_columns(by_effort))
 
+    @property
+    def are_changed(self) -> bool:
+        """Whether a setpoint has changed since the last call of `take_changes`."""
+        return any(setpoint.changed for setpoint in self._all)
+
     def take_changes(self) -> bool:
         """Return whether a setpoint has changed since the last call."""
         changed = False

@@ -42,9 +42,6 @@ class Rest:
         motors: Motors of all joints.
         speed: Speed below which joints and bodies are at rest [rad/s or m/s]; 0: never.
         time_step: Time step [s].
-
-    Attributes:
-        lasts: Whether everything is at rest, so that a step would change nothing.
     """
 
     def __init__(self, engine: Engine, motors: Motors, speed: float, time_step: float) -> None:
@@ -53,17 +50,27 @@ class Rest:
         self._bound = speed * DURATION
         self._slow_steps = 0
         self._begin: _Moment | None = None
-        self.lasts = False
+        self._lasts = False
+
+    @property
+    def lasts(self) -> bool:
+        """Whether everything is at rest, so that a step would change nothing; not after a command that moves a joint,
+        even if no step was computed since."""
+        return self._lasts and not self._motors.are_changed
+
+    def begin(self) -> None:
+        """Skip the next steps, because everything is at rest."""
+        self._lasts = True
 
     def end(self) -> None:
         """Compute the next steps, because something changes."""
-        self.lasts, self._slow_steps = False, 0
+        self._lasts, self._slow_steps = False, 0
 
     def goes_on(self) -> bool:
         """Return whether the next step can be skipped."""
-        if self.lasts and self._motors.take_changes():
+        if self._lasts and self._motors.take_changes():
             self.end()
-        return self.lasts
+        return self._lasts
 
     def is_reached(self, time: float, contacts: Sequence[ObjectContact], held: Sequence[str]) -> bool:
         """Return whether everything is at rest after a step that ended at a time [s], with its contacts and the bodies

@@ -230,13 +230,15 @@ def test_samples_of_a_rest_need_nothing_of_the_process(resting):
     assert len(states) == 1
 
 
-def test_a_command_ends_a_rest_at_once_and_no_sample_is_lost(resting):
+# A command for a moment after the last step of a period (period: 4 ms, step: 2 ms) was carried out, but not reported.
+@pytest.mark.parametrize("fraction", [0.0, 0.4, 0.6, 0.8, 0.99])
+def test_a_command_at_any_moment_of_a_period_ends_a_rest_and_no_sample_is_lost(resting, fraction):
     listener, found = resting
     for target in (0.1, 0.2):  # the second one ends another rest
-        listener.process.command(JointCommand({"turn": target}), time.monotonic())
-        found += samples(listener.until(lambda message, q=target: at(message, q)))
-        last = found[-1].moment
-        found += samples(listener.until(lambda message, end=last: message.moment > end + 1.0))
+        moment = found[-1].moment + 0.1 + fraction / RESTING.rate
+        listener.process.command(JointCommand({"turn": target}), moment)
+        found += samples(listener.until(lambda message, end=moment: message.moment > end + 1.0))
+        assert at(found[-1], target)
     assert is_even(found)
 
 

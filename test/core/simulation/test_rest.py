@@ -74,6 +74,19 @@ def test_what_a_gripper_holds_rests_too():
     assert np.abs(resting - computed).max() < 1e-6  # a grasp amplifies rounding errors
 
 
+def test_a_command_after_the_last_step_of_a_period_ends_the_rest():
+    """Who asks after the command and before the next step was told that nothing would change any more."""
+    with SimulatedCell(*workshop(), options(REST)) as simulated:
+        simulated.step(1.0)
+        assert simulated.is_at_rest
+        simulated.set_targets({"turn": 0.1})
+        assert not simulated.is_at_rest
+        simulated.step(1.0)
+        assert simulated.is_at_rest
+        simulated.set_targets({"turn": 0.1})  # where it is
+        assert simulated.is_at_rest
+
+
 def test_how_time_is_divided_and_what_is_read_makes_no_difference():
     ends = []
     for pieces in (1, 50):
