@@ -18,7 +18,8 @@ CLOSE = 5e-3  # [m] a search ends at pairs that come closer than this
 STARTS = 20  # of the search, each at the closest of
 START_SAMPLES = 40  # random configurations
 NEAR = 0.1  # [m] a pair that these bring closer than this
-NEAR_STARTS = 200  # is searched from more of them
+NEAR_STARTS = 200  # is searched from more of them, while further minima are expected
+SAME_MINIMUM = 1e-3  # [m]
 MAX_DESCENT_STEPS = 30  # from each start
 MAX_STEP = 0.5  # [rad or m] of a joint
 STEP_FRACTIONS = np.array((1.0, 0.5, 0.25, 0.125, 0.06))
@@ -50,20 +51,25 @@ class Approach:
         """Return the smallest distance [m] that was found; the search ends below `CLOSE`.
 
         Each start is the closest of some random configurations, from which the distance is descended. Pairs that come
-        near are searched from more starts, since the descent can end at parts that do not meet.
+        near are searched from more starts, since the descent can end at parts that do not meet: until no further
+        minimum is expected (C. G. E. Boender, A. H. G. Rinnooy Kan, "Bayesian stopping rules for multistart global
+        optimization methods", Mathematical Programming 37, 1987).
         """
         moving, random = self._moving, np.random.default_rng(seed)
         rest = self._checker.default
         at_rest = self._search(rest[np.newaxis], math.inf)
         best = math.inf if at_rest is None else at_rest[1].distance
+        minima: set[int] = set()
         for start in range(NEAR_STARTS if len(moving) else 0):
-            if best < CLOSE or (start >= STARTS and best > NEAR):
+            if best < CLOSE or (start >= STARTS and (best > NEAR or _are_complete(len(minima), start))):
                 break
             drawn = np.tile(rest, (START_SAMPLES, 1))
             drawn[:, moving] = random.uniform(self._lower[moving], self._upper[moving], (START_SAMPLES, len(moving)))
             found = self._search(drawn, math.inf)
             if found is not None:
-                best = min(best, self._descend(drawn[found[0]], found[1]))
+                reached = self._descend(drawn[found[0]], found[1])
+                minima.add(round(reached / SAME_MINIMUM))
+                best = min(best, reached)
         return best
 
     def _descend(self, q: Floats, found: Clearance) -> float:
@@ -111,3 +117,8 @@ class Approach:
         (x, y, z), (nx, ny, nz) = np.asarray(point) - chain.forward(q)[:3, 3], normal
         moment = (y * nz - z * ny, z * nx - x * nz, x * ny - y * nx)
         return np.asarray((*normal, *moment)) @ jacobian
+
+
+def _are_complete(minima: int, starts: int) -> bool:
+    """Return whether less than half a minimum is expected beyond the different ones that these starts have found."""
+    return starts > minima + 2 and minima * (starts - 1) < (minima + 0.5) * (starts - minima - 2)

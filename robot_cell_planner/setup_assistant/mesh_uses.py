@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ..errors import GeometryError
@@ -44,7 +46,9 @@ def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[M
     meshes: dict[str, Mesh] = {}
     for mesh in _collision_meshes(mechanism):
         meshes.setdefault(mesh.uri, mesh)
-    drafts = {uri: _draft(mesh) for uri, mesh in meshes.items()}
+    # V-HACD runs in processes of its own.
+    with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="mesh drafts") as threads:
+        drafts = dict(zip(meshes, threads.map(_draft, meshes.values()), strict=True))
     decomposed = sorted((draft for draft in drafts.values() if draft.pieces > 1), key=lambda draft: draft.gain)
     for draft in decomposed:
         if (count := simulated_links(mechanism, drafts.values())) <= max_links:

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-import msgspec
 import numpy as np
-from frozendict import frozendict
 from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker
-from ..model.cell import RobotCell
-from ..model.random_configurations import finite_bounds, random_configurations
+from ..model.random_configurations import random_configurations
 from ..model.robot import DisabledPair, Robot
-from .approach import CLOSE, Approach
+from .approach import CLOSE
 from .kinematic_tree import slide_along_each_other
 from .options import DraftOptions
+from .pair_search import Pair, PairSearch, bare_checker, smallest_distances
 
-Pair = tuple[str, str]
 Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 ADJACENT, ALWAYS, NEVER, DEFAULT = "Adjacent", "Always", "Never", "Default"
 NESTED = "not sure: overlaps at rest, and slides along the other as parts of a telescope do; check it"
 MAX_SEARCHED = 5_000  # pairs
@@ -64,29 +59,17 @@ def drafted_pairs(robot: Robot, options: DraftOptions) -> tuple[DraftedPair, ...
     return _Sampler(robot, options).pairs()
 
 
-def bare_checker(robot: Robot, disabled: Iterable[Pair] = ()) -> CollisionChecker:
-    """Return a checker of all variables of a robot alone, which leaves out the given pairs instead of those of its
-    SRDF."""
-    pairs = tuple(DisabledPair(*pair) for pair in sorted(disabled))
-    sources = msgspec.structs.replace(robot.sources, srdf="")
-    bare = msgspec.structs.replace(
-        robot, groups=frozendict(), named_states=frozendict(), disabled_pairs=pairs, sources=sources
-    )
-    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: bare}))
-    return CollisionChecker(cell, cell.default_state())
-
-
 class _Sampler:
     def __init__(self, robot: Robot, options: DraftOptions) -> None:
         self.robot = robot
         self.options = options
-        self.checker = checker = bare_checker(robot)
+        checker = bare_checker(robot)
         self.adjacent = {(pair.first, pair.second) for pair in checker.allowed_pairs.skipped()}
         checked = {(pair.first, pair.second) for pair in checker.allowed_pairs.checked()}
         self.every = checked | self.adjacent
         self.nested = self._nested(checker)
         self.counts = dict.fromkeys(sorted(checked - self.nested), 0)
-        self.lower, self.upper = finite_bounds(robot.variables.values())
+        self.search = PairSearch(robot, checker)
 
     def pairs(self) -> tuple[DraftedPair, ...]:
         settled = self._sample()
@@ -96,10 +79,9 @@ class _Sampler:
         for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
             fraction = f"{self.counts[pair]} of {samples} random states"
             result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {fraction}"))
-        never = [pair for pair, count in self.counts.items() if not count]
-        for pair in never[:MAX_SEARCHED]:
-            if (found := self._never(pair)) is not None:
-                result.append(found)
+        never = [pair for pair, count in self.counts.items() if not count][:MAX_SEARCHED]
+        distances = smallest_distances(self.search, never, self.options.seed)
+        result += [self._never(*found) for found in zip(never, distances, strict=True) if found[1] >= CLOSE]
         return tuple(sorted(result, key=lambda pair: (pair.first, pair.second)))
 
     def _nested(self, checker: CollisionChecker) -> set[Pair]:
@@ -108,7 +90,7 @@ class _Sampler:
         return {pair for pair in found if slide_along_each_other(self.robot.mechanism, *pair)}
 
     def _adjacent(self, pair: Pair) -> DraftedPair:
-        count = len(self._joints_between(pair))
+        count = len(self.search.joints_between(pair))
         sure = "certain: fixed, or one joint apart"
         if count > 1:
             sure = f"not sure: {count} joints apart, and the links between them have no shapes; check it"
@@ -138,33 +120,9 @@ class _Sampler:
             for found in checker.report(q).pairs:
                 self.counts[found.first, found.second] += 1
 
-    def _never(self, pair: Pair) -> DraftedPair | None:
-        """Return a pair that is left out because it was not found to collide; None if a search brings it close."""
+    def _never(self, pair: Pair, distance: float) -> DraftedPair:
+        """Return a pair that was not found to collide, with the smallest distance of a search [m]."""
         samples = self.options.samples
-        distance = self._smallest_distance(pair)
-        if distance < CLOSE:
-            return None
         likely = f"{3.0 / samples:.1g}"  # rule of three: bound at 95 % confidence
         text = f"likely: at none of {samples} random states (below {likely} of all, at 95 %), and a search brought the"
         return DraftedPair(*pair, NEVER, f"{text} links no closer than {1e3 * distance:.0f} mm")
-
-    def _smallest_distance(self, pair: Pair) -> float:
-        """Search for a collision of a pair, moving the joints between its links; return the smallest distance [m]."""
-        search = Approach(self.checker, pair, self._joints_between(pair), self.lower, self.upper)
-        return search.smallest_distance(self.options.seed)
-
-    def _joints_between(self, pair: Pair) -> Indices:
-        """Return the indices of the variables that move the links of a pair against each other."""
-        mechanism = self.robot.mechanism
-        first, second = (self._joints_above(link) for link in pair)
-        sources = {mechanism.mimic_source(name)[0] for name in first ^ second}
-        names = {variable for name in sources for variable in mechanism.joints[name].variables}
-        return np.array([index for index, name in enumerate(self.robot.variables) if name in names], dtype=np.intp)
-
-    def _joints_above(self, link: str) -> set[str]:
-        """Return the joints from the root to a link."""
-        joints, found = self.robot.mechanism.parent_joints, set[str]()
-        while link in joints:
-            found.add(joints[link].name)
-            link = joints[link].parent
-        return found

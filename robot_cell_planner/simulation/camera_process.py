@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING
 from ..errors import InternalError, RobotCellError, TimedOutError, WorkerCrashedError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
+from ..system.worker_process import start_worker
 from .engines.base import Placement
 from .options import SimulationOptions
-from .process import END_TIMEOUT, STAGE, START_TIMEOUT, launch
+from .process import END_TIMEOUT, STAGE, START_TIMEOUT
 
 WORKER = "robot_cell_planner.simulation.camera_worker"
 RGB, DEPTH, SEGMENTATION, POINTS = "rgb", "depth", "segmentation", "points"
@@ -108,8 +109,8 @@ class CameraProcess:
         self._lock = threading.Lock()
         self._is_busy = False
         self._waiting: ImageRequest | None = None
-        connection, self._lifeline, self._process = launch(WORKER)
-        self._connection: ToCameraWorker = connection  # type: ignore[assignment]  # other messages
+        connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
+        self._connection: ToCameraWorker = connection
         try:
             self.names = self._begin(start)
         except BaseException:

@@ -8,11 +8,9 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -20,8 +18,7 @@ from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOu
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from ..system.forked_process import ForkedProcess
-from ..system.reserved_process import start_reserved
+from ..system.worker_process import start_worker
 from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .disturbances import Disturbance
@@ -174,7 +171,7 @@ class SimulationProcess:
         self._closing = False
         self._answers: dict[int, Callable[[Answer], None]] = {}
         self._requests = itertools.count()
-        self._connection, self._lifeline, self._process = launch(WORKER)
+        self._connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
         try:
             ready = self._begin(start)
         except BaseException:
@@ -284,32 +281,3 @@ class SimulationProcess:
         if not self._connection.closed:
             self._connection.close()
             os.close(self._lifeline)
-
-
-def launch(worker: str) -> tuple[ToWorker, int, subprocess.Popen[bytes] | ForkedProcess]:
-    """Start a module that serves a connection; return the connection, the end of the pipe whose closing ends the
-    process, and the process.
-
-    Raises:
-        WorkerCrashedError: The process cannot be started.
-    """
-    ours, theirs = Pipe()
-    watched, lifeline = os.pipe()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    command = [sys.executable, "-m", worker, str(theirs.fileno()), str(watched)]
-    try:
-        reserved = start_reserved(worker, (theirs.fileno(), watched))
-        if reserved is not None:
-            return ours, lifeline, reserved
-        # A separate session does not receive a terminal's Ctrl-C: the process ends with this process or at its request.
-        process = subprocess.Popen(
-            command, pass_fds=(theirs.fileno(), watched), env=environment, start_new_session=True
-        )
-    except OSError as error:
-        ours.close()
-        os.close(lifeline)
-        raise WorkerCrashedError(f"process {worker} cannot be started: {error}", stage=STAGE) from error
-    finally:
-        theirs.close()
-        os.close(watched)
-    return ours, lifeline, process
