@@ -6,9 +6,10 @@ import time
 from collections import Counter
 
 from robot_cell_planner.model.random_configurations import random_configurations
-from robot_cell_planner.setup_assistant.pairs import NEVER, bare_checker
+from robot_cell_planner.setup_assistant.pair_search import bare_checker
+from robot_cell_planner.setup_assistant.pairs import NEVER
 
-CHUNK = 20_000
+CHUNK = 2_000
 SEED = 1_000_003  # not that of drafts
 
 
@@ -22,10 +23,13 @@ def needed_pairs(draft, count):
     bare = bare_checker(draft.robot).allowed_pairs
     every = {(pair.first, pair.second) for pair in (*bare.checked(), *bare.skipped())}
     checker = bare_checker(draft.robot, every - never)
+    closest = checker.closest_search()
     counts, examples = Counter(), {}
     variables = draft.robot.variables.values()
     for first in range(0, count if never else 0, CHUNK):
         configurations = random_configurations(variables, min(CHUNK, count - first), SEED + first)
+        if closest(configurations, 0.0) is None:
+            continue  # no two shapes touch
         for q in configurations[checker.in_collision_batch(configurations)]:
             for pair in checker.report(q).pairs:
                 counts[f"{pair.first}, {pair.second}"] += 1

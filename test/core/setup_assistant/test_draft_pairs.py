@@ -17,7 +17,8 @@ from robot_cell_planner.model.sources import ModelSources
 from robot_cell_planner.setup_assistant.approach import Approach
 from robot_cell_planner.setup_assistant.draft import draft_robot
 from robot_cell_planner.setup_assistant.options import DraftOptions
-from robot_cell_planner.setup_assistant.pairs import bare_checker, drafted_pairs
+from robot_cell_planner.setup_assistant.pair_search import bare_checker
+from robot_cell_planner.setup_assistant.pairs import drafted_pairs
 
 SHARES = (Path(entry, "cmeel.prefix/share/example-robot-data/robots") for entry in sys.path)
 PANDA = next(folder for folder in SHARES if folder.is_dir()) / "panda_description"
