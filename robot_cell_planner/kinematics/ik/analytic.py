@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from eaik.pybindings.EAIK import Robot as EaikRobot
 from numpy.typing import NDArray
 
-from .._kernels import chain_kernels, ik_kernels
+from .._kernels import chain_kernels, ik_kernels, six_kernels
 from ..chain import Chain
-from .compiled_six import compiled_six
+from .compiled_six import CompiledSix, compiled_six
+from .problem import IkProblem
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -32,16 +35,20 @@ class SixRevolute:
         table: Table of the chain.
         compiled: Whether to use the kernels, which takes a millisecond to prepare.
 
+    Attributes:
+        compiled: Solver that consists of kernels, or None.
+
     Raises:
         ValueError: There is no analytic solution for the chain.
     """
 
+    candidates: Callable[[Array], tuple[Array, Counts]]
+
     def __init__(self, table: Array, compiled: bool = True) -> None:
         axes, offsets, rotation = _axes_and_offsets(table)
-        solve = compiled_six(axes, offsets, rotation) if compiled else None
-        self.compiled = solve is not None
-        if solve is not None:
-            self.candidates = solve
+        self.compiled = compiled_six(axes, offsets, rotation) if compiled else None
+        if self.compiled is not None:
+            self.candidates = self.compiled.candidates
         else:
             robot = EaikRobot(axes, offsets, rotation, [], True)
             if not robot.has_known_decomposition():
@@ -109,6 +116,16 @@ class LockedSeven:
         return SixRevolute(folded(self._table, self.lock, value), compiled=False)  # another one for each value
 
 
+class Swept(NamedTuple):
+    """Solutions (k, n) and residuals (k, 2), nearest to the start first; the number of values that were evaluated, and
+    that of misses."""
+
+    solutions: Array
+    residuals: Array
+    end: int
+    missed: int
+
+
 class AnalyticSolver:
     """Analytic solver of a chain in terms of its variables.
 
@@ -116,15 +133,21 @@ class AnalyticSolver:
         name: Solver name in results.
         compiled: Whether it consists of compiled kernels, which take microseconds for many targets.
         locked: Index of the variable that has to be sampled, or None.
+        sweeps: Whether it has `sweep`.
     """
 
     def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
         self._solver = solver
-        self.compiled = solver.compiled
+        self.compiled = solver.compiled is not None
+        self._chain = chain
         self._columns = chain.table[:-1, chain_kernels.VARIABLE].astype(np.intp)
         self._in_order = bool(np.array_equal(self._columns, np.arange(len(chain.variables))))
         self.locked = int(self._columns[solver.lock]) if isinstance(solver, LockedSeven) else None
         self.name = "analytic 6R" if self.locked is None else f"analytic, {chain.variables[self.locked]} locked"
+        self._swept: CompiledSix | None = None
+        if self._in_order and self.locked in (0, 6):
+            self._swept = solver.compiled
+        self.sweeps = self._swept is not None
 
     def candidates(self, targets: Array, values: Array, start: Array) -> tuple[Array, Counts]:
         """Compute candidates (c, n) for base_T_tip (k, 4, 4), each with its value (k,) of the locked variable, in their
@@ -142,6 +165,20 @@ class AnalyticSolver:
         result[:] = start
         result[:, self._columns] = found
         return result, counts
+
+    def sweep(self, problem: IkProblem, values: Array, begin: int, at_once: int, misses: Array) -> Swept:
+        """Return the first verified solutions among values (k,) of the locked variable, from the one at `begin` on.
+
+        At first one value is evaluated, then `at_once` at a time. misses: Filled with candidates (m, n) that are no
+        solutions.
+        """
+        assert self._swept is not None
+        joints = problem.joints
+        found, left, end, missed = six_kernels.sweep(
+            *self._swept, self._chain.table, self.locked == 6, values, begin, at_once, problem.target,
+            problem.rotation_weights, problem.start, joints.limits, joints.angular, problem.tolerance, misses,
+        )  # fmt: skip
+        return Swept(found, left, end, missed)
 
 
 def _stacked(rows: list[Array]) -> Array:
@@ -216,14 +253,3 @@ def _snapped_directions(axes: Array) -> Array:
 
 def _snapped_lengths(offsets: Array) -> Array:
     return np.asarray(np.round(offsets / SNAP_LENGTH) * SNAP_LENGTH)
-
-
-def spread(lower: float, upper: float, near: float, count: int) -> Array:
-    """Return `count` evenly spaced values (count,) of a range, nearest to `near` first.
-
-    If an end is infinite, the range is 2 pi around `near`.
-    """
-    if not (np.isfinite(lower) and np.isfinite(upper)):
-        lower, upper = max(lower, near - np.pi), min(upper, near + np.pi)
-    values = lower + (np.arange(count) + 0.5) * ((upper - lower) / count)
-    return np.asarray(values[np.abs(values - near).argsort(kind="stable")])

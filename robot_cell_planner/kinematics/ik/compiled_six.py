@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .._kernels import parallel_kernels, spherical_kernels
+from .._kernels import six_kernels
 
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
-Solve = Callable[[Array], tuple[Array, Counts]]
 MEET = 1e-5  # [m] max distance of axes that count as meeting
 PARALLEL = 1e-4  # max sine of the angle of axes that count as parallel
 APART = 1e-2  # min sine of the angle of axes that must not be parallel
@@ -21,10 +20,21 @@ FOUND_AGAIN = 1e-2  # [rad]
 TWO_PI = 2.0 * np.pi
 
 
-def compiled_six(axes: Array, offsets: Array, rotation: Array) -> Solve | None:
-    """Return a solver of six revolute joints if the kernels know their kind, otherwise None.
+class CompiledSix(NamedTuple):
+    """Solver of six revolute joints; see `six_kernels.solve_six` for its parts."""
 
-    It computes candidates (c, 6) for poses of the tip (k, 4, 4), in their order, and the number of each (k,).
+    kind: int
+    axes: Array
+    points: Array
+    home: Array
+
+    def candidates(self, targets: Array) -> tuple[Array, Counts]:
+        """Compute candidates (c, 6) for poses of the tip (k, 4, 4), in their order, and the number of each (k,)."""
+        return six_kernels.solve_six(*self, targets)
+
+
+def compiled_six(axes: Array, offsets: Array, rotation: Array) -> CompiledSix | None:
+    """Return a solver of six revolute joints if the kernels know their kind, otherwise None.
 
     Either the first or the last three axes meet in a point, and of the others the two farther from it meet, or the two
     nearer to it are parallel (`spherical_kernels`). Or the second to fourth are parallel, and the last two meet
@@ -43,33 +53,24 @@ def compiled_six(axes: Array, offsets: Array, rotation: Array) -> Solve | None:
     return None
 
 
-def _solvers(axes: Array, origins: Array, home: Array) -> Iterator[Solve]:
+def _solvers(axes: Array, origins: Array, home: Array) -> Iterator[CompiledSix]:
     """Yield solvers for screws (6, 3) whose axes are arranged as they need it."""
-    for backwards in (False, True):
+    for backwards in (0, six_kernels.BACKWARDS):
         order = slice(None, None, -1) if backwards else slice(None)
         ordered = np.ascontiguousarray(axes[order])
         found = _points(ordered, origins[order])
         if found is not None:
-            yield partial(_spherical, ordered, *found, backwards, home)
+            parallel = six_kernels.PARALLEL if found[1] else 0
+            yield CompiledSix(six_kernels.SPHERICAL + parallel + backwards, ordered, found[0], home)
     points = _points_of_parallel(axes, origins)
     if points is not None:
-        yield partial(_three_parallel, axes, points, home)
+        yield CompiledSix(six_kernels.THREE_PARALLEL, axes, points, home)
 
 
-def _spherical(
-    axes: Array, points: Array, parallel: bool, backwards: bool, home: Array, targets: Array
-) -> tuple[Array, Counts]:
-    return spherical_kernels.solve_spherical(axes, points, parallel, backwards, home, targets)
-
-
-def _three_parallel(axes: Array, points: Array, home: Array, targets: Array) -> tuple[Array, Counts]:
-    return parallel_kernels.solve_three_parallel(axes, points, home, targets)
-
-
-def _finds_again(solve: Solve, axes: Array, origins: Array, home: Array) -> bool:
+def _finds_again(solve: CompiledSix, axes: Array, origins: Array, home: Array) -> bool:
     """Return whether configurations are among the candidates of their poses."""
     configurations = np.random.Generator(np.random.PCG64(0)).uniform(-3.0, 3.0, (TRIED, 6))
-    rows, counts = solve(np.array([_pose(axes, origins, home, q) for q in configurations]))
+    rows, counts = solve.candidates(np.array([_pose(axes, origins, home, q) for q in configurations]))
     for q, found in zip(configurations, np.split(rows, np.cumsum(counts)[:-1]), strict=True):
         gaps = found - q
         gaps -= TWO_PI * np.round(gaps / TWO_PI)

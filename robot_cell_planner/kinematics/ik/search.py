@@ -11,20 +11,18 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, RobotCellError
-from .._kernels import ik_kernels, wrapping_kernels
-from .analytic import AnalyticSolver, closed_form, spread
+from .._kernels import ik_kernels, six_kernels, wrapping_kernels
+from .analytic import AnalyticSolver, closed_form
 from .failure import Traces, failure_of, timed_out
 from .options import IkOptions, IkSolver
 from .problem import IkProblem, free_targets, unlimited
-from .seeds import random_starts
+from .seeds import random_starts, spread
 
 Array = NDArray[np.float64]
 NUMERIC = "numeric"
 ITERATIONS = 100  # max iterations of a numeric search from one start
 STARTS_AT_ONCE = 8  # starts between two checks of the time limit
-SAMPLES_AT_ONCE = 8  # analytic evaluations between two checks whether enough solutions were found
-FIRST_SAMPLES = 1
-LATER_SAMPLES_AT_ONCE = 32  # the same once some found nothing
+SAMPLES_AT_ONCE = 8  # analytic evaluations between two checks whether enough solutions were found, after the first one
 ALL_SAMPLES_AT_ONCE = 64  # the same if all solutions are requested
 MISSES_FOLLOWED = 16  # max number of failed analytic candidates used as numeric starts
 STARTS_AFTER_CLOSED_FORM = 24  # numeric starts if the analytic solver found nothing: random restarts rarely find more
@@ -59,7 +57,7 @@ class IkSearch:
         self.accepted = 0
         self.samples_at_once = SAMPLES_AT_ONCE if options.max_solutions else ALL_SAMPLES_AT_ONCE
         self._deadline = None if options.timeout is None else time.monotonic() + options.timeout
-        self._misses: list[Array] = []
+        self._misses = np.empty((0, len(problem.start)))
         self.form: AnalyticSolver | None = None
         if options.solver is not IkSolver.NUMERIC:
             self.form = closed_form(problem.chain)
@@ -125,9 +123,13 @@ class IkSearch:
         if self.closed:
             yield self.at_start()
             return
-        targets, values = self._samples()
+        values = self._locked_values()
+        if self.form.sweeps and not self.problem.free_axes:
+            yield from self._swept(self.form, values)
+            return
+        targets, values = self._samples(values)
         numeric_next = not self.form.compiled and self.options.solver is IkSolver.AUTO
-        begin, size = 0, FIRST_SAMPLES if self.form.compiled and self.options.max_solutions else 1
+        begin, size = 0, 1
         while begin < len(values):
             self.check_clock()
             batch = self._evaluated(targets[begin : begin + size], values[begin : begin + size])
@@ -135,20 +137,35 @@ class IkSearch:
             if begin == 0 and numeric_next and not len(batch.solutions):
                 yield from self._numeric_batch(self.problem.start[None])
             begin += size
-            size = self.samples_at_once if begin < SAMPLES_AT_ONCE else max(self.samples_at_once, LATER_SAMPLES_AT_ONCE)
+            size = self.samples_at_once
+            if begin >= six_kernels.FIRST_SAMPLES:
+                size = max(size, six_kernels.LATER_AT_ONCE)
 
-    def _samples(self) -> tuple[Array, Array]:
-        """Return targets (m, 4, 4) and values (m,) of the locked joint for the analytic solver, nearest to the start
-        first, beginning with the values of the start."""
-        problem, sweep = self.problem, self.options.sweep
-        values = ZERO
-        if self.form is not None and self.form.locked is not None:
-            index = self.form.locked
-            low, high, start = problem.joints.limits[0, index], problem.joints.limits[1, index], problem.start[index]
-            values = np.append(min(max(start, low), high), spread(low, high, start, sweep))
+    def _swept(self, form: AnalyticSolver, values: Array) -> Iterator[Batch]:
+        """Yield analytic solutions of values (m,) of the locked joint."""
+        begin, misses = 0, np.empty((MISSES_FOLLOWED, len(self.problem.start)))
+        while begin < len(values):
+            self.check_clock()
+            found, left, begin, missed = form.sweep(self.problem, values, begin, self.samples_at_once, misses)
+            self._note_misses(misses[:missed])
+            yield Batch(found, left, form.name)
+
+    def _locked_values(self) -> Array:
+        """Return the values (m,) of the locked joint for the analytic solver, that of the start first."""
+        if self.form is None or self.form.locked is None:
+            return ZERO
+        problem, index = self.problem, self.form.locked
+        low, high = problem.joints.limits[:2, index].tolist()
+        return spread(low, high, float(problem.start[index]), self.options.sweep)
+
+    def _samples(self, values: Array) -> tuple[Array, Array]:
+        """Return targets (m, 4, 4) and values (m,) for the analytic solver: each value of the locked joint (k,) with
+        each target, nearest to the start first."""
+        problem = self.problem
         if not problem.free_axes:
             return np.repeat(problem.target[None], len(values), axis=0), values
-        targets = free_targets(problem.target, problem.start_target, problem.free_axes, sweep, self.options.seed)
+        sweep, seed = self.options.sweep, self.options.seed
+        targets = free_targets(problem.target, problem.start_target, problem.free_axes, sweep, seed)
         return np.repeat(targets, len(values), axis=0), np.resize(values, len(targets) * len(values))
 
     def _evaluated(self, targets: Array, values: Array) -> Batch:
@@ -162,8 +179,13 @@ class IkSearch:
             joints.angular, problem.tolerance,
         )  # fmt: skip
         if not len(found):
-            self._misses.extend(candidates[: MISSES_FOLLOWED - len(self._misses)])
+            self._note_misses(candidates)
         return Batch(found, left, self.form.name)
+
+    def _note_misses(self, candidates: Array) -> None:
+        """Record candidates (m, n) that are no solutions, as starts of the numeric search."""
+        if len(candidates) and len(self._misses) < MISSES_FOLLOWED:
+            self._misses = np.concatenate((self._misses, candidates))[:MISSES_FOLLOWED]
 
     def _numeric_batches(self) -> Iterator[Batch]:
         """Search numerically from the start and from failed analytic candidates, then from random configurations."""
@@ -171,7 +193,7 @@ class IkSearch:
         restarts = self.options.max_restarts
         if self.closed:
             restarts = min(restarts, STARTS_AFTER_CLOSED_FORM)
-        yield from self._numeric_batch(np.array([problem.start, *self._misses]))
+        yield from self._numeric_batch(np.vstack((problem.start, self._misses)))
         for first in range(0, restarts, STARTS_AT_ONCE):
             count = min(STARTS_AT_ONCE, restarts - first)
             starts = random_starts(count, problem.joints.limits, problem.start, self.options.seed, first)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .analytic import spread
+from .._kernels import six_kernels
 
 Array = NDArray[np.float64]
 PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83, 89)
@@ -65,7 +66,7 @@ def free_rotations(axes: tuple[int, ...], count: int, seed: int) -> Array:
         return random_rotations(count, seed)
     quaternions = np.zeros((count, 4))
     if len(axes) == 1:
-        angles = spread(-np.pi, np.pi, 0.0, count)
+        angles = spread(-math.pi, math.pi, 0.0, count)[1:]
         quaternions[:, axes[0]], quaternions[:, 3] = np.sin(0.5 * angles), np.cos(0.5 * angles)
     else:  # uniform on a sphere, by the area of its zones
         height, turn = halton(count, 2, seed).T
@@ -74,6 +75,17 @@ def free_rotations(axes: tuple[int, ...], count: int, seed: int) -> Array:
         quaternions[:, axes[0]], quaternions[:, axes[1]] = radius * np.cos(turn), radius * np.sin(turn)
         quaternions[:, 3] = height
     return rotation_matrices(quaternions)
+
+
+def spread(lower: float, upper: float, near: float, count: int) -> Array:
+    """Return `near` within a range, and `count` evenly spaced values of the range, nearest to `near` first: (1 +
+    count,).
+
+    If an end is infinite, the range is 2 pi around `near`.
+    """
+    if not (math.isfinite(lower) and math.isfinite(upper)):
+        lower, upper = max(lower, near - math.pi), min(upper, near + math.pi)
+    return six_kernels.spread(lower, upper, near, count)
 
 
 def random_starts(count: int, limits: Array, around: Array, seed: int, first: int = 0) -> Array:

@@ -52,7 +52,7 @@ def test_the_solutions_are_those_of_eaik(name: str) -> None:
     assert solve is not None
     configurations = np.random.default_rng(3).uniform(-3.0, 3.0, (POSES, 6))
     poses = chain_kernels.forward_many(table, configurations)
-    rows, counts = solve(poses)
+    rows, counts = solve.candidates(poses)
 
     def forward(q: Array) -> Array:
         return chain_kernels.forward(table, q)
@@ -92,7 +92,7 @@ def test_configurations_are_among_the_candidates_of_their_poses(kind: str, backw
     rng = np.random.default_rng(5)
     for _ in range(50):
         q = rng.uniform(-3.0, 3.0, 6)
-        found, counts = solve(screws(directions, origins, turn, tip, q)[None])
+        found, counts = solve.candidates(screws(directions, origins, turn, tip, q)[None])
         assert 0 < len(found) == counts[0] <= 8
         gaps = (found - q + np.pi) % (2.0 * np.pi) - np.pi
         assert np.abs(gaps).max(axis=1).min() < 1e-6
@@ -116,7 +116,7 @@ def test_a_pose_out_of_reach_has_no_candidates_and_others_keep_theirs() -> None:
     reached = chain_kernels.forward(table, np.full(6, 0.5))
     far = reached.copy()
     far[:3, 3] += 9.0
-    rows, counts = solve(np.array((reached, far, reached)))
+    rows, counts = solve.candidates(np.array((reached, far, reached)))
     assert counts[1] == 0
     assert counts[0] == counts[2] > 0
     np.testing.assert_array_equal(rows[: counts[0]], rows[counts[0] :])

@@ -30,6 +30,7 @@ from robot_cell_planner.nodes.conversions.basic import pose_from_message, time_f
 pytestmark = pytest.mark.alone
 
 RATE = 200.0
+STAY = 20  # states
 PATIENCE = 120.0
 ARM = (
     "shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint",
@@ -79,10 +80,17 @@ class Robot:
         return self._commands.get_subscription_count() > 0 and bool(self.states) and bool(self.reports)
 
     def go_to(self, **positions):
+        """Command positions, and wait until the joints stay there: earlier commands that were not executed yet may
+        lead them past."""
         self.command(positions, positions.values())
+        begin = len(self.states)
 
         def is_there():
-            return all(abs(self.position(name) - value) < 1e-3 for name, value in positions.items())
+            return len(self.states) >= begin + STAY and all(
+                abs(state.position[list(state.name).index(name)] - value) < 1e-3
+                for state in self.states[-STAY:]
+                for name, value in positions.items()
+            )
 
         self.wait(is_there, f"reaching {positions}")
 
