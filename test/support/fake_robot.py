@@ -130,13 +130,25 @@ class FakeRobot:
             commands, self.commands = self.commands, []
         return commands
 
+    def wait_for_last_command(self):
+        """Wait until no more commands come: some may still be on their way when a goal has ended."""
+        for _ in range(1000):
+            with self._lock:
+                count = len(self.commands)
+            self.run_for(8)
+            with self._lock:
+                if len(self.commands) == count:
+                    return
+        raise AssertionError("the commands do not end")
+
+    def all_taken(self):
+        """The commands, when no more come; forgets them."""
+        self.wait_for_last_command()
+        return self.taken()
+
     def forget_commands(self):
         """Let the commands that are on their way arrive, and forget them."""
-        for _ in range(1000):
-            self.run_for(8)
-            if not self.taken():
-                return
-        raise AssertionError("the commands do not end")
+        self.all_taken()
 
     def heal(self):
         """As it was made, but where it is."""

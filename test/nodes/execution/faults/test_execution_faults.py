@@ -198,7 +198,7 @@ def test_cancel(client, robot):
     # What comes next begins where the commands ended.
     here = [p[-1], *HOME[1:]]
     assert execute(client, swing(ARM, here, HOME, duration=3.0)).wait().status == GoalStatus.STATUS_SUCCEEDED
-    assert positions(robot.taken(), [PAN])[0, 0] == p[-1]
+    assert positions(robot.all_taken(), [PAN])[0, 0] == p[-1]
 
 
 def test_a_mode_without_motion_ends_it_at_once_and_blocks_it(client, robot, mode):

@@ -61,6 +61,7 @@ def test_plan_files_are_executed_one_after_the_other(domain, robot, tmp_path):
     entries = json.loads(done.stdout)["executed"]
     assert [entry["plan"] for entry in entries] == files
     assert all(entry["duration"] > 0.9 and entry["goal_error"] < 1e-9 for entry in entries)
+    robot.wait_for_last_command()
     assert here(robot) == pytest.approx(end)
     assert "100%  " in done.stderr
 
@@ -84,4 +85,4 @@ def test_ctrl_c_brings_the_robot_to_rest_on_its_path(domain, robot, tmp_path):
     assert process.returncode == 1
     assert "cancelled, the robot comes to rest on its path" in text
     robot.wait_for_rest(ARM)
-    assert 0.0 < on_line(robot.taken(), start, end)[-1] < 0.99
+    assert 0.0 < on_line(robot.all_taken(), start, end)[-1] < 0.99

@@ -30,8 +30,8 @@ def test_a_trajectory_is_streamed_as_it_is(client, robot, validator):
     result = run(client, robot, [0.5, -0.25])
     assert result.validation.valid
     assert result.record.state.revision == 7
+    commands = robot.all_taken()
     assert here(robot) == [0.5, -0.25]
-    commands = robot.taken()
     assert all(list(message.name) == list(JOINTS) for _, message in commands)
     assert all(len(message.position) == len(message.velocity) == len(JOINTS) for _, message in commands)
     assert on_line(commands, start, [0.5, -0.25])[-1] == pytest.approx(1.0, abs=1e-12)
@@ -61,7 +61,7 @@ def test_segments_start_where_the_commands_before_ended(client, robot):
     put(client, robot, shoulder=end[0] + 0.004)  # it sags a little
     trajectory = swing(ARM, [end[0] + 0.004, end[1]], [0.6, 0.3], duration=1.0, samples=251)
     client.execute(trajectory)
-    commands = rows(robot.taken())
+    commands = rows(robot.all_taken())
     assert commands[0] == pytest.approx(end, abs=1e-12)
     assert commands[-1] == pytest.approx([0.6, 0.3], abs=1e-9)
 
@@ -75,7 +75,7 @@ def test_a_motion_that_uses_its_limits_may_begin_beside_the_robot(client, robot,
     result = client.execute(trajectory_to_message(planned))
     assert "times as long" in " ".join(result.validation.warnings)
     assert len(validator.requests) == 2
-    commands = robot.taken()
+    commands = robot.all_taken()
     assert rows(commands)[0] == pytest.approx(start, abs=1e-12)
     assert rows(commands)[-1] == pytest.approx(path[1], abs=1e-9)
     check_limits(commands, "shoulder", (2.0, 4.0, 40.0))
@@ -102,7 +102,7 @@ def test_a_robot_that_was_moved_by_hand_starts_where_it_is(client, robot):
     run(client, robot, [0.1, 0.1])
     put(client, robot, shoulder=0.5, elbow=-0.5)
     run(client, robot, [0.3, 0.3])
-    on_line(robot.taken(), [0.5, -0.5], [0.3, 0.3])
+    on_line(robot.all_taken(), [0.5, -0.5], [0.3, 0.3])
 
 
 def test_cancelling_stops_on_the_path(client, robot):
@@ -113,7 +113,7 @@ def test_cancelling_stops_on_the_path(client, robot):
     sent.wait()
     assert sent.status == GoalStatus.STATUS_CANCELED
     assert sent.result.error.name == "CancelledError"
-    commands = robot.taken()
+    commands = robot.all_taken()
     shares = on_line(commands, start, end)
     assert shares[-1] < 0.99
     steps = np.diff(shares)
@@ -148,7 +148,7 @@ def test_pause_resume_and_speed(client, robot):
     reply = client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
     assert reply.previous_scale == 0.5
     assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
-    assert on_line(robot.taken(), start, end)[-1] == pytest.approx(1.0)
+    assert on_line(robot.all_taken(), start, end)[-1] == pytest.approx(1.0)
     stages = [feedback.progress.stage for feedback in sent.feedback]
     assert {"moving", "paused"} <= set(stages)
     with pytest.raises(InvalidRequestError):
@@ -163,7 +163,7 @@ def test_stop_ends_the_motion_on_its_path(client, robot):
     client.call_service(srv.ControlMotion, "execution/control_motion", request)
     assert sent.wait().status == GoalStatus.STATUS_ABORTED
     assert sent.result.error.name == "StopRequestedError"
-    assert on_line(robot.taken(), start, end)[-1] < 0.99
+    assert on_line(robot.all_taken(), start, end)[-1] < 0.99
 
 
 def test_a_node_that_is_ended_stops_the_robot_first(client, robot, execution_node):
@@ -173,7 +173,7 @@ def test_a_node_that_is_ended_stops_the_robot_first(client, robot, execution_nod
     execution_node.process.send_signal(signal.SIGINT)
     assert sent.wait().result.error.stage == "shutdown"
     assert execution_node.wait() == 0
-    shares = on_line(robot.taken(), start, end)
+    shares = on_line(robot.all_taken(), start, end)
     assert shares[-1] < 0.99
     steps = np.diff(shares)
     assert steps[-1] < 0.05 * steps.max()

@@ -47,7 +47,7 @@ def test_a_joint_that_does_not_follow_is_named(client, robot):
     assert caught.value.stage == "path tolerance"
     assert caught.value.values[0].limit == pytest.approx(0.05)
     assert caught.value.partial.record.max_tracking_error_joint == "elbow"
-    shares = on_line(robot.taken(), start, end)
+    shares = on_line(robot.all_taken(), start, end)
     assert 0.0 < shares[-1] < 0.99
 
 
@@ -71,7 +71,7 @@ def test_lost_feedback_stops_the_motion(client, robot):
     assert sent.status == GoalStatus.STATUS_ABORTED
     assert sent.result.error.name == "FeedbackLostError"
     assert sent.result.error.values[0].limit == pytest.approx(2.0)  # joint_state_lost_after
-    assert on_line(robot.taken(), start, end)[-1] < 0.99
+    assert on_line(robot.all_taken(), start, end)[-1] < 0.99
     with pytest.raises(FeedbackLostError):
         client.execute(swing(ARM, here(robot), end))
 
@@ -87,7 +87,7 @@ def test_feedback_that_cannot_be_stops_the_motion(client, robot, value, word):
     assert sent.result.error.name == "FeedbackLostError"
     assert word in sent.result.error.message
     assert sent.result.error.subjects == ["elbow"]
-    assert on_line(robot.taken(), start, end)[-1] < 0.99
+    assert on_line(robot.all_taken(), start, end)[-1] < 0.99
 
 
 @pytest.fixture

@@ -149,8 +149,9 @@ class TestMove:
         start = here(robot)
         sent = Sent(client, Move, "execution/move", self.goal([0.2, -0.2])).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
+        robot.wait_for_last_command()
         assert here(robot) == pytest.approx([0.2, -0.2])
-        on_line(robot.taken(), start, [0.2, -0.2])
+        on_line(robot.all_taken(), start, [0.2, -0.2])
         assert sent.result.plan.record.state.revision == 3
         assert sent.result.validation.valid
         assert sent.result.record.commands > 0

@@ -34,6 +34,7 @@ class TestFollowJointTrajectory:
         sent = follow(client, swing(ARM, here(robot), [0.4, 0.2])).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
         assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL
+        robot.wait_for_last_command()
         assert here(robot) == pytest.approx([0.4, 0.2])
         message = sent.feedback[-1]
         assert list(message.joint_names) == list(ARM)
@@ -48,7 +49,7 @@ class TestFollowJointTrajectory:
         trajectory.points = [point]
         sent = follow(client, trajectory).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
-        shares = on_line(robot.taken(), start, end)
+        shares = on_line(robot.all_taken(), start, end)
         assert shares[0] == pytest.approx(0.0, abs=1e-3)
         assert shares[-1] == pytest.approx(1.0)
         assert {getattr(message, "index", 0) for message in sent.feedback} <= {0}  # Jazzy has no such field
@@ -64,6 +65,7 @@ class TestFollowJointTrajectory:
                 point.accelerations[1:],
             )
         assert follow(client, trajectory).wait().status == GoalStatus.STATUS_SUCCEEDED
+        robot.wait_for_last_command()
         assert here(robot) == pytest.approx([start[0], 0.3])
 
     def test_cancel_leaves_it_on_the_path(self, client, robot):
@@ -72,7 +74,7 @@ class TestFollowJointTrajectory:
         robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.05)
         sent.cancel()
         assert sent.wait().status == GoalStatus.STATUS_CANCELED
-        assert on_line(robot.taken(), start, end)[-1] < 0.99
+        assert on_line(robot.all_taken(), start, end)[-1] < 0.99
 
     def test_path_tolerance(self, client, robot):
         robot.stuck.add("shoulder")
@@ -126,7 +128,7 @@ class TestFollowJointTrajectory:
         robot.taken()
         sent = follow(client, goal).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result
-        first = robot.taken()[0][1].header.stamp
+        first = robot.all_taken()[0][1].header.stamp
         assert first.sec * 10**9 + first.nanosec >= begin
 
     def test_a_newer_goal_takes_the_place_of_one_that_waits_for_its_time(self, client, robot):
@@ -139,6 +141,7 @@ class TestFollowJointTrajectory:
         assert second.status == GoalStatus.STATUS_SUCCEEDED, second.result.error_string
         assert first.wait().status == GoalStatus.STATUS_ABORTED
         assert "newer goal" in first.result.error_string
+        robot.wait_for_last_command()
         assert here(robot) == pytest.approx([0.1, 0.1])
 
     def test_points_in_the_past_are_left_out(self, client, robot):
@@ -148,7 +151,7 @@ class TestFollowJointTrajectory:
         goal.header.stamp = Time(sec=begin // 10**9, nanosec=begin % 10**9)
         sent = follow(client, goal).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error_string
-        on_line(robot.taken(), start, end)
+        on_line(robot.all_taken(), start, end)
 
     def test_joints_of_several_degrees_of_freedom(self, client, robot):
         goal = swing(ARM, here(robot), [0.0, 0.0])
@@ -175,7 +178,7 @@ class TestFollowJointTrajectory:
         curve = Trajectory(ARM, [0.0, 0.8, 1.6], *(np.array(row) for row in rows[:kinds]))
         times = np.linspace(0.0, 1.6, 160_001)
         known, speeds = curve.at(times), curve.at(times, 1)
-        commands = robot.taken()
+        commands = robot.all_taken()
         torn = np.cumsum(np.diff(stamps(commands), prepend=stamps(commands[:1])) > TORN) > 0
         found = [[command[name] for name in ARM] for command, _ in commands]
         indices = cKDTree(known).query(found, p=np.inf)[1].tolist()

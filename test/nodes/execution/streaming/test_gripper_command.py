@@ -36,8 +36,9 @@ class TestGripper:
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
         assert sent.result.reached_goal
         assert not sent.result.stalled
+        robot.wait_for_last_command()
         assert robot.positions["finger"] == pytest.approx(0.04)
-        commands = robot.taken()
+        commands = robot.all_taken()
         assert all(list(message.name) == list(JOINTS) for _, message in commands)
         fingers = np.array([command["finger"] for command, _ in commands])
         assert (np.diff(fingers) >= 0.0).all()
@@ -54,10 +55,10 @@ class TestGripper:
         # The arm moves, and the fingers go on pushing.
         robot.forget_commands()
         run(client, robot, [0.0, 0.3])
-        assert {command["finger"] for command, _ in robot.taken()} == {0.0}
+        assert {command["finger"] for command, _ in robot.all_taken()} == {0.0}
         # They open again from where they were commanded to, without a jump.
         grip(client, 0.04).wait()
-        fingers = np.array([command["finger"] for command, _ in robot.taken()])
+        fingers = np.array([command["finger"] for command, _ in robot.all_taken()])
         assert fingers[0] == pytest.approx(0.0, abs=1e-3)
         assert np.diff(fingers).max() < 0.01
 
@@ -90,6 +91,7 @@ class TestGripper:
             second.wait()
         assert first.status == GoalStatus.STATUS_ABORTED
         assert second.wait().status == GoalStatus.STATUS_SUCCEEDED
+        robot.wait_for_last_command()
         assert robot.positions["finger"] == pytest.approx(0.04)
 
     @pytest.mark.parametrize("position, effort", [(0.05, 0.0), (-0.01, 0.0), (math.nan, 0.0), (0.0, -1.0)])
@@ -128,4 +130,4 @@ class TestGripper:
         robot.taken()
         assert grip(client, 0.0).wait().status == GoalStatus.STATUS_SUCCEEDED
         assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
-        on_line(robot.taken(), start, [0.5, 0.0])
+        on_line(robot.all_taken(), start, [0.5, 0.0])
