@@ -246,8 +246,9 @@ class CollisionChecker:
         if isinstance(pair, SkippedPair):
             raise InvalidRequestError(f"{first} and {second} are not checked: {pair.reason}", stage="collision")
         indices = sorted(self.allowed_pairs.by_name[name].index for name in (first, second))
-        model = self.geometry_model.of_pair(indices[0], indices[1], pair.margin)
-        return lambda configurations, max_distance: ClosestSearch(model, self._engine).closest_of(
+        model, rows = self.geometry_model.of_pair(indices[0], indices[1], pair.margin)
+        engine = self._engine.of_geometries(model, rows)
+        return lambda configurations, max_distance: ClosestSearch(model, engine).closest_of(
             self._expand_batch(configurations), max_distance
         )
 
@@ -279,15 +280,18 @@ class CollisionChecker:
 
     def _expand(self, q: Floats) -> Floats:
         """Validate q (dof,) and expand it to the configuration (nq,) of the kinematic model."""
-        if threading.get_ident() != self._thread:
-            text = "a collision checker can be used only in the thread that created it"
-            raise NotSupportedError(text, stage="collision")
+        self._check_thread()
         q = self.checked(q)
         if self._matrix is not None:
             return np.asarray(self._matrix @ q + self._base)
         full = self._base.copy()
         full[self._place] = q
         return full
+
+    def _check_thread(self) -> None:
+        if threading.get_ident() != self._thread:
+            text = "a collision checker can be used only in the thread that created it"
+            raise NotSupportedError(text, stage="collision")
 
     def checked(self, q: Floats) -> Floats:
         """Return a configuration (dof,) as float64 after checking that its values are within `MAX_JOINT_VALUE`.
@@ -341,8 +345,7 @@ class CollisionChecker:
 
     def _expand_batch(self, configurations: Floats) -> Floats:
         batch = checked_configurations(configurations, self.variables, stage="collision")
-        if len(batch):
-            self._expand(batch[0])
+        self._check_thread()
         if self._matrix is not None:
             return np.asarray(batch @ self._matrix.T + self._base)
         full = np.tile(self._base, (len(batch), 1))

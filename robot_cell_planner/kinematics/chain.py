@@ -68,6 +68,11 @@ class Chain:
         """Compute the Jacobian (6, n) of the tip's origin in base axes, linear rows first."""
         return chain_kernels.jacobian_of(self.table, q)
 
+    def point_speeds(self, q: Array, point: Array, direction: Array) -> Array:
+        """Compute the speed (n,) along a direction (3,) of a point (3,) of the tip for each variable, both in base axes
+        [m per rad or m]."""
+        return chain_kernels.point_speeds(self.table, q, point, direction)
+
 
 class JointPath:
     """Joints between the world and a frame, before the variables are selected.

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from ..collision.checker import CollisionChecker
 from ..collision.report import Clearance
 from ..kinematics.forward import chain_to
-from ..model.value import Vector3
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -102,21 +101,14 @@ class Approach:
         The closest points are at rest on their links to first order, so the gradient is the velocity of one against the
         other along the normal (envelope theorem).
         """
-        slope = self._speed(found.first, q, found.point_first, found.normal)
-        slope -= self._speed(found.second, q, found.point_second, found.normal)
+        normal = np.array(found.normal)
+        slope = self._chains[found.first].point_speeds(q, np.array(found.point_first), normal)
+        slope -= self._chains[found.second].point_speeds(q, np.array(found.point_second), normal)
         gradient = np.zeros(len(q))
         gradient[self._moving] = slope[self._moving]
         gradient[(q - self._lower < AT_LIMIT) & (gradient > 0.0)] = 0.0
         gradient[(self._upper - q < AT_LIMIT) & (gradient < 0.0)] = 0.0
         return gradient
-
-    def _speed(self, link: str, q: Floats, point: Vector3, normal: Vector3) -> Floats:
-        """Return the speed (dof,) along a normal of a point of a link for each variable [m per rad or m]."""
-        chain = self._chains[link]
-        jacobian = chain.jacobian(q)
-        (x, y, z), (nx, ny, nz) = np.asarray(point) - chain.forward(q)[:3, 3], normal
-        moment = (y * nz - z * ny, z * nx - x * nz, x * ny - y * nx)
-        return np.asarray((*normal, *moment)) @ jacobian
 
 
 def _are_complete(minima: int, starts: int) -> bool:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...model.value import Vector3
+
+if TYPE_CHECKING:
+    from ..geometry.geometry_model import GeometryModel
 
 Floats = NDArray[np.float64]
 
@@ -60,6 +64,10 @@ class CollisionEngine(Protocol):
 
     name: str
     decomposed: tuple[str, ...]
+
+    def of_geometries(self, geometry_model: GeometryModel, rows: Sequence[int]) -> CollisionEngine:
+        """Return an engine for a model of some geometries of this one's; `rows`: their indices in this one's model."""
+        ...
 
     def collides(self, q: Floats) -> bool:
         """Return whether any pair of the geometry model collides at q."""

@@ -55,6 +55,9 @@ class BulletEngine:
         self.decomposed = tuple(sorted({geometry_model.name_of(geometry) for geometry in self._pieces}))
         self._always = self._rigid_pairs_collide()
 
+    def of_geometries(self, geometry_model: GeometryModel, rows: Sequence[int]) -> BulletEngine:
+        return BulletEngine(self._model, geometry_model)
+
     def _decompose_surfaces(self) -> None:
         """Decompose one surface, a moving one, of each pair of two surfaces into convex pieces."""
         if not any(self._is_surface):

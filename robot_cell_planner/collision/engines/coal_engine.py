@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import coal
@@ -23,16 +24,19 @@ MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each 
 
 
 class CoalEngine:
-    """Coal engine for the geometries of a `GeometryModel`. model: Pinocchio model of the joints."""
+    """Coal engine for the geometries of a `GeometryModel`.
+
+    model: Pinocchio model of the joints. geometries: those of coal, if there are some already.
+    """
 
     name = "coal"
     decomposed: tuple[str, ...] = ()
 
-    def __init__(self, model: Any, geometry_model: GeometryModel) -> None:
+    def __init__(self, model: Any, geometry_model: GeometryModel, geometries: list[Any] | None = None) -> None:
         self._geometry_model = geometry_model
         self._model = model
         self._data = model.createData()
-        self._geometries = [coal_geometry(geometry) for geometry in geometry_model.geometries]
+        self._geometries = geometries or [coal_geometry(geometry) for geometry in geometry_model.geometries]
         self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
         self._transforms: list[Any] = [coal_transform(pose) for pose in geometry_model.joint_T_geometry]
         self._trees = CoalTrees(model, self._data, geometry_model, self._geometries)
@@ -52,6 +56,9 @@ class CoalEngine:
         self._placed_at: Floats | None = None
         self._given: Floats | None = None  # poses of the moving geometries, if placed by `place_at`
         self._always = self._rigid_pairs_collide()
+
+    def of_geometries(self, geometry_model: GeometryModel, rows: Sequence[int]) -> CoalEngine:
+        return CoalEngine(self._model, geometry_model, [self._geometries[row] for row in rows])
 
     def moved(self, geometry_model: GeometryModel) -> CoalEngine:
         """Return an engine for a model that differs in the placements of stationary geometries only.

@@ -114,15 +114,28 @@ class GeometryModel:
             found.__dict__["planes"] = planes.moved(found.joint_T_geometry)
         return found
 
-    def of_pair(self, first: int, second: int, margin: float) -> GeometryModel:
-        """Return a model of the same geometries, with the same indices, in which two collision objects, given by index,
-        are the only pair."""
+    def of_pair(self, first: int, second: int, margin: float) -> tuple[GeometryModel, list[int]]:
+        """Return a model of the geometries of two collision objects, given by index, and the index of each geometry in
+        this model."""
         found = copy.copy(self)
         found.__dict__.pop("_search", None)
-        found.moving_pairs, rows = self._geometry_pairs([(first, second)])
-        found.moving_margins = np.full(len(rows), margin)
-        found.rigid_pairs, found.rigid_margins, found.blocks = found.moving_pairs[:0], found.moving_margins[:0], ()
-        return found
+        found.__dict__.pop("planes", None)
+        found._geometries_of, rows = {}, list[int]()
+        for obj in sorted((first, second), key=lambda obj: self._geometries_of[obj].start):  # moving ones first
+            found._geometries_of[obj] = range(len(rows), len(rows) + len(self._geometries_of[obj]))
+            rows += self._geometries_of[obj]
+        found.geometries = [self.geometries[row] for row in rows]
+        found._object_list = [self._object_list[row] for row in rows]
+        found.moving_count = sum(row < self.moving_count for row in rows)
+        found.object_indices, found.joints = self.object_indices[rows], self.joints[rows]
+        found.joint_T_geometry = self.joint_T_geometry[rows]
+        moving = found.moving_count == len(rows)
+        found.moving_pairs, of_objects = found._geometry_pairs([(first, second)] if moving else [])
+        found.moving_margins = np.full(len(of_objects), margin)
+        found.rigid_pairs, found.rigid_margins = found.moving_pairs[:0], found.moving_margins[:0]
+        mover, other = found._geometries_of
+        found.blocks = () if moving else (found._block((other,), [(mover, margin)]),)
+        return found, rows
 
     def _collect_moving_pairs(self) -> None:
         objects, of_pairs = self.allowed_pairs.objects, self.allowed_pairs.moving_pairs

@@ -13,8 +13,8 @@ from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-# Columns of a joint's row: parent, whether it is revolute, axis, placement in the parent (4, 4).
-PARENT, REVOLUTE, AXIS, PLACEMENT = 0, 1, 2, 5
+# Columns of a joint's row: row of the parent, whether it is revolute, axis, index in q, placement in the parent (4, 4).
+PARENT, REVOLUTE, AXIS, VALUE, PLACEMENT = 0, 1, 2, 5, 6
 # Columns of a geometry's row: joint, placement in the joint (4, 4).
 JOINT, IN_JOINT = 0, 1
 MATRIX = 16
@@ -28,12 +28,15 @@ class GeometryPlacements:
 
     def __init__(self, model: Any, joints: Indices, joint_T_geometry: Floats) -> None:
         # Few arrays are passed, since every array argument adds to the duration of a call.
-        self._joints = np.zeros((model.njoints, PLACEMENT + MATRIX))
-        for index in range(1, model.njoints):
+        used = _from_the_world(model, joints)
+        rows = {joint: row for row, joint in enumerate(used)}
+        self._joints = np.zeros((len(used), PLACEMENT + MATRIX))
+        for row, index in enumerate(used[1:], start=1):
             revolute, axis = joint_axis(model, index)
             placement = model.jointPlacements[index].homogeneous.ravel()
-            self._joints[index] = (model.parents[index], revolute, *axis, *placement)
-        columns = (joints.astype(np.float64), joint_T_geometry.reshape(-1, MATRIX))
+            self._joints[row] = (rows[model.parents[index]], revolute, *axis, index - 1, *placement)
+        own = np.array([rows[joint] for joint in joints.tolist()], dtype=np.float64)
+        columns = (own, joint_T_geometry.reshape(-1, MATRIX))
         self._solids: Floats = np.column_stack(columns)
 
     def at(self, q: Floats) -> Floats:
@@ -45,9 +48,19 @@ class GeometryPlacements:
         return poses_along(configurations, self._joints, self._solids)
 
 
+def _from_the_world(model: Any, joints: Indices) -> list[int]:
+    """Return the joints that move some joints, and these, parents first; the world is the first."""
+    found = {0}
+    for joint in joints.tolist():
+        while joint not in found:
+            found.add(joint)
+            joint = model.parents[joint]
+    return sorted(found)
+
+
 @compiled
 def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
-    """Return poses (m, 4, 4) of geometries (m, 17) fixed to joints (n, 21), of which the first is the world."""
+    """Return poses (m, 4, 4) of geometries (m, 17) fixed to joints (n, 22), of which the first is the world."""
     world, poses = np.empty((joints.shape[0], 4, 4)), np.empty((collision_geometries.shape[0], 4, 4))
     world[0] = np.eye(4)
     place_geometries(q, joints, collision_geometries, world, poses)
@@ -70,7 +83,7 @@ def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, wo
     """Compute `geometry_poses` into `poses`, and the poses of joints into `world` (n, 4, 4), whose first is set."""
     motion, before = np.eye(4), np.empty((4, 4))
     for j in range(1, joints.shape[0]):
-        value, x, y, z = q[j - 1], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
+        value, x, y, z = q[int(joints[j, VALUE])], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
         if joints[j, REVOLUTE] != 0.0:
             # Rodrigues' rotation formula.
             c, s = math.cos(value), math.sin(value)

@@ -171,6 +171,26 @@ def jacobian_of(chain: Array, q: Array) -> Array:
 
 
 @compiled
+def point_speeds(chain: Array, q: Array, point: Array, direction: Array) -> Array:
+    """Compute the speed (n,) along a direction (3,) of a point (3,) of the tip for each variable, both in the base."""
+    rows = chain.shape[0]
+    origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
+    result, arm, moment = np.zeros(q.shape[0]), np.empty(3), np.empty(3)
+    forward_pass(chain, q, origins, axes, np.empty((4, 4)))
+    for i in range(rows - 1):
+        moment[:] = 0.0
+        if chain[i, KIND] == 0.0:
+            for k in range(3):
+                arm[k] = point[k] - origins[i, k]
+            add_cross(1.0, axes[i], arm, moment)
+        else:
+            moment[:] = axes[i]
+        for k in range(3):
+            result[int(chain[i, VARIABLE])] += chain[i, MULTIPLIER] * moment[k] * direction[k]
+    return result
+
+
+@compiled
 def add_cross(factor: float, a: Array, b: Array, result: Array) -> None:
     """Add factor * a x b to a vector (3,) in place."""
     result[0] += factor * (a[1] * b[2] - a[2] * b[1])
