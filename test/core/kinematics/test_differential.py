@@ -60,6 +60,19 @@ def test_the_jacobian_is_the_derivative_of_the_pose(name, group, frame, axes):
 
 
 @pytest.mark.parametrize("name, group, frame", CASES)
+def test_the_speeds_of_a_point_are_the_derivatives_of_its_position(name, group, frame):
+    cell, state = given(name)
+    names = cell.group(group).variables
+    chain = chain_to(cell, state, frame or cell.tip_link(group), names)
+    rng = np.random.default_rng(2)
+    for q in rng.uniform(-1.5, 1.5, (5, len(names))):
+        point, direction = rng.uniform(-0.2, 0.2, 3), rng.normal(size=3)
+        pose = chain.forward(q)
+        found = chain.point_speeds(q, pose[:3, :3] @ point + pose[:3, 3], direction)
+        np.testing.assert_allclose(found, direction @ differences(chain, q, point)[:3], atol=1e-6)
+
+
+@pytest.mark.parametrize("name, group, frame", CASES)
 @pytest.mark.parametrize("axes", Axes)
 def test_the_derivative_of_the_jacobian_in_time(name, group, frame, axes):
     cell, state = given(name)
