@@ -148,7 +148,8 @@ class FakeRobot:
 
     def forget_commands(self):
         """Let the commands that are on their way arrive, and forget them."""
-        self.all_taken()
+        while self.all_taken():
+            pass
 
     def heal(self):
         """As it was made, but where it is."""

@@ -135,10 +135,12 @@ def at_home(nodes, robot, client, statuses, executions):
     robot.heal()
     client.stop_servo()
     for _ in range(20):  # until no late command has moved it; a little beside, commands go on where the last ones ended
-        # Round trips let late commands arrive, and the node hear where the robot is.
+        # Round trips let late commands arrive. The node reads measurements at 20 Hz while nothing moves: it needs some
+        # time to hear where the robot is.
         for _ in range(5):
             robot.put(**HOME)
             client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        robot.run_for(20)
         eventually_heard(client)
         robot.forget_commands()
         if all(abs(robot.positions[name] - value) < 0.02 for name, value in HOME.items()):
