@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 STAGE = "simulation"
 GOAL_TOLERANCE = 0.02  # [rad or m] of each joint at the end of a motion
 # Gap and depth of links [m] that the physics, with its margins and elastic joints, does not resolve.
-PHYSICS_GAP, PHYSICS_DEPTH = 3e-4, 3e-4
+PHYSICS_GAP, PHYSICS_DEPTH = 2e-4, 2e-4
 STEP = 0.05  # [rad or m] between states of the plan at which a gap is looked for
 TOUCH_DEPTH = 1e-4  # [m] up to which surfaces that touch without force are not in contact
 PART_TOLERANCE = 0.01  # [m] of an attached body at the end of a motion
