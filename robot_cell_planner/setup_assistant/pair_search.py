@@ -89,7 +89,7 @@ def smallest_distances(search: PairSearch, pairs: Sequence[Pair], seed: int) -> 
         connections = [_started(started, search.robot, share, seed) for share in shares[1:]]
         distances = {pair: search.smallest_distance(pair, seed) for pair in shares[0]}
         for share, connection in zip(shares[1:], connections, strict=True):
-            distances |= zip(share, _received(connection, len(share)), strict=False)
+            distances |= zip(share, _received(connection), strict=False)
     # What a process that was killed has not searched is searched here.
     return [distances[pair] if pair in distances else search.smallest_distance(pair, seed) for pair in pairs]
 
@@ -108,10 +108,10 @@ def _started(started: ExitStack, robot: Robot, pairs: Sequence[Pair], seed: int)
     return connection
 
 
-def _received(connection: AnyConnection | None, count: int) -> list[float]:
-    """Return the distances that a process has found, in the order of its pairs."""
+def _received(connection: AnyConnection | None) -> list[float]:
+    """Return the distances that a process has found, in the order of its pairs; none if it has ended before."""
     found: list[float] = []
     with suppress(EOFError, ConnectionResetError):
-        while connection is not None and len(found) < count:
-            found += connection.recv()
+        if connection is not None:
+            found = connection.recv()
     return found

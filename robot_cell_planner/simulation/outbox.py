@@ -6,12 +6,11 @@ import select
 import threading
 from collections import deque
 from collections.abc import Callable
-from multiprocessing.connection import Connection
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 MessageT = TypeVar("MessageT")
-if TYPE_CHECKING:  # connections are not generic at run time
-    AnyConnection = Connection[Any, Any]
+if TYPE_CHECKING:
+    from ..system.worker_process import AnyConnection
 
 
 class Outbox(Generic[MessageT]):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .outbox import AnyConnection
+    from ..system.worker_process import AnyConnection
 
 # Max delay of a simulation behind the clock at rest, and of a repeated sample [s]; what is older is left out, and its
 # time counts as lost.

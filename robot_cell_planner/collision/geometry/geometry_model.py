@@ -133,8 +133,8 @@ class GeometryModel:
         found.moving_pairs, of_objects = found._geometry_pairs([(first, second)] if moving else [])
         found.moving_margins = np.full(len(of_objects), margin)
         found.rigid_pairs, found.rigid_margins = found.moving_pairs[:0], found.moving_margins[:0]
-        mover, other = found._geometries_of
-        found.blocks = () if moving else (found._block((other,), [(mover, margin)]),)
+        moving_object, other = found._geometries_of
+        found.blocks = () if moving else (found._block((other,), [(moving_object, margin)]),)
         return found, rows
 
     def _collect_moving_pairs(self) -> None:

@@ -75,7 +75,7 @@ def test_what_a_gripper_holds_rests_too():
 
 
 def test_a_command_after_the_last_step_of_a_period_ends_the_rest():
-    """Who asks after the command and before the next step was told that nothing would change any more."""
+    """Between the command and the next step, the rest seemed to last."""
     with SimulatedCell(*workshop(), options(REST)) as simulated:
         simulated.step(1.0)
         assert simulated.is_at_rest
