@@ -124,6 +124,7 @@ class ExecutionNode(ManagedNode):
             MotionMonitor(self, others),
             SpeedScales(self._robots),
             self._on_motion_change,
+            self._read_measurements,
         )
         self._servo = self._make_servo(streamed)
         self._feedback_period = 1.0 / parameters["feedback_rate"]
@@ -214,9 +215,24 @@ class ExecutionNode(ManagedNode):
 
     def _poll(self) -> None:
         """Read measurements, and update the motions."""
-        self._feedback.start_poll(time.monotonic())
         self._permission.report_change()
         self._check_clock()
+        self._read_measurements()
+        self._runner.poll()
+        if self._servo is not None:
+            self._servo.poll()
+        self._set_polling()
+        if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
+            self._stream.hold_at(self._feedback.positions())
+        self._check_other_publishers()
+        now = time.monotonic()
+        if now - self._reported_at >= self._feedback_period:
+            self._reported_at = now
+            self._runner.report_progress()
+
+    def _read_measurements(self) -> None:
+        """Read the measurements that have arrived, and update the motions with each."""
+        self._feedback.start_poll(time.monotonic())
         # While nothing moves, the newest measurement of each joint is enough.
         messages = self._joint_states.take() if self._is_moving else self._joint_states.take_latest()
         for states in messages:
@@ -230,17 +246,6 @@ class ExecutionNode(ManagedNode):
                 if self._servo is not None:
                     self._servo.on_fault(fault)
             self._runner.poll()
-        self._runner.poll()
-        if self._servo is not None:
-            self._servo.poll()
-        self._set_polling()
-        if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
-            self._stream.hold_at(self._feedback.positions())
-        self._check_other_publishers()
-        now = time.monotonic()
-        if now - self._reported_at >= self._feedback_period:
-            self._reported_at = now
-            self._runner.report_progress()
 
     def _on_motion_change(self) -> None:
         self._set_polling()

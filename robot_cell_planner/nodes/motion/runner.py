@@ -50,7 +50,11 @@ LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a traj
 
 
 class MotionRunner:
-    """Checks, starts and monitors motions. on_change is called at the start and end of each."""
+    """Checks, starts and monitors motions.
+
+    on_change: called at the start and end of each. read_measurements: updates `feedback` with all that has arrived;
+    called before a motion's start is decided, since measurements are read seldom while nothing moves.
+    """
 
     def __init__(
         self,
@@ -63,8 +67,10 @@ class MotionRunner:
         motion_monitor: MotionMonitor,
         speed_scales: SpeedScales,
         on_change: Callable[[], None],
+        read_measurements: Callable[[], None],
     ) -> None:
         self._node = node
+        self._read_measurements = read_measurements
         self._monitor = motion_monitor
         self._drive = drive
         self._feedback = feedback
@@ -139,11 +145,13 @@ class MotionRunner:
                 motion.stop(error)
 
     def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
-        """Return the positions of joints; raises FeedbackLostError if they are unknown."""
+        """Return the newest positions of joints; raises FeedbackLostError if they are unknown."""
+        self._read_measurements()
         return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
 
     def up_to_date(self, state: StateRef) -> StateRef:
         """Return a state to plan from, with joints at least as new as those measured here."""
+        self._read_measurements()
         found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
         return state if state.own_state else fresh_state(state, tuple(found), found)
 
@@ -173,6 +181,7 @@ class MotionRunner:
             await pause(self._node, CHECK_PERIOD, token)
 
     def _has_settled(self, joints: Sequence[str]) -> bool:
+        self._read_measurements()
         measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
         if len(measured) < len(joints):
             return True  # nothing to wait for

@@ -135,12 +135,9 @@ def at_home(nodes, robot, client, statuses, executions):
     robot.heal()
     client.stop_servo()
     for _ in range(20):  # until no late command has moved it; a little beside, commands go on where the last ones ended
-        # Round trips let late commands arrive. The node reads measurements at 20 Hz while nothing moves: it needs some
-        # time to hear where the robot is.
-        for _ in range(5):
+        for _ in range(5):  # round trips let late commands arrive
             robot.put(**HOME)
             client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
-        robot.run_for(20)
         eventually_heard(client)
         robot.forget_commands()
         if all(abs(robot.positions[name] - value) < 0.02 for name, value in HOME.items()):
@@ -250,6 +247,20 @@ def test_joint_velocities_move_what_they_name_as_fast_as_they_say(client, robot,
     assert moved[0] > 0.1
     assert (moved[1:] == 0.0).all()
     assert np.abs(speeds(commands)).max() == pytest.approx(0.2, rel=1e-6)
+
+
+def test_a_session_begins_where_the_robot_was_moved_a_moment_ago(client, robot):
+    """The node reads measurements seldom while nothing moves: it would lead the robot back to where it was before."""
+    joint = JOINTS[0]
+    for step in range(10):
+        put = HOME[joint] + 0.2 + 0.1 * step
+        robot.put(**{joint: put})
+        client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
+        client.start_servo(options(check_collision=False))
+        robot.wait_for(lambda command: True)
+        first, _ = stopped(client, robot)[0]
+        assert first[joint] == pytest.approx(put, abs=1e-9)
+        robot.forget_commands()
 
 
 def test_a_target_is_tracked_to_its_place(client, robot, statuses):
