@@ -45,19 +45,18 @@ def public(function: Callable[P, R]) -> Callable[P, R]:
         InvalidValueError: The type of an argument does not match its annotation.
     """
     signature = inspect.signature(function)
-    order: list[tuple[str, Entry]] = []
+    order: list[tuple[str, Entry]] = []  # of positional parameters
     entries: dict[str, Entry] = {}
 
     def prepare() -> None:
         entries.update(_entries_of_function(function, signature))
-        order.extend((name, entries.get(name, ANYTHING)) for name in signature.parameters)
+        names = (name for name, parameter in signature.parameters.items() if parameter.kind in POSITIONAL)
+        order.extend((name, entries.get(name, ANYTHING)) for name in names)
 
     def closely(args: Any, kwargs: Any) -> R:
-        bound = signature.bind(*args, **kwargs)
-        for name, value in bound.arguments.items():
-            if name in entries:
-                bound.arguments[name] = entries[name].check(name, value)
-        return function(*bound.args, **bound.kwargs)
+        checked_args = [entry.check(name, value) for value, (name, entry) in zip(args, order)]  # noqa: B905
+        checked_kwargs = {name: entries.get(name, ANYTHING).check(name, value) for name, value in kwargs.items()}
+        return function(*checked_args, *args[len(order) :], **checked_kwargs)
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -274,6 +273,7 @@ QUICK[_none] = frozenset((type(None),))
 NONE: frozenset[type] = frozenset()
 NO_TUPLE: tuple[()] = ()
 ANYTHING = Entry(NONE, _anything)
+POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def _enumeration(kind: type[Enum], name: str, value: Any) -> Any:

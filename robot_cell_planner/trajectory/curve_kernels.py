@@ -1,4 +1,5 @@
-"""Compiled evaluation of piecewise polynomials, and search for pieces that may exceed limits."""
+"""Compiled evaluation of piecewise polynomials and of the times to sample them, and search for pieces that may exceed
+limits."""
 
 from __future__ import annotations
 
@@ -130,3 +131,105 @@ def mark_suspects(
             length = differentiate(rows, length)
             power *= span
     return found
+
+
+@compiled
+def apart_from(time: float, others: Floats, count: int, apart: float) -> bool:
+    """Return whether a time differs by at least `apart` from each of the first `count` others, which are sorted."""
+    after = int(np.searchsorted(others[:count], time))
+    before, following = others[max(after - 1, 0)], others[min(after, count - 1)]
+    return bool(min(abs(time - before), abs(following - time)) >= apart)
+
+
+@compiled
+def merge_sorted(first: Floats, count: int, second: Floats, further: int, merged: Floats) -> int:
+    """Merge `count` and `further` sorted numbers, equal ones once, and return how many there are."""
+    i, j, total = 0, 0, 0
+    while i < count or j < further:
+        if j == further or (i < count and first[i] <= second[j]):
+            number, i = first[i], i + 1
+        else:
+            number, j = second[j], j + 1
+        if total == 0 or number != merged[total - 1]:
+            merged[total] = number
+            total += 1
+    return total
+
+
+@compiled
+def merge_times(grid: Floats, rests: Floats, steps: Floats, apart: float, merged: Floats) -> int:
+    """Merge the times of a grid, of rests and of jerk steps between its ends, with at least `apart` between them.
+
+    Of two times that are closer, rests take precedence over steps, earlier steps over later ones, and steps over the
+    grid.
+
+    Args:
+        grid: Ascending times (n,) [s].
+        rests, steps: Times (r,) and (k,) [s].
+        apart: [s].
+        merged: Set to the merged times; room for all of them and two more.
+
+    Returns:
+        Number of the merged times.
+    """
+    room = len(grid) + len(rests) + len(steps) + 2
+    fixed, both, selected = np.empty(room), np.empty(room), np.empty(room)
+    fixed[0], fixed[1] = grid[0], grid[-1]
+    chosen = 0
+    for time in np.sort(rests):
+        if apart_from(time, fixed, 2, apart):
+            selected[chosen] = time
+            chosen += 1
+    count = merge_sorted(fixed, 2, selected, chosen, both)
+    chosen = 0
+    for time in np.sort(steps):
+        if apart_from(time, both, count, apart) and (chosen == 0 or time - selected[chosen - 1] >= apart):
+            selected[chosen] = time
+            chosen += 1
+    count = merge_sorted(both, count, selected, chosen, fixed)
+    chosen = 0
+    for time in grid:
+        if apart_from(time, fixed, count, apart):
+            selected[chosen] = time
+            chosen += 1
+    return merge_sorted(fixed, count, selected, chosen, merged)
+
+
+@compiled
+def measure_steps(
+    times: Floats,
+    samples: Floats,
+    jerk: Floats,
+    factors: Floats,
+    tolerance: float,
+    values: Floats,
+    bounds: Floats,
+) -> int:
+    """Compare the steps between samples with those that a motion within jerk limits can make, see
+    `validation._discontinuities`, and return how many are beyond.
+
+    Args:
+        times: Times of the samples (n,) [s].
+        samples: Positions, velocities and accelerations (3, n, dof).
+        jerk: Limits (dof,).
+        factors: Of jerk h^3, by which the change of position over a step h, and that of the velocity times h, may
+            differ from those of a motion with a linear acceleration (2,).
+        tolerance: Added to these differences [rad or m].
+        values, bounds: Set to the greater difference of the two, by their bounds, and to its bound (n - 1, dof).
+    """
+    broken = 0
+    for row in range(len(times) - 1):
+        h = times[row + 1] - times[row]
+        for joint in range(len(jerk)):
+            v0, v1 = samples[1, row, joint], samples[1, row + 1, joint]
+            a0, a1 = samples[2, row, joint], samples[2, row + 1, joint]
+            predicted = 0.5 * h * (v0 + v1) - h * h * (a1 - a0) / 12.0
+            off = abs(samples[0, row + 1, joint] - samples[0, row, joint] - predicted)
+            speed_off = abs(v1 - v0 - 0.5 * h * (a0 + a1)) * h
+            scale = jerk[joint] * h * h * h
+            allowed, speed_allowed = factors[0] * scale + tolerance, factors[1] * scale + tolerance
+            if off * speed_allowed < speed_off * allowed:
+                off, allowed = speed_off, speed_allowed
+            values[row, joint], bounds[row, joint] = off, allowed
+            broken += off > allowed
+    return broken

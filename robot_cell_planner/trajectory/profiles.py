@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import ruckig
@@ -20,6 +21,7 @@ from .curves import PolynomialCurve
 SLACK = 1.0 - 1e-9
 # Fraction of a distance that a change of speed may use, so that rounding does not make the distance too short.
 FITTING = 1.0 - 1e-9
+AT_ONCE = 256  # intervals that Ruckig solves in one call
 STEPS = 12  # of Newton's method, enough for full precision from any point within the bracket
 
 
@@ -47,8 +49,18 @@ class PathInterval:
         Raises:
             TrajectoryError: No profile exists, or the interval is too short for the change of speed.
         """
-        spans, rows = pieces_of(self, solved([self]).profiles[0][0])
-        return PolynomialCurve(np.concatenate(([0.0], np.cumsum(spans))), np.array(rows)[:, :, None])
+        return profiles_of([self])[0]
+
+
+def profiles_of(intervals: Sequence[PathInterval]) -> list[PolynomialCurve]:
+    """Return `PathInterval.profile` of each interval."""
+    found = []
+    for first in range(0, len(intervals), AT_ONCE):
+        part = intervals[first : first + AT_ONCE]
+        for interval, profile in zip(part, solved(part).profiles[0], strict=True):
+            spans, rows = pieces_of(interval, profile)
+            found.append(PolynomialCurve(np.array([0.0, *accumulate(spans)]), np.array(rows)[:, :, None]))
+    return found
 
 
 def solved(intervals: Sequence[PathInterval]) -> ruckig.Trajectory:

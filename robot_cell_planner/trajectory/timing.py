@@ -22,7 +22,7 @@ from ..model.mechanism import JointLimits
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
-from .profiles import PathInterval, Rates, profile_on_grid, solved, to_whole_periods
+from .profiles import PathInterval, Rates, profile_on_grid, profiles_of, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
 from .trajectory import Rest, Trajectory, sample_curve
 
@@ -134,8 +134,9 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
     start = 0.0
-    for first, last in pairwise(corners):
-        part = _straight(path[first], path[last], limits, options)
+    profiles = profiles_of(_intervals(path[corners], limits))
+    for (first, last), profile in zip(pairwise(corners), profiles, strict=True):
+        part = _along(to_whole_periods(profile, options.period), path[first], path[last])
         passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
         parts.append(part)
         start += part.duration
@@ -308,12 +309,6 @@ def _intervals(corners: Array, limits: MotionLimits) -> list[PathInterval]:
         rates = [(rate / fractions).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
     rows = np.stack([lengths, *rates], axis=1).tolist()
     return [PathInterval(length, Rates(*values)) for length, *values in rows]
-
-
-def _straight(first: Array, last: Array, limits: MotionLimits, options: TimingOptions) -> PolynomialCurve:
-    """Return the fastest straight motion between two points, with zero velocity at both ends."""
-    profile = _intervals(np.stack([first, last]), limits)[0].profile()
-    return _along(to_whole_periods(profile, options.period), first, last)
 
 
 def straight_motion_on_grid(first: Array, last: Array, limits: MotionLimits, period: float) -> PolynomialCurve:

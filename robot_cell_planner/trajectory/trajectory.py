@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import InvalidRequestError, LimitExceededError, Value
 from ..model.arguments import checked_fields
 from .completion import accelerations_of, velocities_of
-from .curve_kernels import hermite_pieces
+from .curve_kernels import hermite_pieces, merge_times
 from .curves import SHORTEST, Curve, PolynomialCurve
 from .limits import Array, read_only
 
@@ -172,10 +172,11 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
     elif whole > 0:
         times[-1] = curve.duration
     stops = np.array([rest.time for rest in rests])
-    times = in_nanoseconds(_with_steps(times, stops, curve.jerk_steps(), SHORTEST))
+    times = in_nanoseconds(_with_steps(times, stops, curve.jerk_steps()))
     positions, velocities, accelerations = curve.derivatives(times, 2)
-    for rest in rests:
-        nearest = int(np.argmin(np.abs(times - rest.time)))
+    after = np.searchsorted(times, stops)
+    for rest, index in zip(rests, after.tolist(), strict=True):
+        nearest = min(range(max(index - 1, 0), min(index + 1, len(times))), key=lambda i: abs(times[i] - rest.time))
         if abs(times[nearest] - rest.time) <= max(1e-6 * period, NANOSECOND):
             positions[nearest] = rest.position
             velocities[nearest] = accelerations[nearest] = 0.0
@@ -196,29 +197,11 @@ def in_nanoseconds(times: Array) -> Array:
     return result
 
 
-def _with_steps(grid: Array, rests: Array, steps: Array, apart: float) -> Array:
-    """Merge the times of a grid, of rests and of jerk steps between its ends, with at least `apart` between them.
-
-    Of two times that are closer, rests take precedence over steps, earlier steps over later ones, and steps over the
-    grid.
-    """
-    fixed = _apart_from(np.sort(rests), grid[[0, -1]], apart)
-    fixed = np.sort(np.concatenate((grid[[0, -1]], fixed)))
-    selected: list[float] = []
-    for step in _apart_from(np.sort(steps), fixed, apart).tolist():
-        if not selected or step - selected[-1] >= apart:
-            selected.append(step)
-    fixed = np.sort(np.concatenate((fixed, selected)))
-    times: Array = np.unique(np.concatenate((fixed, _apart_from(grid, fixed, apart))))
-    return times
-
-
-def _apart_from(times: Array, others: Array, apart: float) -> Array:
-    """Return those times that differ by at least `apart` from all of `others`, which are sorted."""
-    after = np.searchsorted(others, times)
-    before, next_one = others[np.maximum(after - 1, 0)], others[np.minimum(after, len(others) - 1)]
-    chosen: Array = times[np.minimum(np.abs(times - before), np.abs(next_one - times)) >= apart]
-    return chosen
+def _with_steps(grid: Array, rests: Array, steps: Array) -> Array:
+    """Return the merged times of a grid, of rests and of jerk steps, see `curve_kernels.merge_times`."""
+    merged = np.empty(len(grid) + len(rests) + len(steps) + 2)
+    count = merge_times(grid, rests, np.ascontiguousarray(steps), SHORTEST, merged)
+    return merged[:count]
 
 
 def _bad(text: str, *values: Value) -> InvalidRequestError:

@@ -21,6 +21,7 @@ from ..errors import (
     distinct_texts,
 )
 from ..model.arguments import public
+from .curve_kernels import measure_steps
 from .curve_limits import POSITION_TOLERANCE, RELATIVE_TOLERANCE, excesses
 from .limits import RATES, Array, MotionLimits
 from .trajectory import Trajectory
@@ -30,8 +31,8 @@ MAX_FINDINGS = 100
 MAX_STATES = 10_000_000  # maximum number of states of one collision check
 # Maximum errors of the corrected trapezoidal rule for positions and of the trapezoidal rule for velocities over a step
 # h with jerk at most J, as fractions of J h3 and J h2: integrals of |Peano kernel|.
-POSITION_KERNEL = 1.0 / (18.0 * np.sqrt(3.0))
-VELOCITY_KERNEL = 0.25
+PEANO_KERNELS = (1.0 / (18.0 * math.sqrt(3.0)), 0.25)
+STEP_FACTORS = np.array(PEANO_KERNELS) * (1.0 + RELATIVE_TOLERANCE)
 
 
 class Quantity(str, Enum):
@@ -266,17 +267,13 @@ def _discontinuities(trajectory: Trajectory, limits: MotionLimits) -> list[Limit
     """
     if trajectory.velocities is None or trajectory.accelerations is None or len(trajectory) < 2:
         return []
-    h = np.diff(trajectory.times)[:, None]
-    v0, v1 = trajectory.velocities[:-1], trajectory.velocities[1:]
-    a0, a1 = trajectory.accelerations[:-1], trajectory.accelerations[1:]
-    predicted = 0.5 * h * (v0 + v1) - h**2 * (a1 - a0) / 12.0
-    off = np.abs(np.diff(trajectory.positions, axis=0) - predicted)
-    allowed = POSITION_KERNEL * limits.jerk * h**3 * (1.0 + RELATIVE_TOLERANCE) + POSITION_TOLERANCE
-    speed_off = np.abs(v1 - v0 - 0.5 * h * (a0 + a1)) * h
-    speed_allowed = VELOCITY_KERNEL * limits.jerk * h**3 * (1.0 + RELATIVE_TOLERANCE) + POSITION_TOLERANCE
-    worse = off / allowed < speed_off / speed_allowed
-    value, bound = np.where(worse, speed_off, off), np.where(worse, speed_allowed, allowed)
-    return _listed(trajectory, Quantity.CONTINUITY, value, bound, value > bound)
+    samples = np.stack((trajectory.positions, trajectory.velocities, trajectory.accelerations))
+    values, bounds = np.empty((2, len(trajectory) - 1, len(trajectory.variables)))
+    # Copies, since kernels are compiled for writable arrays.
+    times, jerk = trajectory.times.copy(), limits.jerk.copy()
+    if not measure_steps(times, samples, jerk, STEP_FACTORS, POSITION_TOLERANCE, values, bounds):
+        return []
+    return _listed(trajectory, Quantity.CONTINUITY, values, bounds, values > bounds)
 
 
 def _listed(

@@ -11,7 +11,7 @@ from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-CONSECUTIVE = 16  # placements of a motion whose boxes are compared together first
+CONSECUTIVE = 4  # placements of a motion whose boxes are compared together first
 
 
 @compiled

@@ -15,8 +15,8 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 # Columns of a joint's row: row of the parent, whether it is revolute, axis, index in q, placement in the parent (4, 4).
 PARENT, REVOLUTE, AXIS, VALUE, PLACEMENT = 0, 1, 2, 5, 6
-# Columns of a geometry's row: joint, placement in the joint (4, 4).
-JOINT, IN_JOINT = 0, 1
+# Columns of a geometry's row: joint, first geometry with the same joint and placement, placement in the joint (4, 4).
+JOINT, SAME, IN_JOINT = 0, 1, 2
 MATRIX = 16
 
 
@@ -36,8 +36,10 @@ class GeometryPlacements:
             placement = model.jointPlacements[index].homogeneous.ravel()
             self._joints[row] = (rows[model.parents[index]], revolute, *axis, index - 1, *placement)
         own = np.array([rows[joint] for joint in joints.tolist()], dtype=np.float64)
-        columns = (own, joint_T_geometry.reshape(-1, MATRIX))
-        self._solids: Floats = np.column_stack(columns)
+        placed = np.column_stack((own, joint_T_geometry.reshape(-1, MATRIX)))
+        # The parts of a decomposed mesh have one placement.
+        _, firsts, groups = np.unique(placed, axis=0, return_index=True, return_inverse=True)
+        self._solids: Floats = np.column_stack((own, firsts[groups.ravel()], placed[:, 1:]))
 
     def at(self, q: Floats) -> Floats:
         """Return C contiguous poses (m, 4, 4) in the world frame at a C contiguous configuration (nq,)."""
@@ -60,7 +62,7 @@ def _from_the_world(model: Any, joints: Indices) -> list[int]:
 
 @compiled
 def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
-    """Return poses (m, 4, 4) of geometries (m, 17) fixed to joints (n, 22), of which the first is the world."""
+    """Return poses (m, 4, 4) of geometries (m, 18) fixed to joints (n, 22), of which the first is the world."""
     world, poses = np.empty((joints.shape[0], 4, 4)), np.empty((collision_geometries.shape[0], 4, 4))
     world[0] = np.eye(4)
     place_geometries(q, joints, collision_geometries, world, poses)
@@ -99,7 +101,11 @@ def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, wo
         multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
         multiply(before, motion.ravel(), world[j])
     for i in range(collision_geometries.shape[0]):
-        multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
+        same = int(collision_geometries[i, SAME])
+        if same < i:
+            poses[i] = poses[same]
+        else:
+            multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
 
 
 @compiled

@@ -6,17 +6,22 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from typing import Any
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from action_msgs.msg import GoalInfo
 from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.action.server import ActionServer, ServerGoalHandle
+from rclpy.exceptions import InvalidHandle
 from rclpy.task import Future
 from rclpy.type_support import check_for_type_support
 from std_msgs.msg import Empty
 from unique_identifier_msgs.msg import UUID
 
 from ..conversions.filled_messages import filled
+
+if TYPE_CHECKING:
+    from .node import CellNode
 
 MAX_GOALS = 1000  # goals that are recognised when they are sent again
 
@@ -38,28 +43,37 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
     """Accepts every goal; one that is sent again with the same ID is executed once. The callback that executes goals is
     a coroutine function.
 
-    rclpy rejects a repeated goal, and a goal whose response could not be sent is neither executed nor removed. It also
-    does more for each goal than is needed: it goes through the futures of all goals of the last ten seconds at every
-    event, formats goal IDs for debug messages whether these are logged or not, and publishes the status, with all these
-    goals, when a goal is accepted and again when its execution begins. Here, the status is published once for both, and
-    once after the result was sent. There is no public way to change that, so this class relies on private attributes of
-    rclpy's ActionServer.
+    rclpy rejects a repeated goal, and a goal whose response could not be sent is neither executed nor removed. It
+    also does more for each goal than is needed: it goes through the futures of all goals of the last ten seconds at
+    every event, formats goal IDs for debug messages whether these are logged or not, and publishes the status, with
+    all these goals, when a goal is accepted and again when its execution begins. Here, the status is published once
+    for both, after the callback that executes the goal has run until it waits, and once after the result was sent.
+    There is no public way to change that, so this class relies on private attributes of rclpy's ActionServer.
     """
 
-    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+    def __init__(self, node: CellNode, *arguments: Any, **keywords: Any) -> None:
+        self._cell_node = node
         self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by goal ID: whether its execution has begun
         self._responses: dict[bytes, Any] = {}  # with results, by goal ID
         self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
-        super().__init__(*arguments, handle_accepted_callback=self._begin, **keywords)
+        self._status_due = False
+        super().__init__(node, *arguments, handle_accepted_callback=self._begin, **keywords)
 
     def note_change(self, ended: bool) -> None:
-        """Publish the new state of a goal; that of one that has ended is published after its result was sent."""
+        """Publish the new state of a goal soon; that of one that has ended is published after its result was sent."""
         if ended:
             self.notify_goal_done()
-        else:
-            self._publish_status()
+        elif not self._status_due:
+            self._status_due = True
+            self._cell_node.soon(self._publish_due_status)
+
+    def _publish_due_status(self) -> None:
+        if self._status_due:
+            with suppress(InvalidHandle):  # the server was destroyed meanwhile
+                self._publish_status()
 
     def _publish_status(self) -> None:
+        self._status_due = False
         with self._lock:
             self._handle.publish_status()
 

@@ -11,7 +11,9 @@ from ...collision.engines.base import distance_error
 from ...collision.pairs.allowed_pairs import MAX_EXTRA_MARGIN
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks, with_extra_margin
+from .path_kernels import group_states
 
+Indices = NDArray[np.intp]
 # Extra clearances [m], in this order, for which states are checked to prove the states around them free.
 EXTRA_CLEARANCES = (0.04, 0.015, 0.005)
 # Min number of states for which extra clearances are faster than single checks: the checkers for them take tens of
@@ -45,19 +47,27 @@ def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_
 def _proven_free(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:
     """As `CountedChecks.proven_free`; groups of consecutive states are proven free together where that is possible."""
     free = np.zeros(len(configurations), dtype=bool)
-    way = np.concatenate(([0.0], np.cumsum(np.abs(np.diff(configurations, axis=0)).max(axis=1))))
+    configurations = np.array(configurations, order="C")  # a copy: the kernel is compiled for writable arrays
     for width in WIDTHS:
         left = np.flatnonzero(~free)
         if not len(left):
             return free
-        firsts = np.flatnonzero(np.diff(np.floor(way[left] / width), prepend=-1.0))
-        lowest = np.minimum.reduceat(configurations[left], firsts)
-        highest = np.maximum.reduceat(configurations[left], firsts)
+        lowest, highest, groups = grouped(configurations, left, width)
         proven = checks.proven_free(0.5 * (lowest + highest), 0.5 * (highest - lowest) + ROUNDING)
-        free[left] = np.repeat(proven, np.diff(firsts, append=len(left)))
+        free[left] = proven[groups]
     left = np.flatnonzero(~free)
     free[left] = checks.proven_free(configurations[left])
     return free
+
+
+def grouped(configurations: Array, left: Indices, width: float) -> tuple[Array, Array, Indices]:
+    """Return the smallest and largest joint values of each group of configurations (g, dof), and the group of each
+    configuration (k,). Arguments are as in `path_kernels.group_states`.
+    """
+    lowest, highest = np.empty((2, len(left), configurations.shape[1]))
+    groups = np.empty(len(left), dtype=np.intp)
+    count = group_states(configurations, left, width, lowest, highest, groups)
+    return lowest[:count], highest[:count], groups
 
 
 def _free_by_clearance(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:

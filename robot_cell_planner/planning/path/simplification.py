@@ -11,6 +11,7 @@ from ...errors import InvalidRequestError, PathInvalidError, Value
 from ...trajectory.limits import Array
 from ..problem.local_planner import LocalPlanner
 from ..problem.plan import path_length
+from .path_kernels import place_points
 
 SAME_POINT = 1e-9  # [rad or m]
 MAX_POINTS = 1_000_000
@@ -190,16 +191,12 @@ def densify(path: Array, spacing: float) -> tuple[Array, Array]:
     """
     if not spacing > 0.0:
         raise InvalidRequestError(f"spacing is {spacing:g}, expected above 0", stage="path")
-    steps = np.diff(path, axis=0)
-    counts = np.maximum(np.ceil(np.abs(steps).max(axis=1) / spacing - 1e-9), 1.0)
-    if counts.sum() > MAX_POINTS:
+    path = np.array(path, dtype=np.float64, order="C")  # a copy: the kernel is compiled for writable arrays
+    counts = np.maximum(np.ceil(np.abs(path[1:] - path[:-1]).max(axis=1) / spacing - 1e-9), 1.0)
+    total = counts.sum()
+    if total > MAX_POINTS:
         text = f"a path with spacing {spacing:g} has too many points"
-        raise InvalidRequestError(text, stage="path", values=(Value("points", float(counts.sum()), MAX_POINTS),))
-    counts = counts.astype(np.intp)
-    motion = np.repeat(np.arange(len(steps)), counts)
-    number = np.arange(1, len(motion) + 1) - np.repeat(np.cumsum(counts) - counts, counts)
-    fractions = number / counts[motion]
-    points = path[motion] + fractions[:, None] * steps[motion]
-    ends = number == counts[motion]
-    points[ends] = path[1:]
-    return np.concatenate((path[:1], points)), np.concatenate(([0.0], motion + fractions))
+        raise InvalidRequestError(text, stage="path", values=(Value("points", float(total), MAX_POINTS),))
+    points, parameters = np.empty((1 + int(total), path.shape[1])), np.empty(1 + int(total))
+    place_points(path, counts, points, parameters)
+    return points, parameters

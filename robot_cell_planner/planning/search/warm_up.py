@@ -1,4 +1,4 @@
-"""Compiles the kernels of motion certificates and of certified RRT-Connect ahead of their first use."""
+"""Compiles the kernels of motion certificates, of certified RRT-Connect and of paths ahead of their first use."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from ...model.geometry import Box, Shape, Sphere
 from ...model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ...model.robot import PlanningGroup, Robot
 from ...model.state import RobotCellState
+from ..path.motion_samples import grouped
 from ..problem.space import joint_space
 from ..problem.subspace import subspace_of
 from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
@@ -39,6 +40,7 @@ def warm_up() -> None:
     found = planner.solve(start, [end], CertifiedSearchOptions())
     assert found.path is not None
     planner.tightened(planner.shortened(found.path, 0))
+    grouped(np.stack((start, end)), np.arange(2), 0.1)
     _search_block()
 
 

@@ -14,6 +14,7 @@ from robot_cell_planner import action
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
 from robot_cell_planner.nodes.common.node import CellNode
+from robot_cell_planner.nodes.common.waiting import delay
 
 GOALS = 5
 
@@ -118,10 +119,12 @@ def test_what_is_to_be_done_soon_follows_the_tasks_that_are_ready(node):
     executor.shutdown()
 
 
-def goals_served(node, **client_options):
-    """A client of an action whose server is that of this package, and the executor of both."""
+def goals_served(node, duration=0.0, **client_options):
+    """A client of an action whose server is that of this package, and the executor of both. duration: of goals [s]."""
 
     async def end(handle):
+        if duration:
+            await delay(node, duration)
         handle.publish_feedback(action.PlanMotion.Feedback())
         handle.succeed()
         return action.PlanMotion.Result()
@@ -176,8 +179,13 @@ def test_a_result_can_be_requested_again_until_the_goal_expires(node):
     executor.shutdown()
 
 
-def test_the_status_of_a_goal_is_published_when_it_begins_and_when_it_ends(node):
-    client, executor = goals_served(node)
+@pytest.mark.parametrize(
+    ("duration", "changes"),
+    [(0.05, (GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_SUCCEEDED)), (0.0, (GoalStatus.STATUS_SUCCEEDED,))],
+)
+def test_the_status_of_a_goal_is_published_when_it_is_executed_and_when_it_ends(node, duration, changes):
+    """Once only for one that ends at once."""
+    client, executor = goals_served(node, duration)
     received = []
     quality = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
     node.create_subscription(GoalStatusArray, "plan/_action/status", received.append, quality)
@@ -188,7 +196,6 @@ def test_the_status_of_a_goal_is_published_when_it_begins_and_when_it_ends(node)
 
     spin_until(executor, lambda: sum(map(ended, received)) == GOALS)
     states = [(bytes(last.goal_info.goal_id.uuid), last.status) for last in (each.status_list[-1] for each in received)]
-    changes = GoalStatus.STATUS_EXECUTING, GoalStatus.STATUS_SUCCEEDED
     assert states == [(bytes(goal.uuid), state) for goal in goals for state in changes]
     executor.shutdown()
 

@@ -1,0 +1,74 @@
+"""Compiled sampling of paths, and grouping of their samples."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...system.compiled import compiled
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+@compiled
+def place_points(path: Floats, counts: Floats, points: Floats, parameters: Floats) -> None:
+    """Divide each motion of a path (n, dof) into equal steps.
+
+    Args:
+        path: Waypoints (n, dof).
+        counts: Number of steps of each motion (n - 1,).
+        points: Set to the points, including the waypoints (1 + sum of counts, dof).
+        parameters: Set to their path parameters in waypoints (1 + sum of counts,).
+    """
+    points[0], parameters[0] = path[0], 0.0
+    row = 1
+    for motion in range(len(path) - 1):
+        count = int(counts[motion])
+        for number in range(1, count + 1):
+            fraction = number / count
+            for joint in range(path.shape[1]):
+                step = path[motion + 1, joint] - path[motion, joint]
+                points[row, joint] = path[motion, joint] + fraction * step
+            parameters[row] = motion + fraction
+            row += 1
+        points[row - 1] = path[motion + 1]
+
+
+@compiled
+def group_states(
+    configurations: Floats, left: Indices, width: float, lowest: Floats, highest: Floats, groups: Indices
+) -> int:
+    """Group some of consecutive configurations (n, dof), and return the number of groups.
+
+    A group ends where the sum of the largest joint steps, from the first configuration on, passes a multiple of the
+    width.
+
+    Args:
+        configurations: All configurations (n, dof) [rad or m].
+        left: Ascending indices of those to group (k,).
+        width: [rad or m].
+        lowest, highest: Set to the smallest and largest joint values of each group, room for (k, dof).
+        groups: Set to the group of each configuration (k,).
+    """
+    count, way, last, reached = 0, 0.0, -1.0, 0
+    for place in range(len(left)):
+        index = left[place]
+        while reached < index:
+            longest = 0.0
+            for joint in range(configurations.shape[1]):
+                longest = max(longest, abs(configurations[reached + 1, joint] - configurations[reached, joint]))
+            way += longest
+            reached += 1
+        number = math.floor(way / width)
+        if number != last:
+            lowest[count], highest[count] = configurations[index], configurations[index]
+            count += 1
+            last = number
+        for joint in range(configurations.shape[1]):
+            lowest[count - 1, joint] = min(lowest[count - 1, joint], configurations[index, joint])
+            highest[count - 1, joint] = max(highest[count - 1, joint], configurations[index, joint])
+        groups[place] = count - 1
+    return count
