@@ -341,11 +341,15 @@ class CollisionChecker:
         Raises:
             InvalidRequestError: The shape is not (n, dof), or a value is not finite.
         """
-        self._expand_batch(configurations)
+        self._checked_batch(configurations)
 
-    def _expand_batch(self, configurations: Floats) -> Floats:
+    def _checked_batch(self, configurations: Floats) -> Floats:
         batch = checked_configurations(configurations, self.variables, stage="collision")
         self._check_thread()
+        return batch
+
+    def _expand_batch(self, configurations: Floats) -> Floats:
+        batch = self._checked_batch(configurations)
         if self._matrix is not None:
             return np.asarray(batch @ self._matrix.T + self._base)
         full = np.tile(self._base, (len(batch), 1))

@@ -13,7 +13,7 @@ from ..model.name_suggestions import unknown_name
 from .engines.base import CollisionEngine, DistanceResult, Floats
 from .geometry.broad_phase import Candidates
 from .geometry.geometry_model import GeometryModel
-from .geometry.separating_planes import Plane
+from .geometry.separating_planes import PLANE
 from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
 
@@ -72,7 +72,8 @@ class ClosestSearch:
     def __init__(self, geometry_model: GeometryModel, engine: CollisionEngine) -> None:
         self._geometry_model = geometry_model
         self._engine = engine
-        self._planes: list[Plane] = []
+        self._planes = np.empty((MAX_PLANES, PLANE))
+        self._plane_count = 0
 
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
         """Return the index of the configuration (n, nq) with the smallest distance, and that distance, to within a
@@ -111,8 +112,8 @@ class ClosestSearch:
         swapped = objects[near.first] > objects[near.second]
         first, second = np.where(swapped, near.second, near.first), np.where(swapped, near.first, near.second)
         bounds = near.min_distances
-        for plane in self._planes:
-            separating_planes.raise_bounds(plane, poses, states, first, second, bounds)
+        kept = self._planes[: self._plane_count]
+        separating_planes.raise_bounds(kept, poses, states, first, second, bounds)
         best: _Nearest | None = None
         while True:
             row = int(bounds.argmin())
@@ -127,9 +128,10 @@ class ClosestSearch:
             bounds[row] = math.inf
             if normal is not None:
                 plane = separating_planes.plane(pair, normal, poses[state])
-                if len(self._planes) < MAX_PLANES:
-                    self._planes.append(plane)
-                separating_planes.raise_bounds(plane, poses, states, first, second, bounds)
+                if self._plane_count < MAX_PLANES:
+                    self._planes[self._plane_count] = plane
+                    self._plane_count += 1
+                separating_planes.raise_bounds(plane[None], poses, states, first, second, bounds)
 
 
 def _objects_named(allowed_pairs: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:

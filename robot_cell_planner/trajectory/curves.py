@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -146,7 +147,19 @@ class CurveSequence:
         return self._joined(times, lambda part, chosen: [part.evaluate(chosen, order)])[0]
 
     def derivatives(self, times: Array, highest: int) -> list[Array]:
+        if self._polynomial is not None:
+            return self._polynomial.derivatives(times, highest)
         return self._joined(times, lambda part, chosen: part.derivatives(chosen, highest))
+
+    @cached_property
+    def _polynomial(self) -> PolynomialCurve | None:
+        """The same curve in one part, if all parts are polynomials of the same degree."""
+        parts = [part for part in self.parts if isinstance(part, PolynomialCurve)]
+        if len(parts) < len(self.parts) or len({part.coefficients.shape[1] for part in parts}) != 1:
+            return None
+        breaks = [start + part.breaks[:-1] for start, part in zip(self.starts.tolist(), parts, strict=False)]
+        coefficients = np.concatenate([part.coefficients for part in parts])
+        return PolynomialCurve(np.concatenate((*breaks, self.starts[-1:])), coefficients)
 
     def _joined(self, times: Array, values_of: Callable[[Curve, Array], list[Array]]) -> list[Array]:
         """Concatenate arrays (n, dof) of the values of the parts."""

@@ -25,6 +25,9 @@ AT_ONCE = 256  # intervals that Ruckig solves in one call
 STEPS = 12  # of Newton's method, enough for full precision from any point within the bracket
 
 
+Pieces = tuple[list[float], list[tuple[float, float, float, float]]]
+
+
 @dataclass(frozen=True)
 class Rates:
     """Maximum speed, acceleration and jerk along a path interval, all above 0."""
@@ -49,18 +52,8 @@ class PathInterval:
         Raises:
             TrajectoryError: No profile exists, or the interval is too short for the change of speed.
         """
-        return profiles_of([self])[0]
-
-
-def profiles_of(intervals: Sequence[PathInterval]) -> list[PolynomialCurve]:
-    """Return `PathInterval.profile` of each interval."""
-    found = []
-    for first in range(0, len(intervals), AT_ONCE):
-        part = intervals[first : first + AT_ONCE]
-        for interval, profile in zip(part, solved(part).profiles[0], strict=True):
-            spans, rows = pieces_of(interval, profile)
-            found.append(PolynomialCurve(np.array([0.0, *accumulate(spans)]), np.array(rows)[:, :, None]))
-    return found
+        spans, rows = pieces_of_all([self])[0]
+        return PolynomialCurve(np.array([0.0, *accumulate(spans)]), np.array(rows)[:, :, None])
 
 
 def solved(intervals: Sequence[PathInterval]) -> ruckig.Trajectory:
@@ -96,9 +89,7 @@ def solved(intervals: Sequence[PathInterval]) -> ruckig.Trajectory:
     raise TrajectoryError(f"Ruckig cannot time a motion: {result}", values=values)
 
 
-def pieces_of(
-    interval: PathInterval, profile: ruckig.Profile
-) -> tuple[list[float], list[tuple[float, float, float, float]]]:
+def pieces_of(interval: PathInterval, profile: ruckig.Profile) -> Pieces:
     """Return the durations [s] of the cubic pieces of a profile, and their coefficients.
 
     Raises:
@@ -114,6 +105,15 @@ def pieces_of(
     pieces = list(zip(profile.t, profile.p, profile.v, profile.a, profile.j, strict=False))
     spans = [piece[0] for piece in pieces if piece[0] > 0.0]
     return spans, [(p, v, 0.5 * a, j / 6.0) for t, p, v, a, j in pieces if t > 0.0]
+
+
+def pieces_of_all(intervals: Sequence[PathInterval]) -> list[Pieces]:
+    """Return `pieces_of` for the fastest profiles of intervals."""
+    found: list[Pieces] = []
+    for first in range(0, len(intervals), AT_ONCE):
+        part = intervals[first : first + AT_ONCE]
+        found.extend(map(pieces_of, part, solved(part).profiles[0]))
+    return found
 
 
 def to_whole_periods(curve: PolynomialCurve, period: float) -> PolynomialCurve:

@@ -10,7 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 import numpy as np
 from frozendict import frozendict
@@ -22,8 +22,9 @@ from ..model.mechanism import JointLimits
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
-from .profiles import PathInterval, Rates, profile_on_grid, profiles_of, solved, to_whole_periods
+from .profiles import PathInterval, Rates, pieces_of_all, profile_on_grid, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
+from .straight_kernels import find_corners, measure_segments, place_profile
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.01  # [s]
@@ -32,6 +33,7 @@ DEFAULT_PERIOD = 0.01  # [s]
 LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
 MAX_SLOWDOWNS = 5
 SMALLEST_FACTOR = 1.0 + 1e-9
+END = (0.0, 0.0, 0.0, 0.0)  # of a profile: no piece begins there
 
 
 class Method(str, Enum):
@@ -134,9 +136,9 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
     start = 0.0
-    profiles = profiles_of(_intervals(path[corners], limits))
-    for (first, last), profile in zip(pairwise(corners), profiles, strict=True):
-        part = _along(to_whole_periods(profile, options.period), path[first], path[last])
+    pieces = pieces_of_all(_intervals(path[corners], limits))
+    for (first, last), (spans, rows) in zip(pairwise(corners), pieces, strict=True):
+        part = _along([0.0, *accumulate(spans)], rows, path[first], path[last], options.period)
         passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
         parts.append(part)
         start += part.duration
@@ -276,39 +278,18 @@ def checked_path(path: Array, limits: MotionLimits) -> Array:
 
 def corners_of(path: Array) -> list[int]:
     """Return the indices of the corners of a path, with the first and the last point; repeated points are skipped."""
-    corners = [0]
-    previous = 0
-    for index in range(1, len(path)):
-        if float(np.abs(path[index] - path[previous]).max()) <= SAME_POINT:
-            continue
-        if previous != corners[-1] and not _is_straight(path[corners[-1]], path[previous], path[index]):
-            corners.append(previous)
-        previous = index
-    if previous != corners[-1]:
-        corners.append(previous)
-    # Repetitions of the last point belong to the last segment.
-    if len(corners) > 1:
-        corners[-1] = len(path) - 1
-    return corners
-
-
-def _is_straight(first: Array, middle: Array, last: Array) -> bool:
-    """Return whether `middle` lies between the other two points on the straight line, within rounding."""
-    whole, part = last - first, middle - first
-    length = float(np.linalg.norm(whole))
-    along = float(part @ whole) / (length * length) if length > 0.0 else -1.0
-    return 0.0 < along < 1.0 and float(np.abs(part - along * whole).max()) <= SAME_POINT * max(1.0, length)
+    corners = np.empty(len(path), dtype=np.intp)
+    count = find_corners(np.array(path, order="C"), SAME_POINT, corners)
+    found: list[int] = corners[:count].tolist()
+    return found
 
 
 def _intervals(corners: Array, limits: MotionLimits) -> list[PathInterval]:
     """Return the straight segments between corners, each with one profile for its length, scaled to each joint."""
-    steps = np.abs(np.diff(corners, axis=0))
-    lengths = steps.max(axis=1)
-    fractions = steps / lengths[:, None]
-    with np.errstate(divide="ignore"):
-        rates = [(rate / fractions).min(axis=1) for rate in (limits.velocity, limits.acceleration, limits.jerk)]
-    rows = np.stack([lengths, *rates], axis=1).tolist()
-    return [PathInterval(length, Rates(*values)) for length, *values in rows]
+    rows = np.empty((len(corners) - 1, 4))
+    rates = np.stack((limits.velocity, limits.acceleration, limits.jerk))
+    measure_segments(np.array(corners, order="C"), rates, rows)
+    return [PathInterval(length, Rates(*values)) for length, *values in rows.tolist()]
 
 
 def straight_motion_on_grid(first: Array, last: Array, limits: MotionLimits, period: float) -> PolynomialCurve:
@@ -318,15 +299,22 @@ def straight_motion_on_grid(first: Array, last: Array, limits: MotionLimits, per
     after applying the options of the timing.
     """
     interval = _intervals(np.stack([first, last]), limits)[0]
-    return _along(profile_on_grid(interval.length, interval.rates, period), first, last)
+    profile = profile_on_grid(interval.length, interval.rates, period)
+    return _along(profile.breaks.tolist(), profile.coefficients[:, :, 0].tolist(), first, last)
 
 
-def _along(profile: PolynomialCurve, first: Array, last: Array) -> PolynomialCurve:
-    """Return the straight motion between two points with a profile, from 0 to any length."""
-    # Normalize the profile to 0 to 1, so that the last point is reached within rounding.
-    coefficients = profile.coefficients / profile.evaluate(np.array([profile.duration]))[0, 0] * (last - first)
-    coefficients[:, 0] += first
-    return PolynomialCurve(profile.breaks, coefficients)
+def _along(
+    breaks: Sequence[float], rows: Sequence[Sequence[float]], first: Array, last: Array, period: float = 0.0
+) -> PolynomialCurve:
+    """Return the straight motion between two points (dof,) with a profile of its length, in multiples of a period.
+
+    breaks: of the profile (m + 1,) [s], the first 0. rows: coefficients of its pieces (m, 4) by ascending powers.
+    period: [s]; 0: as fast as the profile.
+    """
+    profile = np.array([(time, *row) for time, row in zip(breaks, (*rows, END), strict=True)])
+    found = PolynomialCurve(np.empty(len(profile)), np.empty((len(rows), 4, len(first))))
+    place_profile(profile, np.array(first), np.array(last), period, found.breaks, found.coefficients)
+    return found
 
 
 def _curved(

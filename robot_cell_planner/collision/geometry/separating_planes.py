@@ -57,18 +57,18 @@ class SeparatingPlanes:
         return plane
 
     def raise_bounds(
-        self, plane: Plane, poses: Floats, states: Indices, first: Indices, second: Indices, bounds: Floats
+        self, planes: Floats, poses: Floats, states: Indices, first: Indices, second: Indices, bounds: Floats
     ) -> None:
-        """Raise lower bounds of the distance of the plane's geometries at other placements, in place.
+        """Raise lower bounds of the distances of the planes' geometries at other placements, in place.
 
         Args:
-            plane: See `plane`.
+            planes: Rows from `plane` (p, 10).
             poses: Placements of the moving geometries (n, m, 4, 4).
             states: Placement of each bound (k,).
-            first, second: Indices of the geometries of each bound (k,); others than those of the plane are skipped.
+            first, second: Indices of the geometries of each bound (k,).
             bounds: Lower bounds [m] (k,).
         """
-        raise_bounds(self._points, self._spans, self._radii, self._fixed, plane, poses, states, first, second, bounds)
+        raise_bounds(self._points, self._spans, self._radii, self._fixed, planes, poses, states, first, second, bounds)
 
 
 @lru_cache(maxsize=4096)
@@ -151,20 +151,23 @@ def raise_bounds(
     spans: Indices,
     radii: Floats,
     fixed: Floats,
-    plane: Plane,
+    planes: Floats,
     poses: Floats,
     states: Indices,
     firsts: Indices,
     seconds: Indices,
     bounds: Floats,
 ) -> None:
-    """Compute `SeparatingPlanes.raise_bounds`: the plane moves with the first geometry, then with the second."""
-    i, j, moving = int(plane[0]), int(plane[1]), poses.shape[1]
-    own, against = plane[FIRST_NORMAL:SECOND_NORMAL], -plane[SECOND_NORMAL:EXTENTS]
-    for row in range(bounds.shape[0]):
-        if firsts[row] == i and seconds[row] == j:
-            pose = poses[states[row], i] if i < moving else fixed[i]
-            other = poses[states[row], j] if j < moving else fixed[j]
-            gap = gap_along(points, spans[j], radii[j], own, pose, other, plane[EXTENTS])
-            gap = max(gap, gap_along(points, spans[i], radii[i], against, other, pose, plane[EXTENTS + 1]))
-            bounds[row] = max(bounds[row], gap - ROUNDING)
+    """Compute `SeparatingPlanes.raise_bounds`: a plane moves with the first geometry, then with the second."""
+    moving = poses.shape[1]
+    for k in range(planes.shape[0]):
+        plane = planes[k]
+        i, j = int(plane[0]), int(plane[1])
+        own, against = plane[FIRST_NORMAL:SECOND_NORMAL], -plane[SECOND_NORMAL:EXTENTS]
+        for row in range(bounds.shape[0]):
+            if firsts[row] == i and seconds[row] == j:
+                pose = poses[states[row], i] if i < moving else fixed[i]
+                other = poses[states[row], j] if j < moving else fixed[j]
+                gap = gap_along(points, spans[j], radii[j], own, pose, other, plane[EXTENTS])
+                gap = max(gap, gap_along(points, spans[i], radii[i], against, other, pose, plane[EXTENTS + 1]))
+                bounds[row] = max(bounds[row], gap - ROUNDING)

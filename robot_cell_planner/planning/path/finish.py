@@ -176,12 +176,13 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
     found = _closest(context, search, points, parameters, None)
     if found is None or len(points) == 1:
         return found
-    numbers = np.arange(len(points), dtype=np.float64)
     middle = float(np.argmin(np.abs(parameters - found.place)))
     for width in REFINEMENT_FACTORS:
-        offsets = np.clip(middle + width * REFINEMENT_OFFSETS, 0.0, numbers[-1])
-        near = np.column_stack([np.interp(offsets, numbers, column) for column in points.T])
-        near_parameters = np.interp(offsets, numbers, parameters)
+        offsets = np.clip(middle + width * REFINEMENT_OFFSETS, 0.0, len(points) - 1.0)
+        whole = np.minimum(offsets.astype(np.intp), len(points) - 2)
+        rest = offsets - whole
+        near = points[whole] + rest[:, None] * (points[whole + 1] - points[whole])
+        near_parameters = parameters[whole] + rest * (parameters[whole + 1] - parameters[whole])
         nearer = _closest(context, search, near, near_parameters, found)
         if nearer is not None and nearer is not found:
             found = nearer

@@ -12,6 +12,7 @@ from ..problem.collision_checks import CountedChecks
 from .motion_samples import free_along
 
 STATES_PER_BATCH = 512  # states per collision query
+MOTIONS_AT_ONCE = 64  # motions that spheres try to prove free before others are checked
 
 
 class PathVerifier:
@@ -26,7 +27,6 @@ class PathVerifier:
     """
 
     def __init__(self, checks: CountedChecks, resolution: float, *, certificates: bool = True) -> None:
-
         self._certificates = certificates
         self._checks = checks
         self._resolution = resolution
@@ -80,9 +80,13 @@ class PathVerifier:
         found = self._checks.overlap_between(np.array((start, end)))
         return np.array(found.configuration) if found is not None and found.collides else None
 
-    def first_blocked(self, path: Array, first: int = 0) -> int | None:
-        """Return the index of the first colliding motion of a path (n, dof) from `first` on; None if all are free."""
-        for index in range(first, len(path) - 1):
-            if not self.is_free(path[index], path[index + 1]):
-                return index
+    def first_blocked(self, path: Array) -> int | None:
+        """Return the index of the first colliding motion of a path (n, dof); None if all are free."""
+        for begin in range(0, len(path) - 1, MOTIONS_AT_ONCE):
+            part = path[begin : begin + MOTIONS_AT_ONCE + 1]
+            proven = self._checks.certified_motions(part).tolist() if self._certificates else [False] * (len(part) - 1)
+            for index, free in enumerate(proven):
+                self._checks.motions += free
+                if not (free or self.is_free(part[index], part[index + 1])):
+                    return begin + index
         return None

@@ -18,6 +18,7 @@ from ...model.geometry import Box, Shape, Sphere
 from ...model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ...model.robot import PlanningGroup, Robot
 from ...model.state import RobotCellState
+from ...trajectory.timing import stop_at_waypoints
 from ..path.motion_samples import grouped
 from ..problem.space import joint_space
 from ..problem.subspace import subspace_of
@@ -36,11 +37,13 @@ def warm_up() -> None:
     checker.closest_of(np.stack((start, end)))
     certifier.certify(start, end)
     certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
-    planner = CertifiedRrtConnect(certifier, subspace_of(joint_space(cell, state), ()))
+    space = joint_space(cell, state)
+    planner = CertifiedRrtConnect(certifier, subspace_of(space, ()))
     found = planner.solve(start, [end], CertifiedSearchOptions())
     assert found.path is not None
     planner.tightened(planner.shortened(found.path, 0))
     grouped(np.stack((start, end)), np.arange(2), 0.1)
+    stop_at_waypoints(found.path, space.limits)
     _search_block()
 
 

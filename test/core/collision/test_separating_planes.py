@@ -68,7 +68,7 @@ def along(checker, seed):
         assert np.linalg.norm(normal) == pytest.approx(1.0)
         bounds = np.full(len(states), -np.inf)
         plane = geometry_model.planes.plane(pair, normal, poses[states[row]])
-        geometry_model.planes.raise_bounds(plane, poses, states, near.first, near.second, bounds)
+        geometry_model.planes.raise_bounds(plane[None], poses, states, near.first, near.second, bounds)
         same = (near.first == pair[0]) & (near.second == pair[1])
         assert np.isneginf(bounds[~same]).all()
         shapes = [geometry_model.geometries[geometry] for geometry in pair]

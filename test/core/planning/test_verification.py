@@ -121,4 +121,4 @@ def test_the_first_motion_that_is_blocked_is_named():
     verify, _ = verifier(cell, state)
     path = np.array([[-0.8, 0.0], [-0.5, 0.2], [0.5, 0.2], [0.8, 0.0]])
     assert verify.first_blocked(path) == 1
-    assert verify.first_blocked(path, 2) is None
+    assert verify.first_blocked(path[2:]) is None
