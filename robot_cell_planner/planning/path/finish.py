@@ -23,7 +23,7 @@ from ...trajectory.validation import CollisionSearch, validate
 from ..problem.collision_checks import describe_overlap, pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
-from .motion_samples import free_along
+from .motion_samples import free_along, on_proven_motions
 from .simplification import densify
 
 CLEARANCE_STEP = 0.05  # [rad or m]
@@ -98,7 +98,7 @@ def finish_plan(
         with context.monitor.stage("timing"):
             trajectory = parameterize().trajectory
         with context.monitor.stage("validate"):
-            warnings += _validated(context, trajectory, validation_step if check_collision else None)
+            warnings += _validated(context, plan.path, trajectory, validation_step if check_collision else None)
         warnings += limit_warnings(context.cell, plan.variables)
     return replace(
         plan,
@@ -111,9 +111,11 @@ def finish_plan(
     )
 
 
-def _validated(context: PlanningContext, trajectory: Trajectory, step: float | None) -> tuple[str, ...]:
-    """Validate a trajectory against limits, the start and, unless `step` is None, the cell; return warnings."""
-    states = _StateChecks(context, between=step is not None and math.isfinite(step))
+def _validated(context: PlanningContext, path: Array, trajectory: Trajectory, step: float | None) -> tuple[str, ...]:
+    """Validate a trajectory along a path (n, dof) against limits, the start and, unless `step` is None, the cell;
+    return warnings.
+    """
+    states = _StateChecks(context, path, between=step is not None and math.isfinite(step))
     origin = context.space.start if context.start_correction is None else context.start_correction.start
     start = dict(zip(context.space.variables, origin.tolist(), strict=True))
     names = partial(pair_names, context.checks.checker)
@@ -124,11 +126,12 @@ def _validated(context: PlanningContext, trajectory: Trajectory, step: float | N
 
 class _StateChecks:
     """Collision checks of the states of a trajectory, and between them if it leaves its path, which was verified
-    before.
+    before. States on motions of the path that are proven free are not checked again.
     """
 
-    def __init__(self, context: PlanningContext, *, between: bool) -> None:
+    def __init__(self, context: PlanningContext, path: Array, *, between: bool) -> None:
         self._context = context
+        self._path = path
         self._between = between
         self._overlap: Overlap | None = None
 
@@ -139,7 +142,9 @@ class _StateChecks:
             self._overlap = checks.overlap_between(configurations, ignored)
             if self._overlap is None and correction is None and checks.certifier is not None:
                 return np.zeros(len(configurations), dtype=bool)
-        blocked = ~free_along(checks, configurations)
+        left = np.flatnonzero(~on_proven_motions(checks, self._path, configurations))
+        blocked = np.zeros(len(configurations), dtype=bool)
+        blocked[left] = ~free_along(checks, configurations[left])
         if correction is not None:
             for index in np.flatnonzero(blocked).tolist():
                 q = configurations[index]

@@ -11,7 +11,7 @@ from ...collision.engines.base import distance_error
 from ...collision.pairs.allowed_pairs import MAX_EXTRA_MARGIN
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks, with_extra_margin
-from .path_kernels import group_states
+from .path_kernels import find_on_motions, group_states
 
 Indices = NDArray[np.intp]
 # Extra clearances [m], in this order, for which states are checked to prove the states around them free.
@@ -23,6 +23,9 @@ STATES_PER_BATCH = 64  # states per collision query
 # Widths of groups of consecutive states that are proven free together, wide ones first [rad or m].
 WIDTHS = (0.1, 0.02)
 ROUNDING = 1e-12  # [rad or m] of the box around a group
+# Distance of states from a motion on which they lie, within rounding [rad or m]. Certificates cover a nanoradian.
+ON_MOTION = 1e-10
+LOOK_AHEAD = 64  # motions of a path
 
 
 def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:
@@ -42,6 +45,19 @@ def free_along(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_
     result[:] = True
     result[left] = checks.exactly_free(configurations[left])
     return result
+
+
+def on_proven_motions(checks: CountedChecks, path: Array, configurations: Array) -> NDArray[np.bool_]:
+    """Return for each configuration (k, dof), in the order along a path (n, dof), whether it lies on a motion of the
+    path that was proven free before: (k,).
+    """
+    found = np.zeros(len(configurations), dtype=np.intp)
+    proven = checks.motions_proven_before(path)
+    if proven.any():
+        # Copies, since kernels are compiled for writable arrays.
+        points, states = (np.array(rows, order="C") for rows in (path, configurations))
+        find_on_motions(points, proven.astype(np.intp), states, ON_MOTION, LOOK_AHEAD, found)
+    return found.astype(bool)
 
 
 def _proven_free(checks: CountedChecks, configurations: Array) -> NDArray[np.bool_]:

@@ -72,3 +72,38 @@ def group_states(
             highest[count - 1, joint] = max(highest[count - 1, joint], configurations[index, joint])
         groups[place] = count - 1
     return count
+
+
+@compiled
+def find_on_motions(
+    path: Floats, chosen: Indices, states: Floats, tolerance: float, look_ahead: int, found: Indices
+) -> None:
+    """Find the states that lie on chosen motions of a path.
+
+    Args:
+        path: Waypoints (n, dof).
+        chosen: 1 for each chosen motion, 0 for others (n - 1,).
+        states: States in the order in which they pass the path (k, dof).
+        tolerance: Largest distance of a joint from the motion [rad or m].
+        look_ahead: Number of motions after that of the last state on the path, on which a state may lie.
+        found: Set to 1 for each state on a chosen motion, and 0 for others (k,).
+    """
+    reached = 0
+    for index in range(len(states)):
+        found[index] = 0
+        for motion in range(reached, min(reached + look_ahead + 1, len(path) - 1)):
+            square, product = 0.0, 0.0
+            for joint in range(path.shape[1]):
+                step = path[motion + 1, joint] - path[motion, joint]
+                square += step * step
+                product += step * (states[index, joint] - path[motion, joint])
+            along = min(max(product / square, 0.0), 1.0) if square > 0.0 else 0.0
+            off = 0.0
+            for joint in range(path.shape[1]):
+                step = path[motion + 1, joint] - path[motion, joint]
+                off = max(off, abs(path[motion, joint] + along * step - states[index, joint]))
+            if off <= tolerance:
+                reached = motion
+                if chosen[motion] == 1:
+                    found[index] = 1
+                    break

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
+from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
@@ -214,6 +215,13 @@ class CountedChecks:
             return math.nan
         motions = zip(self.certified_motions(path).tolist(), pairwise(path), strict=True)
         return certified_fraction(path, [free or self._certified(*motion) for free, motion in motions])
+
+    def motions_proven_before(self, path: Array) -> NDArray[np.bool_]:
+        """Return for each motion of a path (n, dof) whether an earlier test proved it free: (n - 1,)."""
+        by_spheres = self._proven_motions.proven(path, None, lambda: None).tolist()
+        found = [self._certificates.get(start.tobytes() + end.tobytes()) for start, end in pairwise(path)]
+        exactly = (certificate is not None and certificate.free for certificate in found)
+        return np.array([*map(or_, by_spheres, exactly)], dtype=bool)
 
     def _certified(self, start: Array, end: Array) -> bool:
         """Return whether a straight motion has a free certificate."""

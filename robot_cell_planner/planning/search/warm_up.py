@@ -19,11 +19,14 @@ from ...model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ...model.robot import PlanningGroup, Robot
 from ...model.state import RobotCellState
 from ...trajectory.timing import stop_at_waypoints
-from ..path.motion_samples import grouped
+from ..path.motion_samples import grouped, on_proven_motions
+from ..problem.collision_checks import CountedChecks
+from ..problem.progress import ProgressMonitor
 from ..problem.space import joint_space
 from ..problem.subspace import subspace_of
 from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 
+STATES = 1000  # at most
 COARSE = 0.05  # [m] protrusion of spheres, for few of them
 
 
@@ -42,7 +45,8 @@ def warm_up() -> None:
     found = planner.solve(start, [end], CertifiedSearchOptions())
     assert found.path is not None
     planner.tightened(planner.shortened(found.path, 0))
-    grouped(np.stack((start, end)), np.arange(2), 0.1)
+    grouped(found.path, np.arange(2), 0.1)
+    on_proven_motions(CountedChecks(checker, ProgressMonitor(), STATES), found.path, found.path)
     stop_at_waypoints(found.path, space.limits)
     _search_block()
 

@@ -100,10 +100,10 @@ def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
         trajectory = stop_at_waypoints(path, context.limits, TimingOptions(period=0.0201)).trajectory
         assert context.checks.batch_free(trajectory.at(dense_times(trajectory, STEP))).all()
         if depth < 0.0:
-            assert _validated(context, trajectory, STEP) == ()
+            assert _validated(context, path, trajectory, STEP) == ()
             continue
         with pytest.raises(TrajectoryInCollisionError) as caught:
-            _validated(context, trajectory, STEP)
+            _validated(context, path, trajectory, STEP)
         assert set(caught.value.subjects) == {"cube", "post"}
 
 
@@ -117,7 +117,7 @@ def test_blends_shrink_until_nothing_collides_between_their_states_either():
         state = state.with_configuration(dict(zip(("x", "y"), path[0].tolist(), strict=True)))
         context = create_context(cell, state, "", (), PlanningOptions(resolution=2.0 * STEP), ProgressMonitor())
         motion = time_in_context(context, path, TimingOptions(method=Method.SMOOTH), 2.0 * STEP)
-        assert _validated(context, motion.trajectory, 2.0 * STEP) == ()
+        assert _validated(context, path, motion.trajectory, 2.0 * STEP) == ()
 
 
 @pytest.mark.parametrize("options", [{}, {"certify": False}])
