@@ -41,7 +41,8 @@ class LadderTracker(GreedyTracker):
         super().__init__(context, cartesian_path, problem, options)
         self.redundant = redundancy(problem) > 0
         self._traced: dict[int, int] = {}  # number of traces by rung
-        self._checked_rungs: set[int] = set()  # rungs whose edges were all checked
+        # Nodes of the rung below and of the rung whose edges to each other were all checked, by rung.
+        self._checked_nodes: dict[int, tuple[int, int]] = {}
 
     def follow(self) -> None:
         samples = sample_path(self.cartesian_path, self.options, self.redundant)
@@ -176,11 +177,8 @@ class LadderTracker(GreedyTracker):
         rung = 1 + int(np.searchsorted(samples.rungs, sample))
         if not self.redundant and self._blocked(ladder, node_indices[: rung + 1]):
             return
-        pairs = node_indices[None, rung - 1 : rung + 1]
-        if rung not in self._checked_rungs:
-            # Similar edges would fail one after the other, so all are checked.
-            self._checked_rungs.add(rung)
-            pairs = np.vstack((pairs, self._pairs_off_branch(ladder, samples, rung)))
+        # Similar edges would fail one after the other, so all are checked.
+        pairs = np.vstack((node_indices[None, rung - 1 : rung + 1], self._pairs_off_branch(ladder, samples, rung)))
         self.note(
             f"{samples.describe(self.cartesian_path, sample)}: {len(pairs)} motions leave their branch or collide"
         )
@@ -188,9 +186,15 @@ class LadderTracker(GreedyTracker):
 
     def _pairs_off_branch(self, ladder: Ladder, samples: Samples, rung: int) -> NDArray[np.intp]:
         """Return the pairs (k, 2) of neighbouring nodes on a rung and the one below that no motion on one branch
-        connects.
+        connects, of those with a node that was added since the last call.
         """
+        below, here = self._checked_nodes.get(rung, (0, 0))
+        counts = len(ladder.nodes[rung - 1]), len(ladder.nodes[rung])
+        if counts == (below, here):
+            return np.empty((0, 2), dtype=np.intp)
+        self._checked_nodes[rung] = counts
         pairs = ladder.neighbours(rung)
+        pairs = pairs[(pairs[:, 0] >= below) | (pairs[:, 1] >= here)]
         if not len(pairs):
             return pairs
         first, last = ladder.nodes[rung - 1][pairs[:, 0]], ladder.nodes[rung][pairs[:, 1]]

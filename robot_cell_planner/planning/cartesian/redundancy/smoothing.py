@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ....kinematics._kernels import ik_kernels
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
+from .self_motion_kernels import find_null_spaces
 
 MAX_ITERATIONS = 20
 MAX_STEP = 0.2  # [rad or m] of a joint in one iteration
@@ -61,8 +62,9 @@ def _cost(path: Array, stiffness: Array) -> float:
 def null_spaces(problem: IkProblem, path: Array, redundancy: int) -> Array:
     """Return orthonormal null space bases (k, n, redundancy) of the task Jacobians."""
     jacobians = ik_kernels.task_jacobians(problem.chain.table, np.ascontiguousarray(path), problem.rotation_weights)
-    _, _, rows = np.linalg.svd(jacobians)
-    return np.ascontiguousarray(np.swapaxes(rows[:, -redundancy:], 1, 2))
+    bases = np.empty((len(path), path.shape[1], redundancy))
+    find_null_spaces(jacobians, bases)
+    return bases
 
 
 def _step(path: Array, bases: Array, stiffness: Array, damping: float) -> Array:
