@@ -244,10 +244,10 @@ class MotionRunner:
 
     def _check_still_there(self, goal: MotionGoal) -> None:
         """Check that the robot has not moved since the start of the goal was set."""
-        for joint, first in zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True):
-            if joint in self._options.passive:
-                continue
-            away = abs(self._measured((joint,))[joint].position - first)
+        starts = zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True)
+        first = {joint: position for joint, position in starts if joint not in self._options.passive}
+        for joint, measurement in (self._measured(tuple(first)) if first else {}).items():
+            away = abs(measurement.position - first[joint])
             if away > max(goal.tolerances.start, self._options.start_tolerance):
                 raise TrajectoryStartError(
                     f"{joint} has moved away from the start of the trajectory",
