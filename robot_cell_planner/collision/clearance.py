@@ -18,7 +18,6 @@ from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
 
 FIRST_RADIUS = 0.25  # [m]
-RADII_AT_ENDS = (0.05, FIRST_RADIUS)  # [m]
 GROWTH = 4.0
 LAST_RADIUS = 100.0  # [m], beyond which the search is unlimited
 ClosestOf = Callable[[Floats, float], tuple[int, Clearance] | None]
@@ -81,9 +80,9 @@ class ClosestSearch:
         poses = self._engine.poses(configurations)
         if max_distance > FIRST_RADIUS:
             # The smallest distance at the ends, which are often close to objects, bounds the search between them.
-            at_ends = poses[:: max(len(poses) - 1, 1)].copy()
-            nearest = (self._closest_within(at_ends, limit) for limit in RADII_AT_ENDS)
-            max_distance = next((one.distance for one in nearest if one is not None), max_distance)
+            ends = self._closest_within(poses[:: max(len(poses) - 1, 1)].copy(), FIRST_RADIUS)
+            if ends is not None:
+                max_distance = ends.distance
         radius = FIRST_RADIUS
         while True:
             limit = min(radius, max_distance)

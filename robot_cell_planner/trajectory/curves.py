@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -144,12 +144,12 @@ class CurveSequence:
         return float(self.starts[-1])
 
     def evaluate(self, times: Array, order: int = 0) -> Array:
-        return self._joined(times, lambda part, chosen: [part.evaluate(chosen, order)])[0]
+        return self.derivatives(times, order)[order]
 
     def derivatives(self, times: Array, highest: int) -> list[Array]:
-        if self._polynomial is not None:
-            return self._polynomial.derivatives(times, highest)
-        return self._joined(times, lambda part, chosen: part.derivatives(chosen, highest))
+        return (
+            self._joined(times, highest) if self._polynomial is None else self._polynomial.derivatives(times, highest)
+        )
 
     @cached_property
     def _polynomial(self) -> PolynomialCurve | None:
@@ -161,18 +161,18 @@ class CurveSequence:
         coefficients = np.concatenate([part.coefficients for part in parts])
         return PolynomialCurve(np.concatenate((*breaks, self.starts[-1:])), coefficients)
 
-    def _joined(self, times: Array, values_of: Callable[[Curve, Array], list[Array]]) -> list[Array]:
-        """Concatenate arrays (n, dof) of the values of the parts."""
+    def _joined(self, times: Array, highest: int) -> list[Array]:
+        """Concatenate the derivatives of the parts."""
         if len(self.parts) == 1:
-            return values_of(self.parts[0], times)
+            return self.parts[0].derivatives(times, highest)
         clipped = np.clip(np.asarray(times, dtype=np.float64), 0.0, self.starts[-1])
         if (clipped[1:] >= clipped[:-1]).all():
             ends = np.concatenate(([0], np.searchsorted(clipped, self.starts[1:-1]), [len(clipped)]))
             spans = zip(self.parts, self.starts.tolist(), ends[:-1].tolist(), ends[1:].tolist(), strict=False)
-            in_order = [values_of(part, clipped[first:last] - start) for part, start, first, last in spans]
+            in_order = [part.derivatives(clipped[first:last] - start, highest) for part, start, first, last in spans]
             return [np.concatenate(arrays) for arrays in zip(*in_order, strict=True)]
         owners = np.clip(np.searchsorted(self.starts, clipped, side="right") - 1, 0, len(self.parts) - 1)
-        pieces = [values_of(part, clipped[owners == i] - self.starts[i]) for i, part in enumerate(self.parts)]
+        pieces = [part.derivatives(clipped[owners == i] - self.starts[i], highest) for i, part in enumerate(self.parts)]
         joined = [np.empty((len(clipped), array.shape[1])) for array in pieces[0]]
         for index, arrays in enumerate(pieces):
             for result, array in zip(joined, arrays, strict=True):

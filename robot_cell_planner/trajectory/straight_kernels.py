@@ -99,20 +99,20 @@ def place_profile(
         coefficients: Set to those of its pieces (m - 1, 4, dof).
     """
     pieces = len(profile) - 1
-    duration, stretch = profile[pieces, 0], 1.0
+    duration, factor = profile[pieces, 0], 1.0
     if period > 0.0:
-        stretch = max(math.ceil(duration / period - 1e-9) * period / duration, 1.0)
+        factor = max(math.ceil(duration / period - 1e-9) * period / duration, 1.0)
     span = duration - profile[pieces - 1, 0]
     end = 0.0
     for power in range(4, 0, -1):
         end = end * span + profile[pieces - 1, power]
     for piece in range(pieces):
-        breaks[piece] = profile[piece, 0] * stretch
+        breaks[piece] = profile[piece, 0] * factor
         scale = 1.0 / end
         for power in range(4):
             for joint in range(len(first)):
                 coefficients[piece, power, joint] = profile[piece, 1 + power] * scale * (last[joint] - first[joint])
-            scale /= stretch
+            scale /= factor
         for joint in range(len(first)):
             coefficients[piece, 0, joint] += first[joint]
-    breaks[pieces] = duration * stretch
+    breaks[pieces] = duration * factor

@@ -52,6 +52,14 @@ class Overlap:
     second: str = ""
 
 
+def describe_overlap(found: Overlap) -> str:
+    """Return a sentence about a possible overlap between states, for warnings."""
+    if math.isinf(found.depth):
+        return "for which there is no bound, states were checked only at the resolution"
+    depth = f"{1.005e3 * found.depth:.3g} mm"  # rounded up
+    return f"{found.first} and {found.second} may overlap by up to {depth} between the states that were checked"
+
+
 @dataclass(frozen=True, eq=False)
 class Polyline:
     """Piecewise linear motion through configurations (n, dof), as a curve of one piece.

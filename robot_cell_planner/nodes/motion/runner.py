@@ -244,9 +244,9 @@ class MotionRunner:
 
     def _check_still_there(self, goal: MotionGoal) -> None:
         """Check that the robot has not moved since the start of the goal was set."""
-        starts = zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True)
-        first = {joint: position for joint, position in starts if joint not in self._options.passive}
-        for joint, measurement in (self._measured(tuple(first)) if first else {}).items():
+        first = dict(zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True))
+        joints = [joint for joint in goal.joints if joint not in self._options.passive]
+        for joint, measurement in (self._measured(joints) if joints else {}).items():
             away = abs(measurement.position - first[joint])
             if away > max(goal.tolerances.start, self._options.start_tolerance):
                 raise TrajectoryStartError(

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
-from ...collision.certification.refinement import Overlap
+from ...collision.certification.refinement import Overlap, describe_overlap
 from ...collision.clearance import SAME, ClosestOf
 from ...collision.engines.base import TOUCHING
 from ...errors import TrajectoryInCollisionError, Value
@@ -20,7 +20,7 @@ from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, validate
-from ..problem.collision_checks import describe_overlap, pair_names
+from ..problem.collision_checks import pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
 from .motion_samples import free_along, on_proven_motions

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
-from operator import or_
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.certification.certifier import MotionCertificate, MotionCertifier, certifier_of
 from ...collision.certification.paths import certified_fraction
-from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline
+from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline, describe_overlap
 from ...collision.checker import CollisionChecker, segments
 from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
@@ -218,10 +217,9 @@ class CountedChecks:
 
     def motions_proven_before(self, path: Array) -> NDArray[np.bool_]:
         """Return for each motion of a path (n, dof) whether an earlier test proved it free: (n - 1,)."""
-        by_spheres = self._proven_motions.proven(path, None, lambda: None).tolist()
-        found = [self._certificates.get(start.tobytes() + end.tobytes()) for start, end in pairwise(path)]
-        exactly = (certificate is not None and certificate.free for certificate in found)
-        return np.array([*map(or_, by_spheres, exactly)], dtype=bool)
+        found = (self._certificates.get(start.tobytes() + end.tobytes()) for start, end in pairwise(path))
+        certified = [certificate is not None and certificate.free for certificate in found]
+        return np.logical_or(self._proven_motions.known(path), certified)
 
     def _certified(self, start: Array, end: Array) -> bool:
         """Return whether a straight motion has a free certificate."""
@@ -386,14 +384,6 @@ def pair_names(checker: CollisionChecker, q: Array) -> tuple[str, str]:
     """Return the names of the first colliding pair at q (dof,); empty names if there is none."""
     pair = checker.first_pair(q)
     return ("", "") if pair is None else (pair.first, pair.second)
-
-
-def describe_overlap(found: Overlap) -> str:
-    """Return a sentence about a possible overlap between states, for warnings."""
-    if math.isinf(found.depth):
-        return "for which there is no bound, states were checked only at the resolution"
-    depth = f"{1.005e3 * found.depth:.3g} mm"  # rounded up
-    return f"{found.first} and {found.second} may overlap by up to {depth} between the states that were checked"
 
 
 def rank_in_bisection_order(index: int, count: int) -> int:

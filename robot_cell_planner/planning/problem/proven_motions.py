@@ -20,6 +20,10 @@ class ProvenMotions:
     def __init__(self) -> None:
         self._proven: set[bytes] = set()
 
+    def known(self, path: Array) -> NDArray[np.bool_]:
+        """Return for each motion of a path (n, dof) whether it is in the cache: (n - 1,)."""
+        return np.array([key in self._proven for key in _keys(path)], dtype=bool)
+
     def proven(self, path: Array, certifier: MotionCertifier | None, check: Callable[[], None]) -> NDArray[np.bool_]:
         """Return for each motion of a path (n, dof) whether it is proven free: (n - 1,).
 
@@ -27,8 +31,7 @@ class ProvenMotions:
             certifier: Certifier of the motions that are not in the cache; None if there is none.
             check: Called between parts of the path; may raise.
         """
-        keys = [path[index : index + 2].tobytes() for index in range(len(path) - 1)]
-        result = np.array([key in self._proven for key in keys], dtype=bool)
+        keys, result = _keys(path), self.known(path)
         if certifier is None:
             return result
         for first, last in _runs(~result):
@@ -40,6 +43,10 @@ class ProvenMotions:
             self._proven.clear()
         self._proven.update(key for key, free in zip(keys, result.tolist(), strict=True) if free)
         return result
+
+
+def _keys(path: Array) -> list[bytes]:
+    return [path[index : index + 2].tobytes() for index in range(len(path) - 1)]
 
 
 def _runs(selected: NDArray[np.bool_]) -> list[tuple[int, int]]:
