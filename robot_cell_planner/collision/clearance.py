@@ -18,6 +18,7 @@ from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
 
 FIRST_RADIUS = 0.25  # [m]
+END_RADIUS = 0.04  # [m], smaller, since boxes of most pairs are within FIRST_RADIUS of each other
 GROWTH = 4.0
 LAST_RADIUS = 100.0  # [m], beyond which the search is unlimited
 ClosestOf = Callable[[Floats, float], tuple[int, Clearance] | None]
@@ -79,10 +80,7 @@ class ClosestSearch:
         micrometre; None if no pair is within `max_distance` [m]."""
         poses = self._engine.poses(configurations)
         if max_distance > FIRST_RADIUS:
-            # The smallest distance at the ends, which are often close to objects, bounds the search between them.
-            ends = self._closest_within(poses[:: max(len(poses) - 1, 1)].copy(), FIRST_RADIUS)
-            if ends is not None:
-                max_distance = ends.distance
+            max_distance = min(max_distance, self._at_ends(poses))
         radius = FIRST_RADIUS
         while True:
             limit = min(radius, max_distance)
@@ -96,6 +94,16 @@ class ClosestSearch:
             if limit == max_distance:
                 return None
             radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
+
+    def _at_ends(self, poses: Floats) -> float:
+        """Return the smallest distance at the ends of a path [m], which are often close to objects: it bounds the
+        search between them. Infinite if it exceeds FIRST_RADIUS."""
+        ends = poses[:: max(len(poses) - 1, 1)].copy()
+        for radius in (END_RADIUS, FIRST_RADIUS):
+            found = self._closest_within(ends, radius)
+            if found is not None:
+                return found.distance
+        return math.inf
 
     def _closest_within(self, poses: Floats, limit: float) -> _Nearest | None:
         """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4).

@@ -61,6 +61,14 @@ class IdentityCache(Generic[V]):
             entry.used = False
         return value
 
+    def find(self, objects: tuple[object, ...], extras: tuple[object, ...]) -> V | None:
+        """Return the entry of these objects and extras, or None if it is missing."""
+        entry = self._entries.get((*map(id, objects), *extras))
+        if entry is None:
+            return None
+        entry.used = True
+        return entry.value
+
     def _drop_entries(self) -> None:
         while len(self._entries) > self._size:
             oldest, entry = self._entries.popitem(last=False)

@@ -375,9 +375,17 @@ def certifier_of(checker: CollisionChecker, protrusion: float = PROTRUSION) -> M
     Raises:
         GeometryError: A collision shape cannot be read.
     """
-    extras = (checker.variables, values_of_fixed_joints(checker), protrusion)
     make = partial(MotionCertifier, checker, protrusion=protrusion)
-    return _of_thread.cache.get((checker.geometry_model,), extras, make)
+    return _of_thread.cache.get((checker.geometry_model,), _extras(checker, protrusion), make)
+
+
+def cached_certifier(checker: CollisionChecker, protrusion: float = PROTRUSION) -> MotionCertifier | None:
+    """Return the certifier of a checker if `certifier_of` would not have to create it, which can take seconds."""
+    return _of_thread.cache.find((checker.geometry_model,), _extras(checker, protrusion))
+
+
+def _extras(checker: CollisionChecker, protrusion: float) -> tuple[object, ...]:
+    return checker.variables, values_of_fixed_joints(checker), protrusion
 
 
 def certify(

@@ -11,10 +11,10 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.certification.certifier import MotionCertificate, MotionCertifier, certifier_of
+from ...collision.certification.certifier import MotionCertificate, MotionCertifier, cached_certifier, certifier_of
 from ...collision.certification.paths import certified_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline, describe_overlap
-from ...collision.checker import CollisionChecker, segments
+from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from ...errors import GeometryError
@@ -22,6 +22,7 @@ from ...trajectory.limits import Array
 from .blocked_motions import BlockedMotion, BlockedMotions
 from .progress import ProgressMonitor
 from .proven_motions import ProvenMotions
+from .sampled_motions import first_collision
 
 # States per collision query, so that cancellations are handled within milliseconds.
 BATCH_SIZE = 64
@@ -87,13 +88,27 @@ class CountedChecks:
     def _fine_certifier(self) -> MotionCertifier | None:
         return self._certifier(FINE_PROTRUSION)
 
+    @property
+    def _may_certify(self) -> bool:
+        return self.certify and self.checker.engine == "coal"
+
     def _certifier(self, protrusion: float) -> MotionCertifier | None:
-        if self.checker.engine != "coal" or not self.certify:
+        if not self._may_certify:
             return None
         try:
             return certifier_of(self.checker, protrusion)
         except GeometryError:
             return None
+
+    @property
+    def _certifier_at_hand(self) -> MotionCertifier | None:
+        """As `certifier`; None if it would have to be created, which can take seconds."""
+        name, protrusion = (
+            ("_fine_certifier", FINE_PROTRUSION) if self._refined else ("_coarse_certifier", PROTRUSION)
+        )
+        if name not in self.__dict__ and self._may_certify:
+            return cached_certifier(self.checker, protrusion)
+        return self.__dict__.get(name)
 
     @property
     def refined(self) -> bool:
@@ -272,11 +287,19 @@ class CountedChecks:
         return (f"{many}; on motion {-index}, {describe_overlap(deepest)}",)
 
     def state_free(self, q: Array) -> bool:
-        """Return whether q (dof,) is free.
+        """Return whether q (dof,) is free. Spheres, which are faster, are tested first if there is a certifier already.
 
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
+        certifier = self._certifier_at_hand
+        if certifier is not None and certifier.quickly_free(q, q):
+            self.monitor.check(self.states)
+            self.states += 1
+            return True
+        return self._exactly_free(q)
+
+    def _exactly_free(self, q: Array) -> bool:
         self.monitor.check(self.states)
         self.states += 1
         return not self.checker.in_collision(q)
@@ -297,17 +320,16 @@ class CountedChecks:
         if self.certifier is not None:
             # The most likely collision is where the spheres are undecided or touch.
             undecided = BlockedMotion(start, end, self.certifier.undecided_fraction)
-            if self.spheres_only or not self.state_free(undecided.configuration):
+            if self.spheres_only or not self._exactly_free(undecided.configuration):
                 self.blocked.add(undecided)
                 return False
             if self._certified_only:
                 return self._proven_free(start, end)
-        fraction = self.checker.first_collision_on_motion(start, end, step)
-        count = segments(start, end, step)
+        proven_free = None if self.certifier is None else self._proven_free_states
+        fraction, states = first_collision(self.checker, start, end, step, proven_free)
+        self.states += states
         if fraction is None:
-            self.states += count + 1
             return True
-        self.states += rank_in_bisection_order(round(fraction * count), count)
         self.blocked.add(BlockedMotion(start, end, fraction))
         return False
 
@@ -360,7 +382,13 @@ class CountedChecks:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         self.monitor.check(self.states)
-        certifier = self.__dict__.get("_fine_certifier" if self._refined else "_coarse_certifier")
+        found = self._proven_free_states(configurations, deviations)
+        self.states += int(found.sum())
+        return found
+
+    def _proven_free_states(self, configurations: Array, deviations: Array | None = None) -> NDArray[np.bool_]:
+        """As `proven_free`, without counting."""
+        certifier = self._certifier_at_hand
         if certifier is None or not len(configurations) or not certifier.sphere_test_applies():
             return np.zeros(len(configurations), dtype=bool)
         self.checker.require_configurations(configurations)
@@ -370,7 +398,6 @@ class CountedChecks:
         ):
             return np.zeros(len(configurations), dtype=bool)
         found: NDArray[np.bool_] = certifier.check_boxes(configurations, off) == 0
-        self.states += int(found.sum())
         return found
 
 
@@ -384,15 +411,3 @@ def pair_names(checker: CollisionChecker, q: Array) -> tuple[str, str]:
     """Return the names of the first colliding pair at q (dof,); empty names if there is none."""
     pair = checker.first_pair(q)
     return ("", "") if pair is None else (pair.first, pair.second)
-
-
-def rank_in_bisection_order(index: int, count: int) -> int:
-    """Return the number of states checked up to state `index` of 0 to `count` if both ends are checked first, then the
-    midpoint, the quarters and so on.
-    """
-    if index == 0:
-        return 1
-    if index == count:
-        return 2
-    half = index & -index
-    return 2 + (count - 1) // (2 * half) + (index - half) // (2 * half) + 1

@@ -20,10 +20,11 @@ from robot_cell_planner.planning.path.simplification import (
     simplify,
     without_repeats,
 )
-from robot_cell_planner.planning.problem.collision_checks import CountedChecks, rank_in_bisection_order
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks
 from robot_cell_planner.planning.problem.local_planner import StraightLocalPlanner
 from robot_cell_planner.planning.problem.plan import path_length
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
+from robot_cell_planner.planning.problem.sampled_motions import rank_in_bisection_order
 from robot_cell_planner.planning.problem.space import joint_space
 
 RADIUS = 0.5

@@ -13,7 +13,7 @@ Integers = NDArray[np.int64]
 
 LANES = 16  # number of configurations evaluated at once
 UNBOUNDED = 1e15  # represents a missing bound; its square is still finite in single precision
-RECENT = 4  # number of hits that are remembered
+RECENT = 32  # number of hits that are remembered
 MAX_CANDIDATES = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
 NEVER = -1.0  # margin of pairs that are not checked
 # Indices into the counters (3,) of a check: configurations evaluated, and the middle and half length of an interval
