@@ -11,15 +11,14 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.certification.certifier import MotionCertificate, MotionCertifier, cached_certifier, certifier_of
+from ...collision.certification.certifier import MotionCertificate, MotionCertifier
 from ...collision.certification.paths import certified_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline, describe_overlap
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import CollisionOptions
-from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
-from ...errors import GeometryError
 from ...trajectory.limits import Array
 from .blocked_motions import BlockedMotion, BlockedMotions
+from .certifiers import Certifiers
 from .progress import ProgressMonitor
 from .proven_motions import ProvenMotions
 from .sampled_motions import first_collision
@@ -62,7 +61,7 @@ class CountedChecks:
         self.motions = 0
         self.blocked = BlockedMotions()
         self._certified_only = False
-        self._refined = False
+        self._certifiers = Certifiers(checker, certify)
         self._certificates: dict[bytes, MotionCertificate] = {}
         self._proven_motions = ProvenMotions()
         self._possible_overlaps: dict[bytes, Overlap] = {}
@@ -78,46 +77,16 @@ class CountedChecks:
 
         None if the engine is not coal, if a geometry has no sphere model, or if `certify` is False.
         """
-        return self._fine_certifier if self._refined else self._coarse_certifier
-
-    @cached_property
-    def _coarse_certifier(self) -> MotionCertifier | None:
-        return self._certifier(PROTRUSION)
-
-    @cached_property
-    def _fine_certifier(self) -> MotionCertifier | None:
-        return self._certifier(FINE_PROTRUSION)
-
-    @property
-    def _may_certify(self) -> bool:
-        return self.certify and self.checker.engine == "coal"
-
-    def _certifier(self, protrusion: float) -> MotionCertifier | None:
-        if not self._may_certify:
-            return None
-        try:
-            return certifier_of(self.checker, protrusion)
-        except GeometryError:
-            return None
-
-    @property
-    def _certifier_at_hand(self) -> MotionCertifier | None:
-        """As `certifier`; None if it would have to be created, which can take seconds."""
-        name, protrusion = (
-            ("_fine_certifier", FINE_PROTRUSION) if self._refined else ("_coarse_certifier", PROTRUSION)
-        )
-        if name not in self.__dict__ and self._may_certify:
-            return cached_certifier(self.checker, protrusion)
-        return self.__dict__.get(name)
+        return self._certifiers.current
 
     @property
     def refined(self) -> bool:
         """Whether fine spheres are used."""
-        return self._refined
+        return self._certifiers.refined
 
     def refine(self) -> MotionCertifier:
         """Use fine spheres from now on, and return their certifier. There must be a certifier."""
-        self._refined = True
+        self._certifiers.refined = True
         assert self.certifier is not None
         return self.certifier
 
@@ -130,8 +99,7 @@ class CountedChecks:
     @property
     def certifier_warnings(self) -> tuple[str, ...]:
         """Warnings of the certifier, if it was created, about objects with coarse sphere models."""
-        certifier = self.__dict__.get("_coarse_certifier")
-        return certifier.warnings if certifier is not None else ()
+        return self._certifiers.warnings
 
     @property
     def spheres_only(self) -> bool:
@@ -187,13 +155,6 @@ class CountedChecks:
         self.states += certifier.states - before
         return free
 
-    @property
-    def _finest(self) -> MotionCertifier:
-        """Certifier of motions that the spheres in use do not prove free."""
-        found = self._fine_certifier or self._coarse_certifier
-        assert found is not None
-        return found
-
     def certificate(self, start: Array, end: Array) -> MotionCertificate | None:
         """Return the certificate of a straight motion, or None if motions cannot be certified. Certificates are cached.
 
@@ -207,7 +168,7 @@ class CountedChecks:
         key = start.tobytes() + end.tobytes()
         found = self._certificates.get(key)
         if found is None:
-            found = self._finest.certify(start, end, enough=MAX_EXACT_STATES)
+            found = self._certifiers.finest.certify(start, end, enough=MAX_EXACT_STATES)
             self.states += found.states + found.exact_states
             if len(self._certificates) >= MAX_CACHED_CERTIFICATES:
                 self._certificates.clear()
@@ -292,7 +253,7 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        certifier = self._certifier_at_hand
+        certifier = self._certifiers.at_hand
         if certifier is not None and certifier.quickly_free(q, q):
             self.monitor.check(self.states)
             self.states += 1
@@ -388,7 +349,7 @@ class CountedChecks:
 
     def _proven_free_states(self, configurations: Array, deviations: Array | None = None) -> NDArray[np.bool_]:
         """As `proven_free`, without counting."""
-        certifier = self._certifier_at_hand
+        certifier = self._certifiers.at_hand
         if certifier is None or not len(configurations) or not certifier.sphere_test_applies():
             return np.zeros(len(configurations), dtype=bool)
         self.checker.require_configurations(configurations)
