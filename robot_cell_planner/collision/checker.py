@@ -21,12 +21,12 @@ from .attachment_topology import topology_of
 from .clearance import SAME, ClosestOf, ClosestSearch, closest_pairs
 from .contact_results import colliding_pairs
 from .geometry.broad_phase import Candidates
+from .motion_sampling import halving_order, segments
 from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions, SkippedPair
 from .report import Clearance, CollisionPair, CollisionReport
 
 Floats = NDArray[np.float64]
 MAX_SKIPPED = 100_000
-MAX_SAMPLES = 10_000_000
 STATES_AT_ONCE = 256
 
 
@@ -320,6 +320,18 @@ class CollisionChecker:
         """As `near_geometries`, as arrays."""
         return self.geometry_model.candidates(self._engine.place(self._expand(q)), reach)
 
+    def near_candidates_along(
+        self, configurations: Floats, reach: float
+    ) -> tuple[NDArray[np.intp], Candidates, Floats]:
+        """As `near_candidates` for configurations (n, dof): the configuration of each pair, in ascending order, the
+        pairs, and placements (n, m, 4, 4) for `place_at`."""
+        poses = self._engine.poses(self._expand_batch(configurations))
+        return *self.geometry_model.candidates_along(poses, reach), poses
+
+    def place_at(self, poses: Floats) -> None:
+        """Place the moving geometries at one of the placements of `near_candidates_along`, for `geometry_distance`."""
+        self._engine.place_at(poses)
+
     def described(self, near: Candidates) -> list[NearGeometries]:
         """Return candidates with their collision objects."""
         objects = self.geometry_model.object_indices
@@ -372,29 +384,3 @@ def _as_slice(indices: NDArray[np.intp]) -> slice | NDArray[np.intp]:
     if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
         return slice(int(indices[0]), int(indices[0]) + len(indices))
     return indices
-
-
-def segments(start: Floats, end: Floats, step: float) -> int:
-    """Return the number of equal intervals of a straight motion in which no variable changes by more than `step`.
-
-    Raises:
-        InvalidRequestError: The step is not above zero, or so small that the number of intervals exceeds `MAX_SAMPLES`.
-    """
-    if not step > 0.0:
-        raise InvalidRequestError(f"step is {step}, expected above 0", stage="collision")
-    length = float(np.abs(np.subtract(end, start)).max(initial=0.0))
-    if length / step > MAX_SAMPLES:
-        raise InvalidRequestError(f"step {step:g} cuts a motion of {length:g} too finely", stage="collision")
-    return max(1, math.ceil(length / step - 1e-9))
-
-
-def halving_order(count: int) -> Iterable[float]:
-    """Yield the fractions 0, 1/count, ..., 1 once each, both ends first, then in bisection order."""
-    yield 0.0
-    yield 1.0
-    step = 1 << max(0, (count - 1).bit_length())
-    while step > 1:
-        half = step // 2
-        for index in range(half, count, step):
-            yield index / count
-        step = half

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, LimitExceededError, Value
-from .checker import STATES_AT_ONCE, CollisionChecker, halving_order, segments
+from .checker import STATES_AT_ONCE, CollisionChecker
+from .motion_sampling import halving_order, segments
 from .report import Clearance, CollisionPair
 
 Floats = NDArray[np.float64]

@@ -7,7 +7,7 @@ it is decided; undecided pairs are evaluated again in both halves of the interva
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..checker import CollisionChecker
+from ..checker import CollisionChecker, NearGeometries
 from ..engines.base import TOUCHING, distance_error
 from ..geometry.broad_phase import Candidates
 from .curves import JointCurve
@@ -23,6 +23,8 @@ from .motion_bounds import motion_model
 from .single_joint_gaps import single_joint_gaps
 
 Floats = NDArray[np.float64]
+PairIndices = Set[tuple[int, int]]  # indices of two collision objects each
+AT_ONCE = 8  # maximum number of configurations evaluated together
 ENOUGH = 20_000  # maximum number of configurations for one interval
 MAX_IN_CONTACT = 200  # maximum number of those with an undecided pair nearer than TOUCHING, as in sliding contact
 
@@ -85,69 +87,112 @@ class ExactCertifier:
             enough: Maximum number of configurations. The test also ends, undecided, after 200 configurations with an
                 undecided pair in contact, since contact is proven in steps of a few micrometres.
         """
-        pending: list[tuple[float, float, set[tuple[int, int]] | None]] = [(middle, half, None)]
+        pending: list[tuple[float, float, PairIndices | None]] = [(middle, half, None)]
         spent = self.states + enough
         in_contact = 0
         while pending:
-            middle, half, candidates = pending.pop()
-            deviation = curve.deviation_bound(middle, half)[self._joint_of] * self._gain
-            self.states += 1
-            left, worst = self._left(curve.at(middle), deviation, margin, candidates)
-            if worst is not None:
+            part = pending[: -AT_ONCE - 1 : -1]  # the latest first
+            del pending[-len(part) :]
+            configurations, deviations = curve.boxes(np.array([interval[:2] for interval in part]))
+            deviations = self._of_joints(deviations)
+            candidates = [interval[2] for interval in part]
+            found = self._left(configurations, deviations, margin, candidates)
+            for (middle, half, _), widest, (left, worst) in zip(
+                part, deviations.max(axis=1, initial=0.0).tolist(), found, strict=True
+            ):
+                if worst is None:
+                    continue
                 pair, distance = worst
                 if distance < -TOUCHING:
                     return ContactResult(False, True, middle, *pair, distance)
                 in_contact += distance < TOUCHING
-                exhausted = self.states >= spent or in_contact > MAX_IN_CONTACT
-                if float(deviation.max(initial=0.0)) <= resolution or exhausted:
+                if widest <= resolution or self.states >= spent or in_contact > MAX_IN_CONTACT:
                     return ContactResult(False, False, middle, *pair, distance)
                 pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
         return ContactResult(True)
+
+    def _of_joints(self, deviations: Floats) -> Floats:
+        """Return the deviations of all joints (n, joints) for those of the variables (n, dof)."""
+        return np.asarray(deviations[:, self._joint_of] * self._gain)
 
     def _slack(self, distance: float) -> float:
         """Return by how much a computed distance may exceed the true one [m]."""
         return distance_error(distance) if self._errs else 0.0
 
     def _left(
-        self, q: Floats, deviation: Floats, margin: float, candidates: set[tuple[int, int]] | None
-    ) -> tuple[set[tuple[int, int]], tuple[tuple[int, int], float] | None]:
-        """Return the pairs that remain undecided at q, and the closest of them with its distance minus margin [m]."""
-        found = self._open(q, deviation, margin, candidates)
-        worst = min(found, key=lambda entry: entry.distance, default=None)
-        return {entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)
+        self,
+        configurations: Floats,
+        deviations: Floats,
+        margin: float,
+        candidates: Sequence[PairIndices | None],
+    ) -> list[tuple[PairIndices, tuple[tuple[int, int], float] | None]]:
+        """Return the pairs that remain undecided at each configuration (n, dof), and the closest of them with its
+        distance minus margin [m]. deviations: of the joints (n, joints)."""
+        result: list[tuple[PairIndices, tuple[tuple[int, int], float] | None]] = []
+        for found in self._open(configurations, deviations, margin, candidates):
+            worst = min(found, key=lambda entry: entry.distance, default=None)
+            result.append(({entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)))
+        return result
 
     def open_pairs(
-        self, q: Floats, deviation: Floats, margin: float, candidates: Set[tuple[int, int]] | None
-    ) -> list[OpenPair]:
-        """Return the pairs that may collide while no variable deviates from q (dof,) by more than `deviation` (dof,).
+        self,
+        configurations: Floats,
+        deviations: Floats,
+        margin: float,
+        candidates: Sequence[PairIndices | None],
+    ) -> list[list[OpenPair]]:
+        """Return, for each configuration (n, dof), the pairs that may collide while no variable deviates from it by
+        more than a row of `deviations` (n, dof).
 
-        candidates: pairs to evaluate; None: all. The call counts as one configuration.
+        candidates: pairs to evaluate at each configuration; None: all.
         """
-        self.states += 1
-        return self._open(q, deviation[self._joint_of] * self._gain, margin, candidates)
+        return self._open(configurations, self._of_joints(deviations), margin, candidates)
 
     def _open(
-        self, q: Floats, deviation: Floats, margin: float, candidates: Set[tuple[int, int]] | None
-    ) -> list[OpenPair]:
-        # Before the engine places the objects at q, since the gaps need it, too.
-        gaps = self._gaps
+        self,
+        configurations: Floats,
+        deviations: Floats,
+        margin: float,
+        candidates: Sequence[PairIndices | None],
+    ) -> list[list[OpenPair]]:
+        self.states += len(configurations)
         # Two objects approach each other by at most the sum of both displacement bounds.
-        displacements = self._model.speed_bounds @ deviation
-        near = self._checker.near_candidates(q, margin + 2.0 * float(displacements.max(initial=0.0)))
-        proven = {pair for pair, gap in gaps.items() if gap >= margin}
-        approach = self._approach(near, deviation, candidates, proven)
-        slack = self._slack(float(near.gaps.max(initial=0.0)))
-        is_open = near.min_distances - slack < near.margins + margin + approach - TOUCHING
-        found: list[OpenPair] = []
-        described = self._checker.described(near.chosen(is_open))
-        for each, displacement in zip(described, approach[is_open].tolist(), strict=True):
-            distance = self._checker.geometry_distance(each.first, each.second)
-            slack, gap = self._slack(distance), distance - each.margin - margin
-            missing = displacement + slack - TOUCHING - gap
-            if gap >= displacement + slack - TOUCHING or (displacement == 0.0 and gap >= -TOUCHING):
+        displacements = deviations @ self._model.speed_bounds.T
+        reach = margin + 2.0 * float(displacements.max(initial=0.0))
+        proven = {pair for pair, gap in self._gaps.items() if gap >= margin}
+        states, near, poses = self._checker.near_candidates_along(configurations, reach)
+        approach = self._approach(near, deviations[states], proven)
+        is_open = self._may_collide(near, approach, margin)
+        found: list[list[OpenPair]] = [[] for _ in configurations]
+        placed = -1
+        columns = self._checker.described(near.chosen(is_open)), approach[is_open].tolist(), states[is_open].tolist()
+        for each, displacement, state in zip(*columns, strict=True):
+            of_state = candidates[state]
+            if of_state is not None and each.objects not in of_state:
                 continue
-            found.append(OpenPair(each.objects, gap, missing))
+            if state != placed:
+                self._checker.place_at(poses[state])
+                placed = state
+            entry = self._open_pair(each, displacement, margin)
+            if entry is not None:
+                found[state].append(entry)
         return found
+
+    def _may_collide(self, near: Candidates, approach: Floats, margin: float) -> NDArray[np.bool_]:
+        """Return which candidates (n,) their boxes do not exclude, if objects approach each other by `approach` (n,)
+        [m]."""
+        slack = self._slack(float(near.gaps.max(initial=0.0)))
+        found: NDArray[np.bool_] = near.min_distances - slack < near.margins + margin + approach - TOUCHING
+        return found
+
+    def _open_pair(self, near: NearGeometries, displacement: float, margin: float) -> OpenPair | None:
+        """Return a pair, as placed, if its objects may collide when they approach each other by `displacement` [m]."""
+        distance = self._checker.geometry_distance(near.first, near.second)
+        slack, gap = self._slack(distance), distance - near.margin - margin
+        missing = displacement + slack - TOUCHING - gap
+        if gap >= displacement + slack - TOUCHING or (displacement == 0.0 and gap >= -TOUCHING):
+            return None
+        return OpenPair(near.objects, gap, missing)
 
     @cached_property
     def _gaps(self) -> dict[tuple[int, int], float]:
@@ -159,22 +204,18 @@ class ExactCertifier:
                 found[moving[pair.first], moving[pair.second]] = found[moving[pair.second], moving[pair.first]] = gap
         return found
 
-    def _approach(
-        self,
-        near: Candidates,
-        deviation: Floats,
-        candidates: Set[tuple[int, int]] | None,
-        proven: Set[tuple[int, int]],
-    ) -> Floats:
+    def _approach(self, near: Candidates, deviations: Floats, proven: Set[tuple[int, int]]) -> Floats:
         """Return by how much the objects of each pair may approach each other (n,) [m]; minus infinity for pairs that
-        are not candidates, and for those that are proven."""
+        are proven. deviations: of the joints for each pair (n, joints)."""
         objects = self._checker.geometry_model.object_indices
         size = len(self._model.allowed_pairs.objects)
         codes, rows = np.unique(objects[near.first] * size + objects[near.second], return_inverse=True)
-        approach = np.full(len(codes), -np.inf)
+        bounds, excluded = np.zeros((len(codes), deviations.shape[1])), np.zeros(len(codes), dtype=bool)
         for index, code in enumerate(codes.tolist()):
             pair = divmod(code, size)
-            if pair not in proven and (candidates is None or pair in candidates):
-                approach[index] = self._model.pair_bound(*pair) @ deviation
-        found: Floats = approach[rows]
+            if pair in proven:
+                excluded[index] = True
+            else:
+                bounds[index] = self._model.pair_bound(*pair)
+        found: Floats = np.where(excluded[rows], -np.inf, np.einsum("ij,ij->i", bounds[rows], deviations))
         return found

@@ -114,6 +114,18 @@ class _Interval(NamedTuple):
     pair: Pair
 
 
+def _halves(heap: list[_Interval], count: int) -> tuple[Floats, list[Set[Pair] | None]]:
+    """Take the worst intervals from a heap, about `count` / 2; return their halves (n, 2) and pairs."""
+    rows: list[tuple[float, float]] = []
+    candidates: list[Set[Pair] | None] = []
+    while heap and -heap[0].rank >= NEGLIGIBLE and len(rows) < max(count - 1, 1):
+        _, _, middle, half, pairs, _ = heapq.heappop(heap)
+        half *= 0.5
+        rows += [(middle - half, half), (middle + half, half)]
+        candidates += [pairs, pairs]
+    return np.array(rows), candidates
+
+
 class MotionRefiner:
     """Search for overlaps between the sampled states of a checker's motions. states: number of configurations checked.
 
@@ -156,34 +168,32 @@ class MotionRefiner:
         intervals = self._narrow(curve, low, high) if certifier is None else certifier.undecided_intervals(curve)
         spent, checked = self.states + enough, 0
         heap: list[_Interval] = []
-        pending: list[tuple[float, float, Set[Pair] | None]]
-        pending = [(middle, half, None) for middle, half in intervals.tolist()]
+        parts: list[tuple[Floats, list[Set[Pair] | None]]] = []
+        for first in range(0, len(intervals), AT_ONCE):
+            part = intervals[first : first + AT_ONCE]
+            parts.append((part, [None] * len(part)))
         while True:
-            for middle, half, candidates in pending:
-                checked += 1
-                if checked % AT_ONCE == 0:
-                    on_step()
-                q = curve.at(middle)
-                found = self._open_pairs(q, curve.deviation_bound(middle, half), candidates, ignored)
-                deepest = min(found, key=lambda entry: entry.distance, default=None)
-                if deepest is not None and deepest.distance < -TOUCHING and self._collides(q, ignored):
-                    return self._overlap(True, q, -deepest.distance, deepest.pair)
-                if found:
-                    worst = max(found, key=lambda entry: entry.missing)
-                    pairs = {entry.pair for entry in found}
-                    heapq.heappush(heap, _Interval(-worst.missing, checked, middle, half, pairs, worst.pair))
+            for part, candidates in parts:
+                on_step()
+                configurations, deviations = curve.boxes(part)
+                open_pairs = self._exact.open_pairs(configurations, deviations, 0.0, candidates)
+                for (middle, half), q, every in zip(part.tolist(), configurations, open_pairs, strict=True):
+                    found = self._without(every, ignored)
+                    checked += 1
+                    deepest = min(found, key=lambda entry: entry.distance, default=None)
+                    if deepest is not None and deepest.distance < -TOUCHING and self._collides(q, ignored):
+                        return self._overlap(True, q, -deepest.distance, deepest.pair)
+                    if found:
+                        worst = max(found, key=lambda entry: entry.missing)
+                        pairs = {entry.pair for entry in found}
+                        heapq.heappush(heap, _Interval(-worst.missing, checked, middle, half, pairs, worst.pair))
             if not heap or -heap[0].rank < NEGLIGIBLE:
                 return None
             if self.states >= spent:
                 return self._overlap(False, curve.at(heap[0].middle), TOUCHING - heap[0].rank, heap[0].pair)
-            _, _, middle, half, pairs, _ = heapq.heappop(heap)
-            half *= 0.5
-            pending = [(middle - half, half, pairs), (middle + half, half, pairs)]
+            parts = [_halves(heap, min(AT_ONCE, spent - self.states))]
 
-    def _open_pairs(
-        self, q: Floats, deviation: Floats, candidates: Set[Pair] | None, ignored: Set[frozenset[str]]
-    ) -> list[OpenPair]:
-        found = self._exact.open_pairs(q, deviation, 0.0, candidates)
+    def _without(self, found: list[OpenPair], ignored: Set[frozenset[str]]) -> list[OpenPair]:
         return [entry for entry in found if self._names(entry.pair) not in ignored] if ignored else found
 
     def _narrow(self, curve: JointCurve, low: float, high: float) -> Floats:

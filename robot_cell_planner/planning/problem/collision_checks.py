@@ -21,7 +21,7 @@ from .blocked_motions import BlockedMotion, BlockedMotions
 from .certifiers import Certifiers
 from .progress import ProgressMonitor
 from .proven_motions import ProvenMotions
-from .sampled_motions import first_collision
+from .sampled_motions import FreeStates, first_collision
 
 # States per collision query, so that cancellations are handled within milliseconds.
 BATCH_SIZE = 64
@@ -64,6 +64,7 @@ class CountedChecks:
         self._certifiers = Certifiers(checker, certify)
         self._certificates: dict[bytes, MotionCertificate] = {}
         self._proven_motions = ProvenMotions()
+        self._free_states = FreeStates()
         self._possible_overlaps: dict[bytes, Overlap] = {}
 
     @property
@@ -257,8 +258,12 @@ class CountedChecks:
         if certifier is not None and certifier.quickly_free(q, q):
             self.monitor.check(self.states)
             self.states += 1
-            return True
-        return self._exactly_free(q)
+            free = True
+        else:
+            free = self._exactly_free(q)
+        if free:
+            self._free_states.add(q)
+        return free
 
     def _exactly_free(self, q: Array) -> bool:
         self.monitor.check(self.states)
@@ -286,8 +291,8 @@ class CountedChecks:
                 return False
             if self._certified_only:
                 return self._proven_free(start, end)
-        proven_free = None if self.certifier is None else self._proven_free_states
-        fraction, states = first_collision(self.checker, start, end, step, proven_free)
+        proven = self._proven_free_states
+        fraction, states = first_collision(self.checker, start, end, step, proven, self._free_states)
         self.states += states
         if fraction is None:
             return True

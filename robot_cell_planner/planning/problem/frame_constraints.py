@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
-import pinocchio as pin
 
 from ...errors import ConstraintMismatchError, Value
+from ...kinematics._kernels import frame_set_kernels as kernels
 from ...kinematics.chain import Chain
 from ...kinematics.forward import chain_to, frame_matrix
 from ...kinematics.targets import target_frame
@@ -21,12 +19,15 @@ from ...trajectory.limits import Array
 from .constraints import FrameConstraint, FrameRule
 from .space import JointSpace
 
-# Fraction of the tolerance that projection reaches, so that straight motions between configurations stay within it.
-TOLERANCE_FRACTION = 0.5
-MAX_ITERATIONS = 60
-EPSILON = 1e-12
 START = "the start state"  # how errors name it
 ANGULAR_RULES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
+KINDS = {
+    FrameRule.AXIS_IN_CONE: kernels.AXIS_IN_CONE,
+    FrameRule.ORIENTATION: kernels.ORIENTATION,
+    FrameRule.POSITION_IN_BOX: kernels.POSITION_IN_BOX,
+    FrameRule.POSITION_ON_PLANE: kernels.POSITION_ON_PLANE,
+    FrameRule.POSITION_ON_LINE: kernels.POSITION_ON_LINE,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,50 +49,6 @@ class ConstrainedFrame:
     def tolerance(self) -> float:
         return self.constraint.tolerance
 
-    @cached_property
-    def _cross_matrix(self) -> Array:
-        """Matrix (3, 3) M with z @ M = z x axis."""
-        return np.asarray(pin.skew(self.axis))
-
-    def deviation(self, poses: Array) -> Array:
-        """Return the distances (k,) [rad or m] of frames (k, 4, 4) from the set; for a cone, the angle to its axis."""
-        rule = self.constraint.rule
-        if rule is FrameRule.AXIS_IN_CONE:
-            z = poses[:, :3, 2]
-            return np.asarray(np.arctan2(np.linalg.norm(z @ self._cross_matrix, axis=1), z @ self.axis))
-        if rule is FrameRule.ORIENTATION:
-            rotations = poses[:, :3, :3] @ self.pose[:3, :3].T
-            return np.array([float(np.linalg.norm(pin.log3(rotation))) for rotation in rotations])
-        return np.asarray(np.linalg.norm(self._offset(poses[:, :3, 3]), axis=1))
-
-    def _offset(self, points: Array) -> Array:
-        """Return the offsets (k, 3) of points (k, 3) from their nearest points of the set."""
-        offsets = points - self.pose[:3, 3]
-        rule = self.constraint.rule
-        if rule is FrameRule.POSITION_ON_PLANE:
-            return np.asarray((offsets @ self.axis)[:, None] * self.axis)
-        if rule is FrameRule.POSITION_ON_LINE:
-            return np.asarray(offsets - (offsets @ self.axis)[:, None] * self.axis)
-        local = offsets @ self.pose[:3, :3]
-        extent = np.array(self.constraint.extent)
-        return np.asarray((local - np.clip(local, -extent, extent)) @ self.pose[:3, :3].T)
-
-    def gradient(self, q: Array, pose: Array) -> Array:
-        """Return the gradient (dof,) of a non-zero deviation at q (dof,)."""
-        jacobian = self.chain.jacobian(q)
-        rule = self.constraint.rule
-        if rule is FrameRule.AXIS_IN_CONE:
-            normal = pose[:3, 2] @ self._cross_matrix
-            size = math.sqrt(float(normal @ normal))
-            # Opposite to the axis, all directions of rotation are equivalent.
-            normal = normal / size if size > EPSILON else pose[:3, 0]
-            return np.asarray(-normal @ jacobian[3:])
-        if rule is FrameRule.ORIENTATION:
-            rotation = pin.log3(pose[:3, :3] @ self.pose[:3, :3].T)
-            return np.asarray(rotation / np.linalg.norm(rotation) @ jacobian[3:])
-        offset = self._offset(pose[None, :3, 3])[0]
-        return np.asarray(offset / np.linalg.norm(offset) @ jacobian[:3])
-
 
 class FrameConstraints:
     """Frame constraints of a request at its start state. An empty instance is falsy."""
@@ -100,7 +57,8 @@ class FrameConstraints:
         self, cell: RobotCell, state: RobotCellState, space: JointSpace, constraints: Sequence[FrameConstraint]
     ) -> None:
         self.frames = tuple(_constrained_frame(cell, state, space, constraint) for constraint in constraints)
-        self._space = space
+        if self.frames:
+            self._sets = _frame_sets(self.frames, space)
 
     def __bool__(self) -> bool:
         return bool(self.frames)
@@ -110,27 +68,15 @@ class FrameConstraints:
         """Smallest tolerance [rad or m]."""
         return min(frame.tolerance for frame in self.frames)
 
+    def deviations(self, q: Array) -> Array:
+        """Return the deviation of each frame (m,) [rad or m] at q (dof,); for a cone, the angle to its axis."""
+        return kernels.deviations(self._sets, _rows(q))
+
     def excess(self, configurations: Array) -> Array:
         """Return the max deviation, in units of the tolerance, of configurations (k, dof): (k,); above 1 a constraint
         is violated.
         """
-        rows = np.ascontiguousarray(configurations, dtype=np.float64)
-        fractions = [frame.deviation(frame.chain.forward_many(rows)) / frame.tolerance for frame in self.frames]
-        return np.asarray(np.max(fractions, axis=0))
-
-    def residuals(self, q: Array) -> tuple[Array, Array]:
-        """Return the residual of each constraint (m,), 0 within half its tolerance, and the gradients (m, dof) at q
-        (dof,).
-        """
-        residuals, gradients = np.zeros(len(self.frames)), np.zeros((len(self.frames), len(q)))
-        q = np.array(q, dtype=np.float64)
-        for row, frame in enumerate(self.frames):
-            pose = frame.chain.forward(q)
-            deviation = float(frame.deviation(pose[None])[0])
-            residuals[row] = max(0.0, deviation - TOLERANCE_FRACTION * frame.tolerance)
-            if deviation > EPSILON:
-                gradients[row] = frame.gradient(q, pose)
-        return residuals, gradients
+        return kernels.excess(self._sets, _rows(configurations))
 
     def project(self, q: Array, basis: Array) -> Array | None:
         """Project q (dof,) onto the constraints by Newton's method, along the columns of a basis (dof, k) and within
@@ -139,19 +85,27 @@ class FrameConstraints:
         Returns:
             The projected configuration (dof,); None if the iteration does not converge.
         """
-        target = np.array([0.1 * TOLERANCE_FRACTION * frame.tolerance for frame in self.frames])
-        q = q.copy()
-        for _ in range(MAX_ITERATIONS):
-            residuals, gradients = self.residuals(q)
-            active = residuals > target
-            if not active.any():
-                return q
-            step = np.linalg.lstsq(gradients[active] @ basis, -residuals[active], rcond=1e-6)[0]
-            moved = np.clip(q + basis @ step, self._space.lower, self._space.upper)
-            if float(np.abs(moved - q).max()) < EPSILON:
-                return None
-            q = moved
-        return None
+        projected = np.array(q, dtype=np.float64)
+        return projected if kernels.project(self._sets, projected, basis) else None
+
+    def step_towards(self, start: Array, end: Array, step: float, basis: Array) -> Array | None:
+        """Return the projected configuration (dof,) one step from `start` towards `end`, which is farther away than
+        that; None without progress, or beyond joint limits. basis: As in `project`."""
+        moved = np.empty(len(start))
+        return moved if kernels.step_towards(self._sets, _rows(start), _rows(end), step, basis, moved) else None
+
+    def trace(self, start: Array, end: Array, step: float, basis: Array) -> Array | None:
+        """Return a path (n, dof) on the constraints with these ends, in steps of this length towards the end; None if
+        there is none. Straight motions along it stay within the tolerances. basis: As in `project`.
+        """
+        points = kernels.trace(self._sets, _rows(start), _rows(end), step, basis)
+        return self.refined(points, basis) if len(points) else None
+
+    def refined(self, path: Array, basis: Array) -> Array | None:
+        """Return a path (n, dof) with points added until straight motions along it stay within the tolerances; None if
+        projection fails. basis: As in `project`."""
+        points = kernels.refined(self._sets, _rows(path), basis)
+        return points if len(points) else None
 
     def check(self, q: Array, what: str) -> None:
         """Reject a configuration (dof,) that violates a constraint.
@@ -159,15 +113,32 @@ class FrameConstraints:
         Raises:
             ConstraintMismatchError: With the frame and the deviation.
         """
-        row = np.ascontiguousarray(q[None], dtype=np.float64)
-        for frame in self.frames:
-            deviation = float(frame.deviation(frame.chain.forward_many(row))[0])
+        for frame, deviation in zip(self.frames, self.deviations(q).tolist() if self.frames else (), strict=True):
             if deviation > frame.tolerance:
                 unit = "rad" if frame.constraint.rule in ANGULAR_RULES else "m"
                 text = f"{what} breaks the constraint '{frame.constraint.rule.value}' on frame {frame.name}"
                 values = (Value("deviation", deviation, frame.tolerance, unit),)
                 stage = "start" if what == START else "goals"
                 raise ConstraintMismatchError(text, stage=stage, subjects=(frame.name,), values=values)
+
+
+def _rows(configurations: Array) -> Array:
+    """Return configurations as the kernels take them: C-contiguous and writable."""
+    return np.require(configurations, np.float64, ("C", "W"))
+
+
+def _frame_sets(frames: Sequence[ConstrainedFrame], space: JointSpace) -> kernels.FrameSets:
+    ends = np.cumsum([0, *(len(frame.chain.table) for frame in frames)])
+    return kernels.FrameSets(
+        chains=np.concatenate([frame.chain.table for frame in frames]),
+        spans=np.column_stack((ends[:-1], ends[1:])).astype(np.int64),
+        rules=np.array([KINDS[frame.constraint.rule] for frame in frames], dtype=np.int64),
+        tolerances=np.array([frame.tolerance for frame in frames]),
+        poses=np.array([frame.pose for frame in frames]),
+        axes=np.array([frame.axis for frame in frames]),
+        extents=np.array([frame.constraint.extent for frame in frames], dtype=np.float64),
+        bounds=np.array((space.lower, space.upper)),
+    )
 
 
 def _constrained_frame(

@@ -12,15 +12,19 @@ from ...collision.geometry.broad_phase import BoxSearch, StaticBlock
 from ...collision.geometry.collision_geometry import CollisionGeometry
 from ...collision.sphere_model.approximation import compute_spheres
 from ...collision.sphere_model.polytopes import polytope_around
+from ...kinematics.targets import TargetMode
 from ...model.bodies import RigidBody
 from ...model.cell import RobotCell
 from ...model.geometry import Box, Shape, Sphere
 from ...model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ...model.robot import PlanningGroup, Robot
 from ...model.state import RobotCellState
+from ...trajectory.limits import Array
 from ...trajectory.timing import stop_at_waypoints
 from ..path.motion_samples import grouped, on_proven_motions
 from ..problem.collision_checks import CountedChecks
+from ..problem.constraints import FrameConstraint, FrameRule
+from ..problem.frame_constraints import FrameConstraints
 from ..problem.progress import ProgressMonitor
 from ..problem.space import joint_space
 from ..problem.subspace import subspace_of
@@ -48,7 +52,21 @@ def warm_up() -> None:
     grouped(found.path, np.arange(2), 0.1)
     on_proven_motions(CountedChecks(checker, ProgressMonitor(), STATES), found.path, found.path)
     stop_at_waypoints(found.path, space.limits)
+    _follow_frame(cell, state, start, end)
     _search_block()
+
+
+def _follow_frame(cell: RobotCell, state: RobotCellState, start: Array, end: Array) -> None:
+    """Follow a plane with the frame of the sphere."""
+    plane = FrameConstraint(FrameRule.POSITION_ON_PLANE, TargetMode.ROBOT, axis=(1.0, 1.0, 0.0), tolerance=2.0)
+    constraints = FrameConstraints(cell, state, joint_space(cell, state), (plane,))
+    basis = np.eye(len(start))
+    constraints.deviations(start)
+    constraints.project(start, basis)
+    constraints.step_towards(start, end, 0.5, basis)
+    path = constraints.trace(start, end, 0.5, basis)
+    assert path is not None
+    constraints.excess(path)
 
 
 def _search_block() -> None:

@@ -23,7 +23,8 @@ from collision_cells import (
 )
 from frozendict import frozendict
 
-from robot_cell_planner.collision.checker import CollisionChecker, halving_order, segments
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.motion_sampling import halving_order, segments
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions, PairType
 from robot_cell_planner.errors import InvalidRequestError, LimitExceededError, NotSupportedError, UnknownNameError
 from robot_cell_planner.model.geometry import Shape

@@ -388,11 +388,13 @@ def test_exact_intervals_at_the_threshold(factor, done):
     gap = 0.05
     cell, state = swing(1, wall=MOTION_BOUNDS + 2.0 * RADIUS + gap)
     exact = MotionCertifier(CollisionChecker(cell, state)).exact
-    left, _ = exact._left(np.zeros(1), np.array([factor * gap / (MOTION_BOUNDS + RADIUS)]), 0.0, None)
+    deviation = np.array([[factor * gap / (MOTION_BOUNDS + RADIUS)]])
+    [(left, _)] = exact._left(np.zeros((1, 1)), deviation, 0.0, [None])
     assert (not left) is done
     cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
     checker = CollisionChecker(cell, place(cell.default_state(), "wall", at(2.0 * RADIUS + gap)))
-    left, _ = MotionCertifier(checker).exact._left(np.zeros(1), np.array([factor * gap]), 0.0, None)
+    exact = MotionCertifier(checker).exact
+    [(left, _)] = exact._left(np.zeros((1, 1)), np.array([[factor * gap]]), 0.0, [None])
     assert (not left) is done
 
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from planning_cells import spinner
 
-from robot_cell_planner.collision.checker import halving_order
+from robot_cell_planner.collision.motion_sampling import halving_order, segments
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.planning.path.simplification import (
     arc_lengths,
@@ -24,7 +24,7 @@ from robot_cell_planner.planning.problem.collision_checks import CountedChecks
 from robot_cell_planner.planning.problem.local_planner import StraightLocalPlanner
 from robot_cell_planner.planning.problem.plan import path_length
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
-from robot_cell_planner.planning.problem.sampled_motions import rank_in_bisection_order
+from robot_cell_planner.planning.problem.sampled_motions import FreeStates, first_collision
 from robot_cell_planner.planning.problem.space import joint_space
 
 RADIUS = 0.5
@@ -118,21 +118,43 @@ def test_repeats_are_dropped_and_the_end_kept():
     assert without_repeats(path).tolist() == [[0.0, 0.0], [1.0, 1e-12]]
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 7, 8, 9, 100])
-def test_counting_follows_the_order_of_the_checker(count):
-    for rank, fraction in enumerate(halving_order(count), start=1):
-        assert rank_in_bisection_order(round(fraction * count), count) == rank
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4),
+    st.floats(0.002, 1.0),
+    st.integers(0, 2**32 - 1),
+    st.lists(st.booleans(), min_size=2, max_size=2),
+)
+def test_the_first_collision_is_that_of_the_checker(ends, step, seed, known):
+    """Whatever part of the free samples is proven free, and whether the ends are known to be free."""
+    plane, random = Plane(), np.random.default_rng(seed)
+    start, end = np.array(ends[:2]), np.array(ends[2:])
+    free_states = FreeStates()
+    for q, is_known in zip((start, end), known, strict=True):
+        if is_known and not plane.in_collision(q):
+            free_states.add(q)
+
+    def proven_free(rows):
+        return np.array([not plane.in_collision(q) for q in rows]) & (random.random(len(rows)) < 0.5)
+
+    fraction, count = first_collision(plane, start, end, step, proven_free, free_states)
+    assert fraction == plane.first_collision_on_motion(start, end, step)
+    order = list(halving_order(segments(start, end, step)))
+    assert count == (len(order) if fraction is None else 1 + order.index(fraction))
+    assert fraction is not None or (start in free_states and end in free_states)
 
 
 def test_states_are_counted_one_by_one(checks):
     asked = []
     check = checks.checker.in_collision
     checks.checker.in_collision = lambda q: asked.append(1) or check(q)
-    for start, end in ((-1.0, 1.0), (-1.0, -0.6), (-0.1, 1.0), (-1.0, -0.49)):
+    for start, end in ((-1.0, 1.0), (-1.0, -0.6), (-0.1, 1.0), (-0.99, -0.49)):
         checks.motion_free(np.array([start, 0.0]), np.array([end, 0.0]), 0.013)
         assert checks.states == len(asked)
     assert checks.motions == 4
     assert checks.blocked.count == 3
+    checks.motion_free(np.array([-1.0, 0.0]), np.array([-0.6, 0.0]), 0.013)
+    assert checks.states == len(asked) + 2  # both ends count, but are not checked again
 
 
 def test_equivalents_turn_what_may_turn():

@@ -42,7 +42,7 @@ from .fields import (
 from .lanes import compute_centre, obstacle_squares, square_between
 from .simd import below, inlined, number, real, rows, set_number, vectorised
 
-AN_OBSTACLE, A_PAIR = 1, 2  # kinds of remembered hits
+NO_HIT, AN_OBSTACLE, A_PAIR = 0, 1, 2  # kinds of remembered hits; those without follow the others
 
 
 @inlined
@@ -97,11 +97,13 @@ def hit_again(scene: int, work: int) -> bool:
     for index in range(RECENT):
         kind, which, n, m = hit_at(work, index)
         found = 0
+        if kind == NO_HIT:
+            return False
         if kind == AN_OBSTACLE:
             compute_centre(scene, work, n, joint_of(scene, which))
             contact = contact_distance(scene, which, n, m)
             found = below(obstacle_squares(scene, work, m, n, contact, False), contact * contact)
-        elif kind == A_PAIR:
+        else:
             compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
             compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
             contact = pair_contact_distance(scene, which, n, m)
