@@ -345,7 +345,11 @@ class CollisionChecker:
 
         The indices are those that `near_geometries` returned. Penetration is negative.
         """
-        return self._engine.separation(first, second)[0]
+        return self.geometry_separation(first, second)[0]
+
+    def geometry_separation(self, first: int, second: int) -> tuple[float, Floats | None]:
+        """As `geometry_distance`, and the normal (3,) of a plane between both, see `CollisionEngine.separation`."""
+        return self._engine.separation(first, second)
 
     def require_configurations(self, configurations: Floats) -> None:
         """Raise an error if configurations are malformed.

@@ -7,6 +7,7 @@ it is decided; undecided pairs are evaluated again in both halves of the interva
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from ..checker import CollisionChecker, NearGeometries
 from ..engines.base import TOUCHING, distance_error
 from ..geometry.broad_phase import Candidates
+from ..geometry.separating_planes import KnownPlanes
 from .curves import JointCurve
 from .motion_bounds import motion_model
 from .single_joint_gaps import single_joint_gaps
@@ -90,13 +92,14 @@ class ExactCertifier:
         pending: list[tuple[float, float, PairIndices | None]] = [(middle, half, None)]
         spent = self.states + enough
         in_contact = 0
+        planes = self.known_planes()
         while pending:
             part = pending[: -AT_ONCE - 1 : -1]  # the latest first
             del pending[-len(part) :]
             configurations, deviations = curve.boxes(np.array([interval[:2] for interval in part]))
             deviations = self._of_joints(deviations)
             candidates = [interval[2] for interval in part]
-            found = self._left(configurations, deviations, margin, candidates)
+            found = self._left(configurations, deviations, margin, candidates, planes)
             for (middle, half, _), widest, (left, worst) in zip(
                 part, deviations.max(axis=1, initial=0.0).tolist(), found, strict=True
             ):
@@ -110,6 +113,10 @@ class ExactCertifier:
                     return ContactResult(False, False, middle, *pair, distance)
                 pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
         return ContactResult(True)
+
+    def known_planes(self) -> KnownPlanes:
+        """Return planes, none yet, for the configurations of one motion."""
+        return KnownPlanes(self._checker.geometry_model.planes)
 
     def _of_joints(self, deviations: Floats) -> Floats:
         """Return the deviations of all joints (n, joints) for those of the variables (n, dof)."""
@@ -125,11 +132,12 @@ class ExactCertifier:
         deviations: Floats,
         margin: float,
         candidates: Sequence[PairIndices | None],
+        planes: KnownPlanes,
     ) -> list[tuple[PairIndices, tuple[tuple[int, int], float] | None]]:
         """Return the pairs that remain undecided at each configuration (n, dof), and the closest of them with its
         distance minus margin [m]. deviations: of the joints (n, joints)."""
         result: list[tuple[PairIndices, tuple[tuple[int, int], float] | None]] = []
-        for found in self._open(configurations, deviations, margin, candidates):
+        for found in self._open(configurations, deviations, margin, candidates, planes):
             worst = min(found, key=lambda entry: entry.distance, default=None)
             result.append(({entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)))
         return result
@@ -140,13 +148,15 @@ class ExactCertifier:
         deviations: Floats,
         margin: float,
         candidates: Sequence[PairIndices | None],
+        planes: KnownPlanes,
     ) -> list[list[OpenPair]]:
         """Return, for each configuration (n, dof), the pairs that may collide while no variable deviates from it by
         more than a row of `deviations` (n, dof).
 
-        candidates: pairs to evaluate at each configuration; None: all.
+        candidates: pairs to evaluate at each configuration; None: all. planes: found in earlier calls for the same
+        motion; they save distances, and new ones are added.
         """
-        return self._open(configurations, self._of_joints(deviations), margin, candidates)
+        return self._open(configurations, self._of_joints(deviations), margin, candidates, planes)
 
     def _open(
         self,
@@ -154,6 +164,7 @@ class ExactCertifier:
         deviations: Floats,
         margin: float,
         candidates: Sequence[PairIndices | None],
+        planes: KnownPlanes,
     ) -> list[list[OpenPair]]:
         self.states += len(configurations)
         # Two objects approach each other by at most the sum of both displacement bounds.
@@ -162,32 +173,39 @@ class ExactCertifier:
         proven = {pair for pair, gap in self._gaps.items() if gap >= margin}
         states, near, poses = self._checker.near_candidates_along(configurations, reach)
         approach = self._approach(near, deviations[states], proven)
-        is_open = self._may_collide(near, approach, margin)
+        slack = self._slack(float(near.gaps.max(initial=0.0)))
+        is_open = near.min_distances - slack < near.margins + margin + approach - TOUCHING
+        near, states, approach = near.chosen(is_open), states[is_open], approach[is_open]
+        limits = near.margins + margin + approach - TOUCHING
+        bounds = near.min_distances
+        described = self._checker.described(near)
+        left = Counter((each.first, each.second) for each in described)
+        planes.raise_bounds(left, poses, states, near.first, near.second, bounds)
         found: list[list[OpenPair]] = [[] for _ in configurations]
         placed = -1
-        columns = self._checker.described(near.chosen(is_open)), approach[is_open].tolist(), states[is_open].tolist()
-        for each, displacement, state in zip(*columns, strict=True):
-            of_state = candidates[state]
-            if of_state is not None and each.objects not in of_state:
+        for row, (each, displacement, state) in enumerate(
+            zip(described, approach.tolist(), states.tolist(), strict=True)
+        ):
+            pair, of_state = (each.first, each.second), candidates[state]
+            left[pair] -= 1
+            if bounds[row] >= limits[row] or (of_state is not None and each.objects not in of_state):
                 continue
             if state != placed:
                 self._checker.place_at(poses[state])
                 placed = state
-            entry = self._open_pair(each, displacement, margin)
+            distance, normal = self._checker.geometry_separation(*pair)
+            if normal is not None:
+                planes.add(pair, normal, poses[state])
+                if left[pair]:
+                    rest = slice(row + 1, None)
+                    planes.raise_bounds((pair,), poses, states[rest], near.first[rest], near.second[rest], bounds[rest])
+            entry = self._open_pair(each, distance, displacement, margin)
             if entry is not None:
                 found[state].append(entry)
         return found
 
-    def _may_collide(self, near: Candidates, approach: Floats, margin: float) -> NDArray[np.bool_]:
-        """Return which candidates (n,) their boxes do not exclude, if objects approach each other by `approach` (n,)
-        [m]."""
-        slack = self._slack(float(near.gaps.max(initial=0.0)))
-        found: NDArray[np.bool_] = near.min_distances - slack < near.margins + margin + approach - TOUCHING
-        return found
-
-    def _open_pair(self, near: NearGeometries, displacement: float, margin: float) -> OpenPair | None:
-        """Return a pair, as placed, if its objects may collide when they approach each other by `displacement` [m]."""
-        distance = self._checker.geometry_distance(near.first, near.second)
+    def _open_pair(self, near: NearGeometries, distance: float, displacement: float, margin: float) -> OpenPair | None:
+        """Return a pair at a distance if its objects may collide when they approach each other by `displacement`."""
         slack, gap = self._slack(distance), distance - near.margin - margin
         missing = displacement + slack - TOUCHING - gap
         if gap >= displacement + slack - TOUCHING or (displacement == 0.0 and gap >= -TOUCHING):

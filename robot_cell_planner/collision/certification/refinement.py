@@ -168,6 +168,7 @@ class MotionRefiner:
         intervals = self._narrow(curve, low, high) if certifier is None else certifier.undecided_intervals(curve)
         spent, checked = self.states + enough, 0
         heap: list[_Interval] = []
+        planes = self._exact.known_planes()
         parts: list[tuple[Floats, list[Set[Pair] | None]]] = []
         for first in range(0, len(intervals), AT_ONCE):
             part = intervals[first : first + AT_ONCE]
@@ -176,7 +177,7 @@ class MotionRefiner:
             for part, candidates in parts:
                 on_step()
                 configurations, deviations = curve.boxes(part)
-                open_pairs = self._exact.open_pairs(configurations, deviations, 0.0, candidates)
+                open_pairs = self._exact.open_pairs(configurations, deviations, 0.0, candidates, planes)
                 for (middle, half), q, every in zip(part.tolist(), configurations, open_pairs, strict=True):
                     found = self._without(every, ignored)
                     checked += 1

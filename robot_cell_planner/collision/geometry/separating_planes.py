@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -69,6 +69,32 @@ class SeparatingPlanes:
             bounds: Lower bounds [m] (k,).
         """
         raise_bounds(self._points, self._spans, self._radii, self._fixed, planes, poses, states, first, second, bounds)
+
+
+class KnownPlanes:
+    """The latest plane of each of some pairs of geometries, for distances that are needed at many placements."""
+
+    def __init__(self, planes: SeparatingPlanes) -> None:
+        self._planes = planes
+        self._found: dict[tuple[int, int], Plane] = {}
+
+    def add(self, pair: tuple[int, int], normal: Floats, poses: Floats) -> None:
+        """Add the plane of a pair; arguments are those of `SeparatingPlanes.plane`."""
+        self._found[pair] = self._planes.plane(pair, normal, poses)
+
+    def raise_bounds(
+        self,
+        pairs: Iterable[tuple[int, int]],
+        poses: Floats,
+        states: Indices,
+        first: Indices,
+        second: Indices,
+        bounds: Floats,
+    ) -> None:
+        """Raise lower bounds of distances of these pairs, in place, as `SeparatingPlanes.raise_bounds`."""
+        known = [self._found[pair] for pair in pairs if pair in self._found]
+        if known:
+            self._planes.raise_bounds(np.array(known), poses, states, first, second, bounds)
 
 
 @lru_cache(maxsize=4096)
