@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 
 from std_msgs.msg import Header, String
@@ -21,6 +22,7 @@ from ..conversions.states import StateWriter
 from .markers import SceneMarkers
 from .tf_publisher import REST_PERIOD, FramesPublisher
 
+REST_VIEW_PERIOD = 0.5  # [s] between views while no joint moves
 VIEW_FRACTION = 0.1  # fraction of the node's time; in a large cell, views are delayed in favour of changes
 
 
@@ -45,6 +47,7 @@ class ScenePublisher:
         self._scene_is_new = False
         self._joints_are_new = False
         self._tf_is_old = False
+        self._views_published = 0.0  # steady clock [s]
         self._rate_budget = RateBudget(VIEW_FRACTION)
         self._snapshots = node.create_publisher(SceneSnapshot, "scene/snapshot", LATCHED)
         self._updates = node.create_publisher(SceneUpdate, "scene/updates", reliable(MAX_UPDATES, latched=True))
@@ -132,14 +135,20 @@ class ScenePublisher:
         self._tf_is_old = not self._frames.publish_moving(self._history.scene, state, stamp)
 
     def _follow_scene(self) -> None:
-        if (self._scene_is_new or self._joints_are_new) and self._rate_budget.due:
+        if self._views_are_due() and self._rate_budget.due:
             with self._rate_budget:
                 self._publish_views()
         elif self._history.revision and not self._view.measured.newest():
             self._tf_is_old = True  # without measurements the joints of the state apply, also for late subscribers
 
+    def _views_are_due(self) -> bool:
+        """Return whether views have changed. While no joint moves, new measurements only change their time."""
+        rested = time.monotonic() - self._views_published >= REST_VIEW_PERIOD
+        return self._scene_is_new or (self._joints_are_new and (rested or not self._frames.at_rest))
+
     def _publish_views(self) -> None:
         """Publish views and snapshots."""
+        self._views_published = time.monotonic()
         # Late subscribers must know which joints are measured, to wait for them.
         measures_more = len(self._view.measured.values) > self._snapshot_measured
         if measures_more or self._history.revision - self._snapshot_revision >= MAX_UPDATES // 2:
