@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from benchmarks.arms import arm
 from robot_cell_planner.errors import (
+    InverseKinematicsError,
     MPInterpolationInCollisionError,
     MPMaxJumpError,
     MPNoIKSolutionError,
@@ -30,6 +31,7 @@ from robot_cell_planner.planning.cartesian.ladder.graph import Ladder
 from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.path.waypoints import PointAxisWaypoints
 from robot_cell_planner.planning.cartesian.planner import Strategy
+from robot_cell_planner.planning.cartesian.tracking import failures
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 
 TOLERANCE = 1e-4
@@ -299,3 +301,26 @@ def test_motions_to_solutions_that_were_added_later_are_checked_together(monkeyp
     with pytest.raises(MPMaxJumpError, match="wrist_1_joint"):
         follow(cell, state, line, strategy=Strategy.GRAPH)
     assert len(tried) < 50
+
+
+def test_a_pose_without_a_solution_is_searched_once(monkeypatch):
+    """The graph is left at the same pose again and again, and a search that finds nothing takes milliseconds."""
+    panda = Arm("panda")
+    random, without, solve = np.random.default_rng(2), [], failures.inverse_kinematics
+
+    def noted(cell, state, target, *arguments):
+        try:
+            return solve(cell, state, target, *arguments)
+        except InverseKinematicsError:
+            without.append((target.point, target.axis))
+            raise
+
+    monkeypatch.setattr(failures, "inverse_kinematics", noted)
+    for _ in range(6):
+        q = random.uniform(panda.lower, panda.upper)
+        away = random.normal(size=3)
+        far = moved(Pose.from_matrix(panda.chain.forward(q.copy())), *(2.0 * away / np.linalg.norm(away)))
+        line = axes(far, mode=TargetMode.ROBOT)
+        with pytest.raises(PlanningError):
+            follow(panda.cell, panda.at(q), line, strategy=Strategy.GRAPH, skip_preplanning_collision_check=True)
+    assert 0 < len(without) == len(set(without))

@@ -54,8 +54,19 @@ class TrackedPath(Protocol):
         """Return the configurations reached (n, dof)."""
 
 
-def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array, free: bool) -> Array:
+class SolvedPath(TrackedPath, Protocol):
+    """Interface of an IK tracker that searches solutions.
+
+    unreachable: errors of searches that found none, by pose.
+    """
+
+    unreachable: dict[bytes, InverseKinematicsError]
+
+
+def solution_at(tracked: SolvedPath, target: Array, waypoint: int, near: Array, free: bool) -> Array:
     """Return the solution at a pose (4, 4) nearest to a configuration. free: only collision-free solutions.
+
+    A pose at which a search found no solution is not searched again: that takes longer than anything else.
 
     Raises:
         MPNoIKSolutionError, MPTargetInCollisionError: There is none, or only colliding ones.
@@ -67,6 +78,8 @@ def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array,
         return tuple(f"{pair.first} - {pair.second}" for pair in context.checks.checker.report(q).pairs)
 
     try:
+        if target.tobytes() in tracked.unreachable:
+            raise tracked.unreachable[target.tobytes()]
         valid = context.checks.state_free if free else None
         found = inverse_kinematics(
             context.cell, state, _as_target(tracked, target), context.space.group, IkOptions(max_solutions=1), valid,
@@ -77,6 +90,7 @@ def solution_at(tracked: TrackedPath, target: Array, waypoint: int, near: Array,
         kind = MPTargetInCollisionError
         raise tracking_error(tracked, kind, text, target, waypoint, error.subjects, error.values) from error
     except InverseKinematicsError as error:
+        tracked.unreachable[target.tobytes()] = error
         text = f"no inverse kinematics solution on the segment to waypoint {waypoint}: {error.message}"
         names, values = error.subjects, error.values
         raise tracking_error(tracked, MPNoIKSolutionError, text, target, waypoint, names, values, ik=error) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ....errors import PlanningError, TimedOutError, Value
+from ....errors import InverseKinematicsError, PlanningError, TimedOutError, Value
 from ....kinematics._kernels import ik_kernels
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
@@ -81,6 +81,7 @@ class IkTracker:
         self.start = context.space.start
         self.points: list[Point] = []
         self.log: list[str] = []
+        self.unreachable: dict[bytes, InverseKinematicsError] = {}  # by pose, see `solution_at`
         self.motions = MotionChecks(context.checks, options.search_step, options.resolution)
         self.tolerance = problem.tolerance * TOLERANCE_FRACTION
         self.max_jumps: Array = max_jumps(context.space, options)
