@@ -6,9 +6,13 @@ from collision_cells import body, bracket, pebble, place, settings, with_obstacl
 from scipy.spatial import ConvexHull
 
 from benchmarks.audit.cells import write_cell
+from robot_cell_planner.collision.certification.certifier import FINE
+from robot_cell_planner.collision.certification.curves import StraightMotion
+from robot_cell_planner.collision.certification.exact import ExactCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.engines.base import distance_error
 from robot_cell_planner.collision.geometry.collision_geometry import Surface
+from robot_cell_planner.collision.geometry.separating_planes import KnownPlanes
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
@@ -125,6 +129,54 @@ def test_planes_save_most_distances():
         results.append(search(states, np.inf))
     assert results[0] == results[1]
     assert counts[1] <= counts[0] < 10
+
+
+def certified(checker, seed, count=40):
+    """Exact certificates of random motions; the number of distances that they took."""
+    engine, exact, random = checker._engine, ExactCertifier(checker), np.random.default_rng(seed)
+    separation, taken, verdicts = engine.separation, [0], []
+
+    def counted(*arguments):
+        taken[0] += 1
+        return separation(*arguments)
+
+    engine.separation = counted
+    for _ in range(count):
+        start = random.uniform(-2.5, 2.5, 6)
+        motion = StraightMotion(start, start + random.uniform(-0.5, 0.5, 6))
+        verdicts.append(exact.certify(motion, 0.5, 0.5, 0.0, FINE, 400).free)
+    del engine.separation
+    return verdicts, taken[0]
+
+
+def test_planes_of_exact_certificates_are_below_the_distances(monkeypatch):
+    """At every configuration of a proof at which they are used."""
+    cell, state = cell_of_all_shapes(3)
+    checker = CollisionChecker(cell, state)
+    engine, raise_bounds, raised = checker._engine, KnownPlanes.raise_bounds, []
+
+    def noted(self, pairs, poses, states, first, second, bounds):
+        before = bounds.copy()
+        raise_bounds(self, pairs, poses, states, first, second, bounds)
+        for row in np.flatnonzero(bounds > before).tolist():
+            raised.append((poses[states[row]], int(first[row]), int(second[row]), bounds[row]))
+
+    monkeypatch.setattr(KnownPlanes, "raise_bounds", noted)
+    assert True in certified(checker, 5)[0]
+    assert len(raised) > 200
+    for poses, first, second, bound in raised:
+        engine.place_at(poses)
+        distance = engine.distance(first, second).distance
+        assert bound <= distance + distance_error(distance)
+
+
+def test_planes_save_distances_of_exact_certificates(monkeypatch):
+    cell, state = cell_of_all_shapes(3)
+    found = certified(CollisionChecker(cell, state), 5)
+    monkeypatch.setattr(KnownPlanes, "raise_bounds", lambda *_: None)
+    without = certified(CollisionChecker(cell, state), 5)
+    assert found[0] == without[0]
+    assert found[1] < 0.9 * without[1]  # half of it for decomposed meshes
 
 
 def test_hulls_of_which_coal_leaves_the_normal_unset_have_a_direction(tmp_path):
