@@ -27,6 +27,7 @@ from robot_cell_planner.collision.certification._kernels import arrays, lanes, s
 from robot_cell_planner.collision.certification._kernels.arrays import (
     CENTRES,
     DISPLACEMENTS,
+    FEW_CANDIDATES,
     HITS,
     LANES,
     LISTED,
@@ -233,7 +234,8 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
 
 
 def test_a_check_of_listed_candidates_finds_what_a_full_check_does(busy):
-    """For smaller displacements, and again for still smaller ones: the same lanes are not clear, or hit."""
+    """For smaller displacements, and again for still smaller ones: the same lanes are not clear, or hit. A full check
+    that leaves candidates open, because there are many, may miss hits."""
     checker = CollisionChecker(*busy)
     made = MotionScene(checker).arrays()
     work = work_space(made, len(checker.variables))
@@ -247,22 +249,56 @@ def test_a_check_of_listed_candidates_finds_what_a_full_check_does(busy):
         expected = []
         for part in parts:
             work.displacements[: len(made.joints)] = sizes * part
+            work.bits[LISTED] = 0
             evaluate(scene, space, False)
-            expected.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT])))
+            complete = work.bits[LISTED] <= MAX_CANDIDATES
+            expected.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT]), bool(complete)))
         work.bits[LISTED] = 0
         work.displacements[: len(made.joints)] = sizes
         evaluate(scene, space, False)
         if work.bits[LISTED] > MAX_CANDIDATES:
             continue
         listed.append(int(work.bits[LISTED]))
-        for part, bits in zip(parts, expected, strict=True):
+        for part, (uncertain, hits, complete) in zip(parts, expected, strict=True):
             work.displacements[: len(made.joints)] = sizes * part
             evaluate_listed(scene, space)
             retain_marked(space)
-            assert (int(work.bits[UNCERTAIN]), int(work.bits[HIT])) == bits
-            seen.add(bits)
+            assert int(work.bits[UNCERTAIN]) == uncertain
+            assert hits & ~int(work.bits[HIT]) == 0
+            assert hits == int(work.bits[HIT]) or not complete
+            seen.add((uncertain, hits))
     assert len(seen) > 20
     assert max(listed) > 20
+
+
+def test_lanes_do_not_depend_on_each_other(busy):
+    """Where there are many candidates, those near in lanes that are undecided already are left open: each lane is as
+    undecided as alone, where the first near candidate decides, and hit at most as often as with room in the list."""
+    checker = CollisionChecker(*busy)
+    made = MotionScene(checker).arrays()
+    work = work_space(made, len(checker.variables))
+    scene, space = Packed(made).address, Packed(work).address
+    rng = np.random.default_rng(9)
+    left_open, kinds = 0, set()
+    for _ in range(100):
+        q = rng.uniform(-2.5, 2.5, (len(checker.variables), 1)) + rng.normal(size=work.q.shape) * 0.1
+        work.displacements[: len(made.joints)] = rng.uniform(0.0, 0.06, len(made.joints))
+        found = []
+        for listed in (FEW_CANDIDATES, 0):
+            work.q[:], work.bits[LISTED] = q, listed
+            evaluate(scene, space, False)
+            left_open += work.bits[LISTED] > MAX_CANDIDATES
+            found.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT])))
+        alone = 0
+        for lane in range(LANES):
+            work.q[:], work.bits[LISTED] = q[:, lane : lane + 1], 0
+            evaluate(scene, space, False)
+            alone |= int(work.bits[UNCERTAIN]) & 1 << lane
+        assert found[0][0] == found[1][0] == alone
+        assert found[0][1] & ~found[1][1] == 0
+        kinds.add(alone)
+    assert left_open > 50
+    assert len(kinds) > 20
 
 
 def test_where_too_much_is_near_to_be_listed_a_full_check_follows():

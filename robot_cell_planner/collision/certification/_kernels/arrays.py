@@ -14,6 +14,7 @@ Integers = NDArray[np.int64]
 LANES = 16  # number of configurations evaluated at once
 UNBOUNDED = 1e15  # represents a missing bound; its square is still finite in single precision
 RECENT = 32  # number of hits that are remembered
+FEW_CANDIDATES = 48  # up to which all are listed; of more, only those that make further lanes undecided are searched
 MAX_CANDIDATES = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
 NEVER = -1.0  # margin of pairs that are not checked
 # Indices into the counters (3,) of a check: configurations evaluated, and the middle and half length of an interval
@@ -93,7 +94,8 @@ class WorkSpace(NamedTuple):
         centres: (3 n, LANES) centres of spheres.
         placed: (n,) number of the evaluation that computed each centre.
         displacements: (w,) displacements of the joints.
-        bits: (4,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates.
+        bits: (5,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates,
+            and lanes in which the last sphere was near an obstacle.
         near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
         nearby: (o,) number of obstacles near each moving object.
         stack: (256,) nodes of a mesh, or sets of boxes.
@@ -132,7 +134,7 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((3 * spheres, LANES), dtype=np.float32),
         np.zeros(spheres, dtype=np.int64),
         np.zeros(max(arrays.motion_bounds.shape[1], LANES), dtype=np.float32),
-        np.zeros(4, dtype=np.int64),
+        np.zeros(5, dtype=np.int64),
         np.zeros((objects + 2, max(obstacles, 1)), dtype=np.int64),
         np.zeros(objects, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
@@ -199,4 +201,4 @@ SEPARATING = WorkSpace._fields.index("separating")
 DEPTHS = WorkSpace._fields.index("depths")
 CANDIDATES = WorkSpace._fields.index("candidates")
 
-UNCERTAIN, HIT, EVALUATION, LISTED = 0, 1, 2, 3  # indices in the bits of the work space
+UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES = 0, 1, 2, 3, 4  # indices in the bits of the work space

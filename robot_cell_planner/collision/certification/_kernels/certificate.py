@@ -20,13 +20,16 @@ from .arrays import (
     BOX_CHILDREN,
     BOXES,
     DISPLACEMENTS,
+    FEW_CANDIDATES,
     HIT,
     JOINTS,
     LANES,
     LISTED,
     MARGINS,
+    MAX_CANDIDATES,
     MOTION_BOUNDS,
     NEAR,
+    NEAR_LANES,
     NEARBY,
     OBSTACLES,
     PAIR_GROUPS,
@@ -236,7 +239,10 @@ def check_obstacles(scene: int, work: int, obj: int, stop_at_hit: bool) -> None:
         compute_centre(scene, work, cluster, joint)
         nearer = check_sphere(scene, work, obj, cluster, obj, objects + 1, count)
         if nearer > 0:
+            lanes = number(work, BITS, NEAR_LANES)
             for leaf in range(first_child(scene, cluster), end_of_children(scene, cluster)):
+                if left_open(work, lanes):
+                    break
                 compute_centre(scene, work, leaf, joint)
                 check_sphere(scene, work, obj, leaf, objects + 1, LEAF, nearer)
                 if stop_at_hit and number(work, BITS, HIT) != 0:
@@ -249,7 +255,7 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
 
     The near obstacles are written to list `result`. If `result` is LEAF, the lanes are noted instead.
     """
-    displacement, obstacles, nearer = displacement_bound(scene, work, sphere), rows(scene, OBSTACLES), 0
+    displacement, obstacles, nearer, lanes = displacement_bound(scene, work, sphere), rows(scene, OBSTACLES), 0, 0
     for index in range(count):
         k = number(work, NEAR, listed * obstacles + index)
         contact = contact_distance(scene, obj, sphere, k)
@@ -257,6 +263,7 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
         squares = obstacle_squares(scene, work, k, sphere, threshold, result != LEAF)
         found = below(squares, threshold * threshold)
         if found != 0:
+            lanes |= found
             if result == LEAF:
                 mark_lanes(work, UNCERTAIN, found)
                 list_candidate(work, AN_OBSTACLE, obj, sphere, k)
@@ -267,7 +274,21 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
             else:
                 set_number(work, NEAR, result * obstacles + nearer, k)
             nearer += 1
+    set_number(work, BITS, NEAR_LANES, lanes)
     return nearer
+
+
+@vectorised
+def left_open(work: int, lanes: int) -> bool:
+    """Return whether candidates that are near in these lanes need not be searched: the lanes are undecided already, and
+    intervals around them will be bisected. The list of candidates, which is then not complete, is not used.
+
+    Otherwise a motion close to an object would list hundreds of candidates, most of which its halves exclude.
+    """
+    if number(work, BITS, LISTED) < FEW_CANDIDATES or lanes & ~number(work, BITS, UNCERTAIN) != 0:
+        return False
+    set_number(work, BITS, LISTED, MAX_CANDIDATES + 1)
+    return True
 
 
 @inlined
@@ -304,25 +325,31 @@ def may_touch(scene: int, work: int, group: int) -> bool:
 def check_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
     """Check the sphere trees of two moving objects against each other."""
     a, b = first_object(scene, pair), second_object(scene, pair)
-    if near_lanes(scene, work, pair, a, b) == 0:
+    lanes = near_lanes(scene, work, pair, a, b)
+    if lanes == 0 or left_open(work, lanes):
         return
     for first in range(first_child(scene, a), end_of_children(scene, a)):
         compute_centre(scene, work, first, joint_of(scene, a))
-        if near_lanes(scene, work, pair, first, b) != 0:
-            for second in range(first_child(scene, b), end_of_children(scene, b)):
-                compute_centre(scene, work, second, joint_of(scene, b))
-                if near_lanes(scene, work, pair, first, second) != 0:
-                    check_leaves(scene, work, pair, first, second)
-                    if stop_at_hit and number(work, BITS, HIT) != 0:
-                        return
+        lanes = near_lanes(scene, work, pair, first, b)
+        if lanes == 0 or left_open(work, lanes):
+            continue
+        for second in range(first_child(scene, b), end_of_children(scene, b)):
+            compute_centre(scene, work, second, joint_of(scene, b))
+            lanes = near_lanes(scene, work, pair, first, second)
+            if lanes != 0 and not left_open(work, lanes):
+                check_leaves(scene, work, pair, first, second, lanes)
+                if stop_at_hit and number(work, BITS, HIT) != 0:
+                    return
 
 
 @vectorised
-def check_leaves(scene: int, work: int, pair: int, first: int, second: int) -> None:
-    """Check the leaves of two clusters against each other."""
+def check_leaves(scene: int, work: int, pair: int, first: int, second: int, lanes: int) -> None:
+    """Check the leaves of two clusters, which are near each other in some lanes, against each other."""
     joint_a = joint_of(scene, first_object(scene, pair))
     joint_b = joint_of(scene, second_object(scene, pair))
     for n in range(first_child(scene, first), end_of_children(scene, first)):
+        if left_open(work, lanes):
+            return
         compute_centre(scene, work, n, joint_a)
         if near_lanes(scene, work, pair, n, second) == 0:
             continue
