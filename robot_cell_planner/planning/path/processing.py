@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -287,21 +288,29 @@ def _check(
         violation for index, q in enumerate(path) if (violation := _limit_violation(context, q, index)) is not None
     ]
     violations = [*limits[:maximum], *_constraint_violations(context, path, maximum)]
+    with nullcontext() if certificates else context.checks.with_exact_states():
+        collisions = _collisions(context, path, options, maximum, certificates)
+    violations += [_collision_violation(found) for found in collisions]
+    return PathCheckResult(tuple(violations), tuple(collisions), _record(context, path, options, "check"))
+
+
+def _collisions(
+    context: PlanningContext, path: Array, options: PlanningOptions, maximum: int, certificates: bool
+) -> list[PathCollision]:
+    """Return at most `maximum` collisions of a path; only the first of each motion if that is 1."""
     verifier = PathVerifier(context.checks, options.resolution, certificates=certificates)
     collisions: list[PathCollision] = []
     free = context.checks.state_free(path[0])
     if not free and len(path) == 1:
-        collisions.extend(_collisions_on(context, path, 0, options, find_all))
+        collisions.extend(_collisions_on(context, path, 0, options, maximum > 1))
     for index in range(len(path) - 1):
         free = free and verifier.is_free(path[index], path[index + 1])
         if not free:
-            collisions.extend(_collisions_on(context, path, index, options, find_all))
-            if not find_all or len(collisions) >= maximum:
+            collisions.extend(_collisions_on(context, path, index, options, maximum > 1))
+            if maximum == 1 or len(collisions) >= maximum:
                 break
             free = context.checks.state_free(path[index + 1])
-    collisions = collisions[:maximum]
-    violations += [_collision_violation(found) for found in collisions]
-    return PathCheckResult(tuple(violations), tuple(collisions), _record(context, path, options, "check"))
+    return collisions[:maximum]
 
 
 def _limit_violation(context: PlanningContext, q: Array, index: int) -> JointLimitError | None:

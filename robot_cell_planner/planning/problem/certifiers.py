@@ -15,6 +15,7 @@ class Certifiers:
 
     Attributes:
         refined: Whether fine spheres are in use.
+        exact_states: Whether states are checked by exact distances alone, so that nothing is `at_hand`.
         possible: Whether there may be certifiers: with engine coal, unless `certify` is False.
     """
 
@@ -22,6 +23,7 @@ class Certifiers:
         self._checker = checker
         self.possible = certify and checker.engine == "coal"
         self.refined = False
+        self.exact_states = False
 
     @property
     def current(self) -> MotionCertifier | None:
@@ -30,8 +32,8 @@ class Certifiers:
 
     @property
     def at_hand(self) -> MotionCertifier | None:
-        """As `current`; None if it would have to be created, which can take seconds."""
-        if not self.possible:
+        """As `current`, for states; None if it would have to be created, which can take seconds."""
+        if self.exact_states or not self.possible:
             return None
         name, protrusion = ("_fine", FINE_PROTRUSION) if self.refined else ("_coarse", PROTRUSION)
         found: MotionCertifier | None = self.__dict__.get(name)

@@ -117,6 +117,15 @@ class CountedChecks:
             self._certified_only = before
 
     @contextmanager
+    def with_exact_states(self) -> Iterator[None]:
+        """Check states by exact distances alone."""
+        self._certifiers.exact_states = True
+        try:
+            yield
+        finally:
+            self._certifiers.exact_states = False
+
+    @contextmanager
     def with_spheres_only(self, states: int) -> Iterator[None]:
         """Decide motions by spheres alone until the given number of further states is checked."""
         self.spheres_only_until = self.states + states if self.certifier is not None else 0
