@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
+from ..common.dependencies import INTERRUPTED
 from .output import Console, LinePrinter
 from .prepared import PreparedProcess
 from .processes import Process, describe
@@ -20,8 +21,9 @@ from .respawn import RespawnRule
 
 READ_AT_ONCE = 64 * 1024
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-# Accepted exit statuses of processes ended by the session; SIGALRM: of a node whose middleware did not close in time.
-CLEAN = (0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGALRM)
+# Accepted exit statuses of processes ended by the session; SIGALRM: of a node whose middleware did not close in time;
+# INTERRUPTED: of one that had not started yet.
+CLEAN = (0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGALRM, INTERRUPTED)
 CANNOT_START = 127
 RETRY = 2.0  # [s] before another attempt after a program could not be started
 

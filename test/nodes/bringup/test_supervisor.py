@@ -176,6 +176,16 @@ def test_a_node_whose_middleware_does_not_close_in_time_is_no_failure():
     assert status == 0, err
 
 
+def test_a_node_that_is_interrupted_while_it_starts_is_no_failure():
+    """It has the status of `dependencies.start`."""
+    run = Run([["node", POLITE.replace("sys.exit(0)", "sys.exit(130)")]])
+    run.wait_for("node | ready")
+    run.process.send_signal(signal.SIGINT)
+    status, _, err = run.finish()
+    assert status == 0, err
+    assert "exit status" not in err
+
+
 def test_what_ends_by_itself_is_neither_named_nor_killed():
     run = Run(
         [["stubborn", STUBBORN], ["polite", "import os; print(os.getpid());" + POLITE]], interrupt=1e6, terminate=0.05
