@@ -1,7 +1,7 @@
 """Whole planning requests by the default planner, from the search to the validated trajectory.
 
     make bench AREA=request                                      families made here, for a UR5 and a Panda
-    tools/with_environment python -m benchmarks.request --problems FILE [--every 3]
+    tools/with_environment python -m benchmarks.request --problems FILE [--every 3] [--planner NAME] [--engine bullet]
 
 Each problem has a cell of its own. The first request in it (`new`) builds the data of its collision checks; the second
 one, with another seed, uses them (`again`). Times are of the processor, those of stages of the clock. All paths are
@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import process_time
 
@@ -32,6 +32,7 @@ LIMIT = 300_000  # [states]
 COUNT = 8  # problems of each family
 SEED = 1
 TURNS = ("new", "again")
+DEFAULTS = PlanningOptions(state_limit=LIMIT)
 
 
 @dataclass
@@ -45,20 +46,20 @@ class Figures:
     proven: int = 0
 
 
-def planned(problem: Problem, seed: int) -> Plan:
-    options = PlanningOptions(seed=seed, state_limit=LIMIT)
+def planned(problem: Problem, seed: int, options: PlanningOptions = DEFAULTS) -> Plan:
+    options = replace(options, seed=seed)
     request = MotionRequest(
         goals_of(problem), problem.group, joints=problem.joints, options=options, timing=TimingOptions()
     )
     return plan_motion(problem.cell, problem.state, request)
 
 
-def measure(problem: Problem, figures: Figures) -> None:
+def measure(problem: Problem, figures: Figures, options: PlanningOptions) -> None:
     """Plan in a new cell and again; a problem without a solution in the exact model does not count."""
     for seed, turn in enumerate(TURNS, start=SEED):
         began = process_time()
         try:
-            plan = planned(problem, seed)
+            plan = planned(problem, seed, options)
         except UNSOLVABLE:
             return
         except RobotCellError as error:
@@ -105,13 +106,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=Path, help="a file of problems, instead of the families made here")
     parser.add_argument("--every", type=int, default=1, help="take only every so manieth problem")
-    options = parser.parse_args()
-    results = Results(f"request_{options.problems.stem}" if options.problems else "request", SEED)
-    for robot, problems in problems_of(options.problems, options.every).items():
+    parser.add_argument("--planner", default=DEFAULTS.planner)
+    parser.add_argument("--engine", default=DEFAULTS.engine)
+    arguments = parser.parse_args()
+    options = replace(DEFAULTS, planner=arguments.planner, engine=arguments.engine)
+    names = [arguments.problems.stem] if arguments.problems else []
+    names += [name for name in (options.planner, options.engine) if name not in (DEFAULTS.planner, DEFAULTS.engine)]
+    results = Results("_".join(("request", *names)), SEED)
+    for robot, problems in problems_of(arguments.problems, arguments.every).items():
         figures = Figures()
-        measure(problems[0], Figures())  # loads and compiles
+        measure(problems[0], Figures(), options)  # loads and compiles
         for problem in problems[1:]:
-            measure(problem, figures)
+            measure(problem, figures, options)
         report(results, robot, figures)
     results.finish()
 

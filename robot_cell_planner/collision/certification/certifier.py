@@ -23,7 +23,7 @@ from ..sphere_model.approximation import PROTRUSION
 from ._kernels.arrays import EVALUATED, HITS, UNDECIDED_MIDDLE, Packed, work_space
 from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_boxes, undecided_intervals
 from .arguments import check_margin, check_numbers, check_pieces
-from .curves import JointCurve, StraightMotion, intervals
+from .curves import JointCurve, StraightMotion, intervals, joined
 from .exact import ENOUGH, ExactCertifier
 from .fixed_gap import smallest_fixed_gap, values_of_fixed_joints
 from .joint_tree import LIMIT_SLACK
@@ -197,7 +197,7 @@ class MotionCertifier:
         if self.sphere_test_applies(margin):
             scene, work = self.packed(margin)
             left = undecided_intervals(scene.address, work.address, motion.start, motion.end, COARSE, counters)
-        left, counts = _joined(left)
+        left, counts = joined(left)
         return self._decided(motion, left, margin, resolution, int(counters[EVALUATED]), enough * counts)
 
     def certify_curve(self, curve: JointCurve, margin: float = 0.0, *, resolution: float = FINE) -> MotionCertificate:
@@ -239,7 +239,7 @@ class MotionCertifier:
         """
         left, states = self._undecided_by_spheres(curve, np.column_stack(intervals(curve, 0.5 * SPACING)), 0.0)
         self.states += states
-        return _joined(left)[0]
+        return joined(left)[0]
 
     def _undecided_by_spheres(self, curve: JointCurve, pending: Floats, margin: float) -> tuple[Floats, int]:
         return self._open_boxes(curve, pending, margin) if self.sphere_test_applies(margin) else (pending, 0)
@@ -341,20 +341,6 @@ class MotionCertifier:
             # The remaining intervals are within the slack by which the bounds are wider than the limits.
             if float(deviation.max()) > LIMIT_SLACK:
                 pending.extend((middle + side * 0.5 * half, 0.5 * half) for side in (-1.0, 1.0))
-
-
-def _joined(intervals: Floats) -> tuple[Floats, NDArray[np.intp]]:
-    """Merge adjacent intervals (n, 2) of middles and half lengths; also return how many were merged into each.
-
-    An exact distance usually decides a larger interval than the sphere test, so merged intervals need fewer distances.
-    """
-    if not len(intervals):
-        return intervals, np.zeros(0, dtype=np.intp)
-    begins, ends = intervals[:, 0] - intervals[:, 1], intervals[:, 0] + intervals[:, 1]
-    firsts = np.concatenate(([0], np.flatnonzero(begins[1:] > ends[:-1] + 1e-12) + 1))
-    counts = np.diff(np.append(firsts, len(intervals)))
-    begins, ends = begins[firsts], ends[firsts + counts - 1]
-    return np.column_stack((0.5 * (begins + ends), 0.5 * (ends - begins))), counts
 
 
 class _ThreadCache(threading.local):

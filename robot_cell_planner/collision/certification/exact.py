@@ -97,19 +97,18 @@ class ExactCertifier:
             part = pending[: -AT_ONCE - 1 : -1]  # the latest first
             del pending[-len(part) :]
             configurations, deviations = curve.boxes(np.array([interval[:2] for interval in part]))
-            deviations = self._of_joints(deviations)
+            widest = self._of_joints(deviations).max(axis=1, initial=0.0).tolist()
             candidates = [interval[2] for interval in part]
-            found = self._left(configurations, deviations, margin, candidates, planes)
-            for (middle, half, _), widest, (left, worst) in zip(
-                part, deviations.max(axis=1, initial=0.0).tolist(), found, strict=True
-            ):
-                if worst is None:
+            found = self.open_pairs(configurations, deviations, margin, candidates, planes)
+            for (middle, half, _), reach, left_open in zip(part, widest, found, strict=True):
+                if not left_open:
                     continue
-                pair, distance = worst
+                pair, distance, _ = min(left_open, key=lambda entry: entry.distance)
+                left = {entry.pair for entry in left_open}
                 if distance < -TOUCHING:
                     return ContactResult(False, True, middle, *pair, distance)
                 in_contact += distance < TOUCHING
-                if widest <= resolution or self.states >= spent or in_contact > MAX_IN_CONTACT:
+                if reach <= resolution or self.states >= spent or in_contact > MAX_IN_CONTACT:
                     return ContactResult(False, False, middle, *pair, distance)
                 pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
         return ContactResult(True)
@@ -126,22 +125,6 @@ class ExactCertifier:
         """Return by how much a computed distance may exceed the true one [m]."""
         return distance_error(distance) if self._errs else 0.0
 
-    def _left(
-        self,
-        configurations: Floats,
-        deviations: Floats,
-        margin: float,
-        candidates: Sequence[PairIndices | None],
-        planes: KnownPlanes,
-    ) -> list[tuple[PairIndices, tuple[tuple[int, int], float] | None]]:
-        """Return the pairs that remain undecided at each configuration (n, dof), and the closest of them with its
-        distance minus margin [m]. deviations: of the joints (n, joints)."""
-        result: list[tuple[PairIndices, tuple[tuple[int, int], float] | None]] = []
-        for found in self._open(configurations, deviations, margin, candidates, planes):
-            worst = min(found, key=lambda entry: entry.distance, default=None)
-            result.append(({entry.pair for entry in found}, None if worst is None else (worst.pair, worst.distance)))
-        return result
-
     def open_pairs(
         self,
         configurations: Floats,
@@ -156,17 +139,8 @@ class ExactCertifier:
         candidates: pairs to evaluate at each configuration; None: all. planes: found in earlier calls for the same
         motion; they save distances, and new ones are added.
         """
-        return self._open(configurations, self._of_joints(deviations), margin, candidates, planes)
-
-    def _open(
-        self,
-        configurations: Floats,
-        deviations: Floats,
-        margin: float,
-        candidates: Sequence[PairIndices | None],
-        planes: KnownPlanes,
-    ) -> list[list[OpenPair]]:
         self.states += len(configurations)
+        deviations = self._of_joints(deviations)
         # Two objects approach each other by at most the sum of both displacement bounds.
         displacements = deviations @ self._model.speed_bounds.T
         reach = margin + 2.0 * float(displacements.max(initial=0.0))

@@ -55,9 +55,10 @@ def first_collision(
     while checked <= count:
         fractions = np.array(tuple(islice(order, part)))
         configurations = start + fractions[:, None] * (end - start)
-        free = proven_free(configurations)
         if not checked:
             configurations[1] = end  # interpolation may round it
+        free = proven_free(configurations)
+        if not checked:
             free[0] |= start in free_states
             free[1] |= end in free_states
         for row in np.flatnonzero(~free).tolist():

@@ -425,12 +425,12 @@ def test_exact_intervals_at_the_threshold(factor, done):
     cell, state = swing(1, wall=MOTION_BOUNDS + 2.0 * RADIUS + gap)
     exact = MotionCertifier(CollisionChecker(cell, state)).exact
     deviation = np.array([[factor * gap / (MOTION_BOUNDS + RADIUS)]])
-    [(left, _)] = exact._left(np.zeros((1, 1)), deviation, 0.0, [None], exact.known_planes())
+    [left] = exact.open_pairs(np.zeros((1, 1)), deviation, 0.0, [None], exact.known_planes())
     assert (not left) is done
     cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
     checker = CollisionChecker(cell, place(cell.default_state(), "wall", at(2.0 * RADIUS + gap)))
     exact = MotionCertifier(checker).exact
-    [(left, _)] = exact._left(np.zeros((1, 1)), np.array([[factor * gap]]), 0.0, [None], exact.known_planes())
+    [left] = exact.open_pairs(np.zeros((1, 1)), np.array([[factor * gap]]), 0.0, [None], exact.known_planes())
     assert (not left) is done
 
 
