@@ -11,6 +11,8 @@ from typing import Any, TypeVar, cast
 
 import numba
 
+from .stored_kernels import is_supported, rebuilt
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -40,6 +42,8 @@ def cached(function: F, files: Iterable[Path], **options: Any) -> F:
         return cast(F, numba.njit(function, **options))
     # By default numba only checks the modification time of the function's own file.
     dispatcher._cache._cache_file._source_stamp = _stamp(tuple(files))
+    if is_supported():
+        dispatcher._cache._impl.rebuild = rebuilt
     return cast(F, dispatcher)
 
 

@@ -14,6 +14,8 @@ from collections.abc import Callable, Collection
 from contextlib import suppress
 from typing import NoReturn
 
+from .process_end import wait_for_end
+
 FAILED = 1
 STANDARD_STREAMS = 3
 POLL_PERIOD = 0.01  # [s]
@@ -47,6 +49,8 @@ class ForkedProcess:
             subprocess.TimeoutExpired: It runs longer than `timeout` [s].
         """
         until = None if timeout is None else time.monotonic() + timeout
+        if timeout is not None:
+            wait_for_end(self.pid, timeout)
         while (status := self.poll()) is None:
             if until is not None and time.monotonic() >= until:
                 raise subprocess.TimeoutExpired("forked process", timeout or 0.0)

@@ -10,7 +10,8 @@ import ctypes
 import threading
 import time
 
-PERIOD = 60.0  # [s] between two returns of memory
+PERIOD = 60.0  # [s] between two returns of memory; shorter after the start, when most is freed
+FIRST_PERIOD = 4.0  # [s]; each is twice as long as the one before
 
 
 def return_free_memory() -> bool:
@@ -25,8 +26,10 @@ def keep_heap_small() -> None:
     commands: an allocation waits meanwhile."""
 
     def run() -> None:
+        period = FIRST_PERIOD
         while True:
-            time.sleep(PERIOD)
+            time.sleep(period)
             return_free_memory()
+            period = min(2.0 * period, PERIOD)
 
     threading.Thread(target=run, name="heap", daemon=True).start()

@@ -13,9 +13,12 @@ from ...kinematics.chain import aligned_rotation, joint_axis, joint_transform
 from ...kinematics.model import CellModel
 from ...model.mechanism import Variable
 from ._kernels.arrays import UNBOUNDED
+from ._kernels.motion_bound_kernels import cylinders_in_parent
 
 Floats = NDArray[np.float64]
 SIDES = 64  # sides of the polygon that encloses a circle
+ANGLES = 2.0 * math.pi * np.arange(SIDES) / SIDES  # [rad]
+RING = np.stack((np.cos(ANGLES), np.sin(ANGLES)), axis=1) / math.cos(math.pi / SIDES)  # its corners, for radius 1
 LIMIT_SLACK = 1e-6  # [m], slack of the limits of prismatic joints in the bounds
 MAX_CONTINUOUS = 16.0 * math.pi  # [rad], assumed range (+-) of a variable without limits that drives a prismatic joint
 MORE = 1.0 + 1e-6  # factor of the bounds against rounding errors
@@ -132,31 +135,19 @@ def _chain_bounds(
     """
     points = np.frombuffer(content).reshape(-1, 3)
     coefficients = np.zeros((len(points), joints))
-    radius = np.hypot(points[:, 0], points[:, 1])
-    low = high = points[:, 2]
+    radius, low, high = np.hypot(points[:, 0], points[:, 1]), points[:, 2].copy(), points[:, 2].copy()
     for index, revolute, lower, upper, before in chain:
         coefficients[:, index] = radius * MORE if revolute else 1.0
         if not revolute:
             low, high = low + lower, high + upper
-        placement = np.frombuffer(before).reshape(4, 4)
-        corners = _corners(radius, low, high) @ placement[:3, :3].T + placement[:3, 3]
-        radius = np.hypot(corners[..., 0], corners[..., 1]).max(axis=1)
-        low, high = corners[..., 2].min(axis=1), corners[..., 2].max(axis=1)
+        for values in (radius, low, high):
+            np.clip(values, -UNBOUNDED, UNBOUNDED, out=values)
+        cylinders_in_parent(radius, low, high, np.frombuffer(before).reshape(4, 4).copy(), RING)
     farthest = np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
     found = np.minimum(coefficients, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
     for array in found:
         array.setflags(write=False)
     return found
-
-
-def _corners(radius: Floats, low: Floats, high: Floats) -> Floats:
-    """Return the corners (n, 2 SIDES, 3) of prisms that enclose cylinders about z."""
-    radius, low, high = (np.clip(values, -UNBOUNDED, UNBOUNDED) for values in (radius, low, high))
-    angles = 2.0 * math.pi * np.arange(SIDES) / SIDES
-    ring = np.stack((np.cos(angles), np.sin(angles)), axis=1) / math.cos(math.pi / SIDES)
-    flat = radius[:, None, None] * ring
-    ends = [np.concatenate((flat, np.broadcast_to(z[:, None, None], (len(z), SIDES, 1))), axis=2) for z in (low, high)]
-    return np.concatenate(ends, axis=1)
 
 
 def _range(variable: Variable, multiplier: float, offset: float, slack: float) -> tuple[float, float]:

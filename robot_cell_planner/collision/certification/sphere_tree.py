@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..sphere_model.resolution import moved_spheres
-from ._kernels.sphere_tree_kernels import bounding_sphere
+from ._kernels.sphere_tree_kernels import bounding_sphere, clusters_of
 
 Floats = NDArray[np.float64]
 
@@ -58,17 +58,6 @@ def moved_tree(tree: SphereTree, pose: bytes) -> SphereTree:
 
 
 def _clusters(spheres: Floats, count: int) -> list[NDArray[np.intp]]:
-    """Return the sphere indices of at most `count` clusters (Lloyd's algorithm from farthest points)."""
-    points = spheres[:, :3]
-    centres = [points[0]]
-    for _ in range(1, count):
-        distances = np.min([np.linalg.norm(points - centre, axis=1) for centre in centres], axis=0)
-        centres.append(points[int(np.argmax(distances))])
-    middles = np.array(centres)
-    for _ in range(12):
-        nearest = np.argmin(np.linalg.norm(points[:, None] - middles[None], axis=2), axis=1)
-        middles = np.array(
-            [points[nearest == i].mean(axis=0) if (nearest == i).any() else middles[i] for i in range(len(middles))]
-        )
-    nearest = np.argmin(np.linalg.norm(points[:, None] - middles[None], axis=2), axis=1)
-    return [np.flatnonzero(nearest == i) for i in range(len(middles)) if (nearest == i).any()]
+    """Return the sphere indices of at most `count` clusters."""
+    nearest = clusters_of(np.ascontiguousarray(spheres[:, :3]), count)
+    return [np.flatnonzero(nearest == number) for number in np.unique(nearest)]

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from ...system.compiled import compiled
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int32]
 
+WIDE = 1.0 + 1e-9  # factor against rounding errors
 DEEPEST = 200  # maximum depth of the bisection stack, one entry per bisection of the initial simplex
 
 
@@ -154,19 +156,44 @@ def halve(simplex: Array, other: Array) -> None:
 
 
 @compiled
-def may_meet(sphere: Array, simplex: Array) -> bool:
-    """Return whether a sphere (4,) may intersect a simplex (4, 3), tested with a sphere around its corners."""
-    square = reach = 0.0
+def around_corners(simplex: Array, sphere: Array) -> None:
+    """Set a sphere (4,) around the middle of a simplex (4, 3) that contains its corners, but for rounding."""
     for k in range(3):
-        square += (0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k]) - sphere[k]) ** 2
+        sphere[k] = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
+    reach = 0.0
     for i in range(4):
         away = 0.0
         for k in range(3):
-            middle = 0.25 * (simplex[0, k] + simplex[1, k] + simplex[2, k] + simplex[3, k])
-            away += (simplex[i, k] - middle) ** 2
+            away += (simplex[i, k] - sphere[k]) ** 2
         reach = max(reach, away)
-    most = (sphere[3] + math.sqrt(reach)) * (1.0 + 1e-9)
-    return bool(square <= most * most)
+    sphere[3] = math.sqrt(reach)
+
+
+@compiled
+def find_container(
+    part: Array, spheres: Array, slack: float, candidates: Indices, count: int, near: Indices, around: Array
+) -> tuple[int, int]:
+    """Return the first of `count` candidates (n,) among spheres (m, 4), reduced by a slack [m], that contains a simplex
+    (4, 3), -1 if none does, and how many of them may intersect it: these are written to `near` (n,).
+
+    around: (4,), overwritten.
+    """
+    around_corners(part, around)
+    retained = 0
+    for place in range(count):
+        index = candidates[place]
+        square = 0.0
+        for k in range(3):
+            square += (around[k] - spheres[index, k]) ** 2
+        # A sphere that contains all corners contains the middle.
+        reach = spheres[index, 3] - slack
+        if reach > 0.0 and square <= reach * reach * WIDE and contains(spheres[index], part, slack):
+            return index, 0
+        most = (spheres[index, 3] + around[3]) * WIDE
+        if square <= most * most:
+            near[retained] = index
+            retained += 1
+    return -1, retained
 
 
 @compiled
@@ -214,6 +241,7 @@ def completed(
     stack = np.empty((DEEPEST, 4, 3))
     lists = np.empty((DEEPEST, spheres.shape[0]), dtype=np.int32)  # spheres that may intersect each part
     listed = np.zeros(DEEPEST, dtype=np.int64)
+    near, around = np.empty(spheres.shape[0], dtype=np.int32), np.empty(4)
     last = 0
     for s in range(simplices.shape[0]):
         stack[0] = simplices[s]
@@ -225,13 +253,12 @@ def completed(
             top = waiting - 1
             part = stack[top]
             counters[0] += 1.0
-            found = last < count and contains(spheres[last], part, slack)
-            for place in range(listed[top]):
-                if found:
-                    break
-                if contains(spheres[lists[top, place]], part, slack):
-                    found, last = True, lists[top, place]
-            if found:
+            if last < count and contains(spheres[last], part, slack):
+                waiting -= 1
+                continue
+            found, retained = find_container(part, spheres, slack, lists[top], listed[top], near, around)
+            if found >= 0:
+                last = found
                 waiting -= 1
             elif longest_edge(part) < smallest or waiting == DEEPEST:
                 if count == spheres.shape[0]:
@@ -245,12 +272,8 @@ def completed(
                 last = count
                 count += 1
             else:
-                retained = 0
-                for place in range(listed[top]):
-                    if may_meet(spheres[lists[top, place]], part):
-                        lists[top, retained] = lists[top, place]
-                        retained += 1
-                lists[waiting, :retained] = lists[top, :retained]
+                lists[top, :retained] = near[:retained]
+                lists[waiting, :retained] = near[:retained]
                 listed[top] = listed[waiting] = retained
                 halve(part, stack[waiting])
                 waiting += 1

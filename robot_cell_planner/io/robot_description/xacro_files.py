@@ -16,6 +16,7 @@ from frozendict import frozendict
 
 from ...errors import FileError, LimitExceededError, ResourceError
 from ...model.arguments import public
+from ...system.process_end import wait_for_end
 from ...system.sandboxed_process import memory_file, start
 from ..common.packages import enclosing_folder
 from ..common.resources import NO_ROOTS, ResourceRoots, package_share, read_text
@@ -24,6 +25,7 @@ STAGE = "expand xacro"
 WORKER = "robot_cell_planner.io.robot_description.xacro_worker"
 FIND = re.compile(r"\$\(\s*find\s+([A-Za-z0-9_.\-]+)\s*\)")
 MAX_SECONDS = 30
+WAIT = 4.0 * MAX_SECONDS  # [s] by the clock
 MAX_BYTES = 1024 * 1024 * 1024
 MAX_PACKAGES = 64
 MAX_NOTES = 1000
@@ -115,9 +117,10 @@ def _work(task: bytes, path: Path) -> tuple[int, str, str]:
         request.seek(0)
         process = start(WORKER, stdin=request, stdout=output, stderr=notes, folder=str(enclosing_folder(path)))
         try:
-            status = process.wait(4 * MAX_SECONDS)
+            wait_for_end(process.pid, WAIT)
+            status = process.wait(WAIT)
         except subprocess.TimeoutExpired as error:
-            text = f"{path} did not expand within {4 * MAX_SECONDS} s"
+            text = f"{path} did not expand within {WAIT:g} s"
             raise LimitExceededError(text, stage=STAGE, subjects=(str(path),)) from error
         finally:
             process.kill()

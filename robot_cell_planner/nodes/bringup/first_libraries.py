@@ -1,5 +1,6 @@
 """What the process of the physics and the nodes that are forked first (`command_line.FIRST`) import: the
-interfaces, and the library as far as they use it."""
+interfaces, and the library as far as they use it, with the kernels of checks of states. The compiler that loads them
+is a fifth of the memory of these nodes, and shared by all."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from types import ModuleType
 
-from ...collision import state_warnings  # noqa: F401
+from ...collision import state_warnings, warm_up  # noqa: F401
 from ...io.cell_file import cell_file, simulation_section, writer  # noqa: F401
 from ...kinematics import transform_buffer  # noqa: F401
 from ...scene import allowed_collision_changes, history, journal, model_changes, state_changes  # noqa: F401
@@ -81,5 +82,6 @@ if has_physics():
     worker.import_quietly("pybullet")
 for _name in INTERFACES:
     import_type_support(import_module(_name))
+warm_up.warm_up()
 traced_forks.import_forkable(lambda: import_nodes(FIRST))
 find_sources()

@@ -12,6 +12,7 @@ from ...model.cell import RobotCell
 from ...scene.scene import Scene
 from .node import CellNode
 from .scene_monitor import SceneMonitor
+from .threads import lower_priority
 from .waiting import Deadline, Waiters
 
 # [s] that a request waits for sphere models that are loaded from disk. This takes less than a second; the limit is
@@ -23,8 +24,11 @@ NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 
 
 class SpherePreparation:
-    """Computes sphere models of the links, tools and bodies that move or may be gripped after each change. The models
-    are cached on disk for the workers. on_prepared(scene): called when all are computed."""
+    """Computes sphere models of the links, tools and bodies that move or may be gripped after each change.
+
+    The models are cached on disk for the workers. on_prepared(scene): called when all are stored; this process loads
+    them later.
+    """
 
     def __init__(
         self, node: CellNode, scene_monitor: SceneMonitor, on_prepared: Callable[[Scene], None] = lambda scene: None
@@ -79,10 +83,10 @@ class SpherePreparation:
 
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
         warnings: tuple[str, ...] = ()
+        lower_priority()
         try:
             missing = missing_sphere_models(cell, bodies)
-            if missing:
-                self._node.soon(lambda: self._note_computing(missing))
+            self._node.soon((lambda: self._note_computing(missing)) if missing else self._note_stored)
             report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
             text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
@@ -96,6 +100,12 @@ class SpherePreparation:
         text = f"sphere models of {len(missing)} objects are computed; until then, nothing is certified"
         self._node.get_logger().info(text)
         self._waiting.wake()
+
+    def _note_stored(self) -> None:
+        self._prepared = self._making
+        self._waiting.wake()
+        if self.ready:
+            self._on_prepared(self._scene_monitor.scene)
 
     def _note(self, name: str, done: int, count: int) -> None:
         """Note the progress of the thread, and log it where it takes long."""
@@ -112,8 +122,9 @@ class SpherePreparation:
         self._node.get_logger().info(text)
         for warning in warnings:
             self._node.get_logger().warning(warning)
+        was_ready = self.ready
         self._prepared, self._making, self._computing = self._making, NOTHING, False
         self._waiting.wake()
         self._prepare_spheres()
-        if self._making == NOTHING:
+        if self._making == NOTHING and not was_ready:
             self._on_prepared(self._scene_monitor.scene)

@@ -1,10 +1,12 @@
-"""Work in threads of their own, awaited in coroutines."""
+"""Work in threads of their own."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future as ThreadFuture
+from contextlib import suppress
 from typing import TypeVar
 
 from rclpy.task import Future
@@ -12,6 +14,7 @@ from rclpy.task import Future
 from .node import CellNode
 
 T = TypeVar("T")
+NICENESS = 10  # of threads that prepare what is not waited for
 
 
 async def in_thread(node: CellNode, name: str, work: Callable[[], T]) -> T:
@@ -29,6 +32,12 @@ async def in_thread(node: CellNode, name: str, work: Callable[[], T]) -> T:
     threading.Thread(target=_run, args=(work, done), name=name, daemon=True).start()
     await arrived
     return done.result()
+
+
+def lower_priority() -> None:
+    """Let this thread, and those that it starts, yield to all others that need the processor."""
+    with suppress(OSError):  # only Linux has priorities of threads
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
 def _run(work: Callable[[], T], done: ThreadFuture[T]) -> None:

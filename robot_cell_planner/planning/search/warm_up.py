@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from frozendict import frozendict
 
 from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.curves import PolynomialMotion
@@ -12,12 +11,10 @@ from ...collision.geometry.broad_phase import BoxSearch, StaticBlock
 from ...collision.geometry.collision_geometry import CollisionGeometry
 from ...collision.sphere_model.approximation import compute_spheres
 from ...collision.sphere_model.polytopes import polytope_around
+from ...collision.warm_up import practice_cell
 from ...kinematics.targets import TargetMode
-from ...model.bodies import RigidBody
 from ...model.cell import RobotCell
-from ...model.geometry import Box, Shape, Sphere
-from ...model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
-from ...model.robot import PlanningGroup, Robot
+from ...model.geometry import Box, Sphere
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ...trajectory.timing import stop_at_waypoints
@@ -37,7 +34,7 @@ COARSE = 0.05  # [m] protrusion of spheres, for few of them
 def warm_up() -> None:
     """Call every kernel once: plan for a sphere on two prismatic joints around a post."""
     compute_spheres(polytope_around(Box((0.1, 0.1, 0.1))), COARSE)
-    cell, state = _cell()
+    cell, state = practice_cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)
     start, end = np.array((-0.5, 0.01)), np.array((0.5, 0.0))
@@ -77,21 +74,6 @@ def _search_block() -> None:
     geometries: list[CollisionGeometry] = [Sphere(0.05), Sphere(0.05)]
     placed, owners = np.repeat(poses, 2, axis=0), np.arange(2)
     BoxSearch(geometries, placed, 1, owners, none, np.zeros(0), [block]).candidates(poses, 1.0)
-
-
-def _cell() -> tuple[RobotCell, RobotCellState]:
-    limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
-    links = {"base": Link("base"), "beam": Link("beam"), "ball": Link("ball", collisions=(Shape(Sphere(0.05)),))}
-    joints = {
-        "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
-        "y": Joint("y", JointKind.PRISMATIC, "beam", "ball", axis=(0.0, 1.0, 0.0), limits=limits),
-    }
-    mechanism = Mechanism("warm_up", frozendict(links), frozendict(joints))
-    group = PlanningGroup("xy", ("x", "y"), ("beam", "ball"), "base", "ball")
-    robot = Robot("warm_up", mechanism, frozendict({"xy": group}))
-    post = RigidBody("post", (Shape(Box((0.1, 0.1, 0.5))),))
-    cell = RobotCell(robots=frozendict({"warm_up": robot}), bodies=frozendict({"post": post}))
-    return cell, cell.default_state()
 
 
 if __name__ == "__main__":

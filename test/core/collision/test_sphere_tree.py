@@ -8,7 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from robot_cell_planner.collision.certification._kernels.sphere_tree_kernels import STEPS, bounding_sphere
+from robot_cell_planner.collision.certification._kernels.sphere_tree_kernels import (
+    LLOYD_STEPS,
+    STEPS,
+    bounding_sphere,
+    clusters_of,
+)
 from robot_cell_planner.collision.certification.sphere_tree import sphere_tree
 
 SPHERES = arrays(np.float64, st.tuples(st.integers(1, 60), st.just(4)), elements=st.floats(0.0, 2.0, width=32))
@@ -59,3 +64,20 @@ def test_a_tree_has_each_sphere_once_and_contains_it_at_every_level(spheres):
 def test_it_is_the_smallest_around_two_spheres_of_any_size(one, other):
     found = bounding_sphere(np.array(((0.0, 0.0, 0.0, one), (3.0, 0.0, 0.0, other))))
     assert found[3] == pytest.approx(0.5 * (3.0 + one + other), rel=0.01)
+
+
+@given(SPHERES, st.integers(1, 8))
+def test_points_are_in_clusters_around_the_nearest_mean(spheres, count):
+    """After the last iteration of Lloyd's algorithm, each point is in the cluster whose mean, of the members before, is
+    nearest; here with plain numpy."""
+    points = np.ascontiguousarray(spheres[:, :3])
+    gaps, starts = np.full(len(points), np.inf), [0]
+    for _ in range(1, count):
+        gaps = np.minimum(gaps, np.linalg.norm(points - points[starts[-1]], axis=1))
+        starts.append(int(np.argmax(gaps)))
+    middles = points[starts]
+    for _ in range(LLOYD_STEPS):
+        nearest = np.argmin(np.linalg.norm(points[:, None] - middles, axis=2), axis=1)
+        middles = np.array([points[nearest == i].mean(axis=0) if i in nearest else middles[i] for i in range(count)])
+    found, away = clusters_of(points, count), np.linalg.norm(points[:, None] - middles, axis=2)
+    assert away[np.arange(len(points)), found] == pytest.approx(away.min(axis=1), abs=1e-9)

@@ -7,11 +7,14 @@ import numpy as np
 import pytest
 from collision_cells import bracket, working_cell
 from frozendict import frozendict
+from hypothesis import given
+from hypothesis import strategies as st
 
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.geometry.collision_geometry import collision_geometries
 from robot_cell_planner.collision.sphere_model import approximation
+from robot_cell_planner.collision.sphere_model import approximation_kernels as kernels
 from robot_cell_planner.collision.sphere_model.approximation import approximate, prove
 from robot_cell_planner.collision.sphere_model.polytopes import polytope_around
 from robot_cell_planner.collision.sphere_model.report import graspable, prepare_sphere_models
@@ -209,3 +212,23 @@ def test_what_may_be_gripped_is_what_is_small_or_carried():
     names = {obj.name for obj in prepare_sphere_models(cell, bodies=found).objects}
     assert "small" in names
     assert "plank" not in names
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(0, 40), st.floats(0.0, 0.1))
+def test_the_container_of_a_simplex_is_the_first_sphere_with_all_its_corners(seed, count, slack):
+    """Spheres of which a grid of points of the simplex is in none may be left out."""
+    rng = np.random.default_rng(seed)
+    simplex = rng.uniform(-0.5, 0.5, (4, 3)) * rng.uniform(0.1, 1.0)
+    spheres = np.column_stack((rng.uniform(-1.0, 1.0, (40, 3)), rng.uniform(0.0, 1.5, 40)))
+    candidates = rng.permutation(40)[:count].astype(np.int32)
+    near = np.empty(40, dtype=np.int32)
+    found, retained = kernels.find_container(simplex, spheres, slack, candidates, count, near, np.empty(4))
+    gaps = np.linalg.norm(simplex[None] - spheres[candidates, None, :3], axis=2)
+    containing = candidates[(gaps <= spheres[candidates, None, 3] - slack).all(axis=1)]
+    assert found == (containing[0] if len(containing) else -1)
+    if found < 0:
+        weights = rng.dirichlet(np.ones(4), 200)
+        away = np.linalg.norm((weights @ simplex)[None] - spheres[candidates, None, :3], axis=2)
+        meeting = candidates[(away <= spheres[candidates, None, 3]).any(axis=1)]
+        assert set(meeting) <= set(near[:retained]) <= set(candidates)
+        assert [index for index in candidates if index in near[:retained]] == near[:retained].tolist()

@@ -2,8 +2,12 @@
 
 import subprocess
 import sys
+import threading
+from types import SimpleNamespace
 
 import pytest
+
+from robot_cell_planner.system import heap
 
 PROGRAM = """
 import ctypes, sys
@@ -31,3 +35,18 @@ def test_pages_between_blocks_in_use_are_returned():
     by_itself, on_request = map(int, answer.split())
     assert by_itself < 20e6
     assert on_request > 80e6
+
+
+def test_memory_is_returned_more_often_at_first(monkeypatch):
+    slept, ended = [], threading.Event()
+
+    def sleep(seconds):
+        slept.append(seconds)
+        if len(slept) == 8:
+            ended.set()
+            sys.exit()
+
+    monkeypatch.setattr(heap, "time", SimpleNamespace(sleep=sleep))
+    heap.keep_heap_small()
+    assert ended.wait(60.0)
+    assert slept == [4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0, 60.0]

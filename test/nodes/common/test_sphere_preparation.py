@@ -19,10 +19,10 @@ class Surroundings:
         cell, state = loaded()
         self.scene = SimpleNamespace(cell=cell, state=state)
         self.work, self.prepared, self.let = queue.Queue(), [], threading.Event()
-        self.error, self.warnings = error, ()
+        self.error, self.warnings, self.finished = error, (), 0
 
     def soon(self, work):
-        self.work.put(work)
+        self.work.put((work, len(self.prepared)))
 
     def get_logger(self):
         return logging.getLogger("spheres")
@@ -38,9 +38,17 @@ class Surroundings:
             raise self.error
         return SimpleNamespace(spheres=3, seconds=0.1, warnings=self.warnings)
 
+    def next_work(self):
+        """Call what the thread has left to the node; return how many scenes it had prepared by then."""
+        work, prepared = self.work.get(timeout=30.0)
+        work()
+        return prepared
+
     def finish(self):
         self.let.set()
-        self.work.get(timeout=30.0)()
+        self.finished += 1
+        while self.next_work() < self.finished:
+            pass
 
 
 def answer(coroutine):
@@ -64,7 +72,7 @@ def test_nothing_waits_while_models_are_computed(monkeypatch, missing):
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
     maker = sphere_preparation.SpherePreparation(around, around)
     around.follow()
-    around.work.get(timeout=30.0)()  # the thread has said that it computes
+    around.next_work()  # the thread has said that it computes
     monkeypatch.setattr(sphere_preparation, "Deadline", lambda node, seconds: SimpleNamespace(passed=False, end=int))
     assert answer(maker.wait()) is False
     around.finish()
@@ -77,8 +85,9 @@ def impatient(monkeypatch):
 
 
 @pytest.mark.parametrize("error", [None, GeometryError("a shape has no sphere model", stage="sphere model")])
-def test_a_request_is_served_without_certificates_until_there_are_sphere_models(monkeypatch, impatient, error):
+def test_a_request_is_served_without_certificates_until_there_are_sphere_models(monkeypatch, impatient, missing, error):
     around, reported = Surroundings(error), []
+    missing.append("link")
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
     maker = sphere_preparation.SpherePreparation(around, around, reported.append)
     around.follow()
@@ -92,8 +101,24 @@ def test_a_request_is_served_without_certificates_until_there_are_sphere_models(
     assert len(around.prepared) == 1
 
 
-def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, impatient):
+def test_stored_models_serve_requests_before_they_are_loaded(monkeypatch):
+    """Workers load them on their own."""
     around, reported = Surroundings(), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around, reported.append)
+    around.follow()
+    around.next_work()  # the thread has found nothing missing, and loads them
+    assert maker.ready
+    assert answer(maker.wait()) is True
+    assert reported == [around.scene]
+    around.finish()
+    assert maker.ready
+    assert reported == [around.scene]
+
+
+def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, impatient, missing):
+    around, reported = Surroundings(), []
+    missing.append("link")
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
     maker = sphere_preparation.SpherePreparation(around, around, reported.append)
     around.follow()

@@ -1,0 +1,34 @@
+"""The end of a process is seen when it ends."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from robot_cell_planner.system.process_end import wait_for_end
+
+
+@pytest.fixture
+def process():
+    """A process that ends when its input does."""
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
+        yield process
+        process.kill()
+
+
+def test_it_returns_after_the_end_and_leaves_the_status(process):
+    process.kill()
+    wait_for_end(process.pid, 60.0)
+    assert process.wait(0.0) == -9
+
+
+def test_it_returns_when_the_time_is_over(process):
+    wait_for_end(process.pid, 0.01)
+    assert process.poll() is None
+
+
+def test_without_descriptors_of_processes_it_does_not_wait(process, monkeypatch):
+    monkeypatch.delattr(os, "pidfd_open")
+    wait_for_end(process.pid, 60.0)
+    assert process.poll() is None
