@@ -29,7 +29,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
 
     Every goal is accepted, since a rejection cannot contain a reason. A goal is aborted if its handler raises, and
     `fail(result, error)` writes the error into the result. Cancelling a goal sets its token; the goal ends when the
-    handler does.
+    handler does. begins_early: see `RepeatableActionServer`.
     """
 
     def __init__(
@@ -39,6 +39,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         name: str,
         handler: GoalHandler[GoalT, FeedbackT, ResultT],
         fail: Callable[[ResultT, RobotCellError], None],
+        begins_early: bool = False,
     ) -> None:
         self._node = node
         self._kind: Any = kind
@@ -47,7 +48,13 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         self._fail = fail
         self._tokens: dict[bytes, CancellationToken] = {}
         self.server = RepeatableActionServer(
-            node, kind, name, self._execute, cancel_callback=self._cancel, callback_group=node.concurrent
+            node,
+            kind,
+            name,
+            self._execute,
+            begins_early=begins_early,
+            cancel_callback=self._cancel,
+            callback_group=node.concurrent,
         )
         node.introspect(self.server)
 

@@ -45,14 +45,18 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
 
     rclpy rejects a repeated goal, and a goal whose response could not be sent is neither executed nor removed. It
     also does more for each goal than is needed: it goes through the futures of all goals of the last ten seconds at
-    every event, formats goal IDs for debug messages whether these are logged or not, and publishes the status, with
-    all these goals, when a goal is accepted and again when its execution begins. Here, the status is published once
-    for both, after the callback that executes the goal has run until it waits, and once after the result was sent.
-    There is no public way to change that, so this class relies on private attributes of rclpy's ActionServer.
+    every event, formats goal IDs for debug messages whether these are logged or not, executes a goal in the next pass
+    of the executor, and publishes the status, with all these goals, when a goal is accepted and again when its
+    execution begins. Here, the callback that executes a goal runs at once until it waits; the status is published once
+    after that, and once after the result was sent. There is no public way to change that, so this class relies on
+    private attributes of rclpy's ActionServer.
     """
 
-    def __init__(self, node: CellNode, *arguments: Any, **keywords: Any) -> None:
+    def __init__(self, node: CellNode, *arguments: Any, begins_early: bool = False, **keywords: Any) -> None:
+        """begins_early: execution begins before the response to the goal is sent. Not for goals that move a robot: one
+        without a response is not executed."""
         self._cell_node = node
+        self._begins_early = begins_early
         self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by goal ID: whether its execution has begun
         self._responses: dict[bytes, Any] = {}  # with results, by goal ID
         self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
@@ -81,6 +85,18 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         self._begun[bytes(handle.goal_id.uuid)] = True
         handle.execute()
 
+    def _begin_once(self, goal: bytes) -> None:
+        """Begin the execution of a goal, unless it has begun."""
+        handle = self._goal_handles.get(goal)
+        if handle is not None and not self._begun[goal]:
+            self._begin(handle)
+
+    def notify_execute(self, goal_handle: ServerGoalHandle[Any, Any, Any], execute_callback: Any = None) -> None:
+        """Execute a goal until its callback waits."""
+        executor = self._node.executor
+        if executor is not None:
+            executor.create_task(self._execute_goal, execute_callback or self._execute_callback, goal_handle)()
+
     async def _execute_goal_request(self, request_header_and_message: Any) -> None:
         header, request = request_header_and_message
         goal = bytes(request.goal_id.uuid)
@@ -90,6 +106,8 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             with self._lock:
                 handle = GoalHandle(self, GoalInfo(goal_id=request.goal_id, stamp=stamp), request.goal)
             self._remember(goal, handle)
+        if self._begins_early:
+            self._begin_once(goal)
         response = self._action_type.Impl.SendGoalService.Response(accepted=True, stamp=stamp)
         try:
             with self._lock:
@@ -98,9 +116,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             again = "repeated " if known else ""
             self._logger.warning(f"the response to a {again}goal request could not be sent")
             return
-        kept = self._goal_handles.get(goal)
-        if kept is not None and not self._begun[goal]:
-            self._begin(kept)
+        self._begin_once(goal)
 
     def _remember(self, goal: bytes, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         """Keep a goal that is accepted."""

@@ -7,6 +7,9 @@ grace period is killed with its worker.
 Before a worker runs a job for a new cell, it is prepared for that cell. The job counts as waiting until then, so that
 its cancellation and time limit end it immediately, without killing the worker.
 
+A job for an idle worker is sent in the thread of the caller: a thread of the pool would have to wait for the lock of
+the interpreter, which the caller holds for a while.
+
 The pools of concurrent.futures and Pebble do not suffice: they have no preparation of workers for a cell, no reports of
 progress from running tasks, and no cancellation that lets a task end by itself before its worker is killed.
 """
@@ -23,14 +26,14 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-from ...errors import CancelledError, InternalError, LimitExceededError, RobotCellError, Value, WorkerCrashedError
+from ...errors import CancelledError, InternalError, RobotCellError, WorkerCrashedError
 from ...scene.scene import Scene
 from ...system.alarm import Alarm
 from .handle import NoWorkerError, Worker, start_worker
+from .job_queue import JobQueue, Slot
 from .jobs import Job, Wake
 
 GRACE_PERIOD = 0.02  # [s] time for a task to end after a cancellation
-MAX_WAITING = 1000
 POLL_PERIOD = 0.1  # [s] between checks whether the pool is closing, while a worker prepares
 IDLE_POLL_PERIOD = 1.0  # [s] between checks whether an idle worker is alive
 MAX_WAIT = 3600.0  # [s] max duration of one system call
@@ -38,10 +41,6 @@ MAX_PREPARATION = 120.0  # [s] time limit for the preparation of a worker
 # Preparations at once that no job waits for: a worker is ready sooner if more do not share the processors with it.
 AT_ONCE = max(len(os.sched_getaffinity(0)) - 1, 1)
 SHUTDOWN_TIMEOUT = 2.0  # [s] for all threads of the pool; a thread whose worker is still starting is abandoned
-
-
-class _Wakeup:
-    """Queue entry that makes an idle thread check for preparation."""
 
 
 class _Closing(Exception):
@@ -67,8 +66,7 @@ class WorkerPool:
         self._niceness = niceness
         self._preparation = preparation
         self._latest: Scene | None = None  # scene that idle workers prepare for
-        self._wakeups = 0  # number in the queue
-        self._jobs: queue.Queue[Job | _Wakeup | None] = queue.Queue()
+        self._jobs = JobQueue()
         self._turns = threading.Semaphore(AT_ONCE)
         self._closing = False
         self._no_worker = ""  # reason of the last failed start
@@ -100,12 +98,12 @@ class WorkerPool:
         Raises:
             LimitExceededError: 1000 jobs are waiting.
         """
-        waiting = self._jobs.qsize()
-        if waiting >= MAX_WAITING:
-            numbers = (Value("requests", waiting, MAX_WAITING),)
-            raise LimitExceededError("too many requests wait for a worker", stage="worker", values=numbers)
         job = Job(task, scene, request, time_limit, on_progress, on_done, prepared)
-        self._jobs.put(job)
+        slot = self._jobs.put(job)
+        if slot is not None:
+            slot.handed_over.put((job, self._is_sent(job, slot)))
+        elif self._closing:
+            self._cancel_waiting()
         with self._lock:
             if self._unstarted is not None:
                 self._unstarted.append(job)
@@ -113,13 +111,30 @@ class WorkerPool:
         job.set_alarm(self._alarm)
         return job
 
+    def _is_sent(self, job: Job, slot: Slot) -> bool:
+        """Send a job to an idle worker and return True, unless the worker has to be replaced, prepared or sent the cell
+        first, or cannot be sent to."""
+        worker, digest = slot.worker, job.scene.cell.digest_with_places()
+        if worker is None or digest not in worker.cells or not worker.alive:
+            return False
+        if job.prepared and self._preparation and digest not in worker.prepared:
+            return False
+        try:
+            worker.send(job.task, job.scene, job.request)
+        except Exception:  # the thread of the slot sends it again, and reports the error
+            return False
+        with self._lock:
+            self._running.add(job)
+        job.take(slot.wake)
+        if job.prepared:
+            self._latest = job.scene
+        return True
+
     def prepare(self, scene: Scene) -> None:
         """Let idle workers prepare for a scene's cell, and later their replacements."""
         with self._lock:
             self._latest = scene
-            missing, self._wakeups = len(self._threads) - self._wakeups, len(self._threads)
-        for _ in range(missing):
-            self._jobs.put(_Wakeup())
+        self._jobs.wake_all()
 
     def workers_prepared(self, digest: str) -> tuple[int, int]:
         """Return how many workers are prepared for the cell of a digest, and how many there are."""
@@ -145,8 +160,7 @@ class WorkerPool:
     def close(self) -> None:
         """End all workers; running and waiting jobs end as cancelled. Workers that are still starting end later."""
         self._closing = True
-        for _ in self._threads:
-            self._jobs.put(None)
+        self._jobs.wake_all()
         with self._lock:
             running = list(self._running)
         for job in running:
@@ -155,8 +169,11 @@ class WorkerPool:
         for thread in self._threads:
             thread.join(max(deadline - time.monotonic(), 0.0))
         self._alarm.close()
-        while not self._jobs.empty():
-            _cancel_waiting(self._jobs.get_nowait())
+        self._cancel_waiting()
+
+    def _cancel_waiting(self) -> None:
+        for job in self._jobs.take_all():
+            job.finish(None, CancelledError("the pool of workers is closing"))
 
     def _start(self) -> Worker | None:
         """Start a worker; None on failure. The next job triggers another attempt."""
@@ -172,42 +189,44 @@ class WorkerPool:
     def _serve(self) -> None:
         # Ctrl-C in a terminal is for the process that owns the pool; server and workers inherit the mask.
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-        wake = Wake()
-        worker = self._start()
+        slot = self._jobs.new_slot()
+        slot.worker = self._start()
         self._start_clocks()
         try:
             while True:
-                worker = self._prepared_ahead(worker)
-                worker = self._serve_next(worker, wake)
+                slot.worker = self._prepared_ahead(slot.worker)
+                slot.worker = self._serve_next(slot)
         except _Closing:
-            if worker is not None:
-                worker.end()
-            wake.close()
+            if slot.worker is not None:
+                slot.worker.end()
+            slot.wake.close()
 
-    def _serve_next(self, worker: Worker | None, wake: Wake) -> Worker | None:
+    def _serve_next(self, slot: Slot) -> Worker | None:
         """Wait for the next job and run it; return the worker that remains.
 
         Raises:
             _Closing: The pool is closing.
         """
-        try:
-            job = self._jobs.get(timeout=IDLE_POLL_PERIOD)
-        except queue.Empty:
-            return self._alive_worker(worker) if worker is not None else None
-        if job is None or self._closing:
-            _cancel_waiting(job)
+        if self._closing:
             raise _Closing
-        if isinstance(job, _Wakeup):
-            with self._lock:
-                self._wakeups -= 1
-            return worker
+        job, is_sent = self._jobs.get(slot, IDLE_POLL_PERIOD)
+        if job is None:
+            return self._alive_worker(slot.worker) if slot.worker is not None else None
+        if self._closing:
+            job.cancel()
+        if is_sent and slot.worker is not None:
+            return self._run(slot.worker, job, slot.wake)
+        return self._take(slot, job)
+
+    def _take(self, slot: Slot, job: Job) -> Worker | None:
+        """Run a job that was not sent to the worker; return the worker that remains."""
         if not job.waits:
-            return worker
-        worker = self._alive_worker(worker)
+            return slot.worker
+        worker = self._alive_worker(slot.worker)
         if job.prepared:
             self._latest = job.scene
             worker = self._prepared(worker, job.scene)
-        if not job.take(wake):
+        if not job.take(slot.wake):
             return worker
         if worker is None:
             text = f"no worker can be started: {self._no_worker}"
@@ -215,11 +234,7 @@ class WorkerPool:
             return None
         with self._lock:
             self._running.add(job)
-        try:
-            return self._run(worker, job, wake)
-        finally:
-            with self._lock:
-                self._running.discard(job)
+        return self._run(worker, job, slot.wake, must_send=True)
 
     def _alive_worker(self, worker: Worker | None) -> Worker | None:
         """Return the worker if it is alive, otherwise a new one."""
@@ -272,10 +287,12 @@ class WorkerPool:
             worker.status()
         return False
 
-    def _run(self, worker: Worker, job: Job, wake: Wake) -> Worker | None:
+    def _run(self, worker: Worker, job: Job, wake: Wake, must_send: bool = False) -> Worker | None:
         """Run a job; return the worker that remains, possibly a new one or None."""
         task = job.task
         try:
+            if must_send:
+                worker.send(job.task, job.scene, job.request)
             failure = self._follow(worker, job, wake)
             if failure is None:
                 return worker
@@ -287,12 +304,15 @@ class WorkerPool:
             # A request that cannot be sent, or a callback that raises, affects only its own job.
             failure = InternalError(f"{type(error).__name__}: {error}", stage=task)
             failure.__cause__ = error
+        finally:
+            with self._lock:
+                self._running.discard(job)
         job.finish(None, failure)
         worker.end()
         return self._start()
 
     def _follow(self, worker: Worker, job: Job, wake: Wake) -> RobotCellError | None:
-        """Send a job and wait for its end.
+        """Wait for the end of a job that was sent.
 
         Returns:
             None if the job has ended; otherwise the reason to kill the worker.
@@ -302,7 +322,6 @@ class WorkerPool:
         """
         failure: RobotCellError | None = None
         deadline = job.deadline
-        worker.send(job.task, job.scene, job.request)
         while True:
             left = min(max(deadline - time.monotonic(), 0.0), MAX_WAIT)
             ready = connection.wait([worker.pipe, wake.descriptor], left)
@@ -330,11 +349,6 @@ class WorkerPool:
                 failure = job.timed_out()
             worker.ask_to_end()
             deadline = time.monotonic() + GRACE_PERIOD
-
-
-def _cancel_waiting(job: Job | _Wakeup | None) -> None:
-    if isinstance(job, Job):
-        job.finish(None, CancelledError("the pool of workers is closing"))
 
 
 def _finish(job: Job, failure: RobotCellError | None, kind: str, content: Any) -> None:

@@ -60,19 +60,28 @@ def test_a_redundant_arm_steps_aside_at_collisions(panda, monkeypatch):
         plan_cartesian(cell, state, request)
 
 
-def test_selected_configurations_are_apart_from_all_others():
+@pytest.mark.parametrize(
+    ("angular", "distance", "reach"),
+    [
+        ((1.0, 0.0, 1.0), 1.0, 4.0),
+        ((0.0, 0.0, 0.0), 1.0, 4.0),
+        ((0.0, 1.0, 1.0), 0.02, 0.1),
+        ((1.0, 1.0, 1.0), 1.5, 9.0),
+    ],
+)
+@pytest.mark.parametrize("known", [0, 20])
+def test_selected_configurations_are_apart_from_all_others(angular, distance, reach, known):
     rng = np.random.default_rng(1)
-    found, candidates = rng.uniform(-4.0, 4.0, (20, 3)), rng.uniform(-4.0, 4.0, (200, 3))
-    angular = np.array((1.0, 0.0, 1.0))
-    known, expected = list(found), []
+    found, candidates = rng.uniform(-reach, reach, (known, 3)), rng.uniform(-reach, reach, (200, 3))
+    selected, expected = list(found), []
     for q in candidates:
-        gaps = np.array(known) - q
+        gaps = np.array(selected).reshape(-1, 3) - q
         gaps -= 2.0 * np.pi * np.round(gaps / (2.0 * np.pi)) * angular
-        expected.append(bool((np.abs(gaps).max(axis=1) >= 1.0).all()))
+        expected.append(bool((np.abs(gaps).max(axis=1) >= distance).all()))
         if expected[-1]:
-            known.append(q)
-    assert 10 < sum(expected) < 190
-    assert select_distinct(found, candidates, angular, 1.0).tolist() == expected
+            selected.append(q)
+    assert 5 < sum(expected) < 190
+    assert select_distinct(found, candidates, np.array(angular), distance).tolist() == expected
 
 
 def test_motions_of_a_path_are_proven_as_one_by_one(panda):

@@ -27,6 +27,7 @@ from robot_cell_planner.planning.problem.progress import Progress
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.workers import pool as pool_module
 from robot_cell_planner.planning.workers import process, tasks
+from robot_cell_planner.planning.workers.handle import Worker
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.planning.workers.preparation import prepare
 from robot_cell_planner.planning.workers.process import TaskControl
@@ -219,6 +220,43 @@ def test_a_worker_is_prepared_once_for_each_cell_before_its_first_job():
         assert pool.run("worker_tasks:prepared", SCENE, None)[1] == [first]
         assert pool.workers_prepared(first) == (1, 1)
         assert pool.run("worker_tasks:prepared", other_scene(), None)[1] == [first, second]
+
+
+def wait_until_idle(pool):
+    while not pool._jobs._idle:
+        threading.Event().wait(0.001)
+
+
+def test_a_job_is_sent_by_its_caller_if_a_prepared_worker_is_idle(monkeypatch):
+    """A thread of the pool would wait for the interpreter."""
+    senders, send = [], Worker.send
+
+    def note(worker, task, *arguments):
+        senders.append((task, threading.current_thread() is threading.main_thread()))
+        send(worker, task, *arguments)
+
+    monkeypatch.setattr(Worker, "send", note)
+    with preparing("prepare") as pool:
+        assert pool.run("worker_tasks:echo", SCENE, 1)[1] == 1  # no worker was there yet
+        wait_until_idle(pool)
+        assert pool.run("worker_tasks:echo", SCENE, 2)[1] == 2
+        wait_until_idle(pool)
+        assert pool.run("worker_tasks:echo", other_scene(), 3)[1] == 3  # it is prepared before
+    prepare, echo = "worker_tasks:prepare", "worker_tasks:echo"
+    assert senders == [(prepare, False), (echo, False), (echo, True), (prepare, False), (echo, False)]
+
+
+def test_a_job_that_cannot_be_sent_at_once_is_sent_by_the_pool_to_another_worker(monkeypatch):
+    with preparing("prepare") as pool:
+        before, _ = pool.run("worker_tasks:prepared", SCENE, None)
+        wait_until_idle(pool)
+        (slot,) = pool._jobs._idle
+        os.kill(before, signal.SIGKILL)
+        slot.worker.process.join()
+        lives, answers = Worker.alive.fget, iter((True,))  # its end is not seen at first
+        monkeypatch.setattr(Worker, "alive", property(lambda worker: next(answers, False) or lives(worker)))
+        after, _ = pool.run("worker_tasks:prepared", SCENE, None)
+        assert after != before
 
 
 def test_a_worker_that_takes_a_killed_ones_place_is_prepared_before_it_gets_a_job():

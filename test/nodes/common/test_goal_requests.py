@@ -7,8 +7,10 @@ import pytest
 import rclpy
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 from rclpy.action.server import ActionServer
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
+from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner import action
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
@@ -119,17 +121,19 @@ def test_what_is_to_be_done_soon_follows_the_tasks_that_are_ready(node):
     executor.shutdown()
 
 
-def goals_served(node, duration=0.0, **client_options):
+def goals_served(node, duration=0.0, begins_early=False, on_begin=int, **client_options):
     """A client of an action whose server is that of this package, and the executor of both. duration: of goals [s]."""
 
     async def end(handle):
+        on_begin()
         if duration:
             await delay(node, duration)
         handle.publish_feedback(action.PlanMotion.Feedback())
         handle.succeed()
         return action.PlanMotion.Result()
 
-    RepeatableActionServer(node, action.PlanMotion, "plan", end, callback_group=node.concurrent)
+    options = {"begins_early": begins_early, "callback_group": node.concurrent}
+    RepeatableActionServer(node, action.PlanMotion, "plan", end, **options)
     client = RepeatableActionClient(node, action.PlanMotion, "plan", callback_group=node.concurrent, **client_options)
     executor = GuardedExecutor(node.faults)
     executor.add_node(node)
@@ -144,6 +148,28 @@ def result_of(client, executor, **options):
     requested = client.request_result(sent.result())
     spin_until(executor, requested.done)
     return sent.result(), requested.result()
+
+
+@pytest.mark.parametrize("begins_early", [False, True])
+def test_a_goal_begins_before_its_response_is_sent_only_if_that_is_requested(node, monkeypatch, begins_early):
+    """One without a response is not executed otherwise, until it is sent again."""
+    events, send, failures = [], rclpy_implementation.ActionServer.send_goal_response, [RuntimeError("lost")]
+
+    def respond(*arguments):
+        events.append("response")
+        if failures:
+            raise failures.pop()
+        send(*arguments)
+
+    monkeypatch.setattr(rclpy_implementation.ActionServer, "send_goal_response", respond)
+    client, executor = goals_served(node, 0.01, begins_early, lambda: events.append("begun"))
+    goal_id = UUID(uuid=list(range(16)))
+    client.send_goal_async(action.PlanMotion.Goal(), goal_uuid=goal_id)
+    spin_until(executor, lambda: "response" in events)
+    assert events == (["begun", "response"] if begins_early else ["response"])
+    result_of(client, executor, goal_uuid=goal_id)
+    assert events == (["begun", "response", "response"] if begins_early else ["response", "response", "begun"])
+    executor.shutdown()
 
 
 def futures():

@@ -25,6 +25,7 @@ from .graph import BLOCKED, FREE, TURN, UNKNOWN, Ladder
 
 FIXED_AROUND = 8  # points on either side of a collision that smoothing does not move
 TRACED_AROUND = 4  # rungs on either side of the highest reachable one
+CHECKED_AROUND = 32  # nodes of a rung next to one in collision that are checked with it
 MAX_PATHS = 5000  # max number of ladder paths that are tried
 MAX_SMOOTHINGS = 4  # max attempts, with more points fixed each time
 
@@ -133,7 +134,7 @@ class LadderTracker(GreedyTracker):
     # Lazy evaluation ------------------------------------------------------------------------------------------------
 
     def _blocked(self, ladder: Ladder, node_indices: NDArray[np.int64]) -> bool:
-        """Return whether a node on a ladder path is in collision. On rungs with such a node, all nodes are checked."""
+        """Return whether a node on a ladder path is in collision. The nodes around such a node are checked too."""
         if not self.options.check_collision:
             return False
         unknown = [
@@ -150,6 +151,9 @@ class LadderTracker(GreedyTracker):
             verdicts[node_indices[rung]] = FREE if is_free else BLOCKED
             if not is_free:
                 others = np.flatnonzero(verdicts == UNKNOWN)
+                if len(others) > CHECKED_AROUND:
+                    apart = np.abs(ladder.nodes[rung][others] - ladder.nodes[rung][node_indices[rung]]).max(axis=1)
+                    others = others[np.argpartition(apart, CHECKED_AROUND)[:CHECKED_AROUND]]
                 verdicts[others] = np.where(self.context.checks.batch_free(ladder.nodes[rung][others]), FREE, BLOCKED)
             ladder.mark(rung, verdicts)
         blocked = np.flatnonzero(~free)

@@ -12,6 +12,7 @@ from .smoothing import Project, null_spaces
 # Steps of the trace [rad or m], in this order.
 STEPS = (0.15, 0.05)
 MIN_SEPARATION = 0.6  # min distance of a new configuration from all others, as a fraction of the step
+PREDICTED = 0.5  # the same before projection to the pose
 MAX_TRACED = 300  # max number of configurations at one pose
 
 
@@ -29,7 +30,9 @@ def trace_self_motion(problem: IkProblem, known: Array, step: float, redundancy:
     while len(new) and len(found) < MAX_TRACED:
         bases = step * np.swapaxes(null_spaces(problem, new, redundancy), 1, 2)
         moved = np.concatenate((new[:, None] + bases, new[:, None] - bases)).reshape(-1, known.shape[1])
-        moved, converged = project(np.ascontiguousarray(moved))
+        # Most steps lead back to where others came from.
+        apart = select_distinct(found, np.ascontiguousarray(moved), problem.joints.angular, PREDICTED * step)
+        moved, converged = project(np.ascontiguousarray(moved[apart]))
         moved = np.ascontiguousarray(moved[converged])
         new = moved[select_distinct(found, moved, problem.joints.angular, MIN_SEPARATION * step)]
         found = np.vstack((found, new))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ....kinematics._kernels import ik_kernels
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
-from .self_motion_kernels import find_null_spaces
+from .self_motion_kernels import find_null_spaces, smoothing_cost, smoothing_step
 
 MAX_ITERATIONS = 20
 MAX_STEP = 0.2  # [rad or m] of a joint in one iteration
@@ -36,7 +36,8 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
         return path
     stiffness = 1.0 / np.maximum(spacings, 1e-9 + 1e-3 * float(spacings.mean()))
     stiffness /= stiffness.mean()
-    cost = _cost(path, stiffness)
+    path = np.ascontiguousarray(path)
+    cost = smoothing_cost(path, stiffness)
     for _ in range(MAX_ITERATIONS):
         bases = null_spaces(problem, path, redundancy)
         bases[fixed] = 0.0
@@ -44,7 +45,7 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
             moved = path + _step(path, bases, stiffness, damping)
             moved[1:], converged = project(moved[1:])
             moved[fixed] = path[fixed]
-            new_cost = _cost(moved, stiffness)
+            new_cost = smoothing_cost(moved, stiffness)
             if converged.all() and new_cost < cost:
                 break
         else:
@@ -53,10 +54,6 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
         if gain < MIN_GAIN * cost:
             break
     return path
-
-
-def _cost(path: Array, stiffness: Array) -> float:
-    return float(stiffness @ np.sum(np.diff(path, axis=0) ** 2, axis=1))
 
 
 def null_spaces(problem: IkProblem, path: Array, redundancy: int) -> Array:
@@ -68,27 +65,7 @@ def null_spaces(problem: IkProblem, path: Array, redundancy: int) -> Array:
 
 
 def _step(path: Array, bases: Array, stiffness: Array, damping: float) -> Array:
-    """Return the steps (k, n) of all configurations that minimize the quadratic model of the cost."""
-    count, _, size = bases.shape
-    steps = np.diff(path, axis=0) * stiffness[:, None]
-    force = np.zeros_like(path)
-    force[:-1] += steps
-    force[1:] -= steps
-    gradients = np.einsum("kns,kn->ks", bases, force)
-    diagonal = np.full(count, damping)
-    diagonal[:-1] += stiffness
-    diagonal[1:] += stiffness
-    # Upper bands of the matrix; row 2 size - 1 is the diagonal.
-    bands = np.zeros((2 * size, count * size))
-    bands[-1] = np.repeat(diagonal, size)
-    couplings = -stiffness[:, None, None] * np.einsum("kns,knt->kst", bases[:-1], bases[1:])
-    for row in range(size):
-        for column in range(size):
-            offset = size + column - row
-            bands[2 * size - 1 - offset, size + column :: size] = couplings[:, row, column]
-    from scipy.linalg import solveh_banded  # slow to import, and only needed for redundant arms
-
-    solved = solveh_banded(bands, gradients.ravel(), check_finite=False).reshape(count, size)
-    step = np.einsum("kns,ks->kn", bases, solved)
+    """Return the steps (k, n) of all configurations that minimize the quadratic model of the cost, or less."""
+    step = smoothing_step(path, bases, stiffness, damping)
     max_change = float(np.abs(step).max())
     return np.asarray(step * min(1.0, MAX_STEP / max(max_change, 1e-300)))
