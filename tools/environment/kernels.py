@@ -1,21 +1,20 @@
-"""The numeric kernels, compiled once beside the build of the interfaces, so that no program has to wait for them."""
+"""The numeric kernels, compiled beside the build of the interfaces, so that no program has to wait for them."""
 
 from __future__ import annotations
 
 import subprocess
+from pathlib import Path
 
 from layout import Layout, SetupError, digest
 
 
 class KernelCompilation:
-    """Compiles in a process of its own, from the start of this to `finish`; nothing happens if that was done before.
-
-    Kernels that are edited later are compiled by the first program that needs them.
-    """
+    """Compiles in a process of its own, from the start of this to `finish`; nothing happens if that was done before for
+    the same kernels."""
 
     def __init__(self, layout: Layout) -> None:
         self._stamp = layout.stamp("kernels")
-        self._digest = digest([str(layout.root)], [layout.constraints])
+        self._digest = digest([str(layout.root)], [layout.constraints, *_sources(layout.root)])
         self._process: subprocess.Popen[bytes] | None = None
         if not self._stamp.is_current(self._digest):
             print("compiling numeric kernels", flush=True)
@@ -36,3 +35,9 @@ class KernelCompilation:
         if self._process is not None:
             self._process.kill()
             self._process.wait()
+
+
+def _sources(root: Path) -> list[Path]:
+    """Return the files of the package that define kernels, or parts of them."""
+    files = sorted((root / "robot_cell_planner").rglob("*.py"))
+    return [path for path in files if path.parent.name == "_kernels" or b"@compiled" in path.read_bytes()]

@@ -26,7 +26,7 @@ from .program import Program
 PROCESS = "robot_cell_planner.nodes.bringup.prepared_process"
 FIRST_MODULES = ("robot_cell_planner.nodes.bringup.first_libraries",)
 OTHER_MODULES = ("robot_cell_planner.nodes.bringup.libraries",)
-MAX_PREPARATION = 120.0  # [s]
+MAX_PREPARATION = 600.0  # [s], in which kernels may be compiled
 MAX_ANSWER_TIME = 10.0  # [s]
 POLL_PERIOD = 0.1  # [s] between checks whether to wait on
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 
 from ..common.dependencies import INTERRUPTED
 from .output import Console, LinePrinter
@@ -26,6 +27,11 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 CLEAN = (0, -signal.SIGINT, -signal.SIGTERM, -signal.SIGALRM, INTERRUPTED)
 CANNOT_START = 127
 RETRY = 2.0  # [s] before another attempt after a program could not be started
+EXPLAINED_AFTER = 5.0  # [s] of waiting for libraries, which takes one to two
+LIBRARIES_LOAD = (
+    "the nodes start when their libraries are loaded; the first time after an installation or a change, numeric "
+    "kernels are compiled, which takes a minute or two"
+)
 
 
 @dataclass(frozen=True)
@@ -85,6 +91,7 @@ class Session:
         self._selector = selectors.DefaultSelector()
         self._stops: list[signal.Signals] = []
         self._stops_at_end = 0  # 1: ended by a signal
+        self._has_explained = False
         self._console = Console(max(len(program.name) for program in self._programs))
 
     def run(self) -> int:
@@ -120,10 +127,17 @@ class Session:
             if self._prepared is not None and (first or due) and status is None:
                 if not first:
                     self._prepared.load()
-                self._prepared.wait(lambda: not self._stops)
+                self._prepared.wait(partial(self._waits_on, time.monotonic()))
             if status is None and not self._stops:
                 status = self._start_all(due)
         return status
+
+    def _waits_on(self, began: float) -> bool:
+        """Return whether to wait for libraries still, since `began` [s], and say once why that takes long."""
+        if not self._has_explained and time.monotonic() - began > EXPLAINED_AFTER:
+            self._has_explained = True
+            self._console.say(LIBRARIES_LOAD)
+        return not self._stops
 
     def _start_all(self, programs: Iterable[Program]) -> int | None:
         for program in programs:

@@ -8,12 +8,15 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from rosbags.highlevel import AnyReader
 
 from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.nodes.bringup import session
 from robot_cell_planner.nodes.bringup.output import Console, LinePrinter
+from robot_cell_planner.nodes.bringup.program import Program
 from robot_cell_planner.nodes.common.domain import FREE_TO_CHOOSE, reserve_domain
 
 # Runs a session of Python programs: a JSON list of [name, code, respawn], and the client's code or null.
@@ -371,6 +374,17 @@ def test_long_and_broken_lines_are_printed(capsys):
     assert lines[0] == "name | half a line"
     assert lines[1] == "name | ��"
     assert lines[2] == "name | rest" + "y" * 70_000
+
+
+def test_a_long_wait_for_libraries_is_explained_once(monkeypatch, capsys):
+    now = [100.0]
+    monkeypatch.setattr(session, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    started = session.Session([Program("scene", ["scene"])], None, {})
+    for now[0] in (100.1, 105.0, 105.1, 106.0, 200.0):
+        assert started._waits_on(100.0)
+        assert (session.LIBRARIES_LOAD in capsys.readouterr().err) == (now[0] == 105.1)
+    started._stops.append(signal.SIGINT)
+    assert not started._waits_on(100.0)
 
 
 def test_reserved_domains_differ_until_they_are_given_back():
