@@ -78,7 +78,7 @@ class CollisionNode(ManagedNode):
         models = ModelReader(resource_roots(self.parameters))
         timeout = self.parameters["wait_timeout"]
         self._scene_monitor = SceneMonitor(self, models, timeout, frames=ExternalFrames(self))
-        self._spheres = SpherePreparation(self, self._scene_monitor)
+        self._spheres = SpherePreparation(self, self._scene_monitor, loads_first=True)
         self._present: CollisionReport | None = None
         self._checked_state: tuple[object, ...] = ()
         self._has_contacts = False

@@ -26,15 +26,23 @@ NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 class SpherePreparation:
     """Computes sphere models of the links, tools and bodies that move or may be gripped after each change.
 
-    The models are cached on disk for the workers. on_prepared(scene): called when all are stored; this process loads
-    them later.
+    The models are cached on disk for the workers.
+
+    Args:
+        on_prepared: Called with the scene when all of its models are stored.
+        loads_first: This process uses the models itself: it is ready when it has loaded them.
     """
 
     def __init__(
-        self, node: CellNode, scene_monitor: SceneMonitor, on_prepared: Callable[[Scene], None] = lambda scene: None
+        self,
+        node: CellNode,
+        scene_monitor: SceneMonitor,
+        on_prepared: Callable[[Scene], None] = lambda scene: None,
+        loads_first: bool = False,
     ) -> None:
         self._node = node
         self._on_prepared = on_prepared
+        self._loads_first = loads_first
         self._scene_monitor = scene_monitor
         self._required = self._prepared = self._making = NOTHING
         self._waiting = Waiters()
@@ -86,7 +94,10 @@ class SpherePreparation:
         lower_priority()
         try:
             missing = missing_sphere_models(cell, bodies)
-            self._node.soon((lambda: self._note_computing(missing)) if missing else self._note_stored)
+            if missing:
+                self._node.soon(lambda: self._note_computing(missing))
+            elif not self._loads_first:
+                self._node.soon(self._note_stored)
             report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
             text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"

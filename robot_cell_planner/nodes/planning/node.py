@@ -88,11 +88,15 @@ class PlanningNode(ManagedNode):
         self._ready_for = ""  # digest of the latest fully prepared cell
         published = Outcomes(self).published
         name = "planning/plan_motion"
-        GoalServer(self, action.PlanMotion, name, published(name, self._plan_motion), report_error, True)
+        GoalServer(self, action.PlanMotion, name, published(name, self._plan_motion), report_error, begins_early=True)
         name = "planning/plan_multistep"
-        GoalServer(self, action.PlanMultistep, name, published(name, self._plan_multistep), report_error, True)
+        GoalServer(
+            self, action.PlanMultistep, name, published(name, self._plan_multistep), report_error, begins_early=True
+        )
         name = "planning/plan_cartesian"
-        GoalServer(self, action.PlanCartesian, name, published(name, self._plan_cartesian), report_error, True)
+        GoalServer(
+            self, action.PlanCartesian, name, published(name, self._plan_cartesian), report_error, begins_early=True
+        )
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
         self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)

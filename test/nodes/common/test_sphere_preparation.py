@@ -116,6 +116,17 @@ def test_stored_models_serve_requests_before_they_are_loaded(monkeypatch):
     assert reported == [around.scene]
 
 
+def test_a_process_that_uses_stored_models_itself_is_ready_when_it_has_loaded_them(monkeypatch, impatient):
+    around, reported = Surroundings(), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around, reported.append, loads_first=True)
+    around.follow()
+    assert answer(maker.wait()) is False
+    around.finish()
+    assert answer(maker.wait()) is True
+    assert reported == [around.scene]
+
+
 def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, impatient, missing):
     around, reported = Surroundings(), []
     missing.append("link")
