@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,34 +52,48 @@ def polytope_around(geometry: CollisionGeometry) -> Polytope:
     if isinstance(geometry, ConvexGeometry):
         return _fan(geometry.mesh.vertices, geometry.mesh.faces)
     if isinstance(geometry, Box):
-        half = 0.5 * np.array(geometry.size)
-        signs = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
-        return _hull_of(signs * half)
+        x, y, z = (0.5 * size for size in geometry.size)
+        corners = np.array(((-x, -y), (x, -y), (x, y), (-x, y)))
+        return _prism(corners, z)
     if isinstance(geometry, Cylinder):
-        ends = (_ring(geometry.radius, -0.5 * geometry.length), _ring(geometry.radius, 0.5 * geometry.length))
-        return _hull_of(np.concatenate(ends))
+        return _prism(_ring(geometry.radius), 0.5 * geometry.length)
     if isinstance(geometry, Cone):
-        return _hull_of(
-            np.concatenate((_ring(geometry.radius, -0.5 * geometry.length), [[0.0, 0.0, 0.5 * geometry.length]]))
-        )
+        return _pyramid(_ring(geometry.radius), 0.5 * geometry.length)
     raise TypeError(f"{type(geometry).__name__} has no polytope of its own")
 
 
-def _ring(radius: float, height: float) -> Floats:
-    """Return the corners (SIDES, 3) of the polygon around a circle."""
+def _ring(radius: float) -> Floats:
+    """Return the corners (SIDES, 2) of the polygon around a circle."""
     angles = 2.0 * math.pi * np.arange(SIDES) / SIDES
     reach = radius / math.cos(math.pi / SIDES)
-    return np.column_stack((reach * np.cos(angles), reach * np.sin(angles), np.full(SIDES, height)))
+    return np.column_stack((reach * np.cos(angles), reach * np.sin(angles)))
 
 
-def _hull_of(points: Floats) -> Polytope:
-    from scipy.spatial import ConvexHull
+def _prism(polygon: Floats, half: float) -> Polytope:
+    """Return the prism of a convex polygon (n, 2) between two heights, -half and half."""
+    count = len(polygon)
+    here, after = np.arange(count), np.roll(np.arange(count), -1)
+    vertices = np.concatenate([np.column_stack((polygon, np.full(count, z))) for z in (-half, half)])
+    sides = ((here, after, here + count), (after, after + count, here + count))
+    caps = _cap(count)
+    return _fan(vertices, np.concatenate((*(np.stack(side, axis=1) for side in sides), caps, caps + count)))
 
-    hull = ConvexHull(points)
-    return _fan(points, hull.simplices.astype(np.int32))
+
+def _pyramid(polygon: Floats, half: float) -> Polytope:
+    """Return the pyramid of a convex polygon (n, 2) at height -half with its apex at height half."""
+    count = len(polygon)
+    here, after = np.arange(count), np.roll(np.arange(count), -1)
+    vertices = np.concatenate((np.column_stack((polygon, np.full(count, -half))), [[0.0, 0.0, half]]))
+    sides = np.stack((here, after, np.full(count, count)), axis=1)
+    return _fan(vertices, np.concatenate((sides, _cap(count))))
 
 
-def _fan(vertices: Floats, faces: NDArray[np.int32]) -> Polytope:
+def _cap(count: int) -> NDArray[np.intp]:
+    """Return triangles (n - 2, 3) of a convex polygon with corners 0 to n - 1."""
+    return np.stack((np.zeros(count - 2, dtype=np.intp), np.arange(1, count - 1), np.arange(2, count)), axis=1)
+
+
+def _fan(vertices: Floats, faces: NDArray[np.integer[Any]]) -> Polytope:
     """Return the tetrahedra between the centre of a convex mesh and its faces, independent of face orientation."""
     middle = vertices.mean(axis=0)
     corners = vertices[faces]

@@ -9,6 +9,7 @@ from collision_cells import bracket, working_cell
 from frozendict import frozendict
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial import ConvexHull
 
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -116,6 +117,18 @@ def test_round_geometries_lie_within_their_polytopes():
         polytope = polytope_around(SOLIDS[name])
         points = points_of(name, SOLIDS[name], np.random.default_rng(3))
         assert (points @ polytope.planes[:, :3].T <= polytope.planes[:, 3] + 1e-12).all()
+
+
+@pytest.mark.parametrize("solid", [Box((0.3, 0.1, 0.04)), Cylinder(0.05, 0.2), Cone(0.06, 0.15)])
+def test_polytopes_are_the_hulls_of_their_corners(solid):
+    """As Qhull finds them: the same volume and the same planes."""
+    found = polytope_around(solid)
+    hull = ConvexHull(found.corners)
+    edges = found.simplices[:, 1:] - found.simplices[:, :1]
+    assert np.abs(np.linalg.det(edges)).sum() / 6.0 == pytest.approx(hull.volume, rel=1e-12)
+    # Qhull's offsets have the opposite sign.
+    expected = np.unique(np.round(hull.equations * (1.0, 1.0, 1.0, -1.0), 9) + 0.0, axis=0)
+    assert np.unique(np.round(found.planes, 9) + 0.0, axis=0) == pytest.approx(expected, abs=2e-9)
 
 
 def test_a_finer_approximation_has_more_spheres():
