@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import time
 from collections import OrderedDict
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from .process import MAX_CACHED_CELLS, work
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
 RETRY_DELAY = 0.1  # [s]
+UNREAD = 64 * 1024  # bytes that a connection holds at least before its other end reads
 MAX_REFUSALS = 100  # attempts while a fork server that terminates refuses connections
 DESCRIPTORS = 16  # that the start of a server and a worker need, and some more
 PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -64,13 +67,28 @@ class Worker:
         Raises:
             OSError: The process has ended.
         """
+        self._send(task, scene, request, math.inf)
+
+    def send_at_once(self, task: str, scene: Scene, request: Any) -> bool:
+        """Send a task if that does not wait for the worker to read; return whether it was sent.
+
+        Raises:
+            OSError: The process has ended.
+        """
+        return self._send(task, scene, request, UNREAD)
+
+    def _send(self, task: str, scene: Scene, request: Any, most: float) -> bool:
         digest = scene.cell.digest_with_places()
         cached = digest in self.cells
+        content = ForkingPickler.dumps((task, digest, None if cached else scene.cell, scene.state, request))
+        if len(content) > most:
+            return False
         if not cached:
             self.cells = [*self.cells[1 - MAX_CACHED_CELLS :], digest]
         self._flag.value = 0
         self.served += 1
-        self.pipe.send((task, digest, None if cached else scene.cell, scene.state, request))
+        self.pipe.send_bytes(content)
+        return True
 
     def ask_to_end(self) -> None:
         """Ask the current task to end."""

@@ -113,14 +113,15 @@ class WorkerPool:
 
     def _is_sent(self, job: Job, slot: Slot) -> bool:
         """Send a job to an idle worker and return True, unless the worker has to be replaced, prepared or sent the cell
-        first, or cannot be sent to."""
+        first, or the caller would have to wait for it."""
         worker, digest = slot.worker, job.scene.cell.digest_with_places()
         if worker is None or digest not in worker.cells or not worker.alive:
             return False
         if job.prepared and self._preparation and digest not in worker.prepared:
             return False
         try:
-            worker.send(job.task, job.scene, job.request)
+            if not worker.send_at_once(job.task, job.scene, job.request):
+                return False
         except Exception:  # the thread of the slot sends it again, and reports the error
             return False
         with self._lock:

@@ -229,13 +229,15 @@ def wait_until_idle(pool):
 
 def test_a_job_is_sent_by_its_caller_if_a_prepared_worker_is_idle(monkeypatch):
     """A thread of the pool would wait for the interpreter."""
-    senders, send = [], Worker.send
+    senders, send = [], Worker._send
 
     def note(worker, task, *arguments):
-        senders.append((task, threading.current_thread() is threading.main_thread()))
-        send(worker, task, *arguments)
+        is_sent = send(worker, task, *arguments)
+        if is_sent:
+            senders.append((task, threading.current_thread() is threading.main_thread()))
+        return is_sent
 
-    monkeypatch.setattr(Worker, "send", note)
+    monkeypatch.setattr(Worker, "_send", note)
     with preparing("prepare") as pool:
         assert pool.run("worker_tasks:echo", SCENE, 1)[1] == 1  # no worker was there yet
         wait_until_idle(pool)
@@ -244,6 +246,19 @@ def test_a_job_is_sent_by_its_caller_if_a_prepared_worker_is_idle(monkeypatch):
         assert pool.run("worker_tasks:echo", other_scene(), 3)[1] == 3  # it is prepared before
     prepare, echo = "worker_tasks:prepare", "worker_tasks:echo"
     assert senders == [(prepare, False), (echo, False), (echo, True), (prepare, False), (echo, False)]
+
+
+def test_a_caller_does_not_wait_for_a_worker_that_does_not_read():
+    """A request that a connection does not hold is sent by a thread of the pool."""
+    with preparing("prepare") as pool:
+        for size in (1, 10_000_000):
+            pid, _ = pool.run("worker_tasks:prepared", SCENE, None)
+            wait_until_idle(pool)
+            os.kill(pid, signal.SIGSTOP)
+            end = Ended(pool, "worker_tasks:echo", bytes(size))
+            assert end.ends.empty()
+            os.kill(pid, signal.SIGKILL if size > 1 else signal.SIGCONT)
+            assert isinstance(end.wait()[1], WorkerCrashedError | type(None))
 
 
 def test_a_job_that_cannot_be_sent_at_once_is_sent_by_the_pool_to_another_worker(monkeypatch):
