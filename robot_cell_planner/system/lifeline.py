@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import fcntl
+import multiprocessing
 import os
 import select
 import signal
@@ -10,6 +11,13 @@ import sys
 
 if sys.platform != "linux":
     raise ImportError("worker processes need Linux, whose kernel ends them with the process that they work for")
+
+
+def end_with_parent() -> None:
+    """Kill this process, which was started by multiprocessing, as soon as the one that started it has ended."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        end_when_closed(parent.sentinel)
 
 
 def end_when_closed(descriptor: int) -> None:

@@ -17,6 +17,7 @@ from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...scene.scene import Scene
+from ...system.lifeline import end_with_parent
 from ..cartesian.planner import CartesianRequest, plan_cartesian
 from ..joint_space.planner import plan_motion
 from ..problem.plan import Plan
@@ -105,7 +106,8 @@ def local_executor(workers: int | None = None) -> ProcessPoolExecutor:
     """Return an executor of processes that have loaded all kernels; None: one for each processor that may be used."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOAD))
-    return ProcessPoolExecutor(workers or len(os.sched_getaffinity(0)), mp_context=context)
+    count = workers or len(os.sched_getaffinity(0))
+    return ProcessPoolExecutor(count, mp_context=context, initializer=end_with_parent)
 
 
 class _Chunk(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import multiprocessing
 import os
 import time
 from collections import OrderedDict
@@ -17,7 +16,7 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
-from ...system.lifeline import end_when_closed
+from ...system.lifeline import end_with_parent
 from ..problem.progress import Progress
 
 MAX_CACHED_CELLS = 4
@@ -82,9 +81,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
         niceness: Added at the first task other than the preparation. The preparation runs at normal priority,
             because a request may be waiting for it.
     """
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        end_when_closed(parent.sentinel)
+    end_with_parent()
     keep_heap_small()
     pipe.send(READY)
     cells: OrderedDict[str, RobotCell] = OrderedDict()

@@ -319,6 +319,35 @@ def test_no_worker_outlives_its_owner_not_even_one_that_hangs(tmp_path):
         os.close(descriptor)
 
 
+BATCH_OWNER = """
+import time
+from robot_cell_planner.planning.workers.batch import local_executor
+
+if __name__ == "__main__":
+    executor = local_executor(2)
+    busy = [executor.submit(time.sleep, 600.0) for _ in range(2)]
+    while not all(each.running() for each in busy):
+        time.sleep(0.01)
+    print("busy", flush=True)
+    time.sleep(600.0)
+"""
+
+
+def test_no_process_of_a_batch_outlives_its_owner(tmp_path):
+    """Not even one that computes, or waits for its owner to read."""
+    program = tmp_path / "owner.py"
+    program.write_text(BATCH_OWNER)
+    owner = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
+    assert owner.stdout.readline() == "busy\n"
+    left = [os.pidfd_open(pid) for pid in descendants(owner.pid)]
+    assert len(left) >= 3, "the server of workers, and two workers"
+    owner.kill()
+    owner.communicate()
+    for descriptor in left:
+        assert select.select([descriptor], [], [], WAIT)[0], "it goes on without its owner"
+        os.close(descriptor)
+
+
 def test_an_alarm_makes_its_calls_in_order_and_none_that_was_called_off():
     alarm, made, done = Alarm(), [], threading.Event()
     now = time.monotonic()
