@@ -21,13 +21,13 @@ def warm_up() -> None:
 def practice_cell() -> tuple[RobotCell, RobotCellState]:
     """Return a cell with a sphere on two prismatic joints, which is in a post at the values 0, and its state."""
     limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
-    links = {"base": Link("base"), "beam": Link("beam"), "ball": Link("ball", collisions=(Shape(Sphere(0.05)),))}
+    links = {"base": Link("base"), "beam": Link("beam"), "sphere": Link("sphere", collisions=(Shape(Sphere(0.05)),))}
     joints = {
         "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
-        "y": Joint("y", JointKind.PRISMATIC, "beam", "ball", axis=(0.0, 1.0, 0.0), limits=limits),
+        "y": Joint("y", JointKind.PRISMATIC, "beam", "sphere", axis=(0.0, 1.0, 0.0), limits=limits),
     }
     mechanism = Mechanism("warm_up", frozendict(links), frozendict(joints))
-    group = PlanningGroup("xy", ("x", "y"), ("beam", "ball"), "base", "ball")
+    group = PlanningGroup("xy", ("x", "y"), ("beam", "sphere"), "base", "sphere")
     robot = Robot("warm_up", mechanism, frozendict({"xy": group}))
     post = RigidBody("post", (Shape(Box((0.1, 0.1, 0.5))),))
     cell = RobotCell(robots=frozendict({"warm_up": robot}), bodies=frozendict({"post": post}))

@@ -117,8 +117,7 @@ def _work(task: bytes, path: Path) -> tuple[int, str, str]:
         request.seek(0)
         process = start(WORKER, stdin=request, stdout=output, stderr=notes, folder=str(enclosing_folder(path)))
         try:
-            wait_for_end(process.pid, WAIT)
-            status = process.wait(WAIT)
+            status = process.wait(wait_for_end(process.pid, WAIT))
         except subprocess.TimeoutExpired as error:
             text = f"{path} did not expand within {WAIT:g} s"
             raise LimitExceededError(text, stage=STAGE, subjects=(str(path),)) from error

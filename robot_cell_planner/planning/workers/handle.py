@@ -16,7 +16,7 @@ from .process import MAX_CACHED_CELLS, work
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
 RETRY_DELAY = 0.1  # [s]
-UNREAD = 64 * 1024  # bytes that a connection holds at least before its other end reads
+UNREAD = 64 * 1024  # bytes that a connection holds before its other end reads; Linux lets it hold 208 KiB by default
 MAX_REFUSALS = 100  # attempts while a fork server that terminates refuses connections
 DESCRIPTORS = 16  # that the start of a server and a worker need, and some more
 PAGE = os.sysconf("SC_PAGE_SIZE")

@@ -54,7 +54,7 @@ class JobQueue:
         """
         with self._lock:
             if self._idle:
-                return self._idle.pop()
+                return self._idle.pop()  # the last one to work, whose data is in the caches of the processor
             waiting = len(self._waiting)
             if waiting >= MAX_WAITING:
                 numbers = (Value("requests", waiting, MAX_WAITING),)

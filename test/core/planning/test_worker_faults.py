@@ -304,19 +304,24 @@ def descendants(of):
     return found[1:]
 
 
-def test_no_worker_outlives_its_owner_not_even_one_that_hangs(tmp_path):
-    """A native library holds the interpreter of the worker when its owner is killed."""
-    program = tmp_path / "owner.py"
-    program.write_text(OWNER.format(folder=str(SUPPORT), task="hang"))
+def assert_nothing_outlives(program, said, count):
+    """Run a program that owns at least `count` processes, and kill it when it has said that they are busy."""
     owner = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
-    assert owner.stdout.readline() == "hangs\n"
+    assert owner.stdout.readline() == said
     left = [os.pidfd_open(pid) for pid in descendants(owner.pid)]
-    assert len(left) >= 2, "the server of workers, and a worker"
+    assert len(left) >= count
     owner.kill()
     owner.communicate()
     for descriptor in left:
         assert select.select([descriptor], [], [], WAIT)[0], "it goes on without its owner"
         os.close(descriptor)
+
+
+def test_no_worker_outlives_its_owner_not_even_one_that_hangs(tmp_path):
+    """A native library holds the interpreter of the worker when its owner is killed."""
+    program = tmp_path / "owner.py"
+    program.write_text(OWNER.format(folder=str(SUPPORT), task="hang"))
+    assert_nothing_outlives(program, "hangs\n", 2)  # the server of workers, and a worker
 
 
 BATCH_OWNER = """
@@ -334,18 +339,10 @@ if __name__ == "__main__":
 
 
 def test_no_process_of_a_batch_outlives_its_owner(tmp_path):
-    """Not even one that computes, or waits for its owner to read."""
+    """Not even one that computes."""
     program = tmp_path / "owner.py"
     program.write_text(BATCH_OWNER)
-    owner = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
-    assert owner.stdout.readline() == "busy\n"
-    left = [os.pidfd_open(pid) for pid in descendants(owner.pid)]
-    assert len(left) >= 3, "the server of workers, and two workers"
-    owner.kill()
-    owner.communicate()
-    for descriptor in left:
-        assert select.select([descriptor], [], [], WAIT)[0], "it goes on without its owner"
-        os.close(descriptor)
+    assert_nothing_outlives(program, "busy\n", 3)  # the server of workers, and two workers
 
 
 def test_an_alarm_makes_its_calls_in_order_and_none_that_was_called_off():

@@ -251,7 +251,7 @@ def test_a_job_is_sent_by_its_caller_if_a_prepared_worker_is_idle(monkeypatch):
 def test_a_caller_does_not_wait_for_a_worker_that_does_not_read():
     """A request that a connection does not hold is sent by a thread of the pool."""
     with preparing("prepare") as pool:
-        for size in (1, 10_000_000):
+        for size in (1, 60_000, 10_000_000):
             pid, _ = pool.run("worker_tasks:prepared", SCENE, None)
             wait_until_idle(pool)
             os.kill(pid, signal.SIGSTOP)

@@ -19,16 +19,16 @@ def process():
 
 def test_it_returns_after_the_end_and_leaves_the_status(process):
     process.kill()
-    wait_for_end(process.pid, 60.0)
+    assert 0.0 < wait_for_end(process.pid, 60.0) < 60.0
     assert process.wait(0.0) == -9
 
 
 def test_it_returns_when_the_time_is_over(process):
-    wait_for_end(process.pid, 0.01)
+    assert wait_for_end(process.pid, 0.01) == 0.0
     assert process.poll() is None
 
 
 def test_without_descriptors_of_processes_it_does_not_wait(process, monkeypatch):
     monkeypatch.delattr(os, "pidfd_open")
-    wait_for_end(process.pid, 60.0)
+    assert wait_for_end(process.pid, 60.0) > 0.0
     assert process.poll() is None
