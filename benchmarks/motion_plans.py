@@ -99,10 +99,8 @@ class Search:
 
     def run(self, seed: int) -> SearchResult:
         coarse, fine = self.certifiers
-        near = not all(coarse.quickly_free(q, q) for q in (self.start, *self.goals))
-        first, finer = (fine, None) if near else (coarse, lambda: fine)
-        options = CertifiedSearchOptions(seed=seed, state_limit=STATES)
-        return CertifiedRrtConnect(first, subspace_of(self.space, ()), finer).solve(self.start, self.goals, options)
+        planner = CertifiedRrtConnect(coarse, subspace_of(self.space, ()), lambda: fine)
+        return planner.solve(self.start, self.goals, CertifiedSearchOptions(seed=seed, state_limit=STATES))
 
 
 def certified_search(results: Results, problems: Sequence[Problem], seeds: int) -> None:

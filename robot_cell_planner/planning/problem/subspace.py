@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +86,7 @@ def subspace_of(space: JointSpace, combinations: Sequence[JointCombination]) -> 
     """
     size = space.size
     if not combinations:
-        return Subspace(np.zeros(size), np.eye(size), space.lower, space.upper, True)
+        return Subspace(*_whole(size), space.lower, space.upper, True)
     matrix = coefficient_matrix(space, combinations)
     _, values, rows = np.linalg.svd(matrix)
     rank = int((values > RANK_TOLERANCE * values[0]).sum())
@@ -94,6 +95,12 @@ def subspace_of(space: JointSpace, combinations: Sequence[JointCombination]) -> 
         raise ConstraintMismatchError(text, stage="start", subjects=space.variables)
     basis = np.ascontiguousarray(rows[rank:].T)
     return Subspace(space.start, basis, space.lower, space.upper, False)
+
+
+@cache
+def _whole(size: int) -> tuple[Array, Array]:
+    """Return origin and basis of the whole joint space, which is that of most requests."""
+    return np.zeros(size), np.eye(size)
 
 
 def coefficient_matrix(space: JointSpace, combinations: Sequence[JointCombination]) -> Array:

@@ -18,17 +18,14 @@ from ..path.simplification import MAX_SWEEPS, PULL_FRACTIONS
 from ..problem.collision_checks import CountedChecks
 from ..problem.subspace import Subspace
 from ._kernels import rrt_connect_kernels as kernels
-from ._kernels import shortcut_kernels
+from ._kernels import search_kernels, shortcut_kernels
 from ._kernels.motion_kernels import MotionSpace
 from .bridges import Bridges
 from .free_space_connectors import FreeSpaceConnectors
 from .planner import SearchResult
 from .roadmap import smallest_distance
-from .sampling_regions import sampling_regions
 
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
-SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN = 100, 10, 0.01
-ROUNDING = np.array((-1e-9, 1e-9))[:, None]  # [rad or m] tolerance of limits
 MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
 # States of tree growth before bridges are sought, and between two such attempts, which take as long as they do.
@@ -71,27 +68,19 @@ class CertifiedRrtConnect:
         self._finer = finer
         self._connector_states = 0
         self._bridges: Bridges | None = None
-        self._use(certifier)
-        axes = _axes(certifier, subspace)
-        self._origin, self._basis = axes.origin, axes.basis
-        self._weights, self._weighted_basis = axes.weights, axes.weighted_basis
-        self._limits = np.array((subspace.q_lower, subspace.q_upper))
-        self._limits += ROUNDING
+        self._axes = _axes(certifier, subspace)
         self._counters = np.zeros(3)
+        self._use(certifier)
 
     def _use(self, certifier: MotionCertifier) -> None:
         self._certifier = certifier
         scene, work = certifier.packed()
         # Previous hits determine which of several objects deflects a motion; equal searches begin without any.
         work.arrays[HITS].fill(0)
-        self._buffers = (scene, work)
+        basis = self._axes.basis
+        buffers, ends = (scene.address, work.address), np.empty((2, len(basis)))
+        self._motions = MotionSpace(*buffers, self._axes.origin, basis, COARSE, self._counters, ends)
         self._connectors = FreeSpaceConnectors(certifier, self._space)
-
-    def _motions(self, basis: Array) -> MotionSpace:
-        """Return the space of motions, for a basis (dof, k)."""
-        scene, work = self._buffers
-        ends = np.empty((2, len(basis)))
-        return MotionSpace(scene.address, work.address, self._origin, basis, COARSE, self._counters, ends)
 
     def _refine(self) -> bool:
         """Use the finer certifier from now on, if there is one; return whether it was not used before."""
@@ -126,57 +115,106 @@ class CertifiedRrtConnect:
         within = self._certifier.within_prismatic_limits(self._space.q_lower, self._space.q_upper)
         if not self._certifier.sphere_test_applies() or not within:
             return SearchResult(None)
-        trees = _Trees(self._space, self._weights, options.longest)
+        check(self.states)
+        trees = _Trees(self._space, self._axes.weights, options.longest)
+        endpoints = self._space.to_reduced(np.array((start, *goals)))
+        outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES, is_first=True)
+        if outcome == search_kernels.UNPROVEN_ENDS and self._refine():
+            outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES, is_first=True)
+        bridged = False
+        if outcome in (search_kernels.UNPROVEN_ENDS, kernels.NOT_FINISHED):
+            ends = (start, goals, endpoints)
+            outcome, bridged = self._continued(trees, ends, outcome, options, lambda: check(self.states), more_goals)
+        sizes = (int(trees.counts[0]), int(trees.counts[1]))
+        if outcome != kernels.FOUND:
+            return SearchResult(None, self.states, *sizes, trees.nearest_approach())
+        return SearchResult(trees.path(), self.states, *sizes, shortened=options.shorten and not bridged)
 
-        def check_states() -> None:
-            check(self.states)
+    def _grow(
+        self,
+        trees: _Trees,
+        endpoints: Array,
+        options: CertifiedSearchOptions,
+        max_evaluated: float,
+        is_first: bool = False,
+    ) -> int:
+        """Grow the trees; return the outcome of `search_kernels.search`.
+
+        Args:
+            endpoints: Start, then goals, in the subspace (n, k).
+            max_evaluated: Max number of configurations evaluated by spheres since the search began.
+            is_first: Whether the trees are empty, and begin at the endpoints.
+        """
+        limits, bounds = self._bounds
+        limit = min(max_evaluated, options.state_limit - self.states + self._counters[EVALUATED])
+        outcome, path, *roots = search_kernels.search(
+            self._motions,
+            limits,
+            bounds,
+            trees.arrays,
+            endpoints,
+            is_first,
+            options.seed,
+            options.longest,
+            int(limit),
+            options.shorten,
+        )
+        trees.connection = (path, *roots)
+        return int(outcome)
+
+    @cached_property
+    def _bounds(self) -> tuple[Array, Array]:
+        """Joint limits (2, dof), and bounds of the subspace (2, k)."""
+        limits = np.array((self._space.q_lower, self._space.q_upper))
+        return limits, limits if self._space.whole else np.array((self._space.lower, self._space.upper))
+
+    def _continued(
+        self,
+        trees: _Trees,
+        ends: tuple[Array, Sequence[Array], Array],
+        outcome: int,
+        options: CertifiedSearchOptions,
+        check: Callable[[], None],
+        more_goals: Callable[[], Sequence[Array]] | None,
+    ) -> tuple[int, bool]:
+        """Continue a search that the first call did not finish; return its outcome, and whether there are bridges.
+
+        Args:
+            ends: Start, goals, and both in the subspace (n, k).
+            outcome: Of the first call.
+        """
 
         def add_roots(tree: int, endpoints: Sequence[Array], count: int) -> None:
             for q in endpoints:
-                found = self._connectors.find(q, options.seed, count, check_states)
+                found = self._connectors.find(q, options.seed, count, check)
                 if not found and self._finer is None:
-                    found = self._connectors.find_far(q, check_states)
+                    found = self._connectors.find_far(q, check)
                 trees.add(tree, found)
 
-        add_roots(0, [start], 1)
-        add_roots(1, goals, 1)
-        bounds = sampling_regions(self._space, np.array((start, *goals))).reshape(-1, self._space.size) * self._weights
-        outcome = kernels.NOT_FINISHED
+        start, goals, endpoints = ends
+        if outcome == search_kernels.UNPROVEN_ENDS:
+            add_roots(0, [start], 1)
+            add_roots(1, goals, 1)
+            outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES)
+        next_bridge, bridged = FIRST_BRIDGE_STATES, False
         stalled = {0: [start], 1: list(goals)}
-        limit, next_bridge, bridged = float(FIRST_CALL_STATES), FIRST_BRIDGE_STATES, False
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
-            check_states()
-            if trees.counts[0] and trees.counts[1]:
-                limit = min(limit, options.state_limit - self.states + self._counters[EVALUATED])
-                space = self._motions(self._weighted_basis)
-                outcome = kernels.grow(
-                    space, self._limits, trees.arrays, bounds, options.seed, options.longest, int(limit)
-                )
-            limit = self._counters[EVALUATED] + STATES_PER_CALL
-            if outcome != kernels.NOT_FINISHED or self.states >= options.state_limit:
-                break
+            check()
             grown = self._counters[EVALUATED] >= next_bridge
-            if not self._refine() and grown and trees.counts[0] and trees.counts[1]:
-                bridged = self._bridge(trees, options.seed, check_states) or bridged
+            if not self._refine() and grown and trees.are_rooted:
+                bridged = self._bridge(trees, options.seed, check) or bridged
                 next_bridge = self._counters[EVALUATED] + STATES_BETWEEN_BRIDGES
-            for tree, endpoints in stalled.items():
+            for tree, stalled_ends in stalled.items():
                 # A tree that hardly grew gets more connectors at its roots, once.
-                if endpoints and trees.counts[tree] < MIN_GROWTH * len(endpoints):
-                    add_roots(tree, endpoints, EXTRA_CONNECTORS)
+                if stalled_ends and trees.counts[tree] < MIN_GROWTH * len(stalled_ends):
+                    add_roots(tree, stalled_ends, EXTRA_CONNECTORS)
                     stalled[tree] = []
             added = list(more_goals()) if more_goals is not None else []
             add_roots(1, added, 1)
-            if not (trees.counts[0] and trees.counts[1]) and not added:
+            if not trees.are_rooted and not added:
                 break
-        if outcome != kernels.FOUND:
-            sizes = (int(trees.counts[0]), int(trees.counts[1]))
-            return SearchResult(None, self.states, *sizes, trees.nearest_approach())
-        before, path, after = trees.path()
-        if options.shorten:
-            path = self._shorten(path, options.seed)
-        rows = np.concatenate((before, self._space.to_full(path), after[::-1]))
-        sizes = (int(trees.counts[0]), int(trees.counts[1]))
-        return SearchResult(rows, self.states, *sizes, shortened=options.shorten and not bridged)
+            outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + STATES_PER_CALL)
+        return outcome, bridged
 
     def _bridge(self, trees: _Trees, seed: int, check: Callable[[], None]) -> bool:
         """Add bridges to both trees; return whether any was found."""
@@ -201,33 +239,41 @@ class CertifiedRrtConnect:
         """
         points = np.ascontiguousarray(self._space.to_reduced(path).copy())
         pulls = np.array(PULL_FRACTIONS)
-        shortcut_kernels.pull_tight(self._motions(self._basis), points, pulls, MAX_SWEEPS, MIN_TIGHTEN_GAIN)
+        shortcut_kernels.pull_tight(self._motions, points, pulls, MAX_SWEEPS, MIN_TIGHTEN_GAIN)
         return np.concatenate((path[:1], self._space.to_full(points)[1:-1], path[-1:]))
 
     def _shorten(self, path: Array, seed: int) -> Array:
-        space = self._motions(self._basis)
-        return shortcut_kernels.shorten(space, path, seed, SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN)
+        limits = (search_kernels.SHORTCUT_TRIES, search_kernels.MAX_FAILED_SHORTCUTS, search_kernels.MIN_SHORTCUT_GAIN)
+        return shortcut_kernels.shorten(self._motions, path, seed, *limits)
 
 
-def _tree_arrays(size: int) -> kernels.Trees:
-    """Return the trees of this thread, for `size` coordinates, empty. The arrays are reused, because allocating new
-    pages takes as long as a short search."""
+def _tree_arrays(weights: Array) -> kernels.Trees:
+    """Return the trees of this thread, for coordinates with weights (k,), empty. The arrays are reused, because
+    allocating new pages takes as long as a short search."""
     cached: dict[int, kernels.Trees] = _of_thread.__dict__.setdefault("tree_arrays", {})
-    if size not in cached:
-        cached[size] = kernels.Trees(
+    size = len(weights)
+    trees = cached.get(size)
+    if trees is None:
+        trees = cached[size] = kernels.Trees(
             nodes=np.empty((2, size, kernels.CAPACITY)),
             single=np.empty((2, size, kernels.CAPACITY), dtype=np.float32),
+            weights=weights,
             parents=np.empty((2, kernels.CAPACITY), dtype=np.int64),
             ranges=np.empty((2, kernels.CAPACITY)),
             squares=np.empty(kernels.CAPACITY, dtype=np.float32),
             counts=np.empty(5, dtype=np.int64),
         )
-    cached[size].counts[:] = 0
-    return cached[size]
+    elif trees.weights is not weights:
+        trees = cached[size] = trees._replace(weights=weights)
+    trees.counts.fill(0)
+    return trees
 
 
 class _Trees:
     """Both trees, and the free-space connectors that end at their roots. Each thread has at most one instance.
+
+    Attributes:
+        connection: Path (n, k) through both trees, and its roots in them; None before they are grown.
 
     Args:
         weights: Weights (k,) of the coordinates.
@@ -235,11 +281,16 @@ class _Trees:
 
     def __init__(self, space: Subspace, weights: Array, longest: float) -> None:
         self._space = space
-        self._weights = weights
         self._longest = longest
-        self.arrays = _tree_arrays(space.size)
+        self.arrays = _tree_arrays(weights)
         self.counts = self.arrays.counts
+        self.connection: tuple[Array, int, int] | None = None
         self._connectors: dict[tuple[int, int], Array] = {}
+
+    @property
+    def are_rooted(self) -> bool:
+        """Whether both trees have a root."""
+        return bool(self.counts[0] and self.counts[1])
 
     def add(self, tree: int, connectors: Sequence[Array]) -> None:
         """Add the inner ends of connectors as roots of a tree."""
@@ -250,31 +301,28 @@ class _Trees:
                 self._connectors[tree, node] = connector
 
     def points(self, tree: int) -> Array:
-        """Return the nodes (n, k) of a tree, unweighted."""
-        return np.asarray(self.arrays.nodes[tree, :, : int(self.counts[tree])].T / self._weights)
+        """Return the nodes (n, k) of a tree."""
+        return np.ascontiguousarray(self.arrays.nodes[tree, :, : int(self.counts[tree])].T)
 
     def extend(self, tree: int, parent: int, point: Array) -> None:
-        """Add a point (k,), unweighted, to a tree, unless that is full. parent: -1 for a root."""
+        """Add a point (k,) to a tree, unless that is full. parent: -1 for a root."""
         # As `kernels.add_node`; calls of kernels with the arrays of the trees take longer than a short search.
         trees, node = self.arrays, int(self.counts[tree])
         if node + 1 < kernels.CAPACITY:
-            trees.nodes[tree, :, node] = trees.single[tree, :, node] = point * self._weights
+            trees.nodes[tree, :, node], trees.single[tree, :, node] = point, point * trees.weights
             trees.parents[tree, node], trees.ranges[tree, node] = parent, self._longest
             self.counts[tree] += 1
 
-    def path(self) -> tuple[Array, Array, Array]:
-        """Return the path (n, k) through the connection of the trees, unweighted, between the connectors of its two
-        ends, which are ordered from the outer end.
-        """
-        trees = self.arrays
-        (first, start), (second, goal) = (
-            kernels.branch(
-                trees.nodes[tree], trees.parents[tree], int(self.counts[kernels.START_MEETING + tree]), self._weights
-            )
-            for tree in (0, 1)
-        )
-        path = np.concatenate((first[::-1], second))
-        return self._connectors[0, start][:-1], path, self._connectors[1, goal][:-1]
+    def path(self) -> Array:
+        """Return the path (n, dof) through both trees, from the outer end of one connector to that of the other."""
+        assert self.connection is not None
+        path, *roots = self.connection
+        before, after = (self._connectors.get((tree, root)) for tree, root in enumerate(roots))
+        inner = self._space.to_full(path)
+        if before is None and after is None:
+            return inner
+        parts = (() if before is None else before[:-1], inner, () if after is None else after[-2::-1])
+        return np.concatenate([part for part in parts if len(part)])
 
     def nearest_approach(self) -> float:
         """Min distance between nodes of the two trees; NaN if one is empty."""
@@ -286,15 +334,11 @@ class _Trees:
 
 @dataclass(frozen=True, eq=False)
 class _Axes:
-    """Coordinates z of the trees: q = origin + basis @ z = origin + weighted_basis @ (weights * z)."""
+    """Coordinates z of the trees: q = origin + basis @ z, with weights (k,) in distances."""
 
     origin: Array
     basis: Array
     weights: Array
-
-    @cached_property
-    def weighted_basis(self) -> Array:
-        return np.ascontiguousarray(self.basis / self.weights)
 
 
 def _axes(certifier: MotionCertifier, space: Subspace) -> _Axes:

@@ -26,6 +26,7 @@ from ..problem.progress import ProgressMonitor
 from ..problem.space import joint_space
 from ..problem.subspace import subspace_of
 from .certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
+from .sampling_regions import sampling_regions
 
 STATES = 1000  # at most
 COARSE = 0.05  # [m] protrusion of spheres, for few of them
@@ -42,7 +43,9 @@ def warm_up() -> None:
     certifier.certify(start, end)
     certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
     space = joint_space(cell, state)
-    planner = CertifiedRrtConnect(certifier, subspace_of(space, ()))
+    subspace = subspace_of(space, ())
+    planner = CertifiedRrtConnect(certifier, subspace)
+    sampling_regions(subspace, np.stack((start, end)))
     found = planner.solve(start, [end], CertifiedSearchOptions())
     assert found.path is not None
     planner.tightened(planner.shortened(found.path, 0))

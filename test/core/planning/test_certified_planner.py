@@ -98,7 +98,7 @@ def test_a_motion_that_hits_is_bent_around():
         if np.abs(aim).max() > 1.0:
             continue
         new = aim.copy()
-        outcome = extend(space, limits, root, new)
+        outcome = extend(space, limits, np.ones(2), root, new)
         outcomes[outcome] += 1
         straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
         assert (outcome == DIRECT) <= (straight and bool((new == aim).all()))
@@ -117,10 +117,12 @@ def test_the_nearest_node_is_found(count):
     nodes = rng.uniform(-3.0, 3.0, (2, 7, 640))
     parents, counts = np.full((2, 640), -1), np.array((3, count, 0, 0, 0))
     squares = np.empty(640, dtype=np.float32)
-    trees = Trees(nodes, nodes.astype(np.float32), parents, np.ones((2, 640)), squares, counts)
+    weights = rng.uniform(0.5, 2.0, 7)
+    single = (nodes * weights[:, None]).astype(np.float32)
+    trees = Trees(nodes, single, weights, parents, np.ones((2, 640)), squares, counts)
     for point in rng.uniform(-3.0, 3.0, (50, 7)):
         found, distance = nearest(trees, 1, point)
-        distances = np.linalg.norm(nodes[1, :, :count] - point[:, None], axis=0)
+        distances = np.linalg.norm(weights[:, None] * (nodes[1, :, :count] - point[:, None]), axis=0)
         assert found < count
         assert distance == pytest.approx(distances[found])
         assert distance <= distances.min() + 1e-5

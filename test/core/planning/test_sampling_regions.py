@@ -18,7 +18,8 @@ from robot_cell_planner.planning.search import ompl_search
 from robot_cell_planner.planning.search.ompl_search import SearchMode
 from robot_cell_planner.planning.search.ompl_space import SearchSpace
 from robot_cell_planner.planning.search.registry import PLANNERS
-from robot_cell_planner.planning.search.sampling_regions import REGION_SIZES, sampling_regions
+from robot_cell_planner.planning.search._kernels.search_kernels import REGION_SIZES
+from robot_cell_planner.planning.search.sampling_regions import sampling_regions
 
 GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))
 ENDS = np.array(((-0.8, 0.0), (0.8, 0.0), (0.8, 0.5)))

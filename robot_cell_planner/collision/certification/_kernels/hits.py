@@ -75,6 +75,15 @@ def list_candidate(work: int, kind: int, which: int, n: int, m: int) -> None:
 
 
 @vectorised
+def forget_hits(work: int) -> None:
+    """Forget all remembered hits. They decide which of several objects deflects a motion, so that equal searches have
+    to begin without any.
+    """
+    for index in range(RECENT):
+        set_hit(work, index, NO_HIT, 0, 0, 0)
+
+
+@vectorised
 def remember(work: int, kind: int, which: int, n: int, m: int) -> None:
     """Remember a hit, replacing the oldest."""
     set_hit(work, RECENT - 1, kind, which, n, m)

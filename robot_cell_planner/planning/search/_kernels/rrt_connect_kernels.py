@@ -1,6 +1,6 @@
 """Compiled kernels of certified RRT-Connect (Kuffner and LaValle, 2000).
 
-Trees grow in the coordinates of a subspace. Sphere tests prove every motion free; motions that they do not prove count
+Trees grow in the coordinates of a subspace; their distances are weighted by coordinate. Sphere tests prove every motion free; motions that they do not prove count
 as blocked.
 """
 
@@ -30,6 +30,7 @@ DOMAIN_FACTOR, MAX_REJECTED = 4.0, 8
 # A colliding motion is deflected at most MAX_DEFLECTIONS times, by at most MAX_DEFLECTION times its length, to
 # DEFLECTION_DISTANCE [m] from the object at the collision.
 MAX_DEFLECTIONS, MAX_DEFLECTION, DEFLECTION_DISTANCE = 2, 1.0, 0.02
+ROUNDING = 1e-9  # [rad or m] tolerance of limits
 PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
 ROOTS = np.sqrt(np.array(PRIMES))
 # Sampling regions, used in turn: at first those near start and goals and that of one turn; later that of one turn every
@@ -44,7 +45,8 @@ class Trees(NamedTuple):
 
     Attributes:
         nodes: Nodes (2, k, capacity).
-        single: The same in single precision.
+        single: The same in single precision, multiplied by the weights.
+        weights: Weights (k,) of the coordinates in distances.
         parents: Parents (2, capacity) of nodes, -1 for roots.
         ranges: Extension ranges (2, capacity) of nodes.
         squares: Work space (capacity,).
@@ -53,6 +55,7 @@ class Trees(NamedTuple):
 
     nodes: Array
     single: NDArray[np.float32]
+    weights: Array
     parents: NDArray[np.int64]
     ranges: Array
     squares: NDArray[np.float32]
@@ -60,11 +63,15 @@ class Trees(NamedTuple):
 
 
 @rounded
-def extend(space: MotionSpace, limits: Array, start: Array, new: Array) -> int:
+def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array) -> int:
     """Extend a tree from `start` to `new`.
 
     A colliding end is moved by the shortest step that separates the colliding pair to first order, so that trees grow
     along obstacles.
+
+    Args:
+        limits: Joint limits (2, dof).
+        weights: Weights (k,) of the coordinates in distances.
 
     Returns:
         DIRECT if the motion is proven free; DEFLECTED if the motion to a displaced point is, which replaces `new`;
@@ -87,15 +94,16 @@ def extend(space: MotionSpace, limits: Array, start: Array, new: Array) -> int:
             reduced_gradient[k] = 0.0
             for i in range(basis.shape[0]):
                 reduced_gradient[k] += basis[i, k] * gradient[i]
+            reduced_gradient[k] /= weights[k]
             square += reduced_gradient[k] * reduced_gradient[k]
-            length += (new[k] - start[k]) ** 2
+            length += (weights[k] * (new[k] - start[k])) ** 2
         if (
             math.isinf(distance)
             or (DEFLECTION_DISTANCE - distance) ** 2 > (parameter * MAX_DEFLECTION) ** 2 * square * length
         ):
             return TRAPPED
         for k in range(basis.shape[1]):
-            new[k] += (DEFLECTION_DISTANCE - distance) / (parameter * square) * reduced_gradient[k]
+            new[k] += (DEFLECTION_DISTANCE - distance) / (parameter * square) * reduced_gradient[k] / weights[k]
         if not within(space, limits, new):
             return TRAPPED
         verdict = motion_verdict(space, start, new)
@@ -145,11 +153,12 @@ def nearest(trees: Trees, tree: int, point: Array) -> tuple[int, float]:
     Nodes are compared in single precision, which takes half the time.
     """
     nodes, single, squares, count = trees.nodes[tree], trees.single[tree], trees.squares, trees.counts[tree]
+    weights = trees.weights
     # Whole SIMD vectors; entries behind the last node are not used.
     padded = (count + PADDING - 1) // PADDING * PADDING
     squares[:padded] = np.float32(0.0)
     for k in range(point.shape[0]):
-        value = np.float32(point[k])
+        value = np.float32(weights[k] * point[k])
         for i in range(padded):
             difference = single[k, i] - value
             squares[i] += difference * difference
@@ -163,7 +172,7 @@ def nearest(trees: Trees, tree: int, point: Array) -> tuple[int, float]:
         best += 1
     square = 0.0
     for k in range(point.shape[0]):
-        square += (nodes[k, best] - point[k]) ** 2
+        square += (weights[k] * (nodes[k, best] - point[k])) ** 2
     return best, math.sqrt(square)
 
 
@@ -186,7 +195,7 @@ def within(space: MotionSpace, limits: Array, point: Array) -> bool:
         value = space.origin[i]
         for k in range(basis.shape[1]):
             value += basis[i, k] * point[k]
-        if value < limits[0, i] or value > limits[1, i]:
+        if value < limits[0, i] - ROUNDING or value > limits[1, i] + ROUNDING:
             return False
     return True
 
@@ -230,7 +239,7 @@ def grow(
         rejected = 0
         start[:] = trees.nodes[tree, :, node]
         towards(start, point, distance, extension, new)
-        outcome = extend(space, limits, start, new)
+        outcome = extend(space, limits, trees.weights, start, new)
         if outcome == TRAPPED:
             trees.ranges[tree, node] = max(RANGE_DECREASE * extension, MIN_RANGE * longest)
             continue
@@ -267,7 +276,7 @@ def add_node(trees: Trees, tree: int, point: Array, parent: int, extension: floa
     number = trees.counts[tree]
     for k in range(point.shape[0]):
         trees.nodes[tree, k, number] = point[k]
-        trees.single[tree, k, number] = np.float32(point[k])
+        trees.single[tree, k, number] = np.float32(trees.weights[k] * point[k])
     trees.parents[tree, number] = parent
     trees.ranges[tree, number] = extension
     trees.counts[tree] = number + 1
@@ -275,16 +284,30 @@ def add_node(trees: Trees, tree: int, point: Array, parent: int, extension: floa
 
 
 @rounded
-def branch(nodes: Array, parents: NDArray[np.int64], leaf: int, weights: Array) -> tuple[Array, int]:
-    """Return the points (n, k) from a node to its root, divided by the weights (k,), and the index of the root."""
-    root, node, length = leaf, leaf, 0
-    while node >= 0:
-        root = node
-        node = parents[node]
+def branch_length(trees: Trees, tree: int, leaf: int) -> int:
+    """Return the number of nodes from a node to its root."""
+    length = 0
+    while leaf >= 0:
+        leaf = trees.parents[tree, leaf]
         length += 1
-    points = np.empty((length, weights.shape[0]))
-    for row in range(length):
-        for k in range(weights.shape[0]):
-            points[row, k] = nodes[k, leaf] / weights[k]
-        leaf = parents[leaf]
-    return points, root
+    return length
+
+
+@rounded
+def connected_path(trees: Trees) -> tuple[Array, int, int]:
+    """Return the points (n, k) from root to root through the connection of the trees, and the roots of both trees."""
+    start, goal = trees.counts[START_MEETING], trees.counts[GOAL_MEETING]
+    middle = branch_length(trees, 0, start)
+    points = np.empty((middle + branch_length(trees, 1, goal), trees.weights.shape[0]))
+    row = middle
+    start_root, goal_root = start, goal
+    while start >= 0:
+        row -= 1
+        points[row] = trees.nodes[0, :, start]
+        start_root, start = start, trees.parents[0, start]
+    row = middle
+    while goal >= 0:
+        points[row] = trees.nodes[1, :, goal]
+        goal_root, goal = goal, trees.parents[1, goal]
+        row += 1
+    return points, start_root, goal_root
