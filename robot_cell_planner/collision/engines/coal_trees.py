@@ -103,16 +103,15 @@ class CoalTrees:
         moving.manager.update()
 
     def first_hit(self, q: Floats) -> TreeVerdict:
-        """Check for any collision at q (nq,) and keep the placements."""
+        """Check for any collision at q (nq,) and keep the placements.
+
+        Moving geometries are checked against each other last: links next to each other are always near, so that this
+        takes several times as long as all checks against obstacles.
+        """
         moving, callback = self.moving, self._callback
         pin.updateGeometryPlacements(self._model, self._data, self._listed, self._listed_data, q)
         pin.updateGeometryPlacements(self._model, self._data, moving.geometry, moving.data)
         moving.manager.update()
-        moving.manager.collide(callback)
-        if not callback.collision and self._listed_tree is not None:
-            moving.tree.collide(self._listed_tree, callback)
-        if callback.collision:
-            return TreeVerdict.UNSURE if self._unsure_pairs[callback.collisionPairIndex] else TreeVerdict.COLLIDES
         for subset in self._sets:
             pin.updateGeometryPlacements(self._model, self._data, subset.geometry, subset.data)
             subset.manager.update()
@@ -120,6 +119,12 @@ class CoalTrees:
             plain.moving.tree.collide(plain.tree, plain.callback)
             if plain.callback.data.result.isCollision():
                 return TreeVerdict.UNSURE if plain.unsure else TreeVerdict.COLLIDES
+        if self._listed_tree is not None:
+            moving.tree.collide(self._listed_tree, callback)
+        if self._listed_tree is None or not callback.collision:
+            moving.manager.collide(callback)
+        if callback.collision:
+            return TreeVerdict.UNSURE if self._unsure_pairs[callback.collisionPairIndex] else TreeVerdict.COLLIDES
         return TreeVerdict.FREE
 
     def _moving_set(self, indices: Sequence[int], margins: Floats | None = None) -> MovingSet:
