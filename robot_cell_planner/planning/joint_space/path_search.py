@@ -134,20 +134,27 @@ def optimized(context: PlanningContext, found: SearchResult, options: PlanningOp
     monitor.best_cost = cost.of(path)
     if (options.simplify or options.tighten) and len(path) > 2:
         with monitor.stage("simplify"):
-            # If spheres prove the path free, they also prove shorter paths, in a hundredth of the time.
-            proven = context.checks.certified(path)
-            if proven and options.simplify and options.tighten and isinstance(local_planner, StraightLocalPlanner):
-                if not found.shortened:
-                    path = certified_shortened(path, context.checks, context.subspace, options.seed)
-                path = certified_tightened(path, context.checks, context.subspace)
-            else:
-                with context.checks.with_spheres_only(context.checks.state_limit if proven else 0):
-                    path = _simplified(path, local_planner, options, found.shortened)
+            if not found.tightened:
+                path = _shorter(context, found, path, local_planner, options)
             monitor.best_cost = cost.of(path)
     if options.improvement_states and not _optimizes(options, planner):
         with monitor.stage("optimize"):
             path = optimize(path, local_planner, cost, _improvement(options, context), options.seed)
     return path
+
+
+def _shorter(
+    context: PlanningContext, found: SearchResult, path: Array, local_planner: LocalPlanner, options: PlanningOptions
+) -> Array:
+    """Return a path that was found, simplified and tightened as requested."""
+    # If spheres prove the path free, they also prove shorter paths, in a hundredth of the time.
+    proven = context.checks.certified(path)
+    if proven and options.simplify and options.tighten and isinstance(local_planner, StraightLocalPlanner):
+        if not found.shortened:
+            path = certified_shortened(path, context.checks, context.subspace, options.seed)
+        return certified_tightened(path, context.checks, context.subspace)
+    with context.checks.with_spheres_only(context.checks.state_limit if proven else 0):
+        return _simplified(path, local_planner, options, found.shortened)
 
 
 def _simplified(path: Array, local_planner: LocalPlanner, options: PlanningOptions, shortened: bool) -> Array:

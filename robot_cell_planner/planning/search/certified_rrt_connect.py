@@ -26,7 +26,7 @@ from .planner import SearchResult
 from .roadmap import smallest_distance
 
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
-MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
+PULLS = np.array(PULL_FRACTIONS)
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
 # States of tree growth before bridges are sought, and between two such attempts, which take as long as they do.
 FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 40_000, 30_000
@@ -45,7 +45,7 @@ class CertifiedSearchOptions:
         longest: Max length of motions added to a tree, rad or m in joint space.
         seed: Seed of samples and shortcuts.
         state_limit: Max number of configurations evaluated.
-        shorten: Shorten the path.
+        shorten: Shorten the path and pull it tight.
     """
 
     longest: float = 1.0
@@ -128,7 +128,10 @@ class CertifiedRrtConnect:
         sizes = (int(trees.counts[0]), int(trees.counts[1]))
         if outcome != kernels.FOUND:
             return SearchResult(None, self.states, *sizes, trees.nearest_approach())
-        return SearchResult(trees.path(), self.states, *sizes, shortened=options.shorten and not bridged)
+        by_spheres = options.shorten and not bridged and not trees.has_connectors
+        return SearchResult(
+            trees.path(), self.states, *sizes, shortened=options.shorten and not bridged, tightened=by_spheres
+        )
 
     def _grow(
         self,
@@ -158,6 +161,8 @@ class CertifiedRrtConnect:
             options.longest,
             int(limit),
             options.shorten,
+            PULLS,
+            MAX_SWEEPS,
         )
         trees.connection = (path, *roots)
         return int(outcome)
@@ -238,8 +243,7 @@ class CertifiedRrtConnect:
         as the motions are proven free. The ends do not change.
         """
         points = np.ascontiguousarray(self._space.to_reduced(path).copy())
-        pulls = np.array(PULL_FRACTIONS)
-        shortcut_kernels.pull_tight(self._motions, points, pulls, MAX_SWEEPS, MIN_TIGHTEN_GAIN)
+        shortcut_kernels.pull_tight(self._motions, points, PULLS, MAX_SWEEPS, search_kernels.MIN_TIGHTEN_GAIN)
         return np.concatenate((path[:1], self._space.to_full(points)[1:-1], path[-1:]))
 
     def _shorten(self, path: Array, seed: int) -> Array:
@@ -291,6 +295,11 @@ class _Trees:
     def are_rooted(self) -> bool:
         """Whether both trees have a root."""
         return bool(self.counts[0] and self.counts[1])
+
+    @property
+    def has_connectors(self) -> bool:
+        """Whether roots were added by connectors."""
+        return bool(self._connectors)
 
     def add(self, tree: int, connectors: Sequence[Array]) -> None:
         """Add the inner ends of connectors as roots of a tree."""

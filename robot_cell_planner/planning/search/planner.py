@@ -52,6 +52,7 @@ class SearchResult:
         start_tree_size, goal_tree_size: Number of configurations in the trees.
         nearest_approach: Min distance between configurations of the two trees; NaN if there is only one.
         shortened: The path needs no further simplification and shortcuts.
+        tightened: Nor does it need to be pulled tight.
         warning: Without a path, why there is none; with a path, why planners that were tried before found none; ""
             for nothing.
         planner: Name of the planner that found the path; "" for the one that was called.
@@ -63,6 +64,7 @@ class SearchResult:
     goal_tree_size: int = 0
     nearest_approach: float = float("nan")
     shortened: bool = False
+    tightened: bool = False
     warning: str = ""
     planner: str = ""
 
@@ -78,7 +80,7 @@ class SearchProblem:
             constraints, if any.
         seed: Seed of all random numbers.
         parameters: Planner parameters by `PlannerParameter.setter`.
-        shorten: Shorten the path, if the planner can.
+        shorten: Shorten the path and pull it tight, if the planner can.
         more_goals: Called regularly while there is no path; returns further goals.
     """
 

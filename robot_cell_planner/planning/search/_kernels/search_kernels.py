@@ -1,4 +1,4 @@
-"""Compiled kernel of a whole certified search: its ends, sampling regions, growth of both trees, and shortcuts.
+"""Compiled kernel of a whole certified search: its ends, sampling regions, growth of both trees, shortening.
 
 One call does all that an easy search needs; calls from Python in between would take longer than such a search.
 """
@@ -13,12 +13,13 @@ from ....collision.certification._kernels.hits import forget_hits
 from ....collision.certification._kernels.simd import rounded
 from .motion_kernels import Array, MotionSpace, motion_free
 from .rrt_connect_kernels import FOUND, GOAL_SIZE, NOT_FINISHED, START_SIZE, Trees, add_node, connected_path, grow
-from .shortcut_kernels import shorten
+from .shortcut_kernels import pull_tight, shorten
 
 UNPROVEN_ENDS = 3  # outcome of a search, beside those of `grow`
 REGION_SIZES = (0.6, 1.5)  # [rad or m] around start and goals
 HALF_TURN = math.pi  # a revolute joint reaches every direction within a turn; many have limits of two
 SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN = 100, 10, 0.01
+MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
 
 
 @rounded
@@ -73,6 +74,8 @@ def search(
     longest: float,
     max_evaluated: int,
     shortens: bool,
+    pull_fractions: Array,
+    max_sweeps: int,
 ) -> tuple[int, Array, int, int]:
     """Search until a path is found or the number of configurations evaluated reaches `max_evaluated`. Another call
     continues.
@@ -83,7 +86,8 @@ def search(
         endpoints: Start, then goals (n, k).
         is_first: Whether the trees are empty, and begin at the endpoints.
         longest: Max extension range.
-        shortens: Whether a path that is found is shortened.
+        shortens: Whether a path that is found is shortened and pulled tight.
+        pull_fractions, max_sweeps: See `pull_tight`.
 
     Returns:
         The outcome as of `grow`, or UNPROVEN_ENDS; the path (n, k), without rows if there is none; and its roots in
@@ -101,4 +105,5 @@ def search(
     path, start_root, goal_root = connected_path(trees)
     if shortens:
         path = shorten(space, path, seed, SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN)
+        pull_tight(space, path, pull_fractions, max_sweeps, MIN_TIGHTEN_GAIN)
     return outcome, path, start_root, goal_root
