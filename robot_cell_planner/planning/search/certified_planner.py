@@ -45,6 +45,7 @@ class CertifiedPlanner:
             seed=problem.seed % 2**62,
             state_limit=max(budget.states, 1),
             shorten=problem.shorten,
+            tighten=problem.shorten,
         )
 
         def check(states: int) -> None:

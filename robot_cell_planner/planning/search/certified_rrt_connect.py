@@ -45,13 +45,15 @@ class CertifiedSearchOptions:
         longest: Max length of motions added to a tree, rad or m in joint space.
         seed: Seed of samples and shortcuts.
         state_limit: Max number of configurations evaluated.
-        shorten: Shorten the path and pull it tight.
+        shorten: Shorten the path.
+        tighten: Pull the shortened path tight.
     """
 
     longest: float = 1.0
     seed: int = 0
     state_limit: int = 1_000_000
     shorten: bool = True
+    tighten: bool = False
 
 
 class CertifiedRrtConnect:
@@ -128,10 +130,9 @@ class CertifiedRrtConnect:
         sizes = (int(trees.counts[0]), int(trees.counts[1]))
         if outcome != kernels.FOUND:
             return SearchResult(None, self.states, *sizes, trees.nearest_approach())
-        by_spheres = options.shorten and not bridged and not trees.has_connectors
-        return SearchResult(
-            trees.path(), self.states, *sizes, shortened=options.shorten and not bridged, tightened=by_spheres
-        )
+        shortened = options.shorten and not bridged
+        tightened = shortened and options.tighten and not trees.has_connectors
+        return SearchResult(trees.path(), self.states, *sizes, shortened=shortened, tightened=tightened)
 
     def _grow(
         self,
@@ -162,7 +163,7 @@ class CertifiedRrtConnect:
             int(limit),
             options.shorten,
             PULLS,
-            MAX_SWEEPS,
+            MAX_SWEEPS if options.tighten else 0,
         )
         trees.connection = (path, *roots)
         return int(outcome)

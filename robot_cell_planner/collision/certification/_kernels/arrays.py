@@ -106,6 +106,7 @@ class WorkSpace(NamedTuple):
         depths: (1, LANES) for `gradients`.
         candidates: (MAX_CANDIDATES, 5) candidates that may be hit in the intervals that are not proven free, as in
             `hits`, and a mark for those that remain.
+        widths: (n,) widths of spheres in the pair that is checked, see `certificate.width`.
     """
 
     q: Double
@@ -122,6 +123,7 @@ class WorkSpace(NamedTuple):
     separating: Integers
     depths: Single
     candidates: Integers
+    widths: Single
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
@@ -143,6 +145,7 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.full(spheres, -1, dtype=np.int64),
         np.zeros((1, LANES), dtype=np.float32),
         np.zeros((MAX_CANDIDATES, 5), dtype=np.int64),
+        np.zeros(spheres, dtype=np.float32),
     )
 
 
@@ -200,5 +203,6 @@ ALONG = WorkSpace._fields.index("along")
 SEPARATING = WorkSpace._fields.index("separating")
 DEPTHS = WorkSpace._fields.index("depths")
 CANDIDATES = WorkSpace._fields.index("candidates")
+WIDTHS = WorkSpace._fields.index("widths")
 
 UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES = 0, 1, 2, 3, 4  # indices in the bits of the work space

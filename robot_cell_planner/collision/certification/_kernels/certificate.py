@@ -38,6 +38,7 @@ from .arrays import (
     STACK,
     UNCERTAIN,
     WIDEST_MARGINS,
+    WIDTHS,
 )
 from .fields import (
     candidate_at,
@@ -65,6 +66,7 @@ from .hits import (
     list_candidate,
     mark_lanes,
     pair_contact_distance,
+    pair_margin,
     remember,
 )
 from .lanes import centre_of, compute_centre, compute_joint_poses, obstacle_squares, square_between
@@ -80,6 +82,7 @@ from .simd import (
     real,
     rows,
     set_number,
+    set_real,
     total,
     vectorised,
 )
@@ -302,11 +305,23 @@ def relative_displacement_bound(scene: int, work: int, pair: int, n: int, m: int
     return total(bound)
 
 
-@vectorised
-def near_lanes(scene: int, work: int, pair: int, n: int, m: int) -> Any:
-    """Return the bits of the lanes in which two spheres may touch."""
-    threshold = pair_contact_distance(scene, pair, n, m) + relative_displacement_bound(scene, work, pair, n, m)
-    return below(square_between(work, n, m), threshold * threshold)
+@inlined
+def width(scene: int, work: int, pair: int, side: int, n: int) -> Any:
+    """Return the radius of a sphere plus the displacement of the centres below it relative to the other object of a
+    pair, of which the sphere belongs to the first (side 0) or second object (1): that by the joints which move only
+    its own object.
+    """
+    bound, parts = broadcast(ZERO), vectors(scene)
+    for part in range(parts):
+        own = load(scene, SIDES, (2 * pair + side) * parts + part) * load(scene, MOTION_BOUNDS, n * parts + part)
+        bound = bound + load(work, DISPLACEMENTS, part) * own
+    return radius_of(scene, n) + total(bound)
+
+
+@inlined
+def lanes_within(work: int, n: int, m: int, reach: float) -> int:
+    """Return the bits of the lanes in which the centres of two spheres are nearer than `reach`."""
+    return int(below(square_between(work, n, m), reach * reach))
 
 
 @vectorised
@@ -318,24 +333,30 @@ def may_touch(scene: int, work: int, group: int) -> bool:
     n, m = first_sphere(scene, group), second_sphere(scene, group)
     compute_centre(scene, work, n, joint_of(scene, first_object(scene, pair)))
     compute_centre(scene, work, m, joint_of(scene, second_object(scene, pair)))
-    return bool(near_lanes(scene, work, pair, n, m) != 0)
+    reach = pair_margin(scene, pair) + width(scene, work, pair, 0, n) + width(scene, work, pair, 1, m)
+    return bool(lanes_within(work, n, m, reach) != 0)
 
 
 @vectorised
 def check_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
     """Check the sphere trees of two moving objects against each other."""
-    a, b = first_object(scene, pair), second_object(scene, pair)
-    lanes = near_lanes(scene, work, pair, a, b)
+    a, b, margin = first_object(scene, pair), second_object(scene, pair), pair_margin(scene, pair)
+    wide_b = width(scene, work, pair, 1, b)
+    lanes = lanes_within(work, a, b, margin + width(scene, work, pair, 0, a) + wide_b)
     if lanes == 0 or left_open(work, lanes):
         return
+    # Widths of spheres of the second object are needed once for each near sphere of the first.
+    for second in range(first_child(scene, b), end_of_children(scene, b)):
+        set_real(work, WIDTHS, second, width(scene, work, pair, 1, second))
     for first in range(first_child(scene, a), end_of_children(scene, a)):
         compute_centre(scene, work, first, joint_of(scene, a))
-        lanes = near_lanes(scene, work, pair, first, b)
+        wide = margin + width(scene, work, pair, 0, first)
+        lanes = lanes_within(work, first, b, wide + wide_b)
         if lanes == 0 or left_open(work, lanes):
             continue
         for second in range(first_child(scene, b), end_of_children(scene, b)):
             compute_centre(scene, work, second, joint_of(scene, b))
-            lanes = near_lanes(scene, work, pair, first, second)
+            lanes = lanes_within(work, first, second, wide + real(work, WIDTHS, second))
             if lanes != 0 and not left_open(work, lanes):
                 check_leaves(scene, work, pair, first, second, lanes)
                 if stop_at_hit and number(work, BITS, HIT) != 0:
@@ -347,15 +368,19 @@ def check_leaves(scene: int, work: int, pair: int, first: int, second: int, lane
     """Check the leaves of two clusters, which are near each other in some lanes, against each other."""
     joint_a = joint_of(scene, first_object(scene, pair))
     joint_b = joint_of(scene, second_object(scene, pair))
+    margin, wide_second, with_widths = pair_margin(scene, pair), real(work, WIDTHS, second), False
     for n in range(first_child(scene, first), end_of_children(scene, first)):
         if left_open(work, lanes):
             return
         compute_centre(scene, work, n, joint_a)
-        if near_lanes(scene, work, pair, n, second) == 0:
+        wide = margin + width(scene, work, pair, 0, n)
+        if lanes_within(work, n, second, wide + wide_second) == 0:
             continue
         for m in range(first_child(scene, second), end_of_children(scene, second)):
+            if not with_widths:
+                set_real(work, WIDTHS, m, width(scene, work, pair, 1, m))
             compute_centre(scene, work, m, joint_b)
-            found = near_lanes(scene, work, pair, n, m)
+            found = lanes_within(work, n, m, wide + real(work, WIDTHS, m))
             if found != 0:
                 contact = pair_contact_distance(scene, pair, n, m)
                 hits = below(square_between(work, n, m), contact * contact)
@@ -364,3 +389,4 @@ def check_leaves(scene: int, work: int, pair: int, first: int, second: int, lane
                 if hits != 0:
                     mark_lanes(work, HIT, hits)
                     remember(work, A_PAIR, pair, n, m)
+        with_widths = True

@@ -55,8 +55,13 @@ def contact_distance(scene: int, obj: int, sphere: int, k: int) -> Any:
 @inlined
 def pair_contact_distance(scene: int, pair: int, n: int, m: int) -> Any:
     """Return the distance of centres below which two spheres hit each other."""
-    margin = real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
-    return radius_of(scene, n) + radius_of(scene, m) + margin
+    return radius_of(scene, n) + radius_of(scene, m) + pair_margin(scene, pair)
+
+
+@inlined
+def pair_margin(scene: int, pair: int) -> Any:
+    """Return the margin of a pair of objects, with the allowance for rounding."""
+    return real(scene, PAIR_MARGINS, pair) + real(scene, ROUNDING, 0)
 
 
 @vectorised

@@ -86,8 +86,8 @@ def search(
         endpoints: Start, then goals (n, k).
         is_first: Whether the trees are empty, and begin at the endpoints.
         longest: Max extension range.
-        shortens: Whether a path that is found is shortened and pulled tight.
-        pull_fractions, max_sweeps: See `pull_tight`.
+        shortens: Whether a path that is found is shortened.
+        pull_fractions, max_sweeps: See `pull_tight`; a shortened path is not pulled tight if there are no sweeps.
 
     Returns:
         The outcome as of `grow`, or UNPROVEN_ENDS; the path (n, k), without rows if there is none; and its roots in
