@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...collision.certification._kernels.mesh_tree_kernels import supporting_planes, triangle_tree
 from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.curves import PolynomialMotion
 from ...collision.checker import CollisionChecker
@@ -34,7 +35,10 @@ COARSE = 0.05  # [m] protrusion of spheres, for few of them
 
 def warm_up() -> None:
     """Call every kernel once: plan for a sphere on two prismatic joints around a post."""
-    compute_spheres(polytope_around(Box((0.1, 0.1, 0.1))), COARSE)
+    around = polytope_around(Box((0.1, 0.1, 0.1)))
+    compute_spheres(around, COARSE)
+    triangle_tree(np.ascontiguousarray(around.simplices[:, :3]))
+    supporting_planes(around.planes, around.corners, np.eye(3), COARSE, 1.0, 1)
     cell, state = practice_cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)

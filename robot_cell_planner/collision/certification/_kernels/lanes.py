@@ -74,6 +74,7 @@ from .simd import (
 
 Vector = Any  # of LANES numbers, only in compiled code
 ZERO, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
+PLANES_AT_ONCE = 32  # between tests whether the others are needed
 ABOVE = np.float32(1e-30)  # smallest height that counts as outside
 TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
 # Taylor series of sine and cosine; up to a quarter turn their error is below 6e-8.
@@ -238,7 +239,7 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
     """Return `obstacle_squares` of a convex mesh.
 
     A plane from which the centre is farther than `reach` in all lanes ends the search. It is tried first when the
-    sphere is checked again.
+    sphere is checked again. A mesh without a tree of triangles is bounded by its planes alone.
     """
     first, end = first_plane(scene, k), end_of_planes(scene, k)
     separating = number(work, SEPARATING, n)
@@ -251,7 +252,12 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
             set_number(work, SEPARATING, n, p)
             return broadcast(FAR)
         highest = maximum(highest, height)
-    if coarse or below(highest, reach) == 0:
+    if root_node(scene, k) < 0 and not coarse:
+        while around < end and below(highest, reach) != 0:
+            for p in range(around, min(around + PLANES_AT_ONCE, end)):
+                highest = maximum(highest, height_above(scene, work, p, n))
+            around += PLANES_AT_ONCE
+    if coarse or root_node(scene, k) < 0 or below(highest, reach) == 0:
         highest = maximum(highest, ZERO)
         return highest * highest
     squares = surface_squares(scene, work, k, n, reach)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from ....model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
 from ...sphere_model.polytopes import polytope_around
 from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, SURFACE
-from .mesh_tree_kernels import triangle_tree
+from .mesh_tree_kernels import supporting_planes, triangle_tree
 from .obstacle_boxes import spatial_order
 
 Floats = NDArray[np.float64]
@@ -22,15 +22,21 @@ UNIT = 2.0**-24  # unit roundoff of single precision
 ROUNDINGS = 16.0  # number of roundings of an obstacle's own numbers that its allowance covers
 NO_AREA = 1e-20  # [m4], threshold of the area of degenerate triangles
 DIVERSE_PLANES = 48  # number of planes at the beginning of a convex mesh that differ most in direction
+# Convex meshes of so many triangles are represented by planes alone, up to MAX_PLANES of them, with planes added in
+# DIRECTIONS where others bound less than SHARE of a distance of REFERENCE [m].
+MANY_TRIANGLES, MAX_PLANES, DIRECTIONS, SHARE, REFERENCE = 96, 1024, 1024, 0.985, 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class MeshTree:
     """Binary bounding-sphere tree of the triangles of a mesh, in the frame of the mesh.
 
+    Planes alone represent a convex geometry with many triangles, because a search in its tree takes longer. They bound
+    distances from below, to within 2 % near its edges.
+
     Attributes:
         corners: (t, 3, 3) corners of the triangles.
-        nodes: (m, 4) bounding spheres, the root first.
+        nodes: (m, 4) bounding spheres, the root first; none if planes alone represent the geometry.
         links: (m, 3) left and right child, -1 for a leaf, and the triangle of a leaf.
         planes: (p, 4) of a convex geometry, else none; the first DIVERSE_PLANES differ most in direction.
     """
@@ -44,12 +50,28 @@ class MeshTree:
 @lru_cache(maxsize=512)
 def mesh_tree(geometry: ConvexGeometry | Surface) -> MeshTree:
     """Return the bounding-sphere tree of a convex geometry or surface; trees are cached."""
+    if isinstance(geometry, ConvexGeometry):
+        polytope = polytope_around(geometry)
+        if len(geometry.mesh.faces) >= MANY_TRIANGLES:
+            room = MAX_PLANES - len(polytope.planes)
+            added = supporting_planes(polytope.planes, polytope.corners, _directions(), REFERENCE, SHARE, max(room, 0))
+            if len(added) < room:
+                planes = _diverse_first(np.concatenate((polytope.planes, added)))
+                return MeshTree(np.empty((0, 3, 3)), np.empty((0, 4)), np.empty((0, 3), dtype=np.int64), planes)
+        planes = _diverse_first(polytope.planes)
+    else:
+        planes = np.empty((0, 4))
     corners = geometry.mesh.vertices[geometry.mesh.faces]
-    nodes, links = triangle_tree(np.ascontiguousarray(corners, dtype=np.float64))
-    planes = (
-        _diverse_first(polytope_around(geometry).planes) if isinstance(geometry, ConvexGeometry) else np.empty((0, 4))
-    )
-    return MeshTree(corners, nodes, links, planes)
+    return MeshTree(corners, *triangle_tree(np.ascontiguousarray(corners, dtype=np.float64)), planes)
+
+
+@cache
+def _directions() -> Floats:
+    """Return unit vectors (n, 3) that cover all directions evenly, on a Fibonacci spiral."""
+    height = (2.0 * np.arange(DIRECTIONS) + 1.0) / DIRECTIONS - 1.0
+    angle = np.arange(DIRECTIONS) * np.pi * (3.0 - np.sqrt(5.0))
+    across = np.sqrt(1.0 - height * height)
+    return np.ascontiguousarray(np.column_stack((across * np.cos(angle), across * np.sin(angle), height)))
 
 
 def _diverse_first(planes: Floats) -> Floats:
@@ -156,7 +178,7 @@ class _Meshes:
         self._counts = [0, 0, 0]  # numbers of nodes, triangles and planes
 
     def add(self, tree: MeshTree, pose: Floats) -> tuple[int, int, int]:
-        """Add a mesh; return its first node, first plane, and the end of its planes."""
+        """Add a mesh; return its first node, -1 if it has none, its first plane, and the end of its planes."""
         first_node, first_triangle, first_plane = self._counts
         rotation, shift = pose[:3, :3], pose[:3, 3]
         nodes = np.column_stack((tree.nodes[:, :3] @ rotation.T + shift, tree.nodes[:, 3] * (1.0 + 1e-6) + 1e-6))
@@ -170,7 +192,7 @@ class _Meshes:
         self._triangles.append(triangle_numbers(tree.corners @ rotation.T + shift))
         self._planes.append(np.column_stack((normals, tree.planes[:, 3] + normals @ shift)))
         self._counts = [first_node + len(nodes), first_triangle + len(tree.corners), first_plane + len(tree.planes)]
-        return first_node, first_plane, self._counts[2]
+        return first_node if len(nodes) else -1, first_plane, self._counts[2]
 
     def arrays(self) -> tuple[Floats, Integers, Floats, Floats]:
         """Return nodes, links, triangles and planes."""
