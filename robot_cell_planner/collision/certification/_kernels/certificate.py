@@ -72,7 +72,6 @@ from .hits import (
 from .lanes import centre_of, compute_centre, compute_joint_poses, obstacle_squares, square_between
 from .simd import (
     below,
-    broadcast,
     greatest,
     inlined,
     least,
@@ -144,7 +143,8 @@ def evaluate_listed(scene: int, work: int) -> None:
             compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
             compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
             contact = pair_contact_distance(scene, which, n, m)
-            threshold = contact + relative_displacement_bound(scene, work, which, n, m)
+            threshold = pair_margin(scene, which)
+            threshold = threshold + width(scene, work, which, 0, n) + width(scene, work, which, 1, m)
             squares = square_between(work, n, m)
         found = below(squares, threshold * threshold)
         if found != 0:
@@ -171,8 +171,9 @@ def retain_marked(work: int) -> None:
 @inlined
 def displacement_bound(scene: int, work: int, n: int) -> Any:
     """Return the displacement bound of the centres below a sphere."""
-    bound, parts = broadcast(ZERO), vectors(scene)
-    for part in range(parts):
+    parts = vectors(scene)
+    bound = load(work, DISPLACEMENTS, 0) * load(scene, MOTION_BOUNDS, n * parts)
+    for part in range(1, parts):  # mostly none
         bound = bound + load(work, DISPLACEMENTS, part) * load(scene, MOTION_BOUNDS, n * parts + part)
     return total(bound)
 
@@ -295,25 +296,15 @@ def left_open(work: int, lanes: int) -> bool:
 
 
 @inlined
-def relative_displacement_bound(scene: int, work: int, pair: int, n: int, m: int) -> Any:
-    """Return the bound on the relative displacement of the centres below two spheres."""
-    bound, parts = broadcast(ZERO), vectors(scene)
-    for part in range(parts):
-        first = load(scene, SIDES, 2 * pair * parts + part) * load(scene, MOTION_BOUNDS, n * parts + part)
-        second = load(scene, SIDES, (2 * pair + 1) * parts + part) * load(scene, MOTION_BOUNDS, m * parts + part)
-        bound = bound + load(work, DISPLACEMENTS, part) * (first + second)
-    return total(bound)
-
-
-@inlined
 def width(scene: int, work: int, pair: int, side: int, n: int) -> Any:
     """Return the radius of a sphere plus the displacement of the centres below it relative to the other object of a
     pair, of which the sphere belongs to the first (side 0) or second object (1): that by the joints which move only
     its own object.
     """
-    bound, parts = broadcast(ZERO), vectors(scene)
-    for part in range(parts):
-        own = load(scene, SIDES, (2 * pair + side) * parts + part) * load(scene, MOTION_BOUNDS, n * parts + part)
+    parts, row = vectors(scene), 2 * pair + side
+    bound = load(work, DISPLACEMENTS, 0) * (load(scene, SIDES, row * parts) * load(scene, MOTION_BOUNDS, n * parts))
+    for part in range(1, parts):
+        own = load(scene, SIDES, row * parts + part) * load(scene, MOTION_BOUNDS, n * parts + part)
         bound = bound + load(work, DISPLACEMENTS, part) * own
     return radius_of(scene, n) + total(bound)
 
