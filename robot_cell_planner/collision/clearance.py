@@ -72,7 +72,7 @@ class ClosestSearch:
     def __init__(self, geometry_model: GeometryModel, engine: CollisionEngine) -> None:
         self._geometry_model = geometry_model
         self._engine = engine
-        self._planes = np.empty((MAX_PLANES, PLANE))
+        self._planes = np.empty((MAX_PLANES + 1, PLANE))  # the last one is not kept
         self._plane_count = 0
 
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
@@ -122,8 +122,8 @@ class ClosestSearch:
         kept = self._planes[: self._plane_count]
         separating_planes.raise_bounds(kept, poses, states, first, second, bounds)
         best: _Nearest | None = None
+        row = int(bounds.argmin())
         while True:
-            row = int(bounds.argmin())
             enough = limit if best is None else best.distance - SAME
             if bounds[row] > enough or bounds[row] == math.inf:
                 return best
@@ -132,13 +132,13 @@ class ClosestSearch:
             found = _Nearest(distance, state, *pair, float(near.margins[row]))
             if distance <= limit if best is None else found[:2] < best[:2]:
                 best = found
-            bounds[row] = math.inf
-            if normal is not None:
-                plane = separating_planes.plane(pair, normal, poses[state])
-                if self._plane_count < MAX_PLANES:
-                    self._planes[self._plane_count] = plane
-                    self._plane_count += 1
-                separating_planes.raise_bounds(plane[None], poses, states, first, second, bounds)
+            if normal is None:
+                bounds[row] = math.inf
+                row = int(bounds.argmin())
+            else:
+                plane = self._planes[self._plane_count]
+                self._plane_count = min(self._plane_count + 1, MAX_PLANES)
+                row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
 
 
 def _objects_named(allowed_pairs: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:

@@ -70,6 +70,32 @@ class SeparatingPlanes:
         """
         raise_bounds(self._points, self._spans, self._radii, self._fixed, planes, poses, states, first, second, bounds)
 
+    def exclude(
+        self,
+        row: int,
+        normal: Floats,
+        plane: Plane,
+        poses: Floats,
+        states: Indices,
+        first: Indices,
+        second: Indices,
+        bounds: Floats,
+    ) -> int:
+        """Set a bound to infinity, raise others by the plane of its pair, in place, and return the row of the smallest.
+
+        Args:
+            row: Row of the bound.
+            normal: Unit vector (3,) as for `plane`.
+            plane: Becomes that of the pair (10,).
+            poses, states, first, second, bounds: As for `raise_bounds`.
+        """
+        return int(
+            exclude(
+                self._points, self._spans, self._radii, self._fixed, row, normal, plane, poses, states, first, second,
+                bounds,
+            )  # fmt: skip
+        )
+
 
 class KnownPlanes:
     """The latest plane of each of some pairs of geometries, for distances that are needed at many placements."""
@@ -197,3 +223,26 @@ def raise_bounds(
                 gap = gap_along(points, spans[j], radii[j], own, pose, other, plane[EXTENTS])
                 gap = max(gap, gap_along(points, spans[i], radii[i], against, other, pose, plane[EXTENTS + 1]))
                 bounds[row] = max(bounds[row], gap - ROUNDING)
+
+
+@compiled
+def exclude(
+    points: Floats,
+    spans: Indices,
+    radii: Floats,
+    fixed: Floats,
+    row: int,
+    normal: Floats,
+    plane: Plane,
+    poses: Floats,
+    states: Indices,
+    firsts: Indices,
+    seconds: Indices,
+    bounds: Floats,
+) -> int:
+    """Compute `SeparatingPlanes.exclude`."""
+    plane[0], plane[1] = firsts[row], seconds[row]
+    describe_plane(points, spans, radii, fixed, normal, poses[states[row]], plane)
+    raise_bounds(points, spans, radii, fixed, plane.reshape(1, PLANE), poses, states, firsts, seconds, bounds)
+    bounds[row] = math.inf
+    return int(bounds.argmin())
