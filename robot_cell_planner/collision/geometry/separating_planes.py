@@ -89,12 +89,9 @@ class SeparatingPlanes:
             plane: Becomes that of the pair (10,).
             poses, states, first, second, bounds: As for `raise_bounds`.
         """
-        return int(
-            exclude(
-                self._points, self._spans, self._radii, self._fixed, row, normal, plane, poses, states, first, second,
-                bounds,
-            )  # fmt: skip
-        )
+        shapes = (self._points, self._spans, self._radii, self._fixed)
+        smallest: int = exclude(*shapes, row, normal, plane, poses, states, first, second, bounds)
+        return smallest
 
 
 class KnownPlanes:

@@ -151,7 +151,7 @@ class CertifiedRrtConnect:
         """
         limits, bounds = self._bounds
         limit = min(max_evaluated, options.state_limit - self.states + self._counters[EVALUATED])
-        outcome, path, *roots = search_kernels.search(
+        outcome, path, start_root, goal_root = search_kernels.search(
             self._motions,
             limits,
             bounds,
@@ -165,7 +165,7 @@ class CertifiedRrtConnect:
             PULLS,
             MAX_SWEEPS if options.tighten else 0,
         )
-        trees.connection = (path, *roots)
+        trees.connection = path, start_root, goal_root
         return int(outcome)
 
     @cached_property

@@ -15,10 +15,10 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.subspace import Subspace
 from robot_cell_planner.planning.search import ompl_search
+from robot_cell_planner.planning.search._kernels.search_kernels import REGION_SIZES
 from robot_cell_planner.planning.search.ompl_search import SearchMode
 from robot_cell_planner.planning.search.ompl_space import SearchSpace
 from robot_cell_planner.planning.search.registry import PLANNERS
-from robot_cell_planner.planning.search._kernels.search_kernels import REGION_SIZES
 from robot_cell_planner.planning.search.sampling_regions import sampling_regions
 
 GOALS = Goals(joint_goals=({"x": 0.8, "y": 0.0}, {"x": 0.8, "y": 0.5}))

@@ -1,7 +1,7 @@
 """Compiled kernels of certified RRT-Connect (Kuffner and LaValle, 2000).
 
-Trees grow in the coordinates of a subspace; their distances are weighted by coordinate. Sphere tests prove every motion free; motions that they do not prove count
-as blocked.
+Trees grow in the coordinates of a subspace; distances are weighted by coordinate. Sphere tests prove every motion free;
+motions that they do not prove count as blocked.
 """
 
 from __future__ import annotations
