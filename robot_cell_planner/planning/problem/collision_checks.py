@@ -93,8 +93,7 @@ class CountedChecks:
 
     def refine_near(self, configurations: Iterable[Array]) -> None:
         """Use fine spheres from now on if the others do not prove all of some free configurations (dof,) free."""
-        certifier = self.certifier
-        if certifier is not None and not all(certifier.quickly_free(q, q) for q in configurations):
+        if self.certifier is not None and not self._proven_free_states(np.array(tuple(configurations))).all():
             self.refine()
 
     @property
