@@ -9,7 +9,7 @@ from robot_cell_planner.collision.geometry.collision_geometry import ConvexGeome
 from robot_cell_planner.io.mesh.loading import hull
 from robot_cell_planner.model.geometry import MeshUse, Triangles
 
-LOOSE, AT_EDGES = 0.02, 4e-4  # share of a distance, and [m], by which planes may bound it too low
+LOOSE, AT_EDGES = 0.02, 1e-4  # share of a distance, and [m], by which planes may bound it too low
 
 
 def disc(sides=60):

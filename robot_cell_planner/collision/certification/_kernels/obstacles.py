@@ -24,7 +24,7 @@ NO_AREA = 1e-20  # [m4], threshold of the area of degenerate triangles
 DIVERSE_PLANES = 48  # number of planes at the beginning of a convex mesh that differ most in direction
 # Convex meshes of so many triangles are represented by planes alone, up to MAX_PLANES of them, with planes added in
 # DIRECTIONS where others bound less than SHARE of a distance of REFERENCE [m].
-MANY_TRIANGLES, MAX_PLANES, DIRECTIONS, SHARE, REFERENCE = 96, 1024, 1024, 0.985, 0.02
+MANY_TRIANGLES, MAX_PLANES, DIRECTIONS, SHARE, REFERENCE = 96, 1024, 1024, 0.993, 0.02
 
 
 @dataclass(frozen=True, eq=False)
