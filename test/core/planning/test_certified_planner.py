@@ -264,7 +264,7 @@ class TestWithoutANamedPlanner:
     def test_it_is_another_where_that_finds_nothing(self):
         """The cube passes a gap with 8 mm to either side, where spheres protrude by 10."""
         cell, state = wall_with_gap(0.116)
-        plan = automatic(cell, state, seed=1, state_limit=200_000)
+        plan = automatic(cell, state, seed=1, state_limit=100_000)
         assert plan.planner == "RRTConnect"
         assert "found no path" in plan.warnings[0]
         assert not CollisionChecker(cell, state).in_collision_batch(densify(plan.path, 0.001)[0]).any()
