@@ -21,7 +21,8 @@ _AUTOMATIC = FallbackPlanner(
         AUTOMATIC,
         "robot_cell_planner",
         "CertifiedRRTConnect if it supports the request; RRTConnect otherwise, and if CertifiedRRTConnect finds no "
-        "path with three quarters of the states. The plan names the planner that found its path; warnings give the reason.",
+        "path with three quarters of the states. The plan names the planner that found its path; warnings give the "
+        "reason.",
         constraints=True,
     ),
     (Attempt(CertifiedPlanner(), fraction=0.75, max_states=500_000), Attempt(RrtConnect())),
