@@ -21,7 +21,8 @@ NEVER = -1.0  # margin of pairs that are not checked
 # that is not free, as fractions of the motion.
 EVALUATED, UNDECIDED_MIDDLE, UNDECIDED_HALF = 0, 1, 2
 
-BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
+# Kinds of obstacles; those from CONVEX on are convex meshes, the last with many triangles and planes in all directions.
+BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX, MANY_SIDED = 0, 1, 2, 3, 4, 5, 6
 
 
 class MotionArrays(NamedTuple):
@@ -46,8 +47,7 @@ class MotionArrays(NamedTuple):
         pair_groups: (g, 4) pairs whose objects are fixed to the same two joints and that have the same margin: the
             bounding spheres of both joints, first and end index of the pairs.
         sides: (2 p, w) two rows for each pair: 1 for joints that move only the first object, and only the second.
-        obstacles: (k, 5) kind, row of margins, first node of a mesh (-1: none, planes alone represent it), first and
-            end of its planes.
+        obstacles: (k, 5) kind, row of margins, first node of a mesh, first and end of its planes.
         shapes: (k, 20) local frame (12), sizes (3), bounding sphere (4), allowance for rounding [m]. The allowance of a
             capsule includes its radius, since the obstacle is its axis segment.
         margins: (rows, o) margin of obstacle and moving object [m].

@@ -127,7 +127,7 @@ def margin_row(scene: int, k: int) -> int:
 
 @inlined
 def root_node(scene: int, k: int) -> int:
-    """Return the root of the tree of an obstacle that is a mesh; -1 if planes alone represent it."""
+    """Return the root of the tree of an obstacle that is a mesh."""
     return number(scene, OBSTACLES, 5 * k + 2)
 
 

@@ -21,6 +21,7 @@ from .arrays import (
     EVALUATION,
     FRAMES,
     JOINTS,
+    MANY_SIDED,
     NODES,
     PLACED,
     PLANES,
@@ -75,6 +76,7 @@ from .simd import (
 Vector = Any  # of LANES numbers, only in compiled code
 ZERO, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
 PLANES_AT_ONCE = 32  # between tests whether the others are needed
+CLOSENESS = np.float32(1.03)  # max ratio of a distance to the bound by planes in all directions
 ABOVE = np.float32(1e-30)  # smallest height that counts as outside
 TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
 # Taylor series of sine and cosine; up to a quarter turn their error is below 6e-8.
@@ -239,7 +241,9 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
     """Return `obstacle_squares` of a convex mesh.
 
     A plane from which the centre is farther than `reach` in all lanes ends the search. It is tried first when the
-    sphere is checked again. A mesh without a tree of triangles is bounded by its planes alone.
+    sphere is checked again. Triangles are searched if planes do not decide. Those of a mesh with many decide unless a
+    distance is within CLOSENESS of `reach`; upper bounds are then returned for nearer lanes, so that no hit is claimed
+    that is none.
     """
     first, end = first_plane(scene, k), end_of_planes(scene, k)
     separating = number(work, SEPARATING, n)
@@ -252,14 +256,17 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
             set_number(work, SEPARATING, n, p)
             return broadcast(FAR)
         highest = maximum(highest, height)
-    if root_node(scene, k) < 0 and not coarse:
+    if coarse or below(highest, reach) == 0:
+        highest = maximum(highest, ZERO)
+        return highest * highest
+    if kind_of(scene, k) == MANY_SIDED:
         while around < end and below(highest, reach) != 0:
             for p in range(around, min(around + PLANES_AT_ONCE, end)):
                 highest = maximum(highest, height_above(scene, work, p, n))
-            around += PLANES_AT_ONCE
-    if coarse or root_node(scene, k) < 0 or below(highest, reach) == 0:
-        highest = maximum(highest, ZERO)
-        return highest * highest
+            around = min(around + PLANES_AT_ONCE, end)
+        widest = maximum(highest * CLOSENESS, ZERO)
+        if below(highest, reach) & ~below(widest, reach) == 0:
+            return widest * widest
     squares = surface_squares(scene, work, k, n, reach)
     if below(highest, ABOVE) != 0:
         for p in range(around, end):
@@ -307,7 +314,7 @@ def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, coarse
         kind = kind_of(scene, k)
         if kind <= CONE:
             squares = primitive_squares(scene, work, k, n)
-        elif kind == CONVEX:
+        elif kind >= CONVEX:
             squares = convex_squares(scene, work, k, n, reach, coarse)
         else:
             squares = surface_squares(scene, work, k, n, reach)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ....model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
 from ...sphere_model.polytopes import polytope_around
-from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, SURFACE
+from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, MANY_SIDED, SURFACE
 from .mesh_tree_kernels import supporting_planes, triangle_tree
 from .obstacle_boxes import spatial_order
 
@@ -22,8 +22,8 @@ UNIT = 2.0**-24  # unit roundoff of single precision
 ROUNDINGS = 16.0  # number of roundings of an obstacle's own numbers that its allowance covers
 NO_AREA = 1e-20  # [m4], threshold of the area of degenerate triangles
 DIVERSE_PLANES = 48  # number of planes at the beginning of a convex mesh that differ most in direction
-# Convex meshes of so many triangles are represented by planes alone, up to MAX_PLANES of them, with planes added in
-# DIRECTIONS where others bound less than SHARE of a distance of REFERENCE [m].
+# Convex meshes of so many triangles have planes in all directions, up to MAX_PLANES of them: planes are added in those
+# of DIRECTIONS in which others bound less than SHARE of a distance of REFERENCE [m].
 MANY_TRIANGLES, MAX_PLANES, DIRECTIONS, SHARE, REFERENCE = 96, 1024, 1024, 0.993, 0.02
 
 
@@ -31,38 +31,39 @@ MANY_TRIANGLES, MAX_PLANES, DIRECTIONS, SHARE, REFERENCE = 96, 1024, 1024, 0.993
 class MeshTree:
     """Binary bounding-sphere tree of the triangles of a mesh, in the frame of the mesh.
 
-    Planes alone represent a convex geometry with many triangles, because a search in its tree takes longer. They bound
-    distances from below, to within 2 % near its edges.
+    A convex geometry with many triangles has planes in all directions, which decide most distances without a search in
+    its tree: the highest of them bounds a distance from below, to within `lanes.CLOSENESS`.
 
     Attributes:
         corners: (t, 3, 3) corners of the triangles.
-        nodes: (m, 4) bounding spheres, the root first; none if planes alone represent the geometry.
+        nodes: (m, 4) bounding spheres, the root first.
         links: (m, 3) left and right child, -1 for a leaf, and the triangle of a leaf.
         planes: (p, 4) of a convex geometry, else none; the first DIVERSE_PLANES differ most in direction.
+        many_sided: Whether planes in all directions were added.
     """
 
     corners: Floats
     nodes: Floats
     links: Integers
     planes: Floats
+    many_sided: bool
 
 
 @lru_cache(maxsize=512)
 def mesh_tree(geometry: ConvexGeometry | Surface) -> MeshTree:
     """Return the bounding-sphere tree of a convex geometry or surface; trees are cached."""
+    corners = geometry.mesh.vertices[geometry.mesh.faces]
+    nodes, links = triangle_tree(np.ascontiguousarray(corners, dtype=np.float64))
+    planes, many_sided = np.empty((0, 4)), False
     if isinstance(geometry, ConvexGeometry):
         polytope = polytope_around(geometry)
-        if len(geometry.mesh.faces) >= MANY_TRIANGLES:
-            room = MAX_PLANES - len(polytope.planes)
-            added = supporting_planes(polytope.planes, polytope.corners, _directions(), REFERENCE, SHARE, max(room, 0))
-            if len(added) < room:
-                planes = _diverse_first(np.concatenate((polytope.planes, added)))
-                return MeshTree(np.empty((0, 3, 3)), np.empty((0, 4)), np.empty((0, 3), dtype=np.int64), planes)
-        planes = _diverse_first(polytope.planes)
-    else:
-        planes = np.empty((0, 4))
-    corners = geometry.mesh.vertices[geometry.mesh.faces]
-    return MeshTree(corners, *triangle_tree(np.ascontiguousarray(corners, dtype=np.float64)), planes)
+        planes, room = polytope.planes, MAX_PLANES - len(polytope.planes)
+        if len(corners) >= MANY_TRIANGLES and room > 0:
+            added = supporting_planes(planes, polytope.corners, _directions(), REFERENCE, SHARE, room)
+            many_sided = len(added) < room
+            planes = np.concatenate((planes, added)) if many_sided else planes
+        planes = _diverse_first(planes)
+    return MeshTree(corners, nodes, links, planes, many_sided)
 
 
 @cache
@@ -126,6 +127,7 @@ def obstacle_forms(geometries: Sequence[CollisionGeometry]) -> ObstacleForms:
         sizes.append(size)
         if isinstance(geometry, ConvexGeometry | Surface):
             trees[index] = mesh_tree(geometry)
+            kinds[index] = MANY_SIDED if trees[index].many_sided else kinds[index]
     radii = 0.5 * np.linalg.norm(bounds[:, 1] - bounds[:, 0], axis=1)
     spheres = np.column_stack((0.5 * (bounds[:, 0] + bounds[:, 1]), radii))
     return ObstacleForms(kinds, np.array(sizes).reshape(-1, 3), spheres, rounded_by, trees)
@@ -178,7 +180,7 @@ class _Meshes:
         self._counts = [0, 0, 0]  # numbers of nodes, triangles and planes
 
     def add(self, tree: MeshTree, pose: Floats) -> tuple[int, int, int]:
-        """Add a mesh; return its first node, -1 if it has none, its first plane, and the end of its planes."""
+        """Add a mesh; return its first node, first plane, and the end of its planes."""
         first_node, first_triangle, first_plane = self._counts
         rotation, shift = pose[:3, :3], pose[:3, 3]
         nodes = np.column_stack((tree.nodes[:, :3] @ rotation.T + shift, tree.nodes[:, 3] * (1.0 + 1e-6) + 1e-6))
@@ -192,7 +194,7 @@ class _Meshes:
         self._triangles.append(triangle_numbers(tree.corners @ rotation.T + shift))
         self._planes.append(np.column_stack((normals, tree.planes[:, 3] + normals @ shift)))
         self._counts = [first_node + len(nodes), first_triangle + len(tree.corners), first_plane + len(tree.planes)]
-        return first_node if len(nodes) else -1, first_plane, self._counts[2]
+        return first_node, first_plane, self._counts[2]
 
     def arrays(self) -> tuple[Floats, Integers, Floats, Floats]:
         """Return nodes, links, triangles and planes."""
