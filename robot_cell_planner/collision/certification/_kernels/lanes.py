@@ -53,6 +53,7 @@ from .fields import (
 )
 from .obstacles import DIVERSE_PLANES
 from .simd import (
+    ALL,
     absolute,
     below,
     broadcast,
@@ -265,9 +266,10 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
                 highest = maximum(highest, height_above(scene, work, p, n))
             around = min(around + PLANES_AT_ONCE, end)
         widest = maximum(highest * CLOSENESS, ZERO)
-        if below(highest, reach) & ~below(widest, reach) == 0:
-            return widest * widest
-    squares = surface_squares(scene, work, k, n, reach)
+        between = below(highest, reach) & ~below(widest, reach)
+        squares = widest * widest
+        return minimum(squares, surface_squares(scene, work, k, n, reach, between)) if between != 0 else squares
+    squares = surface_squares(scene, work, k, n, reach, below(highest, reach))
     if below(highest, ABOVE) != 0:
         for p in range(around, end):
             highest = maximum(highest, height_above(scene, work, p, n))
@@ -276,10 +278,11 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
 
 
 @vectorised
-def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vector:
+def surface_squares(scene: int, work: int, k: int, n: int, reach: float, wanted: int) -> Vector:
     """Return the squared distances between the centre of a sphere and the triangles of a mesh.
 
-    They are exact below the square of `reach`, elsewhere at least that square.
+    In the lanes whose bits are set in `wanted` they are exact below the square of `reach`, elsewhere at least that
+    square. In other lanes they are upper bounds.
     """
     squares = broadcast(FAR)
     set_number(work, STACK, 0, root_node(scene, k))
@@ -289,7 +292,7 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float) -> Vect
         node = number(work, STACK, waiting)
         x, y, z = real(scene, NODES, 4 * node), real(scene, NODES, 4 * node + 1), real(scene, NODES, 4 * node + 2)
         wide = node_radius(scene, node) + reach
-        if below(square_to(work, n, x, y, z), wide * wide) != 0:
+        if below(square_to(work, n, x, y, z), wide * wide) & wanted != 0:
             if right_child(scene, node) < 0:
                 squares = minimum(squares, triangle_squares(scene, work, triangle_of(scene, node), n))
             else:
@@ -317,5 +320,5 @@ def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, coarse
         elif kind >= CONVEX:
             squares = convex_squares(scene, work, k, n, reach, coarse)
         else:
-            squares = surface_squares(scene, work, k, n, reach)
+            squares = surface_squares(scene, work, k, n, reach, ALL)
     return squares
