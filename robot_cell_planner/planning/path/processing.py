@@ -35,7 +35,7 @@ from ..problem.space import space_of, values_beyond
 from ..problem.subspace import check_combinations
 from .finish import Origin, bare_plan, path_clearance
 from .simplification import concatenate, densify, drop_waypoints, reverse, shortcut, simplify, tighten
-from .validity import PathVerifier
+from .validity import PathVerifier, VerifiedLocalPlanner
 
 CONSTRAINT_STEP = 0.001  # [rad or m]
 CLEARANCE_STEP = 0.01  # [rad or m]
@@ -237,7 +237,8 @@ def _group_of(cell: RobotCell, variables: tuple[str, ...]) -> str:
 
 def _apply_tool(context: PlanningContext, path: Array, request: PathRequest) -> Array:
     options = request.options
-    local_planner = context.local_planner(options.search_step)
+    verifier = PathVerifier(context.checks, options.resolution)
+    local_planner = VerifiedLocalPlanner(context.local_planner(options.search_step), verifier)
     if request.tool is PathTool.SIMPLIFY:
         path = simplify(path, local_planner)
         return path if context.frames else drop_waypoints(path, local_planner)
@@ -245,7 +246,7 @@ def _apply_tool(context: PlanningContext, path: Array, request: PathRequest) -> 
         return shortcut(path, local_planner, options.seed)
     if request.tool is PathTool.TIGHTEN:
         widened = _with_clearance_margin(context, path, options)
-        return tighten(path, widened.local_planner(options.search_step))
+        return tighten(path, VerifiedLocalPlanner(widened.local_planner(options.search_step), verifier))
     if request.tool is PathTool.DENSIFY:
         return densify(path, request.spacing)[0] if len(path) > 1 else path
     return reverse(path) if request.tool is PathTool.REVERSE else path

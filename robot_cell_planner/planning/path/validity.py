@@ -9,6 +9,7 @@ import numpy as np
 from ...collision.certification.certifier import Verdict
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
+from ..problem.local_planner import LocalPlanner
 from .motion_samples import free_along
 
 STATES_PER_BATCH = 512  # states per collision query
@@ -90,3 +91,21 @@ class PathVerifier:
                 if not (free or self.is_free(part[index], part[index + 1])):
                     return begin + index
         return None
+
+
+class VerifiedLocalPlanner:
+    """Motions of a local planner that also pass the verification, which finds collisions between its states."""
+
+    def __init__(self, local_planner: LocalPlanner, verifier: PathVerifier) -> None:
+        self.checks = local_planner.checks
+        self._local_planner = local_planner
+        self._verifier = verifier
+
+    def connect(self, start: Array, end: Array) -> Array | None:
+        """See `LocalPlanner`; the start has to be free."""
+        path = self._local_planner.connect(start, end)
+        return path if path is not None and self._verifier.first_blocked(path) is None else None
+
+    def project(self, q: Array) -> Array | None:
+        """See `LocalPlanner`."""
+        return self._local_planner.project(q)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
-from planning_cells import gantry, is_free, wall_with_gap
+from planning_cells import HALF, gantry, is_free, wall_with_gap
 
 from robot_cell_planner.errors import (
     ConstraintMismatchError,
@@ -61,6 +61,21 @@ def test_tightening_keeps_the_clearance():
     assert after.path_length < before.path_length
     # Up to 0.1 m are kept.
     assert after.clearance.closest.distance >= min(before.clearance.closest.distance, 0.1) - 1e-4
+
+
+def test_motions_that_collide_between_checked_states_are_not_taken():
+    """The direct motion from end to end cuts a corner by 0.2 mm, where no state of the search step lies."""
+    cell, state = gantry((("post", (0.0, 0.0), (0.2, 0.2)),))
+    around = np.array([[-0.11, 0.4096], [0.2, 0.2], [0.4096, -0.11]])
+    states = densify(around[[0, -1]], PlanningOptions().search_step)[0]
+    assert not any(max(abs(q)) < 0.1 + HALF for q in states)
+    plan = process_path(cell, state, PathRequest(PathTool.SIMPLIFY, XY, (around,)))
+    assert plan.path.tolist() == around.tolist()
+    for seed in range(5):
+        options = PlanningOptions(seed=seed)
+        shorter = process_path(cell, state, PathRequest(PathTool.SHORTCUT, XY, (around,), options=options)).path
+        assert path_length(shorter) < path_length(around)
+        assert all(max(abs(q)) >= 0.1 + HALF - 1e-5 for q in densify(shorter, 1e-5)[0])
 
 
 def test_paths_are_filled_in_turned_around_and_joined():
