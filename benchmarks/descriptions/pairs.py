@@ -28,7 +28,7 @@ def needed_pairs(draft, count):
     variables = draft.robot.variables.values()
     for first in range(0, count if never else 0, CHUNK):
         configurations = random_configurations(variables, min(CHUNK, count - first), SEED + first)
-        if closest(configurations, 0.0) is None:
+        if closest.closest_of(configurations, 0.0) is None:
             continue  # no two shapes touch
         for q in configurations[checker.in_collision_batch(configurations)]:
             for pair in checker.report(q).pairs:

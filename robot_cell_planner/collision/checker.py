@@ -18,7 +18,7 @@ from ..model.joint_arrays import check_distinct, checked_configurations
 from ..model.state import RobotCellState
 from ..model.value import MAX_JOINT_VALUE
 from .attachment_topology import topology_of
-from .clearance import SAME, ClosestOf, ClosestSearch, closest_pairs
+from .clearance import SAME, ClosestSearch, closest_pairs
 from .contact_results import colliding_pairs
 from .geometry.broad_phase import Candidates
 from .motion_sampling import halving_order, segments
@@ -224,19 +224,17 @@ class CollisionChecker:
         found, search = None, self.closest_search()
         for first in range(0, len(configurations), STATES_AT_ONCE):
             part = configurations[first : first + STATES_AT_ONCE]
-            nearer = search(part, max_distance if found is None else found[1].distance - SAME)
+            nearer = search.closest_of(part, max_distance if found is None else found[1].distance - SAME)
             if nearer is not None:
                 found = first + nearer[0], nearer[1]
         return found
 
-    def closest_search(self) -> ClosestOf:
-        """Return a function for successive calls of `closest_of` along one path: later ones use what earlier ones have
-        found."""
-        search = ClosestSearch(self.geometry_model, self._engine)
-        return lambda configurations, max_distance: search.closest_of(self._expand_batch(configurations), max_distance)
+    def closest_search(self) -> ClosestSearch:
+        """Return a search for successive calls along one path: later ones use what earlier ones have found."""
+        return ClosestSearch(self.geometry_model, self._engine, self._expand_batch)
 
-    def search_of_pair(self, first: str, second: str) -> ClosestOf:
-        """Return `closest_of` for one pair of collision objects, given by name.
+    def search_of_pair(self, first: str, second: str) -> ClosestSearch:
+        """Return `closest_search` for one pair of collision objects, given by name.
 
         Raises:
             KeyError: One of the names has no collision shape.
@@ -247,10 +245,7 @@ class CollisionChecker:
             raise InvalidRequestError(f"{first} and {second} are not checked: {pair.reason}", stage="collision")
         indices = sorted(self.allowed_pairs.by_name[name].index for name in (first, second))
         model, rows = self.geometry_model.of_pair(indices[0], indices[1], pair.margin)
-        engine = self._engine.of_geometries(model, rows)
-        return lambda configurations, max_distance: ClosestSearch(model, engine).closest_of(
-            self._expand_batch(configurations), max_distance
-        )
+        return ClosestSearch(model, self._engine.of_geometries(model, rows), self._expand_batch)
 
     def clearances(
         self,

@@ -21,8 +21,6 @@ FIRST_RADIUS = 0.25  # [m]
 END_RADIUS = 0.04  # [m], smaller, since boxes of most pairs are within FIRST_RADIUS of each other
 GROWTH = 4.0
 LAST_RADIUS = 100.0  # [m], beyond which the search is unlimited
-ClosestOf = Callable[[Floats, float], tuple[int, Clearance] | None]
-"""Search in configurations (n, dof) up to a distance [m]: index and smallest distance, or None."""
 MAX_PLANES = 64  # that are kept for later calls
 SAME = 1e-6  # [m], accuracy of distances along paths
 
@@ -53,8 +51,9 @@ def closest_pairs(
         radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
 
-class _Nearest(NamedTuple):
-    """Distance [m] and margin [m] of two geometries, in the order of their collision objects, at a placement."""
+class Nearest(NamedTuple):
+    """Smallest distance [m] in some configurations, with the index of the configuration, the geometries in the order of
+    their collision objects, and their margin [m]."""
 
     distance: float
     state: int
@@ -67,69 +66,98 @@ class ClosestSearch:
     """Search for the closest approach in many configurations.
 
     Planes between geometries that were separated before exclude most candidates, also in later calls.
+
+    Args:
+        expand: Returns configurations (n, nq) of the model for configurations (n, dof) of the variables.
     """
 
-    def __init__(self, geometry_model: GeometryModel, engine: CollisionEngine) -> None:
+    def __init__(
+        self, geometry_model: GeometryModel, engine: CollisionEngine, expand: Callable[[Floats], Floats]
+    ) -> None:
         self._geometry_model = geometry_model
         self._engine = engine
+        self._expand = expand
         self._planes = np.empty((MAX_PLANES + 1, PLANE))  # the last one is not kept
         self._plane_count = 0
 
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
-        """Return the index of the configuration (n, nq) with the smallest distance, and that distance, to within a
+        """Return the index of the configuration (n, dof) with the smallest distance, and that distance, to within a
         micrometre; None if no pair is within `max_distance` [m]."""
-        poses = self._engine.poses(configurations)
-        if max_distance > FIRST_RADIUS:
-            max_distance = min(max_distance, self._at_ends(poses))
+        found = self.nearest(configurations, max_distance)
+        return None if found is None else (found[0].state, self.clearance(configurations[found[0].state], found[0]))
+
+    def clearance(self, q: Floats, found: Nearest) -> Clearance:
+        """Return the clearance of the geometries of `nearest` at its configuration (dof,)."""
+        self._engine.place(self._expand(q[None])[0])
+        objects = self._geometry_model.object_indices
+        key = int(objects[found.first]), int(objects[found.second])
+        return _clearance(self._geometry_model, key, found.margin, self._engine.distance(found.first, found.second))
+
+    def nearest(
+        self, configurations: Floats, max_distance: float, beyond: float = 0.0
+    ) -> tuple[Nearest, Floats] | None:
+        """Return the smallest distance in configurations (n, dof), to within a micrometre, and lower bounds (n,) of
+        the distance at each of them [m]; None if no pair is within `max_distance` [m].
+
+        The bounds are infinite where no pair is within the smallest distance plus `beyond` [m].
+        """
+        poses = self._engine.poses(self._expand(configurations))
+        best = self._at_ends(poses) if max_distance > FIRST_RADIUS else None
+        if best is not None and best.distance > max_distance:
+            best = None
+        elif best is not None:
+            max_distance = min(max_distance, best.distance + beyond)
         radius = FIRST_RADIUS
         while True:
             limit = min(radius, max_distance)
-            found = self._closest_within(poses, limit)
+            found = self._closest_within(poses, limit, best)
             if found is not None:
-                self._engine.place(configurations[found.state])
-                objects = self._geometry_model.object_indices
-                key = int(objects[found.first]), int(objects[found.second])
-                result = self._engine.distance(found.first, found.second)
-                return found.state, _clearance(self._geometry_model, key, found.margin, result)
+                return found
             if limit == max_distance:
                 return None
             radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
-    def _at_ends(self, poses: Floats) -> float:
-        """Return the smallest distance at the ends of a path [m], which are often close to objects: it bounds the
-        search between them. Infinite if it exceeds FIRST_RADIUS."""
-        ends = poses[:: max(len(poses) - 1, 1)].copy()
+    def _at_ends(self, poses: Floats) -> Nearest | None:
+        """Return the smallest distance at the ends of a path, which are often close to objects: it bounds the search
+        between them. None if it exceeds FIRST_RADIUS."""
+        last = len(poses) - 1
+        ends = poses[:: max(last, 1)].copy()
         for radius in (END_RADIUS, FIRST_RADIUS):
-            found = self._closest_within(ends, radius)
+            found = self._closest_within(ends, radius, None)
             if found is not None:
-                return found.distance
-        return math.inf
+                return found[0]._replace(state=found[0].state * last)
+        return None
 
-    def _closest_within(self, poses: Floats, limit: float) -> _Nearest | None:
-        """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4).
+    def _closest_within(self, poses: Floats, limit: float, best: Nearest | None) -> tuple[Nearest, Floats] | None:
+        """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4), and lower bounds
+        (n,) of the distances at each, infinite beyond the limit.
 
         The candidate with the smallest lower bound is evaluated next. The plane that separates it raises the bounds of
         the same pair at the other placements.
+
+        Args:
+            best: A distance at one of the placements, which is returned unless there is a smaller one.
         """
         geometry_model = self._geometry_model
         states, near = geometry_model.candidates_along(poses, max(limit, 0.0))
+        nearest = np.full(len(poses), math.inf)
         if not len(states):
-            return None
+            return None if best is None else (best, nearest)
         objects, separating_planes = geometry_model.object_indices, geometry_model.planes
         swapped = objects[near.first] > objects[near.second]
         first, second = np.where(swapped, near.second, near.first), np.where(swapped, near.first, near.second)
         bounds = near.min_distances
         kept = self._planes[: self._plane_count]
         separating_planes.raise_bounds(kept, poses, states, first, second, bounds)
-        best: _Nearest | None = None
         row = int(bounds.argmin())
         while True:
             enough = limit if best is None else best.distance - SAME
             if bounds[row] > enough or bounds[row] == math.inf:
-                return best
+                break
             pair, state = (int(first[row]), int(second[row])), int(states[row])
             distance, normal = self._engine.separation(*pair, poses[state])
-            found = _Nearest(distance, state, *pair, float(near.margins[row]))
+            nearest[state] = min(nearest[state], distance)
+            found = Nearest(distance, state, *pair, float(near.margins[row]))
             if distance <= limit if best is None else found[:2] < best[:2]:
                 best = found
             if normal is None:
@@ -139,6 +167,10 @@ class ClosestSearch:
                 plane = self._planes[self._plane_count]
                 self._plane_count = min(self._plane_count + 1, MAX_PLANES)
                 row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
+        if best is None:
+            return None
+        np.minimum.at(nearest, states, bounds)
+        return best, nearest
 
 
 def _objects_named(allowed_pairs: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:

@@ -123,7 +123,7 @@ def _near_contacts(
         robot = robot_of.get(contact.first)
         if robot is None or robot_of.get(contact.second) != robot or contact.max_depth > PHYSICS_DEPTH:
             return False
-        found = checker.search_of_pair(contact.first, contact.second)(states, PHYSICS_GAP)
+        found = checker.search_of_pair(contact.first, contact.second).closest_of(states, PHYSICS_GAP)
         return found is not None and found[1].distance >= -TOUCHING
 
     return tuple(filter(is_near, contacts))

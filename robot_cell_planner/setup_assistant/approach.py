@@ -56,7 +56,7 @@ class Approach:
         """
         moving, random = self._moving, np.random.default_rng(seed)
         rest = self._checker.default
-        at_rest = self._search(rest[np.newaxis], math.inf)
+        at_rest = self._search.closest_of(rest[np.newaxis], math.inf)
         best = math.inf if at_rest is None else at_rest[1].distance
         minima: set[int] = set()
         for start in range(NEAR_STARTS if len(moving) else 0):
@@ -64,7 +64,7 @@ class Approach:
                 break
             drawn = np.tile(rest, (START_SAMPLES, 1))
             drawn[:, moving] = random.uniform(self._lower[moving], self._upper[moving], (START_SAMPLES, len(moving)))
-            found = self._search(drawn, math.inf)
+            found = self._search.closest_of(drawn, math.inf)
             if found is not None:
                 reached = self._descend(drawn[found[0]], found[1])
                 minima.add(round(reached / SAME_MINIMUM))
@@ -88,7 +88,7 @@ class Approach:
             step = -(found.distance + CLOSE) / square * gradient
             step /= max(1.0, float(np.abs(step).max()) / MAX_STEP)
             trials = np.clip(q + STEP_FRACTIONS[:, np.newaxis] * step, self._lower, self._upper)
-            reached = self._search(trials, found.distance - MIN_DESCENT)
+            reached = self._search.closest_of(trials, found.distance - MIN_DESCENT)
             if reached is None:
                 break
             q, found = trials[reached[0]], reached[1]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ... import __version__
 from ...collision.certification.refinement import Overlap, describe_overlap
-from ...collision.clearance import SAME, ClosestOf
+from ...collision.clearance import SAME, ClosestSearch, Nearest
 from ...collision.engines.base import TOUCHING
 from ...errors import TrajectoryInCollisionError, Value
 from ...model.cell_warnings import limit_warnings, unchecked_warnings
@@ -30,6 +30,7 @@ CLEARANCE_STEP = 0.05  # [rad or m]
 STATES_AT_ONCE = 512  # of a path, before a cancellation is looked for
 REFINEMENT_FACTORS = (0.25, 0.0625)  # of that step, around the closest state
 REFINEMENT_OFFSETS = np.array((-3.0, -2.0, -1.0, 1.0, 2.0, 3.0))
+SPREAD, MAX_OTHER_MINIMA = 0.02, 3  # [m] by which a distance may be smaller between two states, and number of places
 TOOL_PATH_STEP = 0.02  # [rad or m]
 
 
@@ -171,42 +172,58 @@ class _StateChecks:
 def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:
     """Return the closest approach along a path; None if no pair is checked.
 
-    No joint moves by more than `step` [rad or m] between states. Around the closest state, the step is divided by 4 and
-    16.
+    No joint moves by more than `step` [rad or m] between states. Around the closest state, and other local minima that
+    may hide a closer one, the step is divided by 4, and then by 16.
     """
     indices = _spaced_indices(path, step)
     points, parameters = densify(path[indices], step) if len(path) > 1 else (path, np.zeros(1))
     parameters = np.interp(parameters, np.arange(len(indices)), indices)
     search = context.checks.checker.closest_search()
-    found = _closest(context, search, points, parameters, None)
-    if found is None or len(points) == 1:
-        return found
-    middle = float(np.argmin(np.abs(parameters - found.place)))
-    for width in REFINEMENT_FACTORS:
-        offsets = np.clip(middle + width * REFINEMENT_OFFSETS, 0.0, len(points) - 1.0)
-        whole = np.minimum(offsets.astype(np.intp), len(points) - 2)
-        rest = offsets - whole
-        near = points[whole] + rest[:, None] * (points[whole + 1] - points[whole])
-        near_parameters = parameters[whole] + rest * (parameters[whole + 1] - parameters[whole])
-        nearer = _closest(context, search, near, near_parameters, found)
-        if nearer is not None and nearer is not found:
-            found = nearer
-            middle = float(offsets[np.argmin(np.abs(near_parameters - found.place))])
-    return found
+    found, nearest = _closest(context, search, points, math.inf)
+    if found is None:
+        return None
+    place, q = float(found.state), points[found.state]
+    if len(points) > 1:
+        places = [place, *_other_minima(found, nearest)]
+        for width in REFINEMENT_FACTORS:
+            offsets = np.concatenate([middle + width * REFINEMENT_OFFSETS for middle in places])
+            offsets = np.clip(offsets, 0.0, len(points) - 1.0)
+            whole = np.minimum(offsets.astype(np.intp), len(points) - 2)
+            near = points[whole] + (offsets - whole)[:, None] * (points[whole + 1] - points[whole])
+            nearer, _ = _closest(context, search, near, found.distance - SAME)
+            if nearer is not None:
+                found, place, q = nearer, float(offsets[nearer.state]), near[nearer.state]
+            places = [place]
+    parameter = float(np.interp(place, np.arange(len(points)), parameters))
+    return PathClearance(parameter, tuple(q.tolist()), search.clearance(q, found))
 
 
 def _closest(
-    context: PlanningContext, search: ClosestOf, points: Array, parameters: Array, found: PathClearance | None
-) -> PathClearance | None:
-    """Return the closest approach at configurations (n, dof), or `found` if that is closer."""
+    context: PlanningContext, search: ClosestSearch, points: Array, max_distance: float
+) -> tuple[Nearest | None, Array]:
+    """Return the smallest distance at configurations (n, dof), None if it exceeds a limit [m], and lower bounds (n,) of
+    the distances, infinite where they are not among the smallest.
+    """
+    best, nearest = None, np.full(len(points), math.inf)
     for first in range(0, len(points), STATES_AT_ONCE):
         context.monitor.check(context.checks.states)
         part = points[first : first + STATES_AT_ONCE]
-        nearest = search(part, math.inf if found is None else found.closest.distance - SAME)
-        if nearest is not None:
-            index, closest = nearest
-            found = PathClearance(float(parameters[first + index]), tuple(part[index].tolist()), closest)
-    return found
+        found = search.nearest(part, max_distance, SPREAD)
+        if found is not None:
+            best, nearest[first : first + len(part)] = found[0]._replace(state=first + found[0].state), found[1]
+            max_distance = best.distance - SAME
+    return best, nearest
+
+
+def _other_minima(found: Nearest, nearest: Array) -> list[float]:
+    """Return states, beside the closest, between which and the next ones the distance may be even smaller: the lowest
+    of the local minima of lower bounds (n,) that exceed the smallest distance by at most SPREAD.
+    """
+    around = np.pad(nearest, 1, constant_values=math.inf)
+    is_minimum = (nearest <= around[:-2]) & (nearest < around[2:]) & (nearest <= found.distance + SPREAD)
+    is_minimum[max(found.state - 1, 0) : found.state + 2] = False
+    minima = np.flatnonzero(is_minimum)
+    return [float(state) for state in minima[np.argsort(nearest[minima], kind="stable")][:MAX_OTHER_MINIMA]]
 
 
 def _spaced_indices(path: Array, step: float) -> NDArray[np.intp]:

@@ -73,7 +73,7 @@ RANGE = PlannerParameter(
 # Bidirectional planners perform best with longer motions: fewer of them, of which as many are free.
 CONNECT_RANGE = replace(RANGE, default=1.0)
 CERTIFIED_RANGE = PlannerParameter(
-    "range", "longest", 1.0, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
+    "range", "longest", 2.0, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )
 GOAL_BIAS = PlannerParameter(
     "goal_bias", "setGoalBias", 0.05, 0.0, 1.0, "Fraction of the samples that are goals instead of random states."

@@ -16,6 +16,7 @@ from ...collision.certification.certifier import COARSE, MotionCertifier
 from ...trajectory.limits import Array
 from ..path.simplification import MAX_SWEEPS, PULL_FRACTIONS
 from ..problem.collision_checks import CountedChecks
+from ..problem.planner_parameters import CERTIFIED_RANGE
 from ..problem.subspace import Subspace
 from ._kernels import rrt_connect_kernels as kernels
 from ._kernels import search_kernels, shortcut_kernels
@@ -32,7 +33,9 @@ FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
 FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 40_000, 30_000
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
-MAX_SPEED_BOUND = 10.0  # [m per rad or m] max displacement bound in joint weights
+LONGEST = float(CERTIFIED_RANGE.default)
+# Joint weights: max displacement bound [m per rad or m], and exponent, between equal weights and displacements.
+MAX_SPEED_BOUND, WEIGHT_EXPONENT = 10.0, 0.75
 _of_thread = threading.local()
 _AXES: WeakKeyDictionary[MotionCertifier, _Axes] = WeakKeyDictionary()
 
@@ -49,7 +52,7 @@ class CertifiedSearchOptions:
         tighten: Pull the shortened path tight.
     """
 
-    longest: float = 1.0
+    longest: float = LONGEST
     seed: int = 0
     state_limit: int = 1_000_000
     shorten: bool = True
@@ -364,14 +367,14 @@ def _axes(certifier: MotionCertifier, space: Subspace) -> _Axes:
 def _weights(certifier: MotionCertifier) -> Array:
     """Return joint weights (dof,) for distances between configurations, with geometric mean 1.
 
-    The weight is the square root of the max displacement of any point per rad or m of the joint, so that joints that
-    move much are sampled more densely.
+    The weight is a power of the max displacement of any point per rad or m of the joint, so that joints that move much
+    are sampled more densely.
     """
     scene = certifier.scene
     speeds = np.zeros(len(certifier.checker.variables))
     for joint, speed in zip(scene.tree.joints, scene.model.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
         speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
-    weights = np.sqrt(np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), MAX_SPEED_BOUND))
+    weights = np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), MAX_SPEED_BOUND) ** WEIGHT_EXPONENT
     return np.asarray(weights / np.exp(np.log(weights).mean()))
 
 

@@ -136,7 +136,7 @@ def test_a_search_for_one_pair_finds_its_distance():
     each = [every_distance(checker, q) for q in states]
     for first, second in list(each[0])[::7]:
         distances = [found[first, second] for found in each]
-        index, closest = checker.search_of_pair(second, first)(states, math.inf)
+        index, closest = checker.search_of_pair(second, first).closest_of(states, math.inf)
         assert distances[index] == pytest.approx(min(distances), abs=2e-6)
         assert closest.distance == pytest.approx(min(distances), abs=2e-6)
         assert {closest.first, closest.second} == {first, second}

@@ -126,7 +126,7 @@ def test_planes_save_most_distances():
     results = []
     for _ in range(2):
         counts.append(0)
-        results.append(search(states, np.inf))
+        results.append(search.closest_of(states, np.inf))
     assert results[0] == results[1]
     assert counts[1] <= counts[0] < 10
 

@@ -135,7 +135,7 @@ def test_links_that_the_plan_keeps_nearly_in_contact_may_touch(cell, monkeypatch
     plan = cell.plan(joints={"shoulder_pan_joint": -0.9})
     end = cell.state.with_configuration(plan.end_configuration())
     checker = CollisionChecker(cell.cell, end, plan.variables)
-    gap = checker.search_of_pair("upper_arm_link", "wrist_1_link")(plan.path, np.inf)[1].distance
+    gap = checker.search_of_pair("upper_arm_link", "wrist_1_link").closest_of(plan.path, np.inf)[1].distance
     monkeypatch.setattr(outcome, "PHYSICS_GAP", gap + resolved)
     records = [ContactRecord(name, "wrist_1_link", 0.1, 0.2, 3, depth, 2.0) for name in ("upper_arm_link", "table")]
     simulation = SimpleNamespace(state=lambda: end, contact_log=records)

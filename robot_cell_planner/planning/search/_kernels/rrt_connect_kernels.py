@@ -25,11 +25,13 @@ TRAPPED, DIRECT, DEFLECTED = 0, 1, 2  # outcome of an extension
 # Factors on the extension range of a node after failure and success, and its min as a fraction of the max range.
 RANGE_DECREASE, RANGE_INCREASE, MIN_RANGE = 0.7, 2.0, 0.4
 # Samples farther than DOMAIN_FACTOR times the extension range are rejected (dynamic domains; Yershova and
-# others, 2005), at most MAX_REJECTED in a row, which together take as long as one motion.
-DOMAIN_FACTOR, MAX_REJECTED = 4.0, 8
+# others, 2005), at most MAX_REJECTED in a row, which together take as long as a few motions.
+DOMAIN_FACTOR, MAX_REJECTED = 4.0, 32
 # A colliding motion is deflected at most MAX_DEFLECTIONS times, by at most MAX_DEFLECTION times its length, to
-# DEFLECTION_DISTANCE [m] from the object at the collision.
-MAX_DEFLECTIONS, MAX_DEFLECTION, DEFLECTION_DISTANCE = 2, 1.0, 0.02
+# DEFLECTION_DISTANCE [m] from the object at the collision; after LONG_SEARCH states, every other one is deflected to
+# NARROW_DISTANCE, since narrow passages leave no room for more.
+MAX_DEFLECTIONS, MAX_DEFLECTION = 2, 1.0
+DEFLECTION_DISTANCE, NARROW_DISTANCE, LONG_SEARCH = 0.03, 0.01, 20_000
 ROUNDING = 1e-9  # [rad or m] tolerance of limits
 PRIMES = (2.0, 3.0, 5.0, 7.0, 11.0, 13.0, 17.0, 19.0, 23.0, 29.0, 31.0, 37.0, 41.0, 43.0, 47.0, 53.0)
 ROOTS = np.sqrt(np.array(PRIMES))
@@ -63,7 +65,7 @@ class Trees(NamedTuple):
 
 
 @rounded
-def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array) -> int:
+def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array, gap: float) -> int:
     """Extend a tree from `start` to `new`.
 
     A colliding end is moved by the shortest step that separates the colliding pair to first order, so that trees grow
@@ -72,6 +74,7 @@ def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new:
     Args:
         limits: Joint limits (2, dof).
         weights: Weights (k,) of the coordinates in distances.
+        gap: Distance [m] from the object to which a colliding motion is deflected.
 
     Returns:
         DIRECT if the motion is proven free; DEFLECTED if the motion to a displaced point is, which replaces `new`;
@@ -97,13 +100,10 @@ def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new:
             reduced_gradient[k] /= weights[k]
             square += reduced_gradient[k] * reduced_gradient[k]
             length += (weights[k] * (new[k] - start[k])) ** 2
-        if (
-            math.isinf(distance)
-            or (DEFLECTION_DISTANCE - distance) ** 2 > (parameter * MAX_DEFLECTION) ** 2 * square * length
-        ):
+        if math.isinf(distance) or (gap - distance) ** 2 > (parameter * MAX_DEFLECTION) ** 2 * square * length:
             return TRAPPED
         for k in range(basis.shape[1]):
-            new[k] += (DEFLECTION_DISTANCE - distance) / (parameter * square) * reduced_gradient[k] / weights[k]
+            new[k] += (gap - distance) / (parameter * square) * reduced_gradient[k] / weights[k]
         if not within(space, limits, new):
             return TRAPPED
         verdict = motion_verdict(space, start, new)
@@ -239,7 +239,9 @@ def grow(
         rejected = 0
         start[:] = trees.nodes[tree, :, node]
         towards(start, point, distance, extension, new)
-        outcome = extend(space, limits, trees.weights, start, new)
+        is_narrow = counters[EVALUATED] > LONG_SEARCH and counts[SAMPLES] % 2 == 0
+        gap = NARROW_DISTANCE if is_narrow else DEFLECTION_DISTANCE
+        outcome = extend(space, limits, trees.weights, start, new, gap)
         if outcome == TRAPPED:
             trees.ranges[tree, node] = max(RANGE_DECREASE * extension, MIN_RANGE * longest)
             continue

@@ -18,7 +18,7 @@ from .shortcut_kernels import pull_tight, shorten
 UNPROVEN_ENDS = 3  # outcome of a search, beside those of `grow`
 REGION_SIZES = (0.6, 1.5)  # [rad or m] around start and goals
 HALF_TURN = math.pi  # a revolute joint reaches every direction within a turn; many have limits of two
-SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN = 100, 10, 0.01
+SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN = 100, 25, 0.01
 MIN_TIGHTEN_GAIN = 0.003  # min decrease of the length per sweep, as a fraction
 
 
