@@ -97,8 +97,10 @@ class BoxSearch:
         place_boxes(self._poses.copy(), self._boxes, self._poses, self._bounds)
         self._pairs = np.ascontiguousarray(pairs)
         self._margins = margins
-        self._owners = np.unique(owners, return_inverse=True)[1].ravel().astype(np.intp)
-        self._runs = _runs(self._owners[self._pairs], margins)
+        _, firsts, numbers = np.unique(owners, return_index=True, return_inverse=True)
+        self._objects = firsts.astype(np.intp)
+        self._object_boxes = _object_boxes(self._boxes, self._poses, firsts, numbers.ravel())
+        self._runs = _runs(numbers.ravel()[self._pairs], margins)
         self._blocks = blocks
         self._found = _room_for(len(pairs))
         self._room = ROOM
@@ -138,8 +140,8 @@ class BoxSearch:
                 states[:count] = 0
             else:
                 count = near_listed_along(
-                    poses, self._boxes, self._poses, self._bounds, self._owners, self._runs, self._pairs,
-                    self._margins, reach + ROUNDING, states, found, gaps,
+                    poses, self._boxes, self._poses, self._bounds, self._objects, self._object_boxes, self._runs,
+                    self._pairs, self._margins, reach + ROUNDING, states, found, gaps,
                 )  # fmt: skip
             if count <= len(gaps):
                 return states[:count], found[:count], gaps[:count]
@@ -189,14 +191,33 @@ def _room_for(count: int) -> tuple[Indices, Indices, Floats]:
     return np.empty(count, dtype=np.intp), np.empty(count, dtype=np.intp), np.empty(count)
 
 
+def _object_boxes(boxes: Floats, poses: Floats, firsts: Indices, owners: Indices) -> Floats:
+    """Return the box (o, 6), centre and half size, around the geometries of each object, in the frame of its first one.
+
+    boxes: (n, 6) of the geometries. poses: (n, 4, 4). firsts: (o,) first geometry of each object. owners: object of
+    each geometry (n,).
+    """
+    rotations, positions = poses[:, :3, :3], poses[:, :3, 3]
+    to_first = rotations[firsts][owners].transpose(0, 2, 1)
+    turned = to_first @ rotations
+    shifted = np.einsum("nij,nj->ni", to_first, positions - positions[firsts][owners])
+    centres = np.einsum("nij,nj->ni", turned, boxes[:, :3]) + shifted
+    halves = np.einsum("nij,nj->ni", np.abs(turned), boxes[:, 3:])
+    lows, highs = np.full((len(firsts), 3), np.inf), np.full((len(firsts), 3), -np.inf)
+    np.minimum.at(lows, owners, centres - halves)
+    np.maximum.at(highs, owners, centres + halves)
+    return np.ascontiguousarray(np.concatenate((0.5 * (lows + highs), 0.5 * (highs - lows)), axis=1))
+
+
 def _runs(owners: Indices, margins: Floats) -> Indices:
-    """Return the first and the last row plus 1 (r, 2) of successive pairs (k, 2) of the same objects and margin."""
+    """Return rows (r, 4) of successive pairs (k, 2) of the same objects and margin: the first and the last row plus 1,
+    and both objects."""
     if not len(owners):
-        return np.empty((0, 2), dtype=np.intp)
+        return np.empty((0, 4), dtype=np.intp)
     ordered = np.sort(owners, axis=1)
     new = (ordered[1:] != ordered[:-1]).any(axis=1) | (margins[1:] != margins[:-1])
     ends = np.concatenate(([0], np.flatnonzero(new) + 1, [len(owners)]))
-    return np.ascontiguousarray(np.column_stack((ends[:-1], ends[1:])).astype(np.intp))
+    return np.ascontiguousarray(np.column_stack((ends[:-1], ends[1:], ordered[ends[:-1]])).astype(np.intp))
 
 
 def _all_of(parts: list[Candidates], listed: Indices) -> Candidates:

@@ -122,7 +122,8 @@ def near_listed_along(
     boxes: Floats,
     poses: Floats,
     bounds: Floats,
-    owners: Indices,
+    objects: Indices,
+    object_boxes: Floats,
     runs: Indices,
     pairs: Indices,
     margins: Floats,
@@ -134,50 +135,62 @@ def near_listed_along(
     """`near_listed` for each of n placements (n, m, 4, 4), with the placement index of each pair in `states`.
 
     Most pairs stay apart in all placements of a part of a motion: first the boxes around whole collision objects in
-    all of them are compared, then those around geometries.
+    all of them are compared, then those at each placement, then those of geometries.
+
+    objects, object_boxes: (o,) and (o, 6), first geometry of each object, and box of the object in its frame. runs:
+    (r, 4) first and end row of pairs of the same two objects, and these.
     """
-    count, room, total, moves = 0, gaps.shape[0], moving.shape[0], moving.shape[1]
-    chosen, around = np.empty(pairs.shape[0], dtype=np.intp), bounds.copy()
-    objects = np.empty((owners.max() + 1 if owners.shape[0] else 0, 6))
-    placed = np.empty((CONSECUTIVE, moves, 6))
+    count, room, total, moves, size = 0, gaps.shape[0], moving.shape[0], moving.shape[1], objects.shape[0]
+    placed, around = np.empty((CONSECUTIVE, size, 6)), np.empty((size, 6))
+    own, placed_at = bounds.copy(), np.full(bounds.shape[0], -1)
+    near_runs = np.empty(runs.shape[0], dtype=np.intp)
+    for o in range(size):
+        if objects[o] >= moves:
+            for k in range(CONSECUTIVE):
+                world_bounds(object_boxes[o], poses[objects[o]], placed[k, o])
+            around[o] = placed[0, o]
     for begin in range(0, total, CONSECUTIVE):
         end = min(begin + CONSECUTIVE, total)
-        for state in range(begin, end):
-            for i in range(moves):
-                world_bounds(boxes[i], moving[state, i], placed[state - begin, i])
-                if state == begin:
-                    around[i] = placed[0, i]
-                else:
-                    enclose(placed[state - begin, i], around[i])
-        objects[:, :3], objects[:, 3:] = math.inf, -math.inf
-        for i in range(owners.shape[0]):
-            enclose(around[i], objects[owners[i]])
+        for o in range(size):
+            if objects[o] < moves:
+                for state in range(begin, end):
+                    world_bounds(object_boxes[o], moving[state, objects[o]], placed[state - begin, o])
+                    if state == begin:
+                        around[o] = placed[0, o]
+                    else:
+                        enclose(placed[state - begin, o], around[o])
         left = 0
         for run in range(runs.shape[0]):
-            index = runs[run, 0]
-            limit = margins[index] + reach
-            if gap_of_bounds(objects[owners[pairs[index, 0]]], objects[owners[pairs[index, 1]]], limit) <= limit:
-                for index in range(runs[run, 0], runs[run, 1]):
-                    if gap_of_bounds(around[pairs[index, 0]], around[pairs[index, 1]], limit) <= limit:
-                        chosen[left] = index
-                        left += 1
+            limit = margins[runs[run, 0]] + reach
+            if gap_of_bounds(around[runs[run, 2]], around[runs[run, 3]], limit) <= limit:
+                near_runs[left] = run
+                left += 1
         for state in range(begin, end):
+            at = placed[state - begin]
             for place in range(left):
-                index = chosen[place]
-                i, j, limit = pairs[index, 0], pairs[index, 1], margins[index] + reach
-                gap = gap_of_bounds(
-                    placed[state - begin, i] if i < moves else bounds[i],
-                    placed[state - begin, j] if j < moves else bounds[j],
-                    limit,
-                )
-                if gap <= limit:
-                    pose = moving[state, i] if i < moves else poses[i]
-                    other = moving[state, j] if j < moves else poses[j]
-                    gap = max(gap, gap_of_turned(boxes[i], pose, boxes[j], other))
+                run = near_runs[place]
+                o, p, limit = runs[run, 2], runs[run, 3], margins[runs[run, 0]] + reach
+                if gap_of_bounds(at[o], at[p], limit) > limit:
+                    continue
+                pose = moving[state, objects[o]] if objects[o] < moves else poses[objects[o]]
+                other = moving[state, objects[p]] if objects[p] < moves else poses[objects[p]]
+                if gap_of_turned(object_boxes[o], pose, object_boxes[p], other) > limit:
+                    continue
+                for index in range(runs[run, 0], runs[run, 1]):
+                    i, j = pairs[index, 0], pairs[index, 1]
+                    for geometry in (i, j):
+                        if geometry < moves and placed_at[geometry] != state:
+                            world_bounds(boxes[geometry], moving[state, geometry], own[geometry])
+                            placed_at[geometry] = state
+                    gap = gap_of_bounds(own[i], own[j], limit)
                     if gap <= limit:
-                        if count < room:
-                            states[count], found[count], gaps[count] = state, index, gap
-                        count += 1
+                        pose = moving[state, i] if i < moves else poses[i]
+                        other = moving[state, j] if j < moves else poses[j]
+                        gap = max(gap, gap_of_turned(boxes[i], pose, boxes[j], other))
+                        if gap <= limit:
+                            if count < room:
+                                states[count], found[count], gaps[count] = state, index, gap
+                            count += 1
     return count
 
 

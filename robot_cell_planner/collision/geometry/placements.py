@@ -103,7 +103,9 @@ def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, wo
     for i in range(collision_geometries.shape[0]):
         same = int(collision_geometries[i, SAME])
         if same < i:
-            poses[i] = poses[same]
+            for row in range(4):  # faster than the assignment of the arrays
+                for column in range(4):
+                    poses[i, row, column] = poses[same, row, column]
         else:
             multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
 

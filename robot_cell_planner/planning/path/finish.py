@@ -30,7 +30,7 @@ CLEARANCE_STEP = 0.05  # [rad or m]
 STATES_AT_ONCE = 512  # of a path, before a cancellation is looked for
 REFINEMENT_FACTORS = (0.25, 0.0625)  # of that step, around the closest state
 REFINEMENT_OFFSETS = np.array((-3.0, -2.0, -1.0, 1.0, 2.0, 3.0))
-SPREAD, MAX_OTHER_MINIMA = 0.02, 3  # [m] by which a distance may be smaller between two states, and number of places
+SPREAD, MAX_OTHER_MINIMA = 0.01, 3  # [m] by which a distance may be smaller between two states, and number of places
 TOOL_PATH_STEP = 0.02  # [rad or m]
 
 

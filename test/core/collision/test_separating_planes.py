@@ -1,5 +1,7 @@
 """Bounds from separating planes against the distances of the engine."""
 
+import itertools
+
 import numpy as np
 import pytest
 from collision_cells import body, bracket, pebble, place, settings, with_obstacles, working_cell
@@ -107,6 +109,32 @@ def test_stationary_geometries_may_move_to_another_place():
             np.testing.assert_allclose(bounds[here], distances[here], atol=2.0 * error)
             boxes += 1
     assert boxes > 3
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_closest_state_is_found_where_it_is_an_end_of_the_path(seed):
+    """The distance at an end bounds the search, which evaluates it again; coal's distance of the same placement differs
+    in its last bits, depending on what was computed before."""
+    cell, state = cell_of_all_shapes(seed)
+    checker = CollisionChecker(cell, state)
+    engine, random, calls = checker._engine, np.random.default_rng(seed), itertools.count()
+    separation = engine.separation
+
+    def drifting(*arguments):
+        distance, normal = separation(*arguments)
+        return distance + 1e-16 * next(calls), normal
+
+    engine.separation = drifting
+    ends = 0
+    for _ in range(150):
+        start, step = random.uniform(-2.5, 2.5, 6), random.uniform(-MOTION, MOTION, 6)
+        path = start + np.arange(5)[:, None] * step
+        distances = [checker.distance(q).distance for q in path]
+        found = checker.closest_of(path)
+        assert found is not None
+        assert found[1].distance == pytest.approx(min(distances), abs=2e-6)
+        ends += int(np.argmin(distances)) in (0, 4)
+    assert ends > 100
 
 
 def test_planes_save_most_distances():

@@ -29,8 +29,11 @@ from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.finish import path_clearance
+from robot_cell_planner.planning.path.processing import path_context
 from robot_cell_planner.planning.path.simplification import densify
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.validation import validate
@@ -82,6 +85,22 @@ def test_clearance_is_where_the_path_comes_closest():
     assert plan.clearance.closest.distance == pytest.approx(0.3 - 0.05 - 0.05)
     assert {plan.clearance.closest.first, plan.clearance.closest.second} == {"cube", "post"}
     assert 0.4 <= plan.clearance.place <= 0.6
+
+
+def test_clearance_at_a_corner_between_states_is_found():
+    """Of the states at 0.05 m, the closest is at one corner of the lower wall, but the path comes closer at the other,
+    between two states."""
+    cell, state = wall_with_gap()
+    path = np.array(((-0.8, 0.0), (-0.69254893, 0.12427679), (0.01447451, 0.64284157), (0.8, 0.0)))
+    context, _ = path_context(cell, state, ("x", "y"), path, (), PlanningOptions(), ProgressMonitor(0.0))
+    found = path_clearance(context, path)
+    x, y = densify(path, 1e-4)[0].T
+    across = np.maximum(np.abs(x) - 0.1, 0.0)
+    gaps = np.minimum(np.hypot(across, np.maximum(y - 0.55, 0.0)), np.hypot(across, np.maximum(0.75 - y, 0.0)))
+    assert gaps.min() - 1e-6 <= found.closest.distance <= gaps.min() + 1e-3
+    assert 1.8 < found.place < 1.9
+    coarse = CollisionChecker(cell, state).closest_of(densify(path, 0.05)[0])[1].distance
+    assert coarse > found.closest.distance + 0.01
 
 
 def test_same_request_same_bytes_whatever_ran_before():
