@@ -2,13 +2,17 @@
 
 from dataclasses import replace
 
+import msgspec
 import numpy as np
 import pytest
+from frozendict import frozendict
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, certifier_of
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.mechanism import Link
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.plan_check import verify_plan
 from robot_cell_planner.planning.path.simplification import densify, tighten
@@ -24,6 +28,7 @@ from robot_cell_planner.planning.problem.subspace import subspace_of
 from robot_cell_planner.planning.search._kernels.motion_kernels import MotionSpace
 from robot_cell_planner.planning.search._kernels.rrt_connect_kernels import (
     DEFLECTED,
+    DEFLECTION_DISTANCE,
     DIRECT,
     TRAPPED,
     Trees,
@@ -32,6 +37,7 @@ from robot_cell_planner.planning.search._kernels.rrt_connect_kernels import (
     random_fraction,
     sample,
 )
+from robot_cell_planner.planning.search.bridges import Bridges
 from robot_cell_planner.planning.search.certified_rrt_connect import certified_tightened
 
 ACROSS = Goals(joint_goals=({"x": 0.8, "y": 0.0},))
@@ -98,7 +104,7 @@ def test_a_motion_that_hits_is_bent_around():
         if np.abs(aim).max() > 1.0:
             continue
         new = aim.copy()
-        outcome = extend(space, limits, np.ones(2), root, new)
+        outcome = extend(space, limits, np.ones(2), root, new, DEFLECTION_DISTANCE)
         outcomes[outcome] += 1
         straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
         assert (outcome == DIRECT) <= (straight and bool((new == aim).all()))
@@ -261,12 +267,19 @@ class TestWithoutANamedPlanner:
         assert reason in plan.warnings[0]
         assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
 
-    def test_it_is_another_where_that_finds_nothing(self):
-        """The cube passes a gap with 8 mm to either side, where spheres protrude by 10."""
-        cell, state = wall_with_gap(0.116)
+    def test_it_is_another_where_that_finds_nothing(self, monkeypatch):
+        """A cube of 1 m passes a gap with 20 mm to either side, where its spheres protrude further, coarse and fine."""
+        monkeypatch.setattr(Bridges, "find", lambda *_: [])  # exact distances would find a way through
+        cell, state = gantry((("below", (0.0, -1.11), (0.1, 1.78)), ("above", (0.0, 1.71), (0.1, 1.78))))
+        robot = cell.robots["gantry"]
+        links = robot.mechanism.links.set("cube", Link("cube", collisions=(Shape(Box((1.0, 1.0, 1.0))),)))
+        robot = msgspec.structs.replace(robot, mechanism=msgspec.structs.replace(robot.mechanism, links=links))
+        cell = msgspec.structs.replace(cell, robots=frozendict({"gantry": robot}))
+        state = state.with_configuration({"x": -0.8, "y": 0.0})
+        assert MotionCertifier(CollisionChecker(cell, state)).warnings  # about spheres of more than 20 mm
         plan = automatic(cell, state, seed=1, state_limit=100_000)
         assert plan.planner == "RRTConnect"
-        assert "found no path" in plan.warnings[0]
+        assert any("found no path" in warning for warning in plan.warnings)
         assert not CollisionChecker(cell, state).in_collision_batch(densify(plan.path, 0.001)[0]).any()
 
     def test_the_same_request_gives_the_same_bytes(self):
