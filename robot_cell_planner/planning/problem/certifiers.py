@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 from ...collision.certification.certifier import MotionCertifier, cached_certifier, certifier_of
@@ -33,9 +34,20 @@ class Certifiers:
     @property
     def at_hand(self) -> MotionCertifier | None:
         """As `current`, for states; None if it would have to be created, which can take seconds."""
+        return self._existing(self.refined)
+
+    @property
+    def all_at_hand(self) -> Iterator[MotionCertifier]:
+        """Certifier in use, and that with fine spheres, if they exist."""
+        for refined in (False, True):
+            found = None if self.refined and not refined else self._existing(refined)
+            if found is not None:
+                yield found
+
+    def _existing(self, refined: bool) -> MotionCertifier | None:
         if self.exact_states or not self.possible:
             return None
-        name, protrusion = ("_fine", FINE_PROTRUSION) if self.refined else ("_coarse", PROTRUSION)
+        name, protrusion = ("_fine", FINE_PROTRUSION) if refined else ("_coarse", PROTRUSION)
         found: MotionCertifier | None = self.__dict__.get(name)
         return found or cached_certifier(self._checker, protrusion)
 

@@ -257,13 +257,12 @@ class CountedChecks:
         return (f"{many}; on motion {-index}, {describe_overlap(deepest)}",)
 
     def state_free(self, q: Array) -> bool:
-        """Return whether q (dof,) is free. Spheres, which are faster, are tested first if there is a certifier already.
+        """Return whether q (dof,) is free. Spheres, which are faster, are tested first if there are certifiers already.
 
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        certifier = self._certifiers.at_hand
-        if certifier is not None and certifier.quickly_free(q, q):
+        if any(certifier.quickly_free(q, q) for certifier in self._certifiers.all_at_hand):
             self.monitor.check(self.states)
             self.states += 1
             free = True
