@@ -99,21 +99,22 @@ class ClosestSearch:
         """Return the smallest distance in configurations (n, dof), to within a micrometre, and lower bounds (n,) of
         the distance at each of them [m]; None if no pair is within `max_distance` [m].
 
-        The bounds are infinite where no pair is within the smallest distance plus `beyond` [m].
+        The bounds are infinite where no pair was searched, since all are farther than the smallest distance plus
+        `beyond` [m], or than FIRST_RADIUS.
         """
         poses = self._engine.poses(self._expand(configurations))
         best = self._at_ends(poses) if max_distance > FIRST_RADIUS else None
         if best is not None and best.distance > max_distance:
             best = None
         elif best is not None:
-            max_distance = min(max_distance, best.distance + beyond)
+            max_distance = best.distance
         radius = FIRST_RADIUS
         while True:
-            limit = min(radius, max_distance)
-            found = self._closest_within(poses, limit, best)
+            limit = min(radius, max_distance + beyond)
+            found = self._closest_within(poses, limit, min(limit, max_distance), best)
             if found is not None:
                 return found
-            if limit == max_distance:
+            if limit >= max_distance:
                 return None
             radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
@@ -123,14 +124,16 @@ class ClosestSearch:
         last = len(poses) - 1
         ends = poses[:: max(last, 1)].copy()
         for radius in (END_RADIUS, FIRST_RADIUS):
-            found = self._closest_within(ends, radius, None)
+            found = self._closest_within(ends, radius, radius, None)
             if found is not None:
                 return found[0]._replace(state=found[0].state * last)
         return None
 
-    def _closest_within(self, poses: Floats, limit: float, best: Nearest | None) -> tuple[Nearest, Floats] | None:
-        """Return the closest pair within the limit among sets of geometry placements (n, m, 4, 4), and lower bounds
-        (n,) of the distances at each, infinite beyond the limit.
+    def _closest_within(
+        self, poses: Floats, limit: float, max_distance: float, best: Nearest | None
+    ) -> tuple[Nearest, Floats] | None:
+        """Return the closest pair within `max_distance` [m] among sets of geometry placements (n, m, 4, 4), and lower
+        bounds (n,) of the distances at each, infinite beyond the limit [m].
 
         The candidate with the smallest lower bound is evaluated next. The plane that separates it raises the bounds of
         the same pair at the other placements.
@@ -151,14 +154,14 @@ class ClosestSearch:
         separating_planes.raise_bounds(kept, poses, states, first, second, bounds)
         row = int(bounds.argmin())
         while True:
-            enough = limit if best is None else best.distance - SAME
+            enough = max_distance if best is None else best.distance - SAME
             if bounds[row] > enough or bounds[row] == math.inf:
                 break
             pair, state = (int(first[row]), int(second[row])), int(states[row])
             distance, normal = self._engine.separation(*pair, poses[state])
             nearest[state] = min(nearest[state], distance)
             found = Nearest(distance, state, *pair, float(near.margins[row]))
-            if distance <= limit if best is None else found[:2] < best[:2]:
+            if distance <= max_distance if best is None else found[:2] < best[:2]:
                 best = found
             if normal is None:
                 bounds[row] = math.inf

@@ -179,7 +179,7 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
     points, parameters = densify(path[indices], step) if len(path) > 1 else (path, np.zeros(1))
     parameters = np.interp(parameters, np.arange(len(indices)), indices)
     search = context.checks.checker.closest_search()
-    found, nearest = _closest(context, search, points, math.inf)
+    found, nearest = _closest(context, search, points, math.inf, SPREAD)
     if found is None:
         return None
     place, q = float(found.state), points[found.state]
@@ -190,7 +190,7 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
             offsets = np.clip(offsets, 0.0, len(points) - 1.0)
             whole = np.minimum(offsets.astype(np.intp), len(points) - 2)
             near = points[whole] + (offsets - whole)[:, None] * (points[whole + 1] - points[whole])
-            nearer, _ = _closest(context, search, near, found.distance - SAME)
+            nearer, _ = _closest(context, search, near, found.distance - SAME, 0.0)
             if nearer is not None:
                 found, place, q = nearer, float(offsets[nearer.state]), near[nearer.state]
             places = [place]
@@ -199,16 +199,16 @@ def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANC
 
 
 def _closest(
-    context: PlanningContext, search: ClosestSearch, points: Array, max_distance: float
+    context: PlanningContext, search: ClosestSearch, points: Array, max_distance: float, beyond: float
 ) -> tuple[Nearest | None, Array]:
     """Return the smallest distance at configurations (n, dof), None if it exceeds a limit [m], and lower bounds (n,) of
-    the distances, infinite where they are not among the smallest.
+    the distances at each, infinite where all exceed the smallest by more than `beyond` [m].
     """
     best, nearest = None, np.full(len(points), math.inf)
     for first in range(0, len(points), STATES_AT_ONCE):
         context.monitor.check(context.checks.states)
         part = points[first : first + STATES_AT_ONCE]
-        found = search.nearest(part, max_distance, SPREAD)
+        found = search.nearest(part, max_distance, beyond)
         if found is not None:
             best, nearest[first : first + len(part)] = found[0]._replace(state=first + found[0].state), found[1]
             max_distance = best.distance - SAME

@@ -70,8 +70,8 @@ def _boolean(name: str, setter: str, default: bool, description: str) -> Planner
 RANGE = PlannerParameter(
     "range", "setRange", 0.5, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )
-# Two trees that are connected perform best with longer motions: fewer of them, of which nearly as many are free.
-CONNECT_RANGE = replace(RANGE, default=0.7)
+# Bidirectional planners perform best with longer motions: fewer of them, of which as many are free.
+CONNECT_RANGE = replace(RANGE, default=1.0)
 CERTIFIED_RANGE = PlannerParameter(
     "range", "longest", 2.0, 1e-3, 100.0, "Longest motion that is added to a tree at once, rad or m in joint space."
 )
