@@ -83,8 +83,8 @@ class ClosestSearch:
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
         """Return the index of the configuration (n, dof) with the smallest distance, and that distance, to within a
         micrometre; None if no pair is within `max_distance` [m]."""
-        found = self.nearest(configurations, max_distance)
-        return None if found is None else (found[0].state, self.clearance(configurations[found[0].state], found[0]))
+        found, _ = self.nearest(configurations, max_distance)
+        return None if found is None else (found.state, self.clearance(configurations[found.state], found))
 
     def clearance(self, q: Floats, found: Nearest) -> Clearance:
         """Return the clearance of the geometries of `nearest` at its configuration (dof,)."""
@@ -95,12 +95,12 @@ class ClosestSearch:
 
     def nearest(
         self, configurations: Floats, max_distance: float, beyond: float = 0.0
-    ) -> tuple[Nearest, Floats] | None:
-        """Return the smallest distance in configurations (n, dof), to within a micrometre, and lower bounds (n,) of
-        the distance at each of them [m]; None if no pair is within `max_distance` [m].
+    ) -> tuple[Nearest | None, Floats]:
+        """Return the smallest distance in configurations (n, dof), to within a micrometre, None if no pair is within
+        `max_distance` [m]; and lower bounds (n,) of the distance at each configuration [m].
 
-        The bounds are infinite where no pair was searched, since all are farther than the smallest distance plus
-        `beyond` [m], or than FIRST_RADIUS.
+        The bounds are infinite where all distances exceed the smallest one, or `max_distance` if that is smaller, by
+        more than `beyond` [m], or are larger than FIRST_RADIUS.
         """
         poses = self._engine.poses(self._expand(configurations))
         best = self._at_ends(poses) if max_distance > FIRST_RADIUS else None
@@ -111,11 +111,9 @@ class ClosestSearch:
         radius = FIRST_RADIUS
         while True:
             limit = min(radius, max_distance + beyond)
-            found = self._closest_within(poses, limit, min(limit, max_distance), best)
-            if found is not None:
-                return found
-            if limit >= max_distance:
-                return None
+            found, bounds = self._closest_within(poses, limit, min(limit, max_distance), best)
+            if found is not None or limit >= max_distance:
+                return found, bounds
             radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
 
     def _at_ends(self, poses: Floats) -> Nearest | None:
@@ -124,16 +122,16 @@ class ClosestSearch:
         last = len(poses) - 1
         ends = poses[:: max(last, 1)].copy()
         for radius in (END_RADIUS, FIRST_RADIUS):
-            found = self._closest_within(ends, radius, radius, None)
+            found, _ = self._closest_within(ends, radius, radius, None)
             if found is not None:
-                return found[0]._replace(state=found[0].state * last)
+                return found._replace(state=found.state * last)
         return None
 
     def _closest_within(
         self, poses: Floats, limit: float, max_distance: float, best: Nearest | None
-    ) -> tuple[Nearest, Floats] | None:
-        """Return the closest pair within `max_distance` [m] among sets of geometry placements (n, m, 4, 4), and lower
-        bounds (n,) of the distances at each, infinite beyond the limit [m].
+    ) -> tuple[Nearest | None, Floats]:
+        """Return the closest pair within `max_distance` [m] among sets of geometry placements (n, m, 4, 4), if any, and
+        lower bounds (n,) of the distances at each, infinite beyond the limit [m].
 
         The candidate with the smallest lower bound is evaluated next. The plane that separates it raises the bounds of
         the same pair at the other placements.
@@ -145,7 +143,7 @@ class ClosestSearch:
         states, near = geometry_model.candidates_along(poses, max(limit, 0.0))
         nearest = np.full(len(poses), math.inf)
         if not len(states):
-            return None if best is None else (best, nearest)
+            return best, nearest
         objects, separating_planes = geometry_model.object_indices, geometry_model.planes
         swapped = objects[near.first] > objects[near.second]
         first, second = np.where(swapped, near.second, near.first), np.where(swapped, near.first, near.second)
@@ -170,8 +168,6 @@ class ClosestSearch:
                 plane = self._planes[self._plane_count]
                 self._plane_count = min(self._plane_count + 1, MAX_PLANES)
                 row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
-        if best is None:
-            return None
         np.minimum.at(nearest, states, bounds)
         return best, nearest
 

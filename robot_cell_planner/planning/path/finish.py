@@ -208,9 +208,9 @@ def _closest(
     for first in range(0, len(points), STATES_AT_ONCE):
         context.monitor.check(context.checks.states)
         part = points[first : first + STATES_AT_ONCE]
-        found = search.nearest(part, max_distance, beyond)
+        found, nearest[first : first + len(part)] = search.nearest(part, max_distance, beyond)
         if found is not None:
-            best, nearest[first : first + len(part)] = found[0]._replace(state=first + found[0].state), found[1]
+            best = found._replace(state=first + found.state)
             max_distance = best.distance - SAME
     return best, nearest
 

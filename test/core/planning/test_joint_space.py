@@ -87,20 +87,36 @@ def test_clearance_is_where_the_path_comes_closest():
     assert 0.4 <= plan.clearance.place <= 0.6
 
 
-def test_clearance_at_a_corner_between_states_is_found():
+def shortest_gaps(path):
+    """The smallest distance of the cube from the wall with a gap along a path, on paper."""
+    x, y = densify(path, 1e-4)[0].T
+    across = np.maximum(np.abs(x) - 0.1, 0.0)
+    below, above = np.maximum(y - 0.55, 0.0), np.maximum(0.75 - y, 0.0)
+    return float(np.minimum(np.hypot(across, below), np.hypot(across, above)).min())
+
+
+THROUGH = np.array(((-0.8, 0.0), (-0.69254893, 0.12427679), (0.01447451, 0.64284157), (0.8, 0.0)))
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        THROUGH,
+        # More states than are searched at once lie between the corners.
+        np.concatenate((THROUGH[2:], np.resize(((0.6, 0.0), (0.9, 0.0)), (140, 2)), THROUGH[::-1])),
+    ],
+)
+def test_clearance_at_a_corner_between_states_is_found(path):
     """Of the states at 0.05 m, the closest is at one corner of the lower wall, but the path comes closer at the other,
     between two states."""
     cell, state = wall_with_gap()
-    path = np.array(((-0.8, 0.0), (-0.69254893, 0.12427679), (0.01447451, 0.64284157), (0.8, 0.0)))
     context, _ = path_context(cell, state, ("x", "y"), path, (), PlanningOptions(), ProgressMonitor(0.0))
-    found = path_clearance(context, path)
-    x, y = densify(path, 1e-4)[0].T
-    across = np.maximum(np.abs(x) - 0.1, 0.0)
-    gaps = np.minimum(np.hypot(across, np.maximum(y - 0.55, 0.0)), np.hypot(across, np.maximum(0.75 - y, 0.0)))
-    assert gaps.min() - 1e-6 <= found.closest.distance <= gaps.min() + 1e-3
-    assert 1.8 < found.place < 1.9
-    coarse = CollisionChecker(cell, state).closest_of(densify(path, 0.05)[0])[1].distance
-    assert coarse > found.closest.distance + 0.01
+    gap, found = shortest_gaps(path), path_clearance(context, path)
+    assert gap - 1e-6 <= found.closest.distance <= gap + 1e-3
+    assert found.configuration[0] < 0.0
+    index, coarse = CollisionChecker(cell, state).closest_of(densify(path, 0.05)[0])
+    assert coarse.distance > found.closest.distance + 0.01
+    assert densify(path, 0.05)[0][index, 0] > 0.0
 
 
 def test_same_request_same_bytes_whatever_ran_before():
