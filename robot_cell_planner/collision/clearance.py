@@ -169,6 +169,7 @@ class ClosestSearch:
                 self._plane_count = min(self._plane_count + 1, MAX_PLANES)
                 row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
         np.minimum.at(nearest, states, bounds)
+        nearest[nearest > limit] = math.inf  # pairs that were not searched may be closer
         return best, nearest
 
 

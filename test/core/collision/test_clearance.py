@@ -122,6 +122,23 @@ def test_of_states_that_are_equally_close_it_is_the_first():
     assert checker.closest_of(turned)[1].distance == pytest.approx(closest, abs=1e-9)
 
 
+@pytest.mark.parametrize("beyond", [0.0, 0.02])
+def test_bounds_of_all_states_hold_whether_or_not_one_is_near_enough(beyond):
+    cell, state = crowded()
+    checker = CollisionChecker(cell, state)
+    states = np.random.default_rng(5).uniform(-2.5, 2.5, (400, 6))
+    distances = np.array([checker.distance(q).distance for q in states])
+    free = states[distances > 0.0]
+    distances = distances[distances > 0.0]
+    for limit in (distances.min() - 1e-4, distances.min() + 1e-4, 0.1, math.inf):
+        found, bounds = checker.closest_search().nearest(free, limit, beyond)
+        assert (found is None) == (distances.min() > limit)
+        if found is not None:
+            assert found.distance == pytest.approx(distances.min(), abs=2e-6)
+        assert (bounds <= distances + 2e-6).sum() == np.isfinite(bounds).sum() >= (beyond > 0.0)
+        assert (distances[np.isinf(bounds)] > min(limit, distances.min()) + beyond - 2e-6).all()
+
+
 def test_far_objects_are_found_too():
     cell, state = working_cell((body("far", Shape(bracket())),))
     state = place(state, "far", at(500.0))
