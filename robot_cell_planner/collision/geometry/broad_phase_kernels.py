@@ -117,6 +117,25 @@ def near_listed(
 
 
 @compiled
+def place_objects(
+    moving: Floats, objects: Indices, object_boxes: Floats, begin: int, end: int, placed: Floats, around: Floats
+) -> None:
+    """Compute the boxes of moving objects in the world at placements from `begin` to `end`, and boxes around these.
+
+    objects, object_boxes: As for `near_listed_along`. placed, around: (end - begin, o, 6) and (o, 6), lower and upper
+    corners.
+    """
+    for o in range(objects.shape[0]):
+        if objects[o] < moving.shape[1]:
+            for state in range(begin, end):
+                world_bounds(object_boxes[o], moving[state, objects[o]], placed[state - begin, o])
+                if state == begin:
+                    around[o] = placed[0, o]
+                else:
+                    enclose(placed[state - begin, o], around[o])
+
+
+@compiled
 def near_listed_along(
     moving: Floats,
     boxes: Floats,
@@ -151,14 +170,7 @@ def near_listed_along(
             around[o] = placed[0, o]
     for begin in range(0, total, CONSECUTIVE):
         end = min(begin + CONSECUTIVE, total)
-        for o in range(size):
-            if objects[o] < moves:
-                for state in range(begin, end):
-                    world_bounds(object_boxes[o], moving[state, objects[o]], placed[state - begin, o])
-                    if state == begin:
-                        around[o] = placed[0, o]
-                    else:
-                        enclose(placed[state - begin, o], around[o])
+        place_objects(moving, objects, object_boxes, begin, end, placed, around)
         left = 0
         for run in range(runs.shape[0]):
             limit = margins[runs[run, 0]] + reach
