@@ -98,13 +98,8 @@ def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, wo
             motion[:3, :3] = 0.0
             motion[0, 0], motion[1, 1], motion[2, 2] = 1.0, 1.0, 1.0
             motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
-        multiply(world, int(joints[j, PARENT]), joints, j, PLACEMENT, before)
-        for row in range(3):
-            x, y, z = before[row, 0], before[row, 1], before[row, 2]
-            for column in range(3):
-                world[j, row, column] = x * motion[0, column] + y * motion[1, column] + z * motion[2, column]
-            world[j, row, 3] = before[row, 3] + x * motion[0, 3] + y * motion[1, 3] + z * motion[2, 3]
-        world[j, 3, 0], world[j, 3, 1], world[j, 3, 2], world[j, 3, 3] = 0.0, 0.0, 0.0, 1.0
+        multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
+        multiply(before, motion.ravel(), world[j])
     for i in range(collision_geometries.shape[0]):
         same = int(collision_geometries[i, SAME])
         if same < i:
@@ -112,19 +107,15 @@ def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, wo
                 for column in range(4):
                     poses[i, row, column] = poses[same, row, column]
         else:
-            multiply(world, int(collision_geometries[i, JOINT]), collision_geometries, i, IN_JOINT, poses[i])
+            multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
 
 
 @compiled
-def multiply(poses: Floats, index: int, rows: Floats, row_index: int, begin: int, result: Floats) -> None:
-    """Compute the product of a pose of (n, 4, 4) and the one in the columns from `begin` on of a row into `result`."""
+def multiply(first: Floats, second: Floats, result: Floats) -> None:
+    """Compute the product of two transforms, (4, 4) and (16,), into `result`."""
     for row in range(3):
-        x, y, z = poses[index, row, 0], poses[index, row, 1], poses[index, row, 2]
+        x, y, z = first[row, 0], first[row, 1], first[row, 2]
         for column in range(3):
-            k = begin + column
-            result[row, column] = x * rows[row_index, k] + y * rows[row_index, k + 4] + z * rows[row_index, k + 8]
-        k = begin + 3
-        result[row, 3] = (
-            poses[index, row, 3] + x * rows[row_index, k] + y * rows[row_index, k + 4] + z * rows[row_index, k + 8]
-        )
+            result[row, column] = x * second[column] + y * second[4 + column] + z * second[8 + column]
+        result[row, 3] = first[row, 3] + x * second[3] + y * second[7] + z * second[11]
     result[3, 0], result[3, 1], result[3, 2], result[3, 3] = 0.0, 0.0, 0.0, 1.0
