@@ -185,7 +185,7 @@ def pebble():
     return Triangles(tuple(map(tuple, points.tolist())), tuple(map(tuple, faces.tolist())), MeshUse.HULL)
 
 
-def small_ball_beside(shape, radius=0.001):
+def small_sphere_beside(shape, radius=0.001):
     """A ball that slides along x, y and z, and a body of one shape, which is turned."""
     slider = mechanism("m", {"base": [], "x": [], "y": [], "z": [sphere(radius)]}, [
         ("x", JointKind.PRISMATIC, "base", "x", at(0.0), (1.0, 0.0, 0.0)),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...collision.certification._kernels.mesh_tree_kernels import supporting_planes, triangle_tree
+from ...collision.certification._kernels.mesh_tree_kernels import triangle_tree
 from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.curves import PolynomialMotion
 from ...collision.checker import CollisionChecker
@@ -38,7 +38,6 @@ def warm_up() -> None:
     around = polytope_around(Box((0.1, 0.1, 0.1)))
     compute_spheres(around, COARSE)
     triangle_tree(np.ascontiguousarray(around.simplices[:, :3]))
-    supporting_planes(around.planes, around.corners, np.eye(3), COARSE, 1.0, 1)
     cell, state = practice_cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)

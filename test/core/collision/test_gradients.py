@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from collision_cells import bracket, obstacles, pebble, small_ball_beside, with_obstacles, working_cell
+from collision_cells import bracket, obstacles, pebble, small_sphere_beside, with_obstacles, working_cell
 
 from robot_cell_planner.collision.certification._kernels import gradients
 from robot_cell_planner.collision.certification._kernels.arrays import HITS
@@ -53,7 +53,7 @@ def by_steps(value, q):
 
 @pytest.mark.parametrize("name", EXACT)
 def test_outside_they_are_those_of_the_exact_distance(name):
-    hits = Hits(*small_ball_beside(EXACT[name]))
+    hits = Hits(*small_sphere_beside(EXACT[name]))
     middle = np.array((0.1, -0.2, 0.05))
     assert hits.hit(middle - 0.4, middle + 0.4) == pytest.approx(0.5, abs=0.25)
     compared = 0
@@ -70,7 +70,7 @@ def test_outside_they_are_those_of_the_exact_distance(name):
 @pytest.mark.parametrize("name", ALL)
 def test_along_them_is_the_way_out(name):
     """From inside, a step along the slopes by as much as is missing, and some times more where that bends."""
-    hits = Hits(*small_ball_beside(ALL[name]))
+    hits = Hits(*small_sphere_beside(ALL[name]))
     middle = np.array((0.1, -0.2, 0.05))
     assert hits.hit(middle - 0.4, middle + 0.4) is not None
     left = tried = 0
@@ -91,7 +91,7 @@ def test_along_them_is_the_way_out(name):
 
 
 def test_of_surfaces_there_are_none():
-    hits = Hits(*small_ball_beside(bracket(0.3, MeshUse.EXACT)))
+    hits = Hits(*small_sphere_beside(bracket(0.3, MeshUse.EXACT)))
     middle = np.array((0.1, -0.2, 0.05))
     for direction in np.random.default_rng(3).normal(size=(20, 3)):
         if hits.hit(middle - direction, middle + direction) is not None:

@@ -16,7 +16,7 @@ from collision_cells import (
     pebble,
     place,
     settings,
-    small_ball_beside,
+    small_sphere_beside,
     sphere,
     with_obstacles,
     working_cell,
@@ -201,9 +201,9 @@ SHAPES = {
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_gaps_to_obstacles_are_lower_bounds(name):
-    """Of the distance that coal finds between a small ball and the shape; for all but cones they are exact."""
+    """Of the distance that coal finds between a small sphere and the shape; for all but cones they are exact."""
     rng = np.random.default_rng(3)
-    cell, state = small_ball_beside(SHAPES[name])
+    cell, state = small_sphere_beside(SHAPES[name])
     checker = CollisionChecker(cell, state)
     made = MotionScene(checker).arrays()
     work = work_space(made, 3)

@@ -21,8 +21,7 @@ NEVER = -1.0  # margin of pairs that are not checked
 # that is not free, as fractions of the motion.
 EVALUATED, UNDECIDED_MIDDLE, UNDECIDED_HALF = 0, 1, 2
 
-# Kinds of obstacles; those from CONVEX on are convex meshes, the last with many triangles and planes in all directions.
-BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX, MANY_SIDED = 0, 1, 2, 3, 4, 5, 6
+BOX, CYLINDER, CAPSULE, CONE, SURFACE, CONVEX = 0, 1, 2, 3, 4, 5  # kinds of obstacles
 
 
 class MotionArrays(NamedTuple):

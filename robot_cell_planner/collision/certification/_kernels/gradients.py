@@ -157,7 +157,7 @@ def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
     kind = kind_of(scene, k)
     if kind == SURFACE:
         return NOWHERE
-    if kind >= CONVEX:
+    if kind == CONVEX:
         return highest_plane(scene, k, at, away)
     f, p, d = SHAPE_COLUMNS * k, np.empty(3), np.empty(3)
     for row in range(3):

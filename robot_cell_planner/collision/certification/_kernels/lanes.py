@@ -21,7 +21,6 @@ from .arrays import (
     EVALUATION,
     FRAMES,
     JOINTS,
-    MANY_SIDED,
     NODES,
     PLACED,
     PLANES,
@@ -76,8 +75,6 @@ from .simd import (
 
 Vector = Any  # of LANES numbers, only in compiled code
 ZERO, ONE, TWO, FAR = np.float32(0.0), np.float32(1.0), np.float32(2.0), np.float32(1e30)
-PLANES_AT_ONCE = 32  # between tests whether the others are needed
-CLOSENESS = np.float32(1.03)  # max ratio of a distance to the bound by planes in all directions
 ABOVE = np.float32(1e-30)  # smallest height that counts as outside
 TURN, PER_TURN = 2.0 * math.pi, 0.5 / math.pi
 # Taylor series of sine and cosine; up to a quarter turn their error is below 6e-8.
@@ -242,9 +239,7 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
     """Return `obstacle_squares` of a convex mesh.
 
     A plane from which the centre is farther than `reach` in all lanes ends the search. It is tried first when the
-    sphere is checked again. Triangles are searched if planes do not decide. Those of a mesh with many decide unless a
-    distance is within CLOSENESS of `reach`; upper bounds are then returned for nearer lanes, so that no hit is claimed
-    that is none.
+    sphere is checked again. Triangles are searched for the lanes that planes do not decide.
     """
     first, end = first_plane(scene, k), end_of_planes(scene, k)
     separating = number(work, SEPARATING, n)
@@ -260,15 +255,6 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
     if coarse or below(highest, reach) == 0:
         highest = maximum(highest, ZERO)
         return highest * highest
-    if kind_of(scene, k) == MANY_SIDED:
-        while around < end and below(highest, reach) != 0:
-            for p in range(around, min(around + PLANES_AT_ONCE, end)):
-                highest = maximum(highest, height_above(scene, work, p, n))
-            around = min(around + PLANES_AT_ONCE, end)
-        widest = maximum(highest * CLOSENESS, ZERO)
-        between = below(highest, reach) & ~below(widest, reach)
-        squares = widest * widest
-        return minimum(squares, surface_squares(scene, work, k, n, reach, between)) if between != 0 else squares
     squares = surface_squares(scene, work, k, n, reach, below(highest, reach))
     if below(highest, ABOVE) != 0:
         for p in range(around, end):
@@ -317,7 +303,7 @@ def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, coarse
         kind = kind_of(scene, k)
         if kind <= CONE:
             squares = primitive_squares(scene, work, k, n)
-        elif kind >= CONVEX:
+        elif kind == CONVEX:
             squares = convex_squares(scene, work, k, n, reach, coarse)
         else:
             squares = surface_squares(scene, work, k, n, reach, ALL)

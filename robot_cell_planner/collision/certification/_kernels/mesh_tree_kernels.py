@@ -1,4 +1,4 @@
-"""Compiled kernels of meshes: bounding-sphere trees of their triangles, and planes around convex ones."""
+"""Compiled kernels of the bounding-sphere trees of the triangles of meshes."""
 
 from __future__ import annotations
 
@@ -84,38 +84,3 @@ def enclose(corners: Floats, group: Integers, sphere: Floats) -> None:
                 square += (corners[t, corner, axis] - sphere[axis]) ** 2
             farthest = max(farthest, square)
     sphere[3] = math.sqrt(farthest)
-
-
-@compiled
-def supporting_planes(
-    planes: Floats, vertices: Floats, directions: Floats, distance: float, share: float, limit: int
-) -> Floats:
-    """Return planes (q, 4) around convex geometries, of some of the given directions (n, 3), which add to others (p, 4)
-    where these bound distances too loosely.
-
-    Height above a plane is at most the distance from the geometry. A direction is added unless another plane has at
-    least a `share` of its height at the point that is `distance` away, in that direction, from the farthest of the
-    vertices (v, 3). At most `limit` planes are added.
-    """
-    found, count = np.empty((min(limit, directions.shape[0]), 4)), 0
-    for n in range(directions.shape[0]):
-        if count == found.shape[0]:
-            break
-        x, y, z = directions[n]
-        farthest, extent = 0, -math.inf
-        for v in range(vertices.shape[0]):
-            along = vertices[v, 0] * x + vertices[v, 1] * y + vertices[v, 2] * z
-            if along > extent:
-                farthest, extent = v, along
-        at = vertices[farthest] + distance * directions[n]
-        highest = -math.inf
-        for p in range(planes.shape[0]):
-            height = planes[p, 0] * at[0] + planes[p, 1] * at[1] + planes[p, 2] * at[2] - planes[p, 3]
-            highest = max(highest, height)
-        for p in range(count):
-            height = found[p, 0] * at[0] + found[p, 1] * at[1] + found[p, 2] * at[2] - found[p, 3]
-            highest = max(highest, height)
-        if highest < share * distance:
-            found[count, :3], found[count, 3] = directions[n], extent
-            count += 1
-    return found[:count].copy()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ....model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ...geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
 from ...sphere_model.polytopes import polytope_around
-from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, MANY_SIDED, SURFACE
-from .mesh_tree_kernels import supporting_planes, triangle_tree
+from .arrays import BOX, CAPSULE, CONE, CONVEX, CYLINDER, SURFACE
+from .mesh_tree_kernels import triangle_tree
 from .obstacle_boxes import spatial_order
 
 Floats = NDArray[np.float64]
@@ -21,32 +21,25 @@ Integers = NDArray[np.int64]
 UNIT = 2.0**-24  # unit roundoff of single precision
 ROUNDINGS = 16.0  # number of roundings of an obstacle's own numbers that its allowance covers
 NO_AREA = 1e-20  # [m4], threshold of the area of degenerate triangles
+NO_PLANES = np.empty((0, 4))
 DIVERSE_PLANES = 48  # number of planes at the beginning of a convex mesh that differ most in direction
-# Convex meshes of so many triangles have planes in all directions, up to MAX_PLANES of them: planes are added in those
-# of DIRECTIONS in which others bound less than SHARE of a distance of REFERENCE [m].
-MANY_TRIANGLES, MAX_PLANES, DIRECTIONS, SHARE, REFERENCE = 96, 1024, 1024, 0.993, 0.02
 
 
 @dataclass(frozen=True, eq=False)
 class MeshTree:
     """Binary bounding-sphere tree of the triangles of a mesh, in the frame of the mesh.
 
-    A convex geometry with many triangles has planes in all directions, which decide most distances without a search in
-    its tree: the highest of them bounds a distance from below, to within `lanes.CLOSENESS`.
-
     Attributes:
         corners: (t, 3, 3) corners of the triangles.
         nodes: (m, 4) bounding spheres, the root first.
         links: (m, 3) left and right child, -1 for a leaf, and the triangle of a leaf.
         planes: (p, 4) of a convex geometry, else none; the first DIVERSE_PLANES differ most in direction.
-        many_sided: Whether planes in all directions were added.
     """
 
     corners: Floats
     nodes: Floats
     links: Integers
     planes: Floats
-    many_sided: bool
 
 
 @lru_cache(maxsize=512)
@@ -54,25 +47,8 @@ def mesh_tree(geometry: ConvexGeometry | Surface) -> MeshTree:
     """Return the bounding-sphere tree of a convex geometry or surface; trees are cached."""
     corners = geometry.mesh.vertices[geometry.mesh.faces]
     nodes, links = triangle_tree(np.ascontiguousarray(corners, dtype=np.float64))
-    planes, many_sided = np.empty((0, 4)), False
-    if isinstance(geometry, ConvexGeometry):
-        polytope = polytope_around(geometry)
-        planes, room = polytope.planes, MAX_PLANES - len(polytope.planes)
-        if len(corners) >= MANY_TRIANGLES and room > 0:
-            added = supporting_planes(planes, polytope.corners, _directions(), REFERENCE, SHARE, room)
-            many_sided = len(added) < room
-            planes = np.concatenate((planes, added)) if many_sided else planes
-        planes = _diverse_first(planes)
-    return MeshTree(corners, nodes, links, planes, many_sided)
-
-
-@cache
-def _directions() -> Floats:
-    """Return unit vectors (n, 3) that cover all directions evenly, on a Fibonacci spiral."""
-    height = (2.0 * np.arange(DIRECTIONS) + 1.0) / DIRECTIONS - 1.0
-    angle = np.arange(DIRECTIONS) * np.pi * (3.0 - np.sqrt(5.0))
-    across = np.sqrt(1.0 - height * height)
-    return np.ascontiguousarray(np.column_stack((across * np.cos(angle), across * np.sin(angle), height)))
+    planes = _diverse_first(polytope_around(geometry).planes) if isinstance(geometry, ConvexGeometry) else NO_PLANES
+    return MeshTree(corners, nodes, links, planes)
 
 
 def _diverse_first(planes: Floats) -> Floats:
@@ -127,7 +103,6 @@ def obstacle_forms(geometries: Sequence[CollisionGeometry]) -> ObstacleForms:
         sizes.append(size)
         if isinstance(geometry, ConvexGeometry | Surface):
             trees[index] = mesh_tree(geometry)
-            kinds[index] = MANY_SIDED if trees[index].many_sided else kinds[index]
     radii = 0.5 * np.linalg.norm(bounds[:, 1] - bounds[:, 0], axis=1)
     spheres = np.column_stack((0.5 * (bounds[:, 0] + bounds[:, 1]), radii))
     return ObstacleForms(kinds, np.array(sizes).reshape(-1, 3), spheres, rounded_by, trees)
