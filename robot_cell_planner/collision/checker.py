@@ -319,13 +319,13 @@ class CollisionChecker:
         self, configurations: Floats, reach: float
     ) -> tuple[NDArray[np.intp], Candidates, Floats]:
         """As `near_candidates` for configurations (n, dof): the configuration of each pair, in ascending order, the
-        pairs, and placements (n, m, 4, 4) for `place_at`."""
+        pairs, and the different placements of moving geometries (n, p, 4, 4)."""
         poses = self._engine.poses(self._expand_batch(configurations))
         return *self.geometry_model.candidates_along(poses, reach), poses
 
     def place_at(self, poses: Floats) -> None:
-        """Place the moving geometries at one of the placements of `near_candidates_along`, for `geometry_distance`."""
-        self._engine.place_at(poses)
+        """Place the moving geometries at (p, 4, 4) of those of `near_candidates_along`, for `geometry_distance`."""
+        self._engine.place_at(poses[self.geometry_model.placement_rows])
 
     def described(self, near: Candidates) -> list[NearGeometries]:
         """Return candidates with their collision objects."""

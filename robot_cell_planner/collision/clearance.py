@@ -130,8 +130,8 @@ class ClosestSearch:
     def _closest_within(
         self, poses: Floats, limit: float, max_distance: float, best: Nearest | None
     ) -> tuple[Nearest | None, Floats]:
-        """Return the closest pair within `max_distance` [m] among sets of geometry placements (n, m, 4, 4), if any, and
-        lower bounds (n,) of the distances at each, infinite beyond the limit [m].
+        """Return the closest pair within `max_distance` [m] at the placements (n, p, 4, 4) of `CollisionEngine.poses`,
+        if any, and lower bounds (n,) of the distances at each, infinite beyond the limit [m].
 
         The candidate with the smallest lower bound is evaluated next. The plane that separates it raises the bounds of
         the same pair at the other placements.

@@ -9,19 +9,17 @@ from numpy.typing import NDArray
 from ..system.compiled import compiled
 
 Floats = NDArray[np.float64]
+TOGETHER = 16  # pieces whose bounds are computed together, in SIMD vectors
 
 
 @compiled
-def differentiate(rows: Floats, length: int) -> int:
-    """Replace the first `length` ascending coefficients (n, dof) by those of the derivative, and return how many it
-    has."""
-    for k in range(1, length):
-        for joint in range(rows.shape[1]):
-            rows[k - 1, joint] = k * rows[k, joint]
-    if length > 1:
-        return length - 1
-    rows[0, :] = 0.0
-    return 1
+def derivative_factors(orders: int, count: int) -> Floats:
+    """Return the factors (orders, count) k! / (k - order)! of ascending coefficients in derivatives from order 0."""
+    factors = np.zeros((orders, count))
+    for order in range(orders):
+        for k in range(order, count):
+            factors[order, k] = 1.0 if order == 0 else factors[order - 1, k] * (k - order + 1)
+    return factors
 
 
 @compiled
@@ -57,31 +55,32 @@ def evaluate_pieces(coefficients: Floats, breaks: Floats, times: Floats, values:
         values: Set to the derivatives from order 0 (orders, n, dof).
     """
     count, dof = coefficients.shape[1], coefficients.shape[2]
-    rows = np.empty((count, dof))
+    factors = derivative_factors(values.shape[0], count)
     piece, last = -1, len(breaks) - 2
     for index in range(len(times)):
         time = min(max(times[index], 0.0), breaks[last + 1])
         if not (piece >= 0 and breaks[piece] <= time and (piece == last or time < breaks[piece + 1])):
             piece = min(max(np.searchsorted(breaks, time, side="right") - 1, 0), last)
         elapsed = time - breaks[piece]
-        rows[:, :] = coefficients[piece]
-        length = count
         for order in range(values.shape[0]):
-            found = values[order, index]
-            found[:] = rows[length - 1]
-            for k in range(length - 2, -1, -1):
-                for joint in range(dof):
-                    found[joint] = found[joint] * elapsed + rows[k, joint]
-            length = differentiate(rows, length)
+            for joint in range(dof):
+                value = 0.0
+                for k in range(count - 1, order - 1, -1):
+                    value = value * elapsed + factors[order, k] * coefficients[piece, k, joint]
+                values[order, index, joint] = value
 
 
 @compiled
-def mark_suspects(
-    coefficients: Floats, spans: Floats, lower: Floats, upper: Floats, forms: Floats, lowest: int, marks: Floats
+def find_suspects(
+    coefficients: Floats,
+    spans: Floats,
+    lower: Floats,
+    upper: Floats,
+    forms: Floats,
+    lowest: int,
+    found: NDArray[np.intp],
 ) -> int:
-    """Mark the pieces on which a joint may exceed a limit, and return how many there are.
-
-    The Bernstein form of a polynomial encloses it, so that pieces without a mark keep their limits.
+    """Find where a joint may exceed a limit on a piece, and return how often. The other pieces keep their limits.
 
     Args:
         coefficients: Of the pieces (m, degree + 1, dof), ascending powers of the time since their begin.
@@ -89,48 +88,66 @@ def mark_suspects(
         lower, upper: Limits of the derivatives of the orders 0 to 3 (4, dof).
         forms: Matrices to the Bernstein form, by the number of coefficients: (degree + 2, degree + 1, degree + 1).
         lowest: First order that is checked.
-        marks: Set to 1 for each order, piece and joint that may exceed a limit (4, m, dof).
+        found: Set to order, piece and joint, as many as there is room for (room, 3).
     """
     pieces, count, dof = coefficients.shape
-    rows = np.empty((count, dof))
-    low, high, point = np.empty(dof), np.empty(dof), np.empty(dof)
-    found = 0
-    for piece in range(pieces):
-        span, power = spans[piece], 1.0
-        for k in range(count):
-            for joint in range(dof):
-                rows[k, joint] = coefficients[piece, k, joint] * power
-            power *= span
-        power, length = 1.0, count
-        for order in range(4):
-            # The sum of the magnitudes of the coefficients is a wider bound, but usually suffices.
-            inside = True
-            for joint in range(dof):
-                spread = 0.0
-                for k in range(1, length):
-                    spread += abs(rows[k, joint])
-                inside &= rows[0, joint] - spread >= lower[order, joint] * power
-                inside &= rows[0, joint] + spread <= upper[order, joint] * power
-            if order >= lowest and not inside:
-                low[:], high[:] = rows[0], rows[0]
-                for i in range(1, length):
-                    point[:] = rows[0]
-                    for j in range(1, i + 1):
-                        weight = forms[length, i, j]
-                        for joint in range(dof):
-                            point[joint] += weight * rows[j, joint]
-                    for joint in range(dof):
-                        low[joint] = min(low[joint], point[joint])
-                        high[joint] = max(high[joint], point[joint])
+    width = TOGETHER * dof
+    factors, rows = derivative_factors(4, count), np.empty((count, width))
+    of_lanes, spread = np.empty(width), np.empty(width)
+    low, high = np.empty((4, width)), np.empty((4, width))
+    for place in range(TOGETHER):
+        for joint in range(dof):
+            low[:, place * dof + joint], high[:, place * dof + joint] = lower[:, joint], upper[:, joint]
+    total = 0
+    for begin in range(0, pieces, TOGETHER):
+        used = min(TOGETHER, pieces - begin) * dof
+        for place in range(used // dof):
+            first = place * dof
+            for k in range(count):
                 for joint in range(dof):
-                    inside = low[joint] >= lower[order, joint] * power and high[joint] <= upper[order, joint] * power
-                    if not inside:  # also if it is not a number
-                        marks[order, piece, joint] = 1.0
-                        found += 1
-            # The derivative by the normalized time of the piece.
-            length = differentiate(rows, length)
+                    rows[k, first + joint] = coefficients[begin + place, k, joint]
+            for joint in range(dof):
+                of_lanes[first + joint] = spans[begin + place]
+        for order in range(lowest, min(count, 4)):
+            # The sum of the magnitudes of the further terms is a wider bound, but usually suffices.
+            spread[:] = 0.0
+            for k in range(count - 1, order, -1):
+                factor = factors[order, k]
+                for lane in range(used):
+                    spread[lane] = (spread[lane] + factor * abs(rows[k, lane])) * of_lanes[lane]
+            factor, outside = factors[order, order], 0
+            for lane in range(used):
+                middle = factor * rows[order, lane]
+                inside = (middle - spread[lane] >= low[order, lane]) & (middle + spread[lane] <= high[order, lane])
+                outside += 0 if inside else 1
+            if not outside:
+                continue
+            for lane in range(used):
+                if not encloses(rows, lane, of_lanes[lane], factors, forms, order, low[order, lane], high[order, lane]):
+                    if total < found.shape[0]:
+                        found[total, 0], found[total, 1], found[total, 2] = order, begin + lane // dof, lane % dof
+                    total += 1
+    return total
+
+
+@compiled
+def encloses(
+    rows: Floats, lane: int, span: float, factors: Floats, forms: Floats, order: int, low: float, high: float
+) -> bool:
+    """Return whether the Bernstein form of a derivative, which encloses it, is within limits.
+
+    rows: coefficients (degree + 1, lanes) of the polynomials. factors: see `derivative_factors`. forms: see
+    `find_suspects`.
+    """
+    length = rows.shape[0] - order
+    for i in range(length):
+        point, power = 0.0, 1.0
+        for j in range(i + 1):
+            point += forms[length, i, j] * factors[order, order + j] * rows[order + j, lane] * power
             power *= span
-    return found
+        if not (point >= low and point <= high):  # also if it is not a number
+            return False
+    return True
 
 
 @compiled

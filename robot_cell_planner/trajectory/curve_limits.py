@@ -9,7 +9,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from .curve_kernels import mark_suspects
+from .curve_kernels import find_suspects
 from .curves import PolynomialCurve
 from .extrema import bernstein_forms, beyond, derived, extremes, unit_columns
 from .limits import RATES, Array, MotionLimits
@@ -21,6 +21,7 @@ POSITION_TOLERANCE = 1e-9  # [rad or m]
 ROUNDING = (1.0, 4.0, 24.0, 120.0)
 MAX_ROUNDING = 1e-3
 PIECES_AT_ONCE = 65_536
+FEW = 64  # places that may exceed a limit, for which there is room at first
 
 
 @dataclass(frozen=True)
@@ -65,13 +66,17 @@ def _suspects(
     coefficients: Array, spans: Array, lower: Array, upper: Array, lowest: int = 0
 ) -> Iterator[tuple[int, tuple[NDArray[np.intp], NDArray[np.intp]]]]:
     """Yield each order with the pieces and joints that may exceed a limit (4, dof), if any."""
-    count = coefficients.shape[1]
-    marks = np.zeros((len(lower), len(spans), coefficients.shape[2]))
-    if mark_suspects(np.ascontiguousarray(coefficients), spans, lower, upper, bernstein_forms(count), lowest, marks):
-        for order in range(lowest, len(lower)):
-            pieces, joints = np.nonzero(marks[order])
-            if len(pieces):
-                yield order, (pieces, joints)
+    coefficients, forms = np.ascontiguousarray(coefficients), bernstein_forms(coefficients.shape[1])
+    room, count = 0, FEW
+    while count > room:
+        room = count
+        found = np.empty((room, 3), dtype=np.intp)
+        count = find_suspects(coefficients, spans, lower, upper, forms, lowest, found)
+    found = found[:count]
+    for order in range(lowest, len(lower)) if count else ():
+        own = found[found[:, 0] == order]
+        if len(own):
+            yield order, (own[:, 1], own[:, 2])
 
 
 def _excesses(

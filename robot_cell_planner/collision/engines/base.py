@@ -78,7 +78,8 @@ class CollisionEngine(Protocol):
         ...
 
     def poses(self, configurations: Floats) -> Floats:
-        """Return the poses (n, m, 4, 4) of the moving geometries at configurations (n, nq), without placing them."""
+        """Return the different placements (n, p, 4, 4) of the moving geometries at configurations (n, nq), see
+        `GeometryModel.placement_rows`, without placing them."""
         ...
 
     def place_at(self, poses: Floats) -> None:
@@ -98,7 +99,7 @@ class CollisionEngine(Protocol):
         The direction is a unit vector (3,) from the second geometry to the first, normal to a plane between them; None
         for overlapping geometries, and for an engine whose distances may be below those of planes.
 
-        poses: of the moving geometries (m, 4, 4); how geometries are placed afterwards is then undefined. None: as
+        poses: one of those of `poses` (p, 4, 4); how geometries are placed afterwards is then undefined. None: as
         placed.
         """
         ...

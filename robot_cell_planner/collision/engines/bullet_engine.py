@@ -140,7 +140,7 @@ class BulletEngine:
 
     def separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, None]:
         if poses is not None:
-            self.place_at(poses)
+            self.place_at(poses[self._poses.rows])
         return self.distance(first, second).distance, None
 
     def distance(self, first: int, second: int) -> DistanceResult:

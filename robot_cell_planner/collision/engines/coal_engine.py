@@ -191,14 +191,15 @@ class CoalEngine:
         if not (self._is_surface[first] or self._is_surface[second]):
             return distance, None
         if poses is not None:
-            self.place_at(poses)
+            self.place_at(poses[self._poses.rows])
         return self.distance(first, second).distance, None
 
     def _placed(self, geometry: int, poses: Floats | None, scratch: Any) -> Any:
-        """Return the transform of a geometry with the moving ones at poses (m, 4, 4), or as placed."""
-        if poses is None or geometry >= len(poses):
+        """Return the transform of a geometry with the moving ones at their placements (p, 4, 4), or as placed."""
+        if poses is None or geometry >= self._geometry_model.moving_count:
             return self._transform(geometry)
-        scratch.setTransform(poses[geometry, :3, :3], poses[geometry, :3, 3])
+        pose = poses[self._poses.rows[geometry]]
+        scratch.setTransform(pose[:3, :3], pose[:3, 3])
         return scratch
 
     def distance(self, first: int, second: int) -> DistanceResult:

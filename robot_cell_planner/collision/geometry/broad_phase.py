@@ -65,12 +65,14 @@ class Candidates:
 
 
 class BoxSearch:
-    """Search over bounding boxes of collision geometries, of which the first `moving_count` move.
+    """Search over bounding boxes of collision geometries, of which the first ones move.
 
     Each geometry has an oriented box in its own frame, and an axis-aligned box around that in the world frame, which
     excludes most pairs.
 
     Args:
+        poses: Placements (n, 4, 4) of the geometries in their joints.
+        rows: Row of each moving geometry (m,) among their different placements.
         owners: Index of the collision object of each geometry (n,).
         pairs: Pairs that are listed individually (k, 2), with margins (k,) [m]; those of the same objects should follow
             each other, since their common boxes are compared first.
@@ -81,7 +83,7 @@ class BoxSearch:
         self,
         geometries: list[CollisionGeometry],
         poses: Floats,
-        moving_count: int,
+        rows: Indices,
         owners: Indices,
         pairs: Indices,
         margins: Floats,
@@ -91,7 +93,7 @@ class BoxSearch:
         lows = np.array([low for low, _ in bounds]).reshape(-1, 3)
         highs = np.array([high for _, high in bounds]).reshape(-1, 3)
         self._boxes = np.ascontiguousarray(np.concatenate((0.5 * (lows + highs), 0.5 * (highs - lows)), axis=1))
-        self._count = moving_count
+        self._rows = rows
         self._bounds = np.empty((len(geometries), 6))
         self._poses = np.array(poses, dtype=np.float64).reshape(-1, 4, 4)
         place_boxes(self._poses.copy(), self._boxes, self._poses, self._bounds)
@@ -122,27 +124,32 @@ class BoxSearch:
         """
         if self._blocks:
             return None
-        rows: list[int] = self._near_listed(poses[None], 0.0)[1].tolist()
+        rows: list[int] = self._near_listed(poses, 0.0)[0].tolist()
         return rows
 
-    def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Indices, Floats]:
-        """Return state index, row and box distance of each near listed pair for placements (n, m, 4, 4).
+    def _near_listed(self, poses: Floats, reach: float) -> tuple[Indices, Floats]:
+        """Return row and box distance of each near listed pair for placements (m, 4, 4).
 
         The arrays are valid until the next search.
         """
         while True:
+            _, found, gaps = self._found
+            count = near_listed(
+                poses, self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING, found, gaps
+            )
+            if count <= len(gaps):
+                return found[:count], gaps[:count]
+            self._found = _room_for(2 * count)
+
+    def _near_listed_along(self, poses: Floats, reach: float) -> tuple[Indices, Indices, Floats]:
+        """As `_near_listed` for the different placements (n, p, 4, 4) at n configurations, preceded by the
+        configuration of each pair."""
+        while True:
             states, found, gaps = self._found
-            if len(poses) == 1:
-                count = near_listed(
-                    poses[0], self._boxes, self._poses, self._bounds, self._pairs, self._margins, reach + ROUNDING,
-                    found, gaps,
-                )  # fmt: skip
-                states[:count] = 0
-            else:
-                count = near_listed_along(
-                    poses, self._boxes, self._poses, self._bounds, self._objects, self._object_boxes, self._runs,
-                    self._pairs, self._margins, reach + ROUNDING, states, found, gaps,
-                )  # fmt: skip
+            count = near_listed_along(
+                poses, self._rows, self._boxes, self._poses, self._bounds, self._objects, self._object_boxes,
+                self._runs, self._pairs, self._margins, reach + ROUNDING, states, found, gaps,
+            )  # fmt: skip
             if count <= len(gaps):
                 return states[:count], found[:count], gaps[:count]
             self._found = _room_for(2 * count)
@@ -152,7 +159,7 @@ class BoxSearch:
 
         poses: moving geometries (m, 4, 4), C contiguous. A micrometre is added against rounding errors.
         """
-        _, found, gaps = self._near_listed(poses[None], reach)
+        found, gaps = self._near_listed(poses, reach)
         near = found.copy()
         first, second = self._pairs[near].T
         listed = Candidates(first, second, self._margins[near], gaps.copy(), near)
@@ -162,12 +169,15 @@ class BoxSearch:
         return _all_of(parts, near)
 
     def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
-        """Return `candidates` for n placements (n, m, 4, 4) at once, preceded by the placement index of each pair."""
+        """Return `candidates` at n configurations at once, preceded by the configuration of each pair.
+
+        poses: the different placements of moving geometries (n, p, 4, 4).
+        """
         if self._blocks:
-            parts = [self.candidates(each, reach) for each in poses]
+            parts = [self.candidates(each[self._rows], reach) for each in poses]
             states = np.repeat(np.arange(len(parts)), [len(part.first) for part in parts])
             return states, _all_of(parts, NOT_LISTED)
-        states, found, gaps = self._near_listed(poses, reach)
+        states, found, gaps = self._near_listed_along(poses, reach)
         near = found.copy()
         first, second = self._pairs[near].T
         return states.copy(), Candidates(first, second, self._margins[near], gaps.copy(), NOT_LISTED)

@@ -118,17 +118,24 @@ def near_listed(
 
 @compiled
 def place_objects(
-    moving: Floats, objects: Indices, object_boxes: Floats, begin: int, end: int, placed: Floats, around: Floats
+    moving: Floats,
+    rows: Indices,
+    objects: Indices,
+    object_boxes: Floats,
+    begin: int,
+    end: int,
+    placed: Floats,
+    around: Floats,
 ) -> None:
-    """Compute the boxes of moving objects in the world at placements from `begin` to `end`, and boxes around these.
+    """Compute the boxes of moving objects in the world at configurations from `begin` to `end`, and boxes around these.
 
-    objects, object_boxes: As for `near_listed_along`. placed, around: (end - begin, o, 6) and (o, 6), lower and upper
-    corners.
+    moving, rows, objects, object_boxes: As for `near_listed_along`. placed, around: (end - begin, o, 6) and (o, 6),
+    lower and upper corners.
     """
     for o in range(objects.shape[0]):
-        if objects[o] < moving.shape[1]:
+        if objects[o] < rows.shape[0]:
             for state in range(begin, end):
-                world_bounds(object_boxes[o], moving[state, objects[o]], placed[state - begin, o])
+                world_bounds(object_boxes[o], moving[state, rows[objects[o]]], placed[state - begin, o])
                 if state == begin:
                     around[o] = placed[0, o]
                 else:
@@ -138,6 +145,7 @@ def place_objects(
 @compiled
 def near_listed_along(
     moving: Floats,
+    rows: Indices,
     boxes: Floats,
     poses: Floats,
     bounds: Floats,
@@ -151,15 +159,16 @@ def near_listed_along(
     found: Indices,
     gaps: Floats,
 ) -> int:
-    """`near_listed` for each of n placements (n, m, 4, 4), with the placement index of each pair in `states`.
+    """`near_listed` at each of n configurations, with the configuration of each pair in `states`.
 
-    Most pairs stay apart in all placements of a part of a motion: first the boxes around whole collision objects in
-    all of them are compared, then those at each placement, then those of geometries.
+    Most pairs stay apart in all configurations of a part of a motion: first the boxes around whole collision objects in
+    all of them are compared, then those at each configuration, then those of geometries.
 
-    objects, object_boxes: (o,) and (o, 6), first geometry of each object, and box of the object in its frame. runs:
+    moving, rows: (n, p, 4, 4) and (m,), different placements of moving geometries, and the row of each. objects,
+    object_boxes: (o,) and (o, 6), first geometry of each object, and box of the object in its frame. runs:
     (r, 4) first and end row of pairs of the same two objects, and these.
     """
-    count, room, total, moves, size = 0, gaps.shape[0], moving.shape[0], moving.shape[1], objects.shape[0]
+    count, room, total, moves, size = 0, gaps.shape[0], moving.shape[0], rows.shape[0], objects.shape[0]
     placed, around = np.empty((CONSECUTIVE, size, 6)), np.empty((size, 6))
     own, placed_at = bounds.copy(), np.full(bounds.shape[0], -1)
     near_runs = np.empty(runs.shape[0], dtype=np.intp)
@@ -170,7 +179,7 @@ def near_listed_along(
             around[o] = placed[0, o]
     for begin in range(0, total, CONSECUTIVE):
         end = min(begin + CONSECUTIVE, total)
-        place_objects(moving, objects, object_boxes, begin, end, placed, around)
+        place_objects(moving, rows, objects, object_boxes, begin, end, placed, around)
         left = 0
         for run in range(runs.shape[0]):
             limit = margins[runs[run, 0]] + reach
@@ -184,20 +193,20 @@ def near_listed_along(
                 o, p, limit = runs[run, 2], runs[run, 3], margins[runs[run, 0]] + reach
                 if gap_of_bounds(at[o], at[p], limit) > limit:
                     continue
-                pose = moving[state, objects[o]] if objects[o] < moves else poses[objects[o]]
-                other = moving[state, objects[p]] if objects[p] < moves else poses[objects[p]]
+                pose = moving[state, rows[objects[o]]] if objects[o] < moves else poses[objects[o]]
+                other = moving[state, rows[objects[p]]] if objects[p] < moves else poses[objects[p]]
                 if gap_of_turned(object_boxes[o], pose, object_boxes[p], other) > limit:
                     continue
                 for index in range(runs[run, 0], runs[run, 1]):
                     i, j = pairs[index, 0], pairs[index, 1]
                     for geometry in (i, j):
                         if geometry < moves and placed_at[geometry] != state:
-                            world_bounds(boxes[geometry], moving[state, geometry], own[geometry])
+                            world_bounds(boxes[geometry], moving[state, rows[geometry]], own[geometry])
                             placed_at[geometry] = state
                     gap = gap_of_bounds(own[i], own[j], limit)
                     if gap <= limit:
-                        pose = moving[state, i] if i < moves else poses[i]
-                        other = moving[state, j] if j < moves else poses[j]
+                        pose = moving[state, rows[i]] if i < moves else poses[i]
+                        other = moving[state, rows[j]] if j < moves else poses[j]
                         gap = max(gap, gap_of_turned(boxes[i], pose, boxes[j], other))
                         if gap <= limit:
                             if count < room:

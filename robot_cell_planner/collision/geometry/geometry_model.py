@@ -18,6 +18,7 @@ from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import ROUNDING, BoxSearch, Candidates, StaticBlock
 from .collision_geometry import CollisionGeometry, collision_geometries, local_bounds
+from .placements import placement_rows
 from .separating_planes import SeparatingPlanes
 
 Floats = NDArray[np.float64]
@@ -120,6 +121,7 @@ class GeometryModel:
         found = copy.copy(self)
         found.__dict__.pop("_search", None)
         found.__dict__.pop("planes", None)
+        found.__dict__.pop("placement_rows", None)
         found._geometries_of, rows = {}, list[int]()
         for obj in sorted((first, second), key=lambda obj: self._geometries_of[obj].start):  # moving ones first
             found._geometries_of[obj] = range(len(rows), len(rows) + len(self._geometries_of[obj]))
@@ -209,14 +211,19 @@ class GeometryModel:
         order = np.lexsort((as_objects[:, 1], as_objects[:, 0], ranks))
         self._listed = found, np.column_stack((ranks, as_objects))[order]
         return BoxSearch(
-            self.geometries, self.joint_T_geometry, self.moving_count, self.object_indices, listed[order],
+            self.geometries, self.joint_T_geometry, self.placement_rows, self.object_indices, listed[order],
             distances[order], large,
         )  # fmt: skip
 
     @cached_property
+    def placement_rows(self) -> Indices:
+        """Row of each moving geometry (m,) among their p different placements, see `placements.placement_rows`."""
+        return placement_rows(self.joints[: self.moving_count], self.joint_T_geometry[: self.moving_count])
+
+    @cached_property
     def planes(self) -> SeparatingPlanes:
         """Bounds of distances from separating planes, created on first use."""
-        return SeparatingPlanes(self.geometries, self.joint_T_geometry)
+        return SeparatingPlanes(self.geometries, self.joint_T_geometry, self.placement_rows)
 
     def _ranked(self, listed: Indices, margins: Floats) -> tuple[list[CheckedPair], Indices]:
         """Return the pairs of collision objects of geometry pairs (k, 2), in order, and the place of each row in them
@@ -287,5 +294,8 @@ class GeometryModel:
         return self._search.candidates(poses, reach)
 
     def candidates_along(self, poses: Floats, reach: float) -> tuple[Indices, Candidates]:
-        """Return `candidates` for n placements (n, m, 4, 4) at once, preceded by the placement index of each pair."""
+        """Return `candidates` at n configurations at once, preceded by the configuration of each pair.
+
+        poses: the different placements of moving geometries (n, p, 4, 4), see `placement_rows`.
+        """
         return self._search.candidates_along(poses, reach)

@@ -15,15 +15,26 @@ Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 # Columns of a joint's row: row of the parent, whether it is revolute, axis, index in q, placement in the parent (4, 4).
 PARENT, REVOLUTE, AXIS, VALUE, PLACEMENT = 0, 1, 2, 5, 6
-# Columns of a geometry's row: joint, first geometry with the same joint and placement, placement in the joint (4, 4).
-JOINT, SAME, IN_JOINT = 0, 1, 2
+JOINT, IN_JOINT = 0, 1  # columns of a placement's row: joint, placement in the joint (4, 4)
 MATRIX = 16
+
+
+def placement_rows(joints: Indices, joint_T_geometry: Floats) -> Indices:
+    """Return the row of each geometry (m,) among the different placements: the parts of a decomposed mesh have one.
+
+    joints: joint of each geometry (m,). joint_T_geometry: placements (m, 4, 4).
+    """
+    placed = np.column_stack((joints, joint_T_geometry.reshape(-1, MATRIX)))
+    return np.unique(placed, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
 
 
 class GeometryPlacements:
     """Forward kinematics of geometries fixed to the joints of a Pinocchio model with one degree of freedom per joint.
 
     joints: joint of each geometry (m,). joint_T_geometry: placements (m, 4, 4).
+
+    Attributes:
+        rows: As of `placement_rows` (m,), for p different placements.
     """
 
     def __init__(self, model: Any, joints: Indices, joint_T_geometry: Floats) -> None:
@@ -36,18 +47,17 @@ class GeometryPlacements:
             placement = model.jointPlacements[index].homogeneous.ravel()
             self._joints[row] = (rows[model.parents[index]], revolute, *axis, index - 1, *placement)
         own = np.array([rows[joint] for joint in joints.tolist()], dtype=np.float64)
-        placed = np.column_stack((own, joint_T_geometry.reshape(-1, MATRIX)))
-        # The parts of a decomposed mesh have one placement.
-        _, firsts, groups = np.unique(placed, axis=0, return_index=True, return_inverse=True)
-        self._solids: Floats = np.column_stack((own, firsts[groups.ravel()], placed[:, 1:]))
+        self.rows = placement_rows(joints, joint_T_geometry)
+        _, firsts = np.unique(self.rows, return_index=True)
+        self._placed: Floats = np.column_stack((own, joint_T_geometry.reshape(-1, MATRIX)))[firsts]
 
     def at(self, q: Floats) -> Floats:
         """Return C contiguous poses (m, 4, 4) in the world frame at a C contiguous configuration (nq,)."""
-        return geometry_poses(q, self._joints, self._solids)
+        return placed_poses(q, self._joints, self._placed)[self.rows]
 
     def along(self, configurations: Floats) -> Floats:
-        """Return poses (n, m, 4, 4) in the world frame at configurations (n, nq)."""
-        return poses_along(configurations, self._joints, self._solids)
+        """Return the different placements (n, p, 4, 4) in the world frame at configurations (n, nq)."""
+        return poses_along(configurations, self._joints, self._placed)
 
 
 def _from_the_world(model: Any, joints: Indices) -> list[int]:
@@ -61,28 +71,28 @@ def _from_the_world(model: Any, joints: Indices) -> list[int]:
 
 
 @compiled
-def geometry_poses(q: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
-    """Return poses (m, 4, 4) of geometries (m, 18) fixed to joints (n, 22), of which the first is the world."""
-    world, poses = np.empty((joints.shape[0], 4, 4)), np.empty((collision_geometries.shape[0], 4, 4))
+def placed_poses(q: Floats, joints: Floats, placed: Floats) -> Floats:
+    """Return poses (p, 4, 4) of placements (p, 17) in joints (n, 22), of which the first is the world."""
+    world, poses = np.empty((joints.shape[0], 4, 4)), np.empty((placed.shape[0], 4, 4))
     world[0] = np.eye(4)
-    place_geometries(q, joints, collision_geometries, world, poses)
+    compute_poses(q, joints, placed, world, poses)
     return poses
 
 
 @compiled
-def poses_along(configurations: Floats, joints: Floats, collision_geometries: Floats) -> Floats:
-    """Return `geometry_poses` for each of n configurations (n, nq)."""
-    poses = np.empty((configurations.shape[0], collision_geometries.shape[0], 4, 4))
+def poses_along(configurations: Floats, joints: Floats, placed: Floats) -> Floats:
+    """Return `placed_poses` for each of n configurations (n, nq)."""
+    poses = np.empty((configurations.shape[0], placed.shape[0], 4, 4))
     world = np.empty((joints.shape[0], 4, 4))
     world[0] = np.eye(4)
     for k in range(configurations.shape[0]):
-        place_geometries(configurations[k], joints, collision_geometries, world, poses[k])
+        compute_poses(configurations[k], joints, placed, world, poses[k])
     return poses
 
 
 @compiled
-def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, world: Floats, poses: Floats) -> None:
-    """Compute `geometry_poses` into `poses`, and the poses of joints into `world` (n, 4, 4), whose first is set."""
+def compute_poses(q: Floats, joints: Floats, placed: Floats, world: Floats, poses: Floats) -> None:
+    """Compute `placed_poses` into `poses`, and the poses of joints into `world` (n, 4, 4), whose first is set."""
     motion, before = np.eye(4), np.empty((4, 4))
     for j in range(1, joints.shape[0]):
         value, x, y, z = q[int(joints[j, VALUE])], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
@@ -100,14 +110,8 @@ def place_geometries(q: Floats, joints: Floats, collision_geometries: Floats, wo
             motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
         multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
         multiply(before, motion.ravel(), world[j])
-    for i in range(collision_geometries.shape[0]):
-        same = int(collision_geometries[i, SAME])
-        if same < i:
-            for row in range(4):  # faster than the assignment of the arrays
-                for column in range(4):
-                    poses[i, row, column] = poses[same, row, column]
-        else:
-            multiply(world[int(collision_geometries[i, JOINT])], collision_geometries[i, IN_JOINT:], poses[i])
+    for i in range(placed.shape[0]):
+        multiply(world[int(placed[i, JOINT])], placed[i, IN_JOINT:], poses[i])
 
 
 @compiled

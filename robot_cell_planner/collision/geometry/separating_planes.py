@@ -30,15 +30,21 @@ DISC = 3  # column of a support point: radius of the disc around it, normal to t
 
 
 class SeparatingPlanes:
-    """Support functions of collision geometries. poses: placements (n, 4, 4), used for geometries that do not move."""
+    """Support functions of collision geometries.
 
-    def __init__(self, geometries: Sequence[CollisionGeometry], poses: Floats) -> None:
+    Args:
+        poses: Placements (n, 4, 4), used for geometries that do not move.
+        rows: Row of each moving geometry (m,) among their p different placements; these geometries come first.
+    """
+
+    def __init__(self, geometries: Sequence[CollisionGeometry], poses: Floats, rows: Indices) -> None:
         parts = [_support_points(geometry) for geometry in geometries]
         ends = np.cumsum([0, *(len(part) for part in parts)])
         self._points: Floats = np.ascontiguousarray(np.concatenate([np.empty((0, 4)), *parts]))
         self._spans: Indices = np.column_stack((ends[:-1], ends[1:])).astype(np.intp)
         self._radii = np.array([_rounding_radius(geometry) for geometry in geometries], dtype=np.float64)
         self._fixed: Floats = np.ascontiguousarray(poses)
+        self._rows = rows
 
     def moved(self, poses: Floats) -> SeparatingPlanes:
         """Return the same support functions with other placements (n, 4, 4) of geometries that do not move."""
@@ -47,13 +53,13 @@ class SeparatingPlanes:
         return found
 
     def plane(self, pair: tuple[int, int], normal: Floats, poses: Floats) -> Plane:
-        """Return a plane between two geometries at placements (m, 4, 4) of the moving ones.
+        """Return a plane between two geometries at the different placements (p, 4, 4) of the moving ones.
 
         normal: unit vector (3,) in the world frame from the second geometry of the pair to the first.
         """
         plane = np.empty(PLANE)
         plane[:FIRST_NORMAL] = pair
-        describe_plane(self._points, self._spans, self._radii, self._fixed, normal, poses, plane)
+        describe_plane(self._points, self._spans, self._radii, self._fixed, self._rows, normal, poses, plane)
         return plane
 
     def raise_bounds(
@@ -63,12 +69,13 @@ class SeparatingPlanes:
 
         Args:
             planes: Rows from `plane` (p, 10).
-            poses: Placements of the moving geometries (n, m, 4, 4).
-            states: Placement of each bound (k,).
+            poses: Different placements of the moving geometries at n configurations (n, p, 4, 4).
+            states: Configuration of each bound (k,).
             first, second: Indices of the geometries of each bound (k,).
             bounds: Lower bounds [m] (k,).
         """
-        raise_bounds(self._points, self._spans, self._radii, self._fixed, planes, poses, states, first, second, bounds)
+        shapes = (self._points, self._spans, self._radii, self._fixed, self._rows)
+        raise_bounds(*shapes, planes, poses, states, first, second, bounds)
 
     def exclude(
         self,
@@ -89,7 +96,7 @@ class SeparatingPlanes:
             plane: Becomes that of the pair (10,).
             poses, states, first, second, bounds: As for `raise_bounds`.
         """
-        shapes = (self._points, self._spans, self._radii, self._fixed)
+        shapes = (self._points, self._spans, self._radii, self._fixed, self._rows)
         smallest: int = exclude(*shapes, row, normal, plane, poses, states, first, second, bounds)
         return smallest
 
@@ -159,12 +166,19 @@ def support(points: Floats, first: int, last: int, radius: float, x: float, y: f
 
 @compiled
 def describe_plane(
-    points: Floats, spans: Indices, radii: Floats, fixed: Floats, normal: Floats, poses: Floats, plane: Plane
+    points: Floats,
+    spans: Indices,
+    radii: Floats,
+    fixed: Floats,
+    rows: Indices,
+    normal: Floats,
+    poses: Floats,
+    plane: Plane,
 ) -> None:
     """Compute the normals of a plane in the frames of its geometries, and their extents towards it."""
     i, j = int(plane[0]), int(plane[1])
-    pose = poses[i] if i < poses.shape[0] else fixed[i]
-    other = poses[j] if j < poses.shape[0] else fixed[j]
+    pose = poses[rows[i]] if i < rows.shape[0] else fixed[i]
+    other = poses[rows[j]] if j < rows.shape[0] else fixed[j]
     for k in range(3):
         plane[FIRST_NORMAL + k] = pose[0, k] * normal[0] + pose[1, k] * normal[1] + pose[2, k] * normal[2]
         plane[SECOND_NORMAL + k] = other[0, k] * normal[0] + other[1, k] * normal[1] + other[2, k] * normal[2]
@@ -200,6 +214,7 @@ def raise_bounds(
     spans: Indices,
     radii: Floats,
     fixed: Floats,
+    rows: Indices,
     planes: Floats,
     poses: Floats,
     states: Indices,
@@ -208,15 +223,15 @@ def raise_bounds(
     bounds: Floats,
 ) -> None:
     """Compute `SeparatingPlanes.raise_bounds`: a plane moves with the first geometry, then with the second."""
-    moving = poses.shape[1]
+    moving = rows.shape[0]
     for k in range(planes.shape[0]):
         plane = planes[k]
         i, j = int(plane[0]), int(plane[1])
         own, against = plane[FIRST_NORMAL:SECOND_NORMAL], -plane[SECOND_NORMAL:EXTENTS]
         for row in range(bounds.shape[0]):
             if firsts[row] == i and seconds[row] == j:
-                pose = poses[states[row], i] if i < moving else fixed[i]
-                other = poses[states[row], j] if j < moving else fixed[j]
+                pose = poses[states[row], rows[i]] if i < moving else fixed[i]
+                other = poses[states[row], rows[j]] if j < moving else fixed[j]
                 gap = gap_along(points, spans[j], radii[j], own, pose, other, plane[EXTENTS])
                 gap = max(gap, gap_along(points, spans[i], radii[i], against, other, pose, plane[EXTENTS + 1]))
                 bounds[row] = max(bounds[row], gap - ROUNDING)
@@ -228,6 +243,7 @@ def exclude(
     spans: Indices,
     radii: Floats,
     fixed: Floats,
+    rows: Indices,
     row: int,
     normal: Floats,
     plane: Plane,
@@ -239,7 +255,7 @@ def exclude(
 ) -> int:
     """Compute `SeparatingPlanes.exclude`."""
     plane[0], plane[1] = firsts[row], seconds[row]
-    describe_plane(points, spans, radii, fixed, normal, poses[states[row]], plane)
-    raise_bounds(points, spans, radii, fixed, plane.reshape(1, PLANE), poses, states, firsts, seconds, bounds)
+    describe_plane(points, spans, radii, fixed, rows, normal, poses[states[row]], plane)
+    raise_bounds(points, spans, radii, fixed, rows, plane.reshape(1, PLANE), poses, states, firsts, seconds, bounds)
     bounds[row] = math.inf
     return int(bounds.argmin())

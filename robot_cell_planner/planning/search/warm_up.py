@@ -78,8 +78,8 @@ def _search_block() -> None:
     poses, none = np.eye(4)[None], np.zeros((0, 2), dtype=np.intp)
     block = StaticBlock(second, first, np.zeros(1))
     geometries: list[CollisionGeometry] = [Sphere(0.05), Sphere(0.05)]
-    placed, owners = np.repeat(poses, 2, axis=0), np.arange(2)
-    BoxSearch(geometries, placed, 1, owners, none, np.zeros(0), [block]).candidates(poses, 1.0)
+    placed, rows, owners = np.repeat(poses, 2, axis=0), np.zeros(1, dtype=np.intp), np.arange(2)
+    BoxSearch(geometries, placed, rows, owners, none, np.zeros(0), [block]).candidates(poses, 1.0)
 
 
 if __name__ == "__main__":
