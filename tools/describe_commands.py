@@ -29,7 +29,8 @@ robot_cell verify config/demo/cell.yaml plan.json
 ```
 
 In place of CELL_FILE, `fk`, `ik`, `reach`, `plan`, `verify`, `view`, `bench` and `execute` take `@running`, or
-`@running/NAMESPACE`: the present scene of the nodes in this shell's ROS_DOMAIN_ID.
+`@running/NAMESPACE`: the present scene of the nodes in this shell's ROS_DOMAIN_ID, with the joints as they are
+measured.
 
 ```bash
 robot_cell plan @running --to home --output home.json

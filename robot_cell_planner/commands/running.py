@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..nodes.client.client import CellClient
 
 RUNNING = "@running"
-HELP = f"CELL_FILE may be {RUNNING}, or {RUNNING}/NAMESPACE: the present scene of the nodes in this ROS_DOMAIN_ID."
+HELP = f"CELL_FILE may be {RUNNING}, or {RUNNING}/NAMESPACE: the present scene of the nodes in this ROS_DOMAIN_ID, as measured."
 NODE = "robot_cell_command"
 APPEARS_WITHIN = 5.0  # [s]
 
@@ -25,14 +25,14 @@ def is_running(cell_file: Path) -> bool:
 
 
 def running_scene(cell_file: Path) -> tuple[RobotCell, RobotCellState]:
-    """Return cell and state of the running nodes.
+    """Return cell and state of the running nodes, with the joints as they are measured.
 
     Raises:
         click.ClickException: There is no ROS 2.
         ServiceUnavailableError: No scene node answers.
     """
     with running_client(cell_file) as client:
-        scene, _ = client.scene(retries=0)
+        scene, _ = client.scene(retries=0, measured=True)
     return scene.cell, scene.state
 
 

@@ -42,8 +42,10 @@ from ...model.cell import RobotCell
 from ...model.pose import Pose
 from ...scene.scene import Scene
 from ..common.action_names import MOVE_GRIPPER, move_gripper_action
+from ..common.joint_state_monitor import JointStateMonitor
 from ..common.node import reliable
 from ..conversions.basic import (
+    configuration_from_message,
     pose_to_message,
     time_from_message,
     vector_to_message,
@@ -80,13 +82,18 @@ class CellClient(CellConnection):
 
     # The scene.
 
-    def scene(self, retries: int = 5) -> tuple[Scene, int]:
-        """Return the cell with its current state, and the revision. retries: further attempts if no node answers."""
+    def scene(self, retries: int = 5, *, measured: bool = False) -> tuple[Scene, int]:
+        """Return the cell with its current state, and the revision. retries: further attempts if no node answers.
+        measured: with the measured joints, i.e. where the robot is, in place of those of the state."""
         snapshot = self.call_service(
             srv.GetCell, "scene/get_cell", srv.GetCell.Request(), timeout=10.0, retries=retries
         ).scene
         cell: RobotCell = ModelReader(NO_ROOTS).trusted().cell(snapshot.cell, "cell")
-        return Scene(cell, state_from_message(snapshot.state.state, "state")), snapshot.state.revision
+        state = state_from_message(snapshot.state.state, "state")
+        if measured:
+            joints = configuration_from_message(snapshot.state.measured, "measured")
+            state = JointStateMonitor(cell).applied_to(state, joints)
+        return Scene(cell, state), snapshot.state.revision
 
     def apply(self, *changes: SceneChange, dry_run: bool = False) -> int:
         """Apply changes, all or none. Returns the revision after them."""

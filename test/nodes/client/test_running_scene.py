@@ -1,0 +1,60 @@
+"""Commands with `@running` compute from where the robot is: measured joints replace those of the stored state."""
+
+import json
+from pathlib import Path
+
+import pytest
+from running import DEMO
+from sensor_msgs.msg import JointState
+
+from robot_cell_planner import srv
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.commands.options import opened
+from robot_cell_planner.nodes.common.node import reliable
+from robot_cell_planner.planning.problem.plan_file import plan_from_json
+
+MEASURED = {"elbow_joint": 0.9, "shoulder_pan_joint": -0.4}  # [rad]
+FINGER, OPENING = "finger_joint", 0.02  # [m]
+
+
+@pytest.fixture(scope="module")
+def stored(start_node, client):
+    """The stored state of a scene node that has measured other joint values."""
+    start_node("scene_node", cell_file=DEMO)
+    values = MEASURED | {f"gripper/{FINGER}": OPENING}
+    client.scene()
+    publisher = client.node.create_publisher(JointState, "joint_states", reliable(10))
+    message = JointState(name=list(values), position=list(values.values()))
+    message.header.stamp = client.node.get_clock().now().to_msg()
+    wait = srv.WaitForState.Request(min_joint_stamp=message.header.stamp, joint_names=list(values))
+    wait.timeout.sec = 60
+    while not publisher.get_subscription_count():
+        client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request())
+    publisher.publish(message)
+    client.call_service(srv.WaitForState, "scene/wait_for_state", wait)
+    return client.scene()[0].state
+
+
+def test_the_running_scene_has_the_measured_joints(stored, client):
+    _, state = opened(Path("@running"), (), "", ())
+    assert {name: state.configuration[name] for name in MEASURED} == MEASURED
+    assert state.tools["gripper"].configuration[FINGER] == OPENING
+    assert state == client.scene(measured=True)[0].state != stored == client.scene()[0].state
+
+
+def test_a_motion_is_planned_from_the_measured_joints_and_verified_there(stored, tmp_path, capsys):
+    file = str(tmp_path / "plan.json")
+    assert main(["plan", "@running", "--joint", "shoulder_pan_joint=-0.2", "--output", file]) == 0
+    plan = plan_from_json(Path(file).read_bytes())
+    begin = dict(zip(plan.variables, plan.path[0].tolist(), strict=True))
+    assert begin == dict(stored.configuration) | MEASURED
+    assert main(["verify", "@running", file]) == 0
+    capsys.readouterr()
+
+
+def test_poses_are_those_of_the_measured_joints(stored, capsys):
+    poses = []
+    for words in (["@running"], [str(DEMO), *(f"--from-joint={name}={value}" for name, value in MEASURED.items())]):
+        assert main(["fk", *words, "tool0", "--json"]) == 0
+        poses.append(json.loads(capsys.readouterr().out)["poses"])
+    assert poses[0] == poses[1]
