@@ -167,6 +167,7 @@ class _SequencePlanner:
             self.monitor,
             constraints=step.constraints,
             slack=options.max_start_correction if index == 0 else 0.0,
+            timing=self.timing,
         )
         # Where a concurrent step starts, the robots of the steps before it are not at their ends yet.
         if not step.concurrent and not (index == 0 and options.max_start_correction):

@@ -150,7 +150,7 @@ def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathMod
 
 def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel) -> Array:
     """Return the slow-down factor of each part: slowing down by k scales the dynamic torques by 1 / k2."""
-    if not options.limit_effort or model.efforts is None or model.effort_limits is None:
+    if not options.efforts_are_limited or model.efforts is None or model.effort_limits is None:
         return np.ones(len(motion.curve.parts))
     factors = []
     for q, v, a in _states(motion, options.period):

@@ -57,7 +57,8 @@ class TimingOptions:
         path_speed: Maximum rate of the path parameter (for Cartesian samples, whose parameter is metres of tool motion,
             m/s); 0: limited by the joints only.
         method: How waypoints are passed.
-        limits: Limits of this request by joint; they can only narrow those of the model.
+        limits: Limits of this request by joint; they can only narrow those of the model. An effort limit among them
+            implies `limit_effort`.
         tool_speed: Maximum speed of the tool centre point [m/s]; 0: not limited.
         limit_effort: Whether joint torques limit the accelerations.
         blend_tolerance: Tolerance of the SMOOTH method, see `blended.SmoothOptions`.
@@ -91,6 +92,11 @@ class TimingOptions:
         if not (math.isfinite(self.tool_speed) and self.tool_speed >= 0.0):
             text = f"the tool speed is {self.tool_speed:g}, expected at least 0"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("tool speed", self.tool_speed),))
+
+    @property
+    def efforts_are_limited(self) -> bool:
+        """Whether joint torques limit the accelerations, of the model or of this request."""
+        return self.limit_effort or any(limit.effort for limit in self.limits.values())
 
     def allowed(self, limits: MotionLimits) -> MotionLimits:
         """Return the limits that the motion must obey: those of the model, narrowed and scaled by the request."""
@@ -130,8 +136,8 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
         JointLimitError: A waypoint is beyond position limits.
     """
     options = options or TimingOptions()
-    path = checked_path(path, limits)
     allowed, limits = options.allowed(limits), options.apply(limits)
+    path = checked_path(path, allowed)
     corners = corners_of(path)
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
@@ -183,8 +189,8 @@ def follow_samples(
         JointLimitError: A sample is beyond position limits.
     """
     options = options or TimingOptions()
-    samples = checked_path(samples, limits)
     allowed, limits = options.allowed(limits), options.apply(limits)
+    samples = checked_path(samples, allowed)
     sample_parameters = path_parameters(samples, parameters)
     turns = sharp_corners(samples) if parameters is None else []
     bounds = sorted({0, len(samples) - 1, *(int(index) for index in stops), *turns})

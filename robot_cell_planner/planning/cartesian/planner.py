@@ -96,7 +96,7 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     """`plan_cartesian` with a progress monitor that other motions may share."""
     options, timing = request.options, request.timing
     with monitor.stage("start"):
-        context = create_context(cell, state, request.group, request.joints, options, monitor)
+        context = create_context(cell, state, request.group, request.joints, options, monitor, timing=timing)
         if options.check_collision and not options.sample_start_configuration:
             check_start(context)
         tracker = _tracker(context, request)

@@ -81,7 +81,10 @@ def _check_supported(request: MotionRequest) -> None:
         (bool(request.constraints), "constraints"),
         (request.options.max_start_correction > 0.0, "a start correction"),
         (timing is not None and timing.method is not Method.STOP_AT_WAYPOINTS, "a timing that does not stop"),
-        (timing is not None and (timing.tool_speed > 0.0 or timing.limit_effort), "a limit of tool speed or torques"),
+        (
+            timing is not None and (timing.tool_speed > 0.0 or timing.efforts_are_limited),
+            "a limit of tool speed or torques",
+        ),
         (timing is not None and bool(timing.start_velocity or timing.end_velocity), "a start or end velocity"),
     )
     for found, what in unsupported:
@@ -111,7 +114,9 @@ class _Planner:
 
     def _context(self, state: RobotCellState) -> PlanningContext:
         request = self.request
-        return create_context(self.cell, state, request.group, request.joints, self.options, self.monitor)
+        return create_context(
+            self.cell, state, request.group, request.joints, self.options, self.monitor, timing=self.timing
+        )
 
     def plan(self) -> Plan:
         collision: TrajectoryInCollisionError | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +38,7 @@ REGION_SOLUTIONS = 2
 MAX_COMBINED = 16
 # Number of poses of a region per request of the search for further goals.
 MORE_SAMPLES = 4
+ROUNDING = 1e-9  # [rad or m] tolerance of limits
 # Configurations closer than this are considered equal [rad or m].
 SAME_GOAL = 1e-3
 # Max number of times that a search gets further goals.
@@ -216,7 +217,6 @@ class GoalSet:
 
     def _reached(self, solve: Callable[[], IkResult], number: int) -> list[Array]:
         """Return the solutions of inverse kinematics for a goal, with their 2 pi wraps."""
-        context = self._context
         try:
             result = solve()
         except AllSolutionsInCollisionError as error:
@@ -229,11 +229,20 @@ class GoalSet:
             ) from error
         if result.complete:
             self._complete.add(number)
-        rows = [q for row in result.solutions for q in context.space.equivalents(row, continuous_only=False)]
-        found, mismatch = self._allowed(rows, f"every solution for goal {number}")
+        what = f"every solution for goal {number}"
+        rows = self._wraps(result.solutions)
+        if not rows:
+            self._check_limits(result.solutions[0], what)
+        found, mismatch = self._allowed(rows, what)
         if mismatch is not None and not found:
             raise mismatch
         return found
+
+    def _wraps(self, solutions: Iterable[Array]) -> list[Array]:
+        """Return solutions of inverse kinematics and their 2 pi wraps, without those beyond limits of the request."""
+        space = self._context.space
+        rows = [q for row in solutions for q in space.equivalents(row, continuous_only=False)]
+        return [q for q in rows if ((q >= space.lower - ROUNDING) & (q <= space.upper + ROUNDING)).all()]
 
     def _region(self, region: GoalRegion, number: int) -> list[Array]:
         """Return configurations at poses of a region. If there are none, the error is that of the centre."""
@@ -261,8 +270,7 @@ class GoalSet:
             )
         except InverseKinematicsError:
             return []
-        rows = [q for row in result.solutions for q in context.space.equivalents(row, continuous_only=False)]
-        return self._allowed(rows, "a sample")[0]
+        return self._allowed(self._wraps(result.solutions), "a sample")[0]
 
     def _no_goal(self) -> RobotCellError:
         """Return the error of the only goal, or one that lists all."""

@@ -86,6 +86,7 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             monitor,
             constraints=request.constraints,
             slack=options.max_start_correction,
+            timing=request.timing,
         )
         if options.max_start_correction:
             context = correct_start(context, options.max_start_correction, options.resolution, options.seed)

@@ -64,7 +64,7 @@ def plan_prioritised(
     """
     _check_supported(cell, request)
     with monitor.stage("start"):
-        context = create_context(cell, state, request.group, (), request.options, monitor)
+        context = create_context(cell, state, request.group, (), request.options, monitor, timing=request.timing)
         check_start(context)
     with monitor.stage("goals"):
         goals = GoalSet(context, request.goals, request.options.seed)

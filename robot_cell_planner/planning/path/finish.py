@@ -14,12 +14,12 @@ from ... import __version__
 from ...collision.certification.refinement import Overlap, describe_overlap
 from ...collision.clearance import SAME, ClosestSearch, Nearest
 from ...collision.engines.base import TOUCHING
-from ...errors import TrajectoryInCollisionError, Value
+from ...errors import ConstraintMismatchError, TrajectoryInCollisionError, Value
 from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion
 from ...trajectory.trajectory import Trajectory
-from ...trajectory.validation import CollisionSearch, validate
+from ...trajectory.validation import CollisionSearch, dense_times, validate
 from ..problem.collision_checks import pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
@@ -87,7 +87,7 @@ def finish_plan(
             infinite, only the samples are checked, which is sufficient if the trajectory does not leave the path.
 
     Raises:
-        TrajectoryLimitError, TrajectoryInCollisionError: The trajectory is invalid.
+        TrajectoryLimitError, TrajectoryInCollisionError, ConstraintMismatchError: The trajectory is invalid.
     """
     clearance = None
     if check_collision:
@@ -114,7 +114,7 @@ def finish_plan(
 
 def _validated(context: PlanningContext, path: Array, trajectory: Trajectory, step: float | None) -> tuple[str, ...]:
     """Validate a trajectory along a path (n, dof) against limits, the start and, unless `step` is None, the cell;
-    return warnings.
+    return warnings. With a finite step, constraints on frames are checked, too, since the trajectory leaves its path.
     """
     states = _StateChecks(context, path, between=step is not None and math.isfinite(step))
     origin = context.space.start if context.start_correction is None else context.start_correction.start
@@ -122,7 +122,28 @@ def _validated(context: PlanningContext, path: Array, trajectory: Trajectory, st
     names = partial(pair_names, context.checks.checker)
     search = None if step is None else CollisionSearch(states.in_collision, names, step)
     report = validate(trajectory, context.limits, start=start, start_tolerance=0.0, collisions=search)
-    return report.check().warnings + states.check_between()
+    warnings = report.check().warnings + states.check_between()
+    if step is not None and math.isfinite(step) and context.frames:
+        _check_frames(context, trajectory, step)
+    return warnings
+
+
+def _check_frames(context: PlanningContext, trajectory: Trajectory, step: float) -> None:
+    """Check a trajectory against the constraints on frames every `step` [rad or m].
+
+    Raises:
+        ConstraintMismatchError: A constraint is broken.
+    """
+    times = dense_times(trajectory, step)
+    excess = context.frames.excess(trajectory.at(times))
+    worst = int(excess.argmax())
+    if excess[worst] > 1.0:
+        values = (
+            Value("deviation in tolerances", float(excess[worst]), 1.0),
+            Value("time", float(times[worst]), None, "s"),
+        )
+        text = "the trajectory leaves the constraints on frames, which its path keeps"
+        raise ConstraintMismatchError(text, stage="validate trajectory", values=values)
 
 
 class _StateChecks:

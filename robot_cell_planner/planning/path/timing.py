@@ -74,7 +74,7 @@ def time_in_context(
         text = f"group {context.space.group or 'of the path'} has no tip link, so its tool speed cannot be limited"
         raise NotSupportedError(text, stage="trajectory", subjects=("tool_speed",))
     tool = tool_speeds(context) if timing.tool_speed else None
-    efforts, limits = _efforts(context) if timing.limit_effort else (None, None)
+    efforts, limits = _efforts(context, timing) if timing.efforts_are_limited else (None, None)
     model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits)
     return time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
 
@@ -159,13 +159,15 @@ def tool_speeds(context: PlanningContext) -> ToolSpeeds:
     return speeds
 
 
-def _efforts(context: PlanningContext) -> tuple[Efforts, Array]:
-    """Return the function for joint torques, including tools and attached bodies, and the torque limits."""
+def _efforts(context: PlanningContext, timing: TimingOptions) -> tuple[Efforts, Array]:
+    """Return the function for joint torques, including tools and attached bodies, and the torque limits: those of the
+    model, narrowed by the request."""
     dynamics = Dynamics(context.cell, context.state)
     variables = context.space.variables
     columns = [dynamics.variables.index(name) for name in variables]
     rest = np.array([context.state.configuration.get(name, 0.0) for name in dynamics.variables])
-    limits = [context.cell.variables[name].limits.effort for name in variables]
+    given = [(context.cell.variables[name].limits, timing.limits.get(name)) for name in variables]
+    limits = [min((each.effort or np.inf for each in pair if each is not None), default=np.inf) for pair in given]
 
     def spread(rows: Array, default: Array) -> Array:
         full = np.tile(default, (len(rows), 1))
@@ -176,9 +178,9 @@ def _efforts(context: PlanningContext) -> tuple[Efforts, Array]:
         zero = np.zeros(len(dynamics.variables))
         return np.asarray(dynamics.inverse(spread(q, rest), spread(v, zero), spread(a, zero))[:, columns])
 
-    return efforts, np.array([limit or np.inf for limit in limits])
+    return efforts, np.array(limits)
 
 
 def leaves_path(timing: TimingOptions) -> bool:
     """Whether the motion deviates from its path, so that it also has to be checked between its samples."""
-    return timing.method is Method.SMOOTH
+    return timing.method is not Method.STOP_AT_WAYPOINTS

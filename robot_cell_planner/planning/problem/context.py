@@ -16,6 +16,7 @@ from ...kinematics.targets import TargetMode, target_frame
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array, MotionLimits
+from ...trajectory.timing import TimingOptions
 from .collision_checks import CountedChecks
 from .constraints import FrameConstraint, JointCombination, PathConstraint
 from .frame_constraints import START, FrameConstraints
@@ -24,7 +25,7 @@ from .objective import Objective, PathCost, inverse_clearance, joint_length, too
 from .plan import PlanFailure
 from .progress import ProgressMonitor
 from .request import CommonOptions
-from .space import JointSpace, joint_space
+from .space import NO_LIMITS, JointSpace, joint_space
 from .subspace import Subspace, check_combinations, subspace_of
 
 SEGMENT_TOLERANCE = 1e-9  # [rad or m]
@@ -137,11 +138,13 @@ def create_context(
     *,
     constraints: Sequence[PathConstraint] = (),
     slack: float = 0.0,
+    timing: TimingOptions | None = None,
 ) -> PlanningContext:
     """Create the context of a request.
 
     Args:
         slack: Allowed excess of the state over position limits [rad or m], see `joint_space`.
+        timing: Options of the timing; their position limits narrow those of the model.
 
     Raises:
         StateError, UnknownNameError, FrameCycleError: The state does not match the cell, or a name is unknown.
@@ -149,7 +152,8 @@ def create_context(
         ConstraintMismatchError: The constraints leave no joint to move.
     """
     cell.check_state(state)
-    space = joint_space(cell, state, group, joints, slack, options.start_limit_tolerance)
+    limits = NO_LIMITS if timing is None else timing.limits
+    space = joint_space(cell, state, group, joints, slack, options.start_limit_tolerance, limits)
     return context_in_space(cell, state, space, options, monitor, constraints)
 
 

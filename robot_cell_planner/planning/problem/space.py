@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+import msgspec
 import numpy as np
+from frozendict import frozendict
 from numpy.typing import NDArray
 
-from ...errors import StartBeyondLimitsError, UnknownNameError, Value
+from ...errors import InvalidRequestError, StartBeyondLimitsError, UnknownNameError, Value
 from ...model.cell import RobotCell
-from ...model.mechanism import Variable
+from ...model.mechanism import JointLimits, Variable
 from ...model.name_suggestions import unknown_name
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
@@ -20,6 +22,7 @@ from ...trajectory.limits import Array, MotionLimits
 
 TURN = 2.0 * math.pi
 MAX_EQUIVALENTS = 64
+NO_LIMITS: Mapping[str, JointLimits] = frozendict()
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,6 +31,7 @@ class JointSpace:
 
     Attributes:
         group: Name of the planning group.
+        definitions: Variables of the model, with position limits narrowed by the request.
         variables: Names, in the order of every configuration (dof,).
         start: Start configuration (dof,).
         lower, upper: Bounds of the search (dof,); for a continuous joint +- one revolution around its start, so
@@ -51,7 +55,7 @@ class JointSpace:
 
     @cached_property
     def limits(self) -> MotionLimits:
-        """Limits of the model; position limits of continuous joints are infinite."""
+        """Limits of the model, and position limits of the request; those of continuous joints are infinite."""
         return MotionLimits.of(self.definitions)
 
     def equivalents(self, q: Array, continuous_only: bool) -> list[Array]:
@@ -93,6 +97,7 @@ def joint_space(
     joints: Sequence[str] = (),
     slack: float = 0.0,
     tolerance: float = START_LIMIT_TOLERANCE,
+    limits: Mapping[str, JointLimits] = NO_LIMITS,
 ) -> JointSpace:
     """Return the joint space of a group, or of some of its joints, at a state.
 
@@ -100,9 +105,11 @@ def joint_space(
         slack: Allowed excess of the state over position limits [rad or m].
         tolerance: A start beyond position limits by at most this is moved to the limit, with a warning in
             `start_warnings` [rad or m].
+        limits: Limits of the request; their position limits narrow those of the model.
 
     Raises:
         UnknownNameError: The group does not exist, or does not have a joint.
+        InvalidRequestError: The limits of the request leave no position of a joint.
         StartBeyondLimitsError: The state is beyond position limits.
     """
     found = cell.group(group)
@@ -112,24 +119,31 @@ def joint_space(
             raise UnknownNameError(text, subjects=(joint,))
     variables = tuple(name for name in found.variables if name in joints) if joints else found.variables
     given = [state.configuration[name] for name in variables]
-    values, warnings = clamped_start([cell.variables[name] for name in variables], given, tolerance)
+    values, warnings = clamped_start(_narrowed(cell, variables, limits), given, tolerance)
     start = np.array(values)
-    space = replace(space_of(cell, variables, start, found.name), start_warnings=warnings)
+    space = replace(space_of(cell, variables, start, found.name, limits), start_warnings=warnings)
     if (start < space.lower - slack).any() or (start > space.upper + slack).any():
         raise beyond_limits(space)
     return space
 
 
-def space_of(cell: RobotCell, variables: tuple[str, ...], start: Array, group: str = "") -> JointSpace:
-    """Return the joint space of joints of a cell at a configuration (dof,).
+def space_of(
+    cell: RobotCell,
+    variables: tuple[str, ...],
+    start: Array,
+    group: str = "",
+    limits: Mapping[str, JointLimits] = NO_LIMITS,
+) -> JointSpace:
+    """Return the joint space of joints of a cell at a configuration (dof,). limits: As for `joint_space`.
 
     Raises:
         UnknownNameError: The cell has no joint of that name.
+        InvalidRequestError: The limits of the request leave no position of a joint.
     """
     for name in variables:
         if name not in cell.variables:
             raise UnknownNameError(unknown_name(f"joint {name!r}", name, cell.variables), subjects=(name,))
-    definitions = tuple(cell.variables[name] for name in variables)
+    definitions = _narrowed(cell, variables, limits)
     lower = np.array([v.limits.lower for v in definitions])
     upper = np.array([v.limits.upper for v in definitions])
     angular = np.array([v.angular for v in definitions], dtype=bool)
@@ -137,6 +151,24 @@ def space_of(cell: RobotCell, variables: tuple[str, ...], start: Array, group: s
     upper = np.where(np.isfinite(upper), upper, start + TURN)
     wrapping = angular & (upper - lower >= TURN)
     return JointSpace(group, variables, definitions, start, lower, upper, wrapping)
+
+
+def _narrowed(cell: RobotCell, variables: tuple[str, ...], limits: Mapping[str, JointLimits]) -> tuple[Variable, ...]:
+    """Return variables of a cell with position limits narrowed by those of a request."""
+    found = []
+    for name in variables:
+        variable, requested = cell.variables[name], limits.get(name)
+        if requested is not None:
+            own = variable.limits
+            lower, upper = max(own.lower, requested.lower), min(own.upper, requested.upper)
+            if lower > upper:
+                text = f"the limits of the request leave no position of joint {name}"
+                values = (Value(f"lower limit of {name}", lower, upper, unit_of(variable)),)
+                raise InvalidRequestError(text, stage="request", subjects=(name,), values=values)
+            narrowed = msgspec.structs.replace(own, lower=lower, upper=upper)
+            variable = msgspec.structs.replace(variable, limits=narrowed)
+        found.append(variable)
+    return tuple(found)
 
 
 def beyond_limits(space: JointSpace) -> StartBeyondLimitsError:
@@ -148,7 +180,7 @@ def beyond_limits(space: JointSpace) -> StartBeyondLimitsError:
 
 
 def values_beyond(space: JointSpace, q: Array) -> tuple[Value, ...]:
-    """Return the values of a configuration (dof,) that are beyond the limits of the model."""
+    """Return the values of a configuration (dof,) that are beyond position limits."""
     beyond = []
     for variable, value in zip(space.definitions, q.tolist(), strict=True):
         low, high = variable.limits.lower, variable.limits.upper

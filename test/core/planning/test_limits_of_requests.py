@@ -1,0 +1,139 @@
+"""Limits that a request gives hold for its start, goals, path and the whole trajectory, by every method of timing."""
+
+import numpy as np
+import pytest
+from loaded_cells import loaded
+from planning_cells import gantry
+
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.errors import (
+    ConstraintMismatchError,
+    InvalidRequestError,
+    JointLimitError,
+    StartBeyondLimitsError,
+    TrajectoryInCollisionError,
+)
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
+from robot_cell_planner.model.mechanism import JointLimits
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
+from robot_cell_planner.planning.problem.constraints import FrameConstraint, FrameRule
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import time_path
+from robot_cell_planner.trajectory.timing import Method, TimingOptions
+
+# From y = -0.7 to 0.2: the cube passes above y = 0.25, or, by a longer way, below -0.75.
+POST = ("post", (0.0, -0.25), (0.1, 0.9))
+START, GOAL = {"x": -0.8, "y": 0.0}, {"x": 0.8, "y": 0.0}
+
+
+def planned(scene, goal=GOAL, constraints=(), hints=(), planning=None, **timing):
+    cell, state = scene
+    request = MotionRequest(
+        Goals(joint_goals=(goal,)),
+        constraints=constraints,
+        options=PlanningOptions(seed=1, **(planning or {})),
+        timing=TimingOptions(**timing),
+        waypoint_suggestions=hints,
+    )
+    return plan_motion(cell, state.with_configuration(START), request)
+
+
+def dense(plan):
+    return plan.trajectory.at(np.linspace(0.0, plan.trajectory.duration, 2001))
+
+
+@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+def test_a_plan_keeps_the_position_limits_of_its_request(method):
+    scene = gantry((POST,))
+    assert planned(scene, method=method).path[:, 1].max() >= 0.25
+    found = planned(scene, method=method, limits={"y": JointLimits(-0.8, 0.1)})
+    for points in (found.path, dense(found)):
+        assert -0.8 - 1e-9 <= points[:, 1].min() <= -0.75 + 1e-6
+        assert points[:, 1].max() <= 0.1 + 1e-9
+
+
+def test_starts_and_goals_beyond_the_limits_of_a_request_are_refused():
+    with pytest.raises(StartBeyondLimitsError, match="joint x"):
+        planned(gantry(), limits={"x": JointLimits(-0.5, 1.0)})
+    with pytest.raises(JointLimitError, match="joint goal 0 is beyond limits of joint x"):
+        planned(gantry(), limits={"x": JointLimits(-1.0, 0.5)})
+    with pytest.raises(InvalidRequestError, match="leave no position of joint y"):
+        planned(gantry(), limits={"y": JointLimits(1.5, 2.0)})
+
+
+def test_solutions_of_inverse_kinematics_beyond_the_limits_of_a_request_are_no_goals():
+    cell, state = loaded()
+    name, here = cell.group().variables[0], state.configuration[cell.group().variables[0]]
+    target = FrameTarget(pose=forward_kinematics(cell, state, mode=TargetMode.ROBOT), mode=TargetMode.ROBOT)
+
+    def end(start, *bounds):
+        timing = TimingOptions(limits={name: JointLimits(*bounds)})
+        request = MotionRequest(Goals(targets=(target,)), timing=timing)
+        return plan_motion(cell, state.with_configuration({name: start}), request).path[-1, 0]
+
+    assert abs(end(here, here - 0.1, here + 0.1) - here) <= 0.1
+    with pytest.raises(JointLimitError, match=f"every solution for goal 0 is beyond limits of joint {name}"):
+        end(here + 1.0, here + 0.9, here + 1.1)
+
+
+@pytest.mark.parametrize("method", Method)
+def test_a_path_beyond_the_limits_of_a_request_is_not_timed(method):
+    cell, state = gantry()
+    path = np.array([[-0.8, 0.0], [-0.5, 0.3], [-0.2, 0.5]])
+    options = TimingOptions(method=method, limits={"y": JointLimits(-0.1, 0.4)})
+    with pytest.raises(JointLimitError, match="point 2 of the path is beyond the limit of joint y"):
+        time_path(path, MotionLimits.of([cell.variables[name] for name in ("x", "y")]), options)
+    with pytest.raises(JointLimitError, match="point 2 of the path is beyond the limit of joint y"):
+        time_joint_path(cell, state, PathTiming(("x", "y"), path, options, PlanningOptions()))
+
+
+@pytest.mark.parametrize("limit_effort", [False, True])
+def test_effort_limits_of_a_request_slow_the_motion_down(limit_effort):
+    cell, state = loaded()
+    names = tuple(cell.group().variables)
+    here = np.array([state.configuration[name] for name in names])
+    path = np.stack([here, here + 0.3 * np.eye(len(names))[0]])  # about the vertical axis: no torque at rest
+
+    def duration(**options):
+        timing = TimingOptions(limit_effort=limit_effort, **options)
+        return time_joint_path(cell, state, PathTiming(names, path, timing, PlanningOptions())).trajectory.duration
+
+    unlimited = duration()
+    assert duration(limits={names[0]: JointLimits(effort=1e4)}) == unlimited
+    # Slower by k, it takes a torque that is smaller by k^2.
+    slower = [duration(limits={names[0]: JointLimits(effort=effort)}) for effort in (0.4, 0.1)]
+    assert slower[0] > 1.2 * unlimited
+    assert slower[1] == pytest.approx(2.0 * slower[0], rel=0.05)
+
+
+@pytest.mark.parametrize("period", [0.01, 0.5, 1.0, 2.0])
+def test_a_curve_through_the_path_is_checked_between_its_samples(period):
+    """The curve rises above the straight motion to the waypoint, into a lamp between two samples."""
+    scene = gantry((POST, ("lamp", (-0.4, 0.32), (0.04, 0.1))))
+    options = {"hints": ({"x": 0.0, "y": 0.3},), "planning": {"simplify": False, "tighten": False}, "period": period}
+    straight = planned(scene, **options)
+    checker = CollisionChecker(*scene, straight.variables)
+    assert not checker.in_collision_batch(dense(straight)).any()
+    with pytest.raises(TrajectoryInCollisionError, match="cube and lamp"):
+        planned(scene, **options, method=Method.FOLLOW_SAMPLES)
+
+
+def test_a_curve_through_the_path_keeps_constraints_on_frames():
+    """The cube has to stay below y = 0.3, and the curve rises above it behind a waypoint at that height."""
+    box = FrameConstraint(
+        FrameRule.POSITION_IN_BOX, TargetMode.ROBOT, pose=Pose(), extent=(5.0, 0.3, 5.0), tolerance=1e-3
+    )
+    options = {
+        "goal": {"x": 0.8, "y": 0.3},
+        "constraints": (box,),
+        "hints": ({"x": -0.4, "y": 0.3},),
+        "planning": {"simplify": False, "tighten": False},
+    }
+    scene = gantry((POST,))
+    assert dense(planned(scene, **options))[:, 1].max() <= 0.3 + 1e-3
+    with pytest.raises(ConstraintMismatchError, match="the trajectory leaves the constraints on frames"):
+        planned(scene, **options, method=Method.FOLLOW_SAMPLES)
