@@ -15,7 +15,7 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_cell_planner.msg import ExecutionOptions
 
-from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError, Value
+from ...errors import InvalidRequestError, NotSupportedError, TrajectoryStartError, UnknownNameError, Value
 from ...trajectory.curve_limits import RELATIVE_TOLERANCE, slowing
 from ...trajectory.limits import MotionLimits
 from ...trajectory.splicing import from_rest, joined, reached_from, slowed_within, without_passed
@@ -86,7 +86,8 @@ class MotionGoal:
         difference decays smoothly over the first half second.
 
         Raises:
-            TrajectoryStartError: The distance is larger than the start tolerance.
+            TrajectoryStartError: The distance is larger than the start tolerance, or, where the motion has no duration,
+                than the goal tolerance: it ends where it starts.
         """
         here = np.array([positions[joint] for joint in self.joints])
         if self.starts_later:
@@ -95,7 +96,19 @@ class MotionGoal:
         error = away_from_start(self.joints, here, self.trajectory.positions[0], self.tolerances.start)
         if error is not None:
             raise error
+        if self.trajectory.duration <= 0.0:
+            self._check_already_there(here)
         return replace(self, trajectory=from_rest(self.trajectory, here))
+
+    def _check_already_there(self, here: Array) -> None:
+        """Raise TrajectoryStartError if positions (dof,) are not within the goal tolerances of the only point."""
+        away, tolerances = np.abs(here - self.trajectory.positions[-1]), self.tolerances.goal
+        worst = int(np.argmax(away - tolerances))
+        if away[worst] > tolerances[worst]:
+            joint = self.joints[worst]
+            text = f"the only point is at time 0, and {joint} is not there; give the point a later time"
+            values = (Value(f"distance of {joint}", float(away[worst]), float(tolerances[worst])),)
+            raise TrajectoryStartError(text, stage="execution", subjects=(joint,), values=values)
 
     def slowed_for_start(self, requested: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
         """Return the motion slowed down as a whole to satisfy limits, if the added path from the robot to its start
