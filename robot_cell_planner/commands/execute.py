@@ -14,10 +14,18 @@ from ..planning.path.plan_check import verify_plan
 from ..planning.problem.plan import Plan
 from ..simulation.options import SimulationOptions
 from .options import JointValue, opened, roots_of, start_options
-from .plan import read_plan
+from .plan_files import read_plan
 from .progress import Progress
 from .reporting import echo_json, reporting
 from .running import HELP, is_running, running_client
+
+# What is printed of each executed plan, with units; a joint is in rad or m.
+FIGURES = {
+    "duration": "s",
+    "longest_interval": "s between commands",
+    "max_tracking_error": "rad or m",
+    "goal_error": "rad or m",
+}
 
 
 @click.command(epilog=HELP)
@@ -54,14 +62,18 @@ def execute(
         entries = _on_nodes(cell_file, plans, speed)
     else:
         if speed < 1.0:
-            raise click.UsageError("--speed is for the running nodes; plan a slower motion for the simulation")
+            raise click.UsageError(
+                "--speed is for the running nodes; for the simulation, plan a slower motion with `plan --speed`"
+            )
         entries = _in_simulation(cell_file, folders, (start, start_values), plans, view)
     if as_json:
         echo_json({"executed": entries})
     else:
         for entry in entries:
-            rest = ", ".join(f"{name} {value:.4g}" for name, value in entry.items() if isinstance(value, float))
-            click.echo(f"{click.style('executed', fg='green')} {entry['plan']}: {rest}")
+            figures = ", ".join(
+                f"{name.replace('_', ' ')} {entry[name]:.4g} {unit}" for name, unit in FIGURES.items() if name in entry
+            )
+            click.echo(f"{click.style('executed', fg='green')} {entry['plan']}: {figures}")
     return 0
 
 

@@ -8,13 +8,23 @@ from ..collision.checker import CollisionChecker
 from ..kinematics.forward import forward_kinematics_to_frame
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
-from ..kinematics.targets import FrameTarget
 from ..model.cell import RobotCell
 from ..model.frames import FrameTree
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD
-from .options import POSE_HELP, cell_options, frame_option, group_option, mode_of, pose_entry, pose_text, pose_value
+from .options import (
+    POSE_HELP,
+    cell_options,
+    frame_option,
+    group_option,
+    moved_frame,
+    pose_entry,
+    pose_target,
+    pose_text,
+    pose_value,
+    reference_option,
+)
 from .reporting import echo_json, reporting
 from .running import HELP
 
@@ -53,8 +63,8 @@ def fk(
 @click.command(epilog=HELP)
 @reporting
 @cell_options
-@click.option("--pose", type=pose_value, metavar="POSE", required=True, help=f"Target: {POSE_HELP}")
-@click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the pose is expressed in.")
+@click.option("--pose", type=pose_value, metavar="POSE", help=f"Target: {POSE_HELP} With --in alone, that frame.")
+@reference_option
 @frame_option
 @group_option
 @click.option("--solutions", default=0, show_default=True, help="Max number of solutions; 0 for all.")
@@ -62,7 +72,7 @@ def fk(
 def ik(
     cell: RobotCell,
     state: RobotCellState,
-    pose: Pose,
+    pose: Pose | None,
     reference: str,
     moved: str | None,
     group: str,
@@ -74,7 +84,10 @@ def ik(
 
     The exit status is 1 if there is none; the error says why.
     """
-    target = FrameTarget(mode=mode_of(cell, state, group, moved), pose=pose, reference_frame=reference)
+    target = pose_target(cell, state, group, moved, pose, reference)
+    if target is None:
+        raise click.UsageError("no target: give --pose, or a frame by --in")
+    frame = moved_frame(cell, state, group, target)
     options = IkOptions(max_solutions=solutions)
     if colliding:
         found = inverse_kinematics(cell, state, target, group, options)
@@ -92,6 +105,7 @@ def ik(
     if as_json:
         echo_json(
             {
+                "frame": frame,
                 "joints": list(found.variables),
                 "solutions": found.solutions.tolist(),
                 "solver": found.solver,
@@ -103,5 +117,5 @@ def ik(
         for row in found.solutions.tolist():
             click.echo("  ".join(f"{value:{len(name)}.4f}" for name, value in zip(found.variables, row, strict=True)))
         others = "all" if found.complete else "there may be others"
-        click.echo(f"{len(found)} solutions ({others}), solver {found.solver}")
+        click.echo(f"{len(found)} solutions ({others}) that bring {frame} to the pose, solver {found.solver}")
     return 0

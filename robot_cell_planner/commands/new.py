@@ -23,7 +23,7 @@ AUTO = "auto"
 @click.argument("description")
 @click.argument("arguments", nargs=-1, metavar="[NAME:=VALUE]...")
 @click.option(
-    "--folder", type=click.Path(path_type=Path), help="Where to write (default: a folder of the robot's name)."
+    "--folder", type=click.Path(path_type=Path), help="Where to write (default: the name of the file and _cell)."
 )
 @click.option(
     "--add", "added", default="", metavar="FILE", help="URDF, xacro or SDF file of a gripper, added as a tool."
@@ -86,6 +86,7 @@ def _entry(made: NewCell) -> dict[str, object]:
         "pairs_without_check": len(made.draft.pairs),
         "home": {"joints": dict(home.values), "colliding": home.colliding, "limit_margin": home.limit_margin},
         "meshes": [{"uri": mesh.uri, "use": mesh.use.value} for mesh in made.meshes],
+        "frames": {name: frame.attached_to for name, frame in made.cell.frames.items()},
         "findings": [asdict(finding) for finding in made.findings],
     }
 
@@ -101,6 +102,9 @@ def _echo(made: NewCell) -> None:
     home = made.draft.home
     free = "free of collisions" if not home.colliding else "IN COLLISION"
     click.echo(f"home: {free}, {home.limit_margin:.3g} rad or m from the nearest limit")
+    for name, frame in made.cell.frames.items():
+        text = f"frame {name}: tool centre point of the hand, on {frame.attached_to}"
+        click.echo(f"{text}; `robot_cell plan --frame {name}` moves it to a pose")
     echo_findings(made.findings)
     click.echo(f"wrote {', '.join(made.files)} to {made.folder}")
     click.echo(summary(made.findings))

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 import functools
 import logging
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
-from ..errors import RobotCellError
+from ..errors import RobotCellError, UnknownNameError
 from ..io.cell_file.cell_file import load_cell
 from ..io.common.resources import ResourceRoots
-from ..kinematics.targets import TargetMode
+from ..kinematics.targets import FrameTarget, TargetMode, target_frame
 from ..kinematics.transforms import world_pose
+from ..model.angles import degrees_doubt
 from ..model.cell import RobotCell
-from ..model.pose import Pose
+from ..model.frames import FrameTree
+from ..model.name_suggestions import unknown_name
+from ..model.pose import IDENTITY, Pose
 from ..model.state import RobotCellState
+from ..model.value import WORLD
 from ..scene.changes import apply_changes
 from ..scene.scene import Scene
 from ..scene.state_changes import SetJoints
+from .reporting import warn
 from .running import is_running, running_scene
 
 JointValue: TypeAlias = tuple[str, float]  # joint, and its value [rad or m]
 ARGUMENT = ":="
-POSE_HELP = "x,y,z [m], then roll,pitch,yaw [rad] or a quaternion qx,qy,qz,qw."
+POSE_HELP = (
+    "x,y,z [m], then roll,pitch,yaw [rad] or a quaternion qx,qy,qz,qw; without these, the orientation is that of the "
+    "frame in --in (default: the world's)."
+)
 
 
 def joint_value(text: str) -> JointValue:
@@ -51,6 +60,8 @@ def pose_value(text: str) -> Pose:
     """
     try:
         numbers = [float(number) for number in text.split(",")]
+        if len(numbers) == 6 and (doubt := degrees_doubt(numbers[3:])):
+            warn(f"--pose {text}: {doubt}")
         if len(numbers) in (3, 6):
             return Pose.from_rpy(numbers[:3], numbers[3:] or (0.0, 0.0, 0.0))
         x, y, z, qx, qy, qz, qw = numbers
@@ -61,12 +72,35 @@ def pose_value(text: str) -> Pose:
         raise click.BadParameter(f"{text!r} is not a pose, expected {POSE_HELP}") from error
 
 
+def joint_values(context: click.Context, option: click.Parameter, values: tuple[JointValue, ...]) -> object:
+    """Check that no joint has two values.
+
+    Raises:
+        click.BadParameter: A joint is given twice.
+    """
+    counts = Counter(joint for joint, _ in values)
+    if twice := [joint for joint, count in counts.items() if count > 1]:
+        given = ", ".join(f"{joint}={value:g}" for joint, value in values if joint in twice)
+        raise click.BadParameter(f"a joint has more than one value: {given}", context, option)
+    return values
+
+
 MODES = {"flange": TargetMode.ROBOT, "tool": TargetMode.TOOL, "workpiece": TargetMode.WORKPIECE}
-frame_option = click.option(
+mode_option = click.option(
     "--frame",
     "moved",
     type=click.Choice(list(MODES)),
     help="Frame of the group that goes to the pose (default: tool, or flange without a tool).",
+)
+frame_option = click.option(
+    "--frame",
+    "moved",
+    metavar="FRAME",
+    help="Frame that goes to the pose: flange, tool or workpiece of the group, or the name of a frame that the group "
+    "moves, such as tcp (default: tool, or flange without a tool).",
+)
+reference_option = click.option(
+    "--in", "reference", default=WORLD, show_default=True, help="Frame that the pose is expressed in."
 )
 group_option = click.option("--group", default="", help="Planning group (default: the chain with the most joints).")
 
@@ -79,6 +113,7 @@ def start_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "start_values",
             type=joint_value,
             multiple=True,
+            callback=joint_values,
             metavar="JOINT=VALUE",
             help="Joint value of the start state; repeatable.",
         ),
@@ -161,6 +196,29 @@ def mode_of(cell: RobotCell, state: RobotCellState, group: str, moved: str | Non
     if moved:
         return MODES[moved]
     return TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT
+
+
+def pose_target(
+    cell: RobotCell, state: RobotCellState, group: str, moved: str | None, pose: Pose | None, reference: str
+) -> FrameTarget | None:
+    """Return the target of `--pose`, `--in` and `--frame`: without a pose, the frame of `--in`; without both, None.
+
+    Raises:
+        UnknownNameError: `--frame` is neither a mode nor a frame of the cell; suggests similar names.
+    """
+    if pose is None and reference == WORLD:
+        return None
+    mode, frame = TargetMode.FRAME, moved or ""
+    if not moved or moved in MODES:
+        mode, frame = mode_of(cell, state, group, moved), ""
+    elif moved not in (names := set(FrameTree(cell, state))):
+        raise UnknownNameError(unknown_name(f"frame {moved!r}", moved, names | set(MODES)), subjects=(moved,))
+    return FrameTarget(mode=mode, frame=frame, pose=pose or IDENTITY, reference_frame=reference)
+
+
+def moved_frame(cell: RobotCell, state: RobotCellState, group: str, target: FrameTarget) -> str:
+    """Return the name of the frame that a target moves."""
+    return target_frame(cell, state, group, target.mode, target.frame)
 
 
 def pose_entry(pose: Pose) -> dict[str, list[float]]:

@@ -11,7 +11,7 @@ from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD
-from .options import POSE_HELP, cell_options, frame_option, group_option, mode_of, pose_value
+from .options import POSE_HELP, cell_options, group_option, mode_of, mode_option, pose_value
 from .reporting import echo_json, reporting
 from .running import HELP
 
@@ -34,7 +34,7 @@ COLOURS = {Reach.REACHED: "green", Reach.COLLISION: "red", Reach.LIMITS: "yellow
     help="Size of the grid [m].",
 )
 @click.option("--step", default=0.1, show_default=True, help="Distance of neighbouring positions [m].")
-@frame_option
+@mode_option
 @group_option
 def reach(
     cell: RobotCell,

@@ -49,3 +49,8 @@ def error_entry(error: RobotCellError) -> dict[str, object]:
 def echo_json(value: object) -> None:
     """Print a value as JSON."""
     click.echo(json.dumps(value, indent=1))
+
+
+def warn(text: str) -> None:
+    """Print a warning on the standard error stream."""
+    click.echo(f"{click.style('warning', fg='yellow')} {text}", err=True)

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
     from ..nodes.client.client import CellClient
 
 RUNNING = "@running"
-HELP = f"CELL_FILE may be {RUNNING}, or {RUNNING}/NAMESPACE: the present scene of the nodes in this ROS_DOMAIN_ID, as measured."
+HELP = (
+    f"CELL_FILE may be {RUNNING}, or {RUNNING}/NAMESPACE: the present scene of the nodes in this ROS_DOMAIN_ID, with "
+    "measured joints."
+)
 NODE = "robot_cell_command"
 APPEARS_WITHIN = 5.0  # [s]
 

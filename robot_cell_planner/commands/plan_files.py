@@ -1,0 +1,109 @@
+"""`robot_cell verify` and `view`: plan files."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from zipfile import is_zipfile
+
+import click
+
+from ..cases import open_case, reproduce
+from ..io.common.resources import NO_ROOTS, read_text
+from ..model.cell import RobotCell
+from ..model.state import RobotCellState
+from ..planning.path.plan_check import verify_plan
+from ..planning.problem.plan import Plan
+from ..planning.problem.plan_file import plan_from_json
+from ..viewer.page import write_html
+from ..viewer.plans import plan_details, plan_recording
+from ..viewer.recording import Moment, Recording
+from .case_pages import write_case_page
+from .options import cell_options
+from .progress import Elapsed
+from .reporting import FAILED, echo_json, error_entry, reporting
+from .running import HELP
+
+
+@click.command(epilog=HELP)
+@reporting
+@cell_options
+@click.argument("plan_file", type=click.Path(path_type=Path))
+def verify(cell: RobotCell, state: RobotCellState, plan_file: Path, as_json: bool) -> int:
+    """Verify PLAN_FILE with the collision engine alone, without the planner's certificates.
+
+    The digests of cell and start state, limits, collisions and the figures of the plan are checked. The exit status is
+    1 if one of them does not hold.
+    """
+    with Elapsed("verifying"):
+        verdict = verify_plan(cell, state, read_plan(plan_file))
+    if as_json:
+        echo_json({"valid": verdict.valid, "violations": [error_entry(error) for error in verdict.violations]})
+    else:
+        for error in verdict.violations:
+            click.echo(f"{click.style('violation', fg='red')} {error}")
+        record = verdict.record
+        click.echo(f"{'valid' if verdict.valid else 'NOT VALID'}: {record.states_checked} states checked")
+    return 0 if verdict.valid else FAILED
+
+
+def _showing_cases(command: Callable[..., int]) -> Callable[..., int]:
+    """Show a case file that is given in place of a cell file."""
+
+    @functools.wraps(command)
+    def shown(cell_file: Path, **others: Any) -> int:
+        if not is_zipfile(cell_file):
+            return command(cell_file=cell_file, **others)
+        if others["plan_files"]:
+            raise click.UsageError("a case file is shown alone, without plan files")
+        with open_case(cell_file) as case:
+            path = write_case_page(others["output"], case, reproduce(case).result)
+        _echo_page(path, others["as_json"])
+        return 0
+
+    return shown
+
+
+@click.command(epilog=HELP)
+@reporting
+@_showing_cases
+@cell_options
+@click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1)
+@click.option("--output", type=click.Path(path_type=Path), default=Path("view.html"), show_default=True)
+def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], output: Path, as_json: bool) -> int:
+    """Write a page that shows the cell, or the motion of a plan file, in any browser and without a network.
+
+    Of several plan files, the first is played, and the curves and tool paths of all are drawn over each other. A case
+    file can be given in place of CELL_FILE: its request is answered again and shown.
+    """
+    with Elapsed("writing the page"):
+        if not plan_files:
+            path = write_html(output, cell, Recording((Moment(0.0, state),)), cell.name)
+        else:
+            plans = {str(file): read_plan(file) for file in plan_files}
+            first = plans[str(plan_files[0])]
+            details = plan_details(cell, state, first)
+            details["trajectories"] = {
+                name: plan.trajectory for name, plan in plans.items() if plan.trajectory is not None
+            }
+            path = write_html(output, cell, plan_recording(state, first), cell.name, **details)
+    _echo_page(path, as_json)
+    return 0
+
+
+def _echo_page(path: Path, as_json: bool) -> None:
+    if as_json:
+        echo_json({"page": str(path)})
+    else:
+        click.echo(f"wrote {path}")
+
+
+def read_plan(path: Path) -> Plan:
+    """Return the plan of a file.
+
+    Raises:
+        FileError, InvalidRequestError: It cannot be read, or is no plan.
+    """
+    return plan_from_json(read_text(path, "read plan", NO_ROOTS.text_bytes), str(path))

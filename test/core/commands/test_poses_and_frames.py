@@ -1,0 +1,123 @@
+"""Poses on the command line: which frame goes to them, what orientation they have, and angles in degrees."""
+
+import json
+from pathlib import Path
+
+import pytest
+from robots import MANIPULATORS
+
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.kinematics.forward import forward_kinematics_to_frame
+from robot_cell_planner.model.pose import Pose
+
+DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
+GOAL = "0.4,0.1,0.4,3.14159265,0,0"
+
+
+@pytest.fixture(scope="module")
+def panda(tmp_path_factory):
+    """Folder of a cell that was drafted for an arm with a gripper in its URDF, and what `new` printed."""
+    folder = tmp_path_factory.mktemp("panda") / "cell"
+    assert main(["new", str(MANIPULATORS["panda"]), "--folder", str(folder), "--samples", "200"]) == 0
+    return folder
+
+
+def answer(capsys, *words, status=0):
+    capsys.readouterr()
+    assert main([*words, "--json"]) == status
+    return json.loads(capsys.readouterr().out)
+
+
+def test_new_says_that_there_is_a_tool_centre_point_and_how_it_is_moved(panda, tmp_path, capsys):
+    words = ["new", str(MANIPULATORS["panda"]), "--folder", str(tmp_path / "cell"), "--samples", "200"]
+    assert answer(capsys, *words)["frames"] == {"tcp": "panda_hand"}
+    assert main([*words, "--overwrite"]) == 0
+    assert "frame tcp: tool centre point of the hand, on panda_hand; `robot_cell plan --frame tcp`" in (
+        capsys.readouterr().out
+    )
+
+
+@pytest.mark.parametrize(("given", "moved"), [([], "panda_hand"), (["--frame", "tcp"], "tcp")])
+def test_a_frame_of_the_cell_goes_to_the_pose_and_is_named(given, moved, panda, capsys):
+    file = str(panda / "cell.yaml")
+    cell, state = load_cell(file)
+    found = answer(capsys, "ik", file, f"--pose={GOAL}", "--solutions", "1", *given)
+    plan = answer(capsys, "plan", file, f"--pose={GOAL}", *given)
+    assert found["frame"] == plan["frame"] == moved
+    for joints, values in ((found["joints"], found["solutions"][0]), (plan["joints"], plan["path"][-1])):
+        reached = state.with_configuration(dict(zip(joints, values, strict=True)))
+        pose = forward_kinematics_to_frame(cell, reached, moved)
+        assert pose.distance_to(Pose.from_rpy((0.4, 0.1, 0.4), (3.14159265, 0.0, 0.0))) == pytest.approx(
+            (0, 0), abs=1e-5
+        )
+    assert main(["plan", file, f"--pose={GOAL}", *given]) == 0
+    assert capsys.readouterr().out.startswith(f"moves     {moved} to the pose\n")
+    assert main(["ik", file, f"--pose={GOAL}", *given]) == 0
+    assert f"that bring {moved} to the pose" in capsys.readouterr().out
+
+
+def test_a_frame_moves_on_a_line(panda, capsys):
+    file = str(panda / "cell.yaml")
+    cell, state = load_cell(file)
+    plan = answer(capsys, "plan", file, "--line", "--in", "tcp", "--frame", "tcp", "--pose=0,0,-0.02")
+    before = forward_kinematics_to_frame(cell, state, "tcp")
+    moved = state.with_configuration(dict(zip(plan["joints"], plan["path"][-1], strict=True)))
+    offset = before.inverse() @ forward_kinematics_to_frame(cell, moved, "tcp")
+    assert offset.position == pytest.approx((0.0, 0.0, -0.02), abs=1e-5)
+
+
+@pytest.mark.parametrize(("given", "nearest"), [("gripper/tpc", "gripper/tcp"), ("flangee", "flange")])
+def test_a_misspelt_frame_is_refused_with_the_nearest_name(given, nearest, capsys):
+    for command in ("ik", "plan"):
+        assert main([command, DEMO, "--in", "above_pick", "--frame", given]) == 1
+        assert f"frame {given!r} does not exist; nearest: {nearest}" in capsys.readouterr().err
+
+
+def test_a_reference_frame_alone_is_the_target(capsys):
+    alone = answer(capsys, "ik", DEMO, "--in", "above_pick")
+    assert alone == answer(capsys, "ik", DEMO, "--in", "above_pick", "--pose", "0,0,0")
+    assert main(["ik", DEMO]) == 2
+    assert "no target: give --pose, or a frame by --in" in capsys.readouterr().err
+
+
+def test_angles_of_more_than_a_turn_are_doubted_with_the_value_in_radians(capsys):
+    assert main(["ik", DEMO, "--pose", "0.4,0.1,0.6,180,0,90"]) in (0, 1)
+    assert "warning --pose 0.4,0.1,0.6,180,0,90: the angle 180 rad is more than a turn" in (
+        text := capsys.readouterr().err
+    )
+    assert "write 3.141593, 0, 1.570796" in text
+    for pose in ("0.4,0.1,0.6,6.2831853,0,0", "50,0.1,0.6", "0.4,0.1,0.6,0,0,0,1"):
+        main(["ik", DEMO, "--pose", pose])
+        assert "more than a turn" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["plan", DEMO, "--joint"], ["fk", DEMO, "--from-joint"]])
+def test_a_joint_with_two_values_is_refused(words, capsys):
+    option = words.pop()
+    assert main([*words, option, "elbow_joint=1", option, "elbow_joint=0.5", option, "wrist_1_joint=0"]) == 2
+    text = capsys.readouterr().err
+    assert option in text
+    assert "a joint has more than one value: elbow_joint=1, elbow_joint=0.5\n" in text
+
+
+@pytest.mark.parametrize("goal", [["--joint", "elbow_joint=1.1"], ["--line", "--in", "tool0", "--pose", "0,0,0.05"]])
+def test_a_motion_at_a_fraction_of_the_speed_takes_as_much_longer(goal, capsys):
+    fast, slow = (answer(capsys, "plan", DEMO, *goal, "--speed", speed) for speed in ("1", "0.25"))
+    assert slow["path"] == fast["path"]
+    assert slow["duration"] == pytest.approx(fast["duration"] / 0.25, rel=0.01)
+    assert main(["plan", DEMO, *goal, "--speed", "0"]) == 2
+
+
+def test_a_plan_to_where_the_robot_is_says_so(panda, capsys):
+    assert main(["plan", str(panda / "cell.yaml"), "--to", "home"]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("already at the goal: nothing moves\n")
+    assert "certified" not in text
+
+
+def test_assumed_limits_are_one_line(panda, capsys):
+    assert main(["plan", str(panda / "cell.yaml"), "--joint", "panda_joint1=0.5"]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if "limits" in line]
+    assert len(lines) == 1
+    assert "acceleration limits of all joints and jerk limits of all joints are assumed" in lines[0]
