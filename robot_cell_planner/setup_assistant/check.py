@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
+from ..io.cell_file.angles import IN_DEGREES
+from ..io.cell_file.cell_file import cell_file_doubts, load_cell
+from ..io.common.resources import NO_ROOTS, ResourceRoots
 from ..kinematics.effort_limits import weak_joints
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
@@ -23,7 +27,9 @@ from ..model.pose import IDENTITY
 from ..model.robot import Robot
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
+from .check_objects import distance_findings, touch_findings
 from .finding import DRAFT, ERROR, WARNING, Finding
+from .mesh_sizes import odd_meshes
 
 MAX_FRAMES = 100  # whose reachability is checked
 MAX_MASS = 1e4  # [kg] of a link; more indicates wrong units
@@ -32,7 +38,8 @@ MIN_MASS = 1e-5  # [kg] of a link with shapes
 
 @public
 def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
-    """Check the start state, named states, limits, meshes, masses, SRDF, groups and named frames of a cell.
+    """Check the start state, named states, limits, meshes, masses, SRDF, groups, named frames, touch lists and
+    positions of a cell.
 
     Findings are in this order: errors, warnings, drafts.
     """
@@ -43,7 +50,27 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *(finding for model in models for finding in _model(model)),
         *_efforts(cell, state),
         *_frames(cell, state),
+        *distance_findings(cell, state),
+        *touch_findings(cell, state),
     ]
+    return in_order(found)
+
+
+@public
+def check_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[Finding, ...]:
+    """Check a cell file as `check_cell` its cell, and angles in it that are probably in degrees.
+
+    Raises:
+        RobotCellError: As `load_cell`.
+    """
+    found = check_cell(*load_cell(file, roots))
+    remedy = f"Angles are in rad; write `{IN_DEGREES}` for degrees."
+    angles = [Finding(WARNING, "frames", text, remedy) for text in cell_file_doubts(file, roots)]
+    return in_order([*found, *angles])
+
+
+def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    """Return errors, then warnings, then drafts."""
     order = (ERROR, WARNING, DRAFT)
     return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
 
@@ -106,6 +133,10 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     if unchecked := links_without_collision_shapes(mechanism):
         remedy = "Add <collision> elements to them; plans are not checked for these links."
         yield Finding(WARNING, "meshes", f"{name}: {unchecked_text(unchecked)}", remedy)
+    if odd_sizes := odd_meshes(mechanism):
+        text = f"{name}: sizes of meshes that cannot be right: {listed(odd_sizes)}"
+        remedy = 'Check the unit: <mesh scale="0.001 0.001 0.001"> is for millimetres, and is needed once.'
+        yield Finding(WARNING, "meshes", text, remedy)
     if massless := massless_links(mechanism):
         text = f"{name}: moving links without mass: {listed(massless)}"
         yield Finding(WARNING, "masses", text, "Add <inertial> elements; dynamics and simulation need them.")
