@@ -10,8 +10,7 @@ from pathlib import Path
 import click
 
 from ..errors import RobotCellError
-from ..io.cell_file.cell_file import load_cell
-from ..setup_assistant.check import check_cell
+from ..setup_assistant.check_file import check_cell_file
 from ..setup_assistant.finding import ERROR, Finding
 from .findings import echo_findings, summary
 from .options import roots_of
@@ -33,7 +32,7 @@ def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
     library.setLevel(logging.ERROR)  # the findings have the warnings
     try:
         with Elapsed("checking the cell"):
-            findings = check_cell(*load_cell(cell_file, roots_of(folders)))
+            findings = check_cell_file(cell_file, roots_of(folders))
     except RobotCellError as error:
         remedy = "Mend what the message names; relative paths start at the folder of the file that has them."
         findings = (Finding(ERROR, error.stage, error.message, remedy),)

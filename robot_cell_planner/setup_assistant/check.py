@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 
 import numpy as np
 
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
-from ..io.cell_file.angles import IN_DEGREES
-from ..io.cell_file.cell_file import cell_file_doubts, load_cell
-from ..io.common.resources import NO_ROOTS, ResourceRoots
 from ..kinematics.effort_limits import weak_joints
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
@@ -54,19 +50,6 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *touch_findings(cell, state),
     ]
     return in_order(found)
-
-
-@public
-def check_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[Finding, ...]:
-    """Check a cell file as `check_cell` its cell, and angles in it that are probably in degrees.
-
-    Raises:
-        RobotCellError: As `load_cell`.
-    """
-    found = check_cell(*load_cell(file, roots))
-    remedy = f"Angles are in rad; write `{IN_DEGREES}` for degrees."
-    angles = [Finding(WARNING, "frames", text, remedy) for text in cell_file_doubts(file, roots)]
-    return in_order([*found, *angles])
 
 
 def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:

@@ -21,7 +21,9 @@ from ..common.resources import (
     resolve_new,
     write_text,
 )
+from ..common.sections import ConfigurationFile
 from ..common.serialisation import dump_yaml, from_document, to_json_document, to_yaml_document
+from .angles import doubtful_angles
 from .reader import read_cell
 from .writer import cell_entries
 
@@ -37,8 +39,8 @@ def load_cell(
     """Load a cell and its state from a file.
 
     Files referenced by the cell file may be located in the package or folder that contains it, in installed packages
-    and below the roots. Defects of descriptions, what the cell lacks (`cell_warnings`), and states beyond joint limits
-    are logged as warnings.
+    and below the roots. Defects of descriptions, what the cell lacks (`cell_warnings`), states beyond joint limits, and
+    angles that are probably in degrees are logged as warnings.
 
     Args:
         file: Path or URI of the cell file.
@@ -57,6 +59,16 @@ def load_cell(
     for warning in (*cell_warnings(cell), *states_beyond_limits(cell, state)):
         log.warning("%s: %s", path, warning)
     return cell, state
+
+
+def cell_file_doubts(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[str, ...]:
+    """Return what in a cell file is probably not meant as written: angles in degrees. `load_cell` logs it.
+
+    Raises:
+        FileError, LimitExceededError: The file is missing or malformed.
+    """
+    path = existing_file(file, roots, False)
+    return doubtful_angles(ConfigurationFile(read_text(path, READ_CELL, roots.text_bytes), str(path), READ_CELL))
 
 
 @public

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from ...model.value import WORLD
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.sections import ConfigurationFile, Section
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
+from .angles import IN_DEGREES, doubtful_angles
 from .includes import read_includes, with_scene
 from .shape_sections import read_collisions, read_inertial, read_pose, read_shapes
 from .simulation_section import SECTION, read_simulated_robot
@@ -52,6 +54,7 @@ PLACE_KEYS = ("pose", "attached_to", "relative_to")
 STATE_KEYS = (*PLACE_KEYS, "touch_links", "touch_bodies", "hidden")
 BODY_KEYS = (*SHAPE_KEYS, *STATE_KEYS)
 TOOL_KEYS = (*MODEL_KEYS, *SHAPE_KEYS, *STATE_KEYS, "tcp", "tcp_link", "configuration")
+log = logging.getLogger(__name__)
 T = TypeVar("T", ToolState, BodyState, NamedFrame)
 
 
@@ -77,13 +80,16 @@ def read_cell(
     """
     file = ConfigurationFile(text, source, STAGE)
     try:
-        return _Reader(file, folder, roots, strict).cell()
+        found = _Reader(file, folder, roots, strict).cell()
     except RobotCellError as error:
         if source in error.message:
             raise
         raise type(error)(
             f"{source}: {error.message}", stage=error.stage, subjects=error.subjects, values=error.values
         ) from error
+    for doubt in doubtful_angles(file):
+        log.warning("%s, or `%s`", doubt, IN_DEGREES)
+    return found
 
 
 class _Reader:

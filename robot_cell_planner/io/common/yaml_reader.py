@@ -32,6 +32,7 @@ WORDS = {
     **dict.fromkeys(("-.inf", "-.Inf", "-.INF"), -math.inf),
     **dict.fromkeys((".nan", ".NaN", ".NAN"), math.nan),
 }
+UNITS = ("!degrees", "!radians")  # tags before a number
 STANDARD = "tag:yaml.org,2002:"
 TAGGED: dict[str, type] = {
     STANDARD + "float": float,
@@ -136,7 +137,7 @@ class _Composer:
             raise self.limit(line, f"is nested deeper than {MAX_DEPTH} levels")
         mapping = isinstance(event, yaml.MappingStartEvent)
         if event.tag not in (None, "!", STANDARD + ("map" if mapping else "seq")):
-            raise self.error(line, f"has the tag {event.tag!r}, which is refused")
+            raise self.error(line, _tag_text(event.tag, is_list=not mapping))
         if self.stack and isinstance(self.stack[-1].value, dict) and self.stack[-1].key is None:
             raise self.error(line, "has a list or mapping as key, expected text")
         self.stack.append(_Open({} if mapping else [], event.anchor, line))
@@ -156,7 +157,7 @@ class _Composer:
 
     def _value(self, event: yaml.ScalarEvent, line: int) -> Any:
         text, tag = event.value, event.tag
-        if tag in ("!degrees", "!radians"):
+        if tag in UNITS:
             number = _plain(text)
             if isinstance(number, bool) or not isinstance(number, (int, float)):
                 raise self.error(line, f"has {tag} before {text[:80]!r}, expected a number")
@@ -167,7 +168,7 @@ class _Composer:
         if tag is None:
             return value
         if tag not in TAGGED:
-            raise self.error(line, f"has the tag {tag!r}, which is refused")
+            raise self.error(line, _tag_text(tag, is_list=False))
         if TAGGED[tag] is float and type(value) is int:
             return float(value)
         if type(value) is not TAGGED[tag]:
@@ -199,6 +200,11 @@ class _Composer:
             if not isinstance(mapping, dict):
                 raise self.error(line, "has << before something else than a mapping")
             target.merged.append(mapping)
+
+
+def _tag_text(tag: str, is_list: bool) -> str:
+    text = f"has the tag {tag!r}, which is refused"
+    return f"{text}; write it before each number of the list: [{tag} 1.5, 0, 0]" if is_list and tag in UNITS else text
 
 
 def _line(event: yaml.Event) -> int:
