@@ -29,9 +29,9 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_page_markdown(markdown: str, **_: Any) -> str:
-    """Link to the pages of files, and replace the mark by the public names of the library."""
+    """Link to the pages of files, and replace the tables of public names by their whole documentation."""
     if MARK in markdown:
-        markdown = markdown.replace(MARK, reference())
+        markdown = split(markdown)[0] + reference()
     return LINK.sub(r"](files/\1.md", markdown)
 
 
@@ -43,6 +43,12 @@ def on_post_page(output: str, page: Any, **_: Any) -> str:
 def on_post_template(output: str, **_: Any) -> str:
     """As `on_post_page`, for pages without a text of their own."""
     return output.replace(SHIM, FILE_WORKER)
+
+
+def split(markdown: str) -> tuple[str, str]:
+    """Return the text before the public names, which are at the end of their page, and the tables of these."""
+    before, _, tables = markdown.partition(MARK)
+    return before, tables
 
 
 def reference() -> str:

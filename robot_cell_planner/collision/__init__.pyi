@@ -9,9 +9,9 @@ from .checker import CollisionChecker as CollisionChecker
 from .pairs.allowed_pairs import CollisionOptions as CollisionOptions
 from .paths import check_path as check_path
 from .paths import smallest_clearance as smallest_clearance
-from .reachability import Reach as Reach
-from .reachability import Reachability as Reachability
-from .reachability import reachability as reachability
+from .reach import Reach as Reach
+from .reach import Reachability as Reachability
+from .reach import reachability as reachability
 from .report import CollisionPair as CollisionPair
 from .report import CollisionReport as CollisionReport
 from .targets import TargetChecker as TargetChecker

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from ..collision.reachability import Reach, grid, reachability
+from ..collision.reach import Reach, grid, reachability
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState

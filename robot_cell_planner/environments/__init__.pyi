@@ -1,4 +1,4 @@
-from .cart_pole import cart_pole as cart_pole
+from .cart_pole_cell import cart_pole as cart_pole
 from .environment import CellEnvironment as CellEnvironment
 from .options import ActionKind as ActionKind
 from .options import EnvironmentOptions as EnvironmentOptions

@@ -23,7 +23,7 @@ from ..model.name_suggestions import unknown_name
 from ..model.pose import Pose
 from ..model.state import BodyState, RobotCellState
 from ..simulation.options import SimulationOptions
-from .cart_pole import GROUP, cart_pole
+from .cart_pole_cell import GROUP, cart_pole
 from .environment import AT_REST, CellEnvironment
 from .options import STAGE, ActionKind, EnvironmentOptions
 from .tasks import Balance, MoveBody, Reach, Region

@@ -1,6 +1,7 @@
 """The documentation site: all pages are in its navigation, linked files exist, and all public names are listed."""
 
 import importlib.util
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -10,12 +11,17 @@ from sources import ROOT
 import robot_cell_planner
 
 
-@pytest.fixture(scope="module")
-def hooks():
-    spec = importlib.util.spec_from_file_location("docs_hooks", ROOT / "tools" / "docs_hooks.py")
+def tool_named(name):
+    """A script of tools/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def hooks():
+    return tool_named("docs_hooks")
 
 
 def test_every_page_is_in_the_navigation():
@@ -49,3 +55,22 @@ def test_every_public_name_is_listed_where_it_is_defined(hooks):
         path = ROOT.joinpath(*module.split("."))
         sources = [file for file in (path.with_suffix(".py"), path / "__init__.py") if file.is_file()]
         assert any(name in file.read_text(encoding="utf-8") for file in sources), f"{module}.{name}"
+
+
+def test_the_tables_of_public_names_are_current(hooks, monkeypatch):
+    """Readers of the repository have them; on the site, the whole documentation takes their place."""
+    monkeypatch.setitem(sys.modules, "docs_hooks", hooks)
+    tool = tool_named("describe_library")
+    found = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
+    assert found == tool.document(), "run `tools/with_environment python tools/describe_library.py`"
+    assert hooks.on_page_markdown(found).count("::: ") == len(hooks.public_names("robot_cell_planner"))
+    assert "| Name |" not in hooks.on_page_markdown(found)
+
+
+def test_no_public_name_is_that_of_a_module_beside_it(hooks):
+    """A module, once imported, would be found instead of the name."""
+    for stub in sorted((ROOT / "robot_cell_planner").rglob("__init__.pyi")):
+        package = ".".join(stub.parent.relative_to(ROOT).parts)
+        for name in hooks.public_names(package):
+            beside = (stub.parent / f"{name}.py").exists() or (stub.parent / name).is_dir()
+            assert not beside, f"{package} exports {name}, and has a module of this name"

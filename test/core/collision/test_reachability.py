@@ -7,7 +7,7 @@ import pytest
 from sources import ROOT
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.reachability import Reach, grid, reachability
+from robot_cell_planner.collision.reach import Reach, grid, reachability
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
