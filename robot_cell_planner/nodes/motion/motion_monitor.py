@@ -10,23 +10,23 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
 from rclpy.client import Client
 
 from robot_cell_planner.msg import StateRef, TrajectoryCollision
 from robot_cell_planner.srv import LookAhead, WaitForState
 
 from ...errors import CollisionAheadError, RobotCellError, ServiceUnavailableError, StaleStateError, Value
+from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
 from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import duration_from_message, duration_to_message, error_from_message, unexpected
 from ..conversions.trajectories import trajectory_to_message
-from .motion import Array, Motion
+from .motion import Motion
 from .other_robots import PERIOD as WATCH_PERIOD
 from .other_robots import OtherRobots
 
@@ -51,23 +51,8 @@ class MonitoredMotion:
 
     def rest(self, begin: float) -> Trajectory | None:
         """Return the remaining part from a time [s] on, with the points of one request; None after the end."""
-        whole = self.motion.goal.trajectory
-        if begin >= whole.duration:
-            return None
-        first = int(np.searchsorted(whole.times, begin + 1e-9, side="right"))
-        last = min(first + MAX_POINTS - 1, len(whole))
-        times = np.concatenate([[begin], whole.times[first:last]])
-
-        def rows(order: int, given: Array) -> Array:
-            return np.concatenate([whole.at([begin], order), given[first:last]])
-
-        return Trajectory(
-            self.motion.goal.names,
-            times,
-            rows(0, whole.positions),
-            None if whole.velocities is None else rows(1, whole.velocities),
-            None if whole.accelerations is None else rows(2, whole.accelerations),
-        )
+        rest = remaining(self.motion.goal.trajectory, begin, MAX_POINTS)
+        return None if rest is None else replace(rest, variables=self.motion.goal.names)
 
 
 class MotionMonitor:
@@ -128,34 +113,41 @@ class MotionMonitor:
                 reply = await self._ask(monitored, rest, newest, token, within)
             except StaleStateError:
                 continue
-            seen = reply.state.revision
-            await self._check(monitored, rest, reply, token)
+            known, seen = seen, reply.state.revision
+            await self._check(monitored, rest, reply, known, token)
 
     async def _check_paths(
         self, monitored: MonitoredMotion, paths: list[Trajectory], revision: int, token: CancellationToken
     ) -> int:
         """Raise the first collision of paths ahead; returns the revision of the scene."""
         for path in paths:
-            reply = await self._ask(monitored, path, revision, token)
-            collisions, revision, reached = reply.report.collisions, reply.state.revision, monitored.motion.reached
-            if collisions and duration_from_message(collisions[0].time) > reached:
-                raise _blocked(collisions[0], reached, revision)
+            known, reply = revision, await self._ask(monitored, path, revision, token)
+            revision = reply.state.revision
+            if _lies_ahead(monitored.motion, path, reply, known):
+                raise _blocked(reply.report.collisions[0], monitored.motion.reached, revision)
         return revision
 
     async def _check(
-        self, monitored: MonitoredMotion, rest: Trajectory | None, reply: LookAhead.Response, token: CancellationToken
+        self,
+        monitored: MonitoredMotion,
+        rest: Trajectory | None,
+        reply: LookAhead.Response,
+        known: int,
+        token: CancellationToken,
     ) -> None:
-        """Raise the first collision ahead, given the reply for the next interval; check the following intervals."""
-        motion, revision = monitored.motion, reply.state.revision
+        """Raise the first collision ahead, given the reply for the next interval; check the following intervals.
+
+        known: revision of the scene when the interval began.
+        """
+        motion = monitored.motion
         while rest is not None:
-            end = rest.duration
-            collisions = reply.report.collisions
-            if collisions and duration_from_message(collisions[0].time) > motion.reached:
+            revision, collisions = reply.state.revision, reply.report.collisions
+            if _lies_ahead(motion, rest, reply, known):
                 raise _blocked(collisions[0], motion.reached, revision)
             # A collision behind the robot hides those ahead of it.
-            rest = monitored.rest(motion.reached if collisions else end)
+            rest = monitored.rest(motion.reached if collisions else rest.duration)
             if rest is not None:
-                reply = await self._ask(monitored, rest, revision, token)
+                known, reply = revision, await self._ask(monitored, rest, revision, token)
 
     async def _ask(
         self,
@@ -200,10 +192,25 @@ class MotionMonitor:
             raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 
 
+def _lies_ahead(motion: Motion, checked: Trajectory, reply: LookAhead.Response, known: int) -> bool:
+    """Return whether the check of an interval has found a collision that is not behind the robot.
+
+    The look-ahead reports a contact at the begin of the interval only if the motion does not leave it. A collision may
+    be behind the robot if the scene has changed since the interval began, and the robot has moved since.
+
+    known: revision of the scene when the interval began.
+    """
+    if not reply.report.collisions:
+        return False
+    time, begin = duration_from_message(reply.report.collisions[0].time), float(checked.times[0])
+    return time > motion.reached or reply.state.revision == known or motion.reached <= begin
+
+
 def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> CollisionAheadError:
     first, second, time = found.pair.name_a, found.pair.name_b, duration_from_message(found.time)
+    collide = "would collide" if time > reached else "collide, and the motion does not separate them,"
     return CollisionAheadError(
-        f"since revision {revision} of the scene, {first} and {second} would collide at {time:.3f} s of the trajectory",
+        f"since revision {revision} of the scene, {first} and {second} {collide} at {time:.3f} s of the trajectory",
         subjects=(first, second),
         values=(
             Value("time of the collision", time, unit="s"),

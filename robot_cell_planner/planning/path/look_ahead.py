@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,9 +14,11 @@ from ...errors import GeometryError, JointLimitError
 from ...model.arguments import checked_fields
 from ...scene.scene import Scene
 from ...trajectory.limits import Array
+from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
 from ..problem.collision_checks import pair_names
+from .initial_contact import depart
 
 COARSE_STEP = 0.05  # [rad or m] between the states of the first pass, which finds most collisions
 HALVINGS = 8  # bisection steps to the beginning of a collision between two states
@@ -44,10 +46,34 @@ def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
     """Return the first collision of the remaining trajectory, if any.
 
     States at a coarse step are checked first. If they are free, the whole motion is certified; where that fails, states
-    `step` apart decide.
+    `step` apart decide. A contact at the first state is a collision unless the motion leaves it, see
+    `initial_contact.depart`; what follows is then checked like any motion.
     """
     trajectory = request.trajectory
     checker = CollisionChecker(scene.cell, scene.state, trajectory.variables, engine=request.engine)
+    found: TrajectoryCollision | None = None
+    rest: Trajectory | None = trajectory
+    checked = 1
+    if checker.in_collision(trajectory.positions[0]):
+        departure = depart(checker, trajectory, request.step)
+        checked += departure.states
+        if departure.pair is not None:
+            time, q = departure.time, departure.configuration
+            found = TrajectoryCollision(_sample(trajectory, time), time, q, *departure.pair)
+        rest = None if found is not None else remaining(trajectory, departure.time)
+    if rest is not None:
+        found, evaluated = _first_collision(checker, rest, request)
+        checked += evaluated
+        if found is not None:
+            found = replace(found, sample=_sample(trajectory, found.time))
+    collisions = () if found is None else (found,)
+    return TrajectoryReport(trajectory.duration, (), collisions, states_checked=checked)
+
+
+def _first_collision(
+    checker: CollisionChecker, trajectory: Trajectory, request: LookAheadRequest
+) -> tuple[TrajectoryCollision | None, int]:
+    """Return the first collision of a motion that begins free, and the number of configurations evaluated."""
     found, checked = _first_of_states(checker, trajectory, COARSE_STEP)
     if found is None:
         free, found, evaluated = _certified(checker, trajectory, request)
@@ -55,8 +81,7 @@ def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
         if not free and found is None:
             found, evaluated = _first_of_states(checker, trajectory, request.step)
             checked += evaluated
-    collisions = () if found is None else (found,)
-    return TrajectoryReport(trajectory.duration, (), collisions, states_checked=checked)
+    return found, checked
 
 
 def _first_of_states(

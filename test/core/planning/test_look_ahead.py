@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from frozendict import frozendict
 
+from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import UnknownNameError
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
@@ -77,3 +78,76 @@ def test_an_unknown_joint_is_named():
     other = Trajectory(("x", "z"), np.array([0.0]), np.zeros((1, 2)))
     with pytest.raises(UnknownNameError, match="z"):
         task(scene((0.2, 0.0, 0.0)), LookAheadRequest(other), None)
+
+
+CONTACT = POST / 2 + RADIUS  # distance of the centres of ball and post in contact
+
+
+def motion(*points, duration=1.0):
+    """Straight motions of the ball between points (x, y)."""
+    return Trajectory(("x", "y"), np.linspace(0.0, duration, len(points)), np.array(points, dtype=float))
+
+
+def collisions(post, trajectory, engine="coal"):
+    return look_ahead(scene((*post, 0.0)), LookAheadRequest(trajectory, engine=engine)).collisions
+
+
+@pytest.mark.parametrize("engine", ["coal", "bullet"])
+@pytest.mark.parametrize("depth", [0.001, 0.02])
+def test_a_motion_may_leave_the_contact_that_it_begins_in(engine, depth):
+    assert collisions((CONTACT - depth, 0.0), motion((0.0, 0.0), (-0.5, 0.0)), engine) == ()
+
+
+@pytest.mark.parametrize("engine", ["coal", "bullet"])
+@pytest.mark.parametrize("depth", [0.001, 0.02])
+def test_a_motion_that_goes_further_into_a_contact_collides(engine, depth):
+    (found,) = collisions((CONTACT - depth, 0.0), motion((0.0, 0.0), (0.5, 0.0)), engine)
+    assert {found.first, found.second} == {"ball", "post"}
+    assert np.abs(found.configuration).max() < 0.003
+
+
+def test_a_motion_that_stays_in_contact_collides():
+    """It slides along the post, and would leave it in the end."""
+    (found,) = collisions((CONTACT - 0.001, 0.0), motion((0.0, -0.04), (0.0, 0.5)))
+    assert {found.first, found.second} == {"ball", "post"}
+    assert collisions((CONTACT - 0.001, 0.0), motion((0.0, 0.0), (-0.0005, 0.0))) != ()
+
+
+def test_a_motion_that_returns_to_the_contact_it_has_left_collides():
+    (found,) = collisions((CONTACT - 0.001, 0.0), motion((0.0, 0.0), (-0.5, 0.0), (0.1, 0.0)))
+    assert found.time > 0.5
+    assert found.configuration[0] == pytest.approx(-0.001, abs=1e-3)
+
+
+def test_a_contact_that_is_left_does_not_hide_another_one():
+    start = scene((CONTACT - 0.02, 0.0, 0.0))
+    body = RigidBody("wall", (Shape(Box((0.1, 1.0, 0.1))),))
+    for x in (-0.3, -0.105):  # clear of the ball, and reached before it has left the post
+        cell = RobotCell(robots=start.cell.robots, bodies=start.cell.bodies.set("wall", body))
+        state = start.state.with_body("wall", BodyState(pose=Pose((x, 0.0, 0.0))))
+        (found,) = look_ahead(Scene(cell, state), LookAheadRequest(motion((0.0, 0.0), (-0.5, 0.0)))).collisions
+        assert {found.first, found.second} == {"ball", "wall"}
+        assert found.configuration[0] == pytest.approx(x + CONTACT, abs=2e-3)
+        assert found.sample == 0
+
+
+def test_a_contact_that_the_motion_cannot_change_hides_no_other():
+    """The beam carries a plate that touches the post; only the ball moves, along the beam."""
+    first = scene((0.0, 0.0, 0.0))
+    robot = first.cell.robots["cross"]
+    links = robot.mechanism.links.set("beam", Link("beam", collisions=(Shape(Box((0.04, 0.04, 0.04))),)))
+    links = links.set("ball", Link("ball", collisions=(Shape(Sphere(RADIUS), Pose((0.0, 0.0, 1.0))),)))
+    mechanism = Mechanism("cross", links, robot.mechanism.joints)
+    wall = RigidBody("wall", (Shape(Box((0.1, 0.1, 0.1))),))
+    cell = RobotCell(
+        robots=frozendict({"cross": Robot("cross", mechanism, robot.groups)}),
+        bodies=first.cell.bodies.set("wall", wall),
+    )
+    state = cell.default_state().with_body("post", BodyState(pose=Pose((0.0, 0.0, 0.0))))
+    along_beam = Trajectory(("y",), np.array([0.0, 1.0]), np.array([[-0.5], [0.5]]))
+    for place, count in ((0.3, 1), (0.9, 0)):
+        placed = state.with_body("wall", BodyState(pose=Pose((0.0, place, 1.0))))
+        checker = CollisionChecker(cell, placed, ("y",))
+        assert checker.in_collision(np.array([-0.5]))
+        found = look_ahead(Scene(cell, placed), LookAheadRequest(along_beam)).collisions
+        assert [{one.first, one.second} for one in found] == [{"ball", "wall"}] * count

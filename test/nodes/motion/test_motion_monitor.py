@@ -1,0 +1,99 @@
+"""Replies of the look-ahead that stop a motion: the robot moves on meanwhile, and may be in contact already."""
+
+import asyncio
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from planning_cells import gantry
+
+from robot_cell_planner.errors import CollisionAheadError
+from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
+from robot_cell_planner.nodes.motion.motion_monitor import MonitoredMotion, MotionMonitor
+from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_ahead
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.timing import stop_at_waypoints
+
+CELL, _ = gantry()
+LIMITS = MotionLimits.of([CELL.variables[name] for name in ("x", "y")])
+TRAJECTORY = stop_at_waypoints(np.array([[-0.9, 0.0], [0.9, 0.0]]), LIMITS).trajectory
+HALF = 0.05  # of the cube [m]
+BEGIN = 0.8  # [s] of the trajectory, at full speed
+PLACE = float(TRAJECTORY.at([BEGIN])[0, 0])
+OLD, NEW = 1, 2  # revisions of the scene
+MAX_REQUESTS = 20
+
+
+def scene_with(begin, end):
+    """A box across the path from x = begin to x = end."""
+    return Scene(*gantry((("box", (0.5 * (begin + end), 0.0), (end - begin, 0.1)),)))
+
+
+class Monitor(MotionMonitor):
+    """Asks the look-ahead itself. delay: time along the trajectory that passes until a reply [s]."""
+
+    def __init__(self, scene, delay):
+        self.motion = SimpleNamespace(reached=BEGIN, goal=SimpleNamespace(trajectory=TRAJECTORY, names=("x", "y")))
+        self.monitored = MonitoredMotion(self.motion, None, OLD)
+        self.asked = 0
+        self._scene, self._delay = scene, delay
+
+    async def _ask(self, monitored, rest, revision, token, within=0.5):
+        self.asked += 1
+        assert self.asked < MAX_REQUESTS, "it asks again and again"
+        report = look_ahead(self._scene, LookAheadRequest(rest))
+        self.motion.reached = min(self.motion.reached + self._delay, TRAJECTORY.duration)
+        return SimpleNamespace(report=report_to_message(report), state=SimpleNamespace(revision=NEW))
+
+    def check(self):
+        """Check the remaining path after a change of the scene."""
+
+        async def run():
+            rest = self.monitored.rest(self.motion.reached)
+            await self._check(self.monitored, rest, await self._ask(self.monitored, rest, NEW, None), OLD, None)
+
+        asyncio.run(run())
+
+    def check_paths(self, known):
+        """Check the path ahead because of other robots."""
+        path = self.monitored.rest(self.motion.reached)
+        return asyncio.run(self._check_paths(self.monitored, [path], known, None))
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.01, 0.05])
+@pytest.mark.parametrize("gap", [0.3, 0.03, 0.001, -0.001, -0.02])
+def test_an_obstacle_stops_the_motion_however_near_it_is(gap, delay):
+    """Ahead, reached before the reply, or in contact already, also while the motion is paused."""
+    monitor = Monitor(scene_with(PLACE + HALF + gap, 1.5), delay)
+    with pytest.raises(CollisionAheadError, match="box"):
+        monitor.check()
+    assert monitor.asked <= 2
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+def test_a_contact_that_the_motion_leaves_does_not_stop_it(delay):
+    monitor = Monitor(scene_with(-1.5, PLACE - HALF + 0.001), delay)
+    monitor.check()
+    assert monitor.asked == 1
+
+
+def test_an_obstacle_behind_the_contact_stops_it():
+    walls = (("behind", (PLACE - HALF - 0.099, 0.0), (0.2, 0.1)), ("ahead", (PLACE + 0.4, 0.0), (0.1, 0.1)))
+    with pytest.raises(CollisionAheadError, match="ahead"):
+        Monitor(Scene(*gantry(walls)), 0.05).check()
+
+
+def test_what_was_passed_before_the_scene_changed_does_not_stop_it():
+    monitor = Monitor(scene_with(PLACE + 0.1, PLACE + 0.11), 0.3)
+    monitor.check()
+    assert monitor.asked == 2
+
+
+def test_another_robot_that_was_reached_before_the_reply_stops_it():
+    scene = scene_with(PLACE + HALF + 0.02, PLACE + HALF + 0.03)
+    with pytest.raises(CollisionAheadError, match="box"):
+        Monitor(scene, 0.05).check_paths(NEW)
+    assert Monitor(scene, 0.05).check_paths(OLD) == NEW  # asked again at once
+    with pytest.raises(CollisionAheadError, match="box"):
+        Monitor(scene_with(PLACE + 0.049, PLACE + 1.0), 0.05).check_paths(NEW)
