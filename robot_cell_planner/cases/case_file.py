@@ -77,7 +77,7 @@ def save_case(file: str | Path, cell: RobotCell, state: RobotCellState, request:
                 archive.writestr(_entry(name), _mesh_bytes(source, name))
         unfinished.replace(path)
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror or error}", stage=STAGE, subjects=(str(path),)) from error
+        raise FileError.of(path, error, STAGE) from error
     finally:
         with suppress(OSError):
             unfinished.unlink(missing_ok=True)
@@ -100,6 +100,8 @@ def open_case(file: str | Path) -> Iterator[Case]:
                 case = _read(archive, Path(folder), str(path))
         except RobotCellError:  # some are also RuntimeErrors or OSErrors
             raise
+        except (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError) as error:
+            raise FileError.of(path, error, STAGE) from error
         except DAMAGED as error:
             raise _malformed(path, str(error)) from error
         yield case

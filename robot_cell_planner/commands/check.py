@@ -34,8 +34,7 @@ def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
         with Elapsed("checking the cell"):
             findings = check_cell_file(cell_file, roots_of(folders))
     except RobotCellError as error:
-        remedy = "Mend what the message names; relative paths start at the folder of the file that has them."
-        findings = (Finding(ERROR, error.stage, error.message, remedy),)
+        findings = (Finding(ERROR, error.stage, error.message, error.remedy),)
     finally:
         library.setLevel(level)
     if as_json:

@@ -9,11 +9,12 @@ import click
 
 from ..model.geometry import MeshUse
 from ..setup_assistant.cell_setup import NewCell, NewCellOptions, new_cell
+from ..setup_assistant.finding import ERROR
 from ..setup_assistant.options import DraftOptions
 from .findings import echo_findings, summary
 from .options import roots_of, xacro_arguments
 from .progress import Elapsed
-from .reporting import echo_json, reporting
+from .reporting import FAILED, echo_json, reporting
 
 AUTO = "auto"
 
@@ -55,7 +56,8 @@ def new(
     Arguments of xacro are written as ROS does: robot_cell new ur.urdf.xacro ur_type:=ur5e name:=ur5e
 
     The folder gets cell.yaml, an SRDF with planning groups, named states and disabled pairs, a limits file and
-    report.md, which describes how each part was found and how sure it is.
+    report.md, which describes how each part was found and how sure it is. The exit status is 1 if the check of the
+    new cell finds an error, as that of `check` is.
     """
     options = NewCellOptions(
         xacro_arguments=xacro_arguments(arguments),
@@ -73,7 +75,7 @@ def new(
         echo_json(_entry(made))
     else:
         _echo(made)
-    return 0
+    return FAILED if any(finding.level == ERROR for finding in made.findings) else 0
 
 
 def _entry(made: NewCell) -> dict[str, object]:

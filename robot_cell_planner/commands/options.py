@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import functools
 import logging
+import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import click
 
-from ..errors import RobotCellError, UnknownNameError
+from ..errors import JointLimitError, RobotCellError, StartBeyondLimitsError, UnknownNameError
 from ..io.cell_file.cell_file import load_cell
 from ..io.common.resources import ResourceRoots
 from ..kinematics.targets import FrameTarget, TargetMode, target_frame
 from ..kinematics.transforms import world_pose
-from ..model.angles import degrees_doubt
+from ..model.angles import MAX_ANGLE, degrees_doubt
 from ..model.cell import RobotCell
 from ..model.frames import FrameTree
 from ..model.name_suggestions import unknown_name
@@ -50,6 +52,20 @@ def joint_value(text: str) -> JointValue:
     except ValueError:
         pass
     raise click.BadParameter(f"{text!r} is not JOINT=VALUE with a number in rad or m")
+
+
+@contextmanager
+def units_explained(option: str, values: Sequence[JointValue]) -> Iterator[None]:
+    """Give errors about limits of joints whose values an option has a remedy with the unit."""
+    try:
+        yield
+    except (JointLimitError, StartBeyondLimitsError) as error:
+        if given := [value for joint, value in values if joint in error.subjects]:
+            degrees = (
+                f": {given[0]:g} degrees are {math.radians(given[0]):.5g} rad" if abs(given[0]) > MAX_ANGLE else ""
+            )
+            error.remedy = f"Values of {option} are in rad or m, and within the limits of the joint{degrees}."
+        raise
 
 
 def pose_value(text: str) -> Pose:
@@ -134,7 +150,8 @@ def cell_options(command: Callable[..., Any]) -> Callable[..., Any]:
         cell_file: Path, folders: tuple[str, ...], start: str, start_values: tuple[JointValue, ...], **others: Any
     ) -> Any:
         cell, state = opened(cell_file, folders, start, start_values)
-        return command(cell=cell, state=state, **others)
+        with units_explained("--from-joint", start_values):
+            return command(cell=cell, state=state, **others)
 
     return with_cell
 

@@ -35,6 +35,7 @@ from .options import (
     pose_target,
     pose_value,
     reference_option,
+    units_explained,
 )
 from .progress import Stages
 from .reporting import echo_json, reporting
@@ -113,7 +114,8 @@ def plan(
         goals = Goals((dict(joints),) if joints else (), named_states, () if target is None else (target,))
         options = PlanningOptions(planner=planner, seed=seed)
         request = MotionRequest(goals, group, options=options, timing=timing)
-    found = _planned(cell, state, request, case)
+    with units_explained("--joint", joints):
+        found = _planned(cell, state, request, case)
     if output is not None:
         _write(output, plan_to_json(found).decode())
     if view is not None:
@@ -149,7 +151,7 @@ def _write(path: Path, text: str) -> None:
     try:
         write_private_text(path, text)
     except OSError as error:
-        raise FileError(f"{path}: {error.strerror}", stage="write plan", subjects=(str(path),)) from error
+        raise FileError.of(path, error, "write plan") from error
 
 
 def _entry(found: Plan) -> dict[str, object]:

@@ -11,6 +11,7 @@ from zipfile import is_zipfile
 import click
 
 from ..cases import open_case, reproduce
+from ..errors import FileError
 from ..io.common.resources import NO_ROOTS, read_text
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
@@ -106,4 +107,10 @@ def read_plan(path: Path) -> Plan:
     Raises:
         FileError, InvalidRequestError: It cannot be read, or is no plan.
     """
-    return plan_from_json(read_text(path, "read plan", NO_ROOTS.text_bytes), str(path))
+    text = read_text(path, "read plan", NO_ROOTS.text_bytes)
+    try:
+        return plan_from_json(text, str(path))
+    except FileError as error:
+        reason = error.message.removeprefix(f"{path}: ") if text.strip() else "it is empty"
+        error.remedy = "Give a file that `robot_cell plan --output` of this version wrote."
+        raise error.with_message(f"{path} is no plan file that can be read: {reason}") from error

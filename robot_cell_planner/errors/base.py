@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
+
+E = TypeVar("E", bound="RobotCellError")
 
 # Bounds of quoted text, because names and texts from outside can have any size.
 MAX_MESSAGE = 4_000  # [characters]
@@ -57,7 +59,8 @@ class RobotCellError(Exception):
 
     Attributes:
         code: Stable number of the error type, also used in messages.
-        remedy: What usually helps, in one sentence or two; docs/errors.md lists them.
+        remedy: What usually helps, in one sentence or two; docs/errors.md lists them. An error whose cause is known has
+            a remedy of its own.
         stage: Operation that failed ("read urdf", "inverse kinematics", "plan").
         message: Description in one line.
         subjects: Names of the joints, links, pairs, frames, files or fields that caused the error.
@@ -66,7 +69,7 @@ class RobotCellError(Exception):
     """
 
     code: ClassVar[int] = 900
-    remedy: ClassVar[str] = ""
+    remedy: str = ""
     default_stage: ClassVar[str] = "internal"
 
     def __init__(
@@ -77,6 +80,7 @@ class RobotCellError(Exception):
         subjects: tuple[str, ...] = (),
         values: tuple[Value, ...] = (),
         partial: Any = None,
+        remedy: str = "",
     ) -> None:
         message = bounded(message)
         super().__init__(message)
@@ -85,6 +89,8 @@ class RobotCellError(Exception):
         self.subjects = _bounded_subjects(subjects)
         self.values = tuple(values)[:MAX_ENTRIES]
         self.partial = partial
+        if remedy:
+            self.remedy = remedy
 
     @property
     def name(self) -> str:
@@ -94,6 +100,10 @@ class RobotCellError(Exception):
     def __str__(self) -> str:
         numbers = f" [{'; '.join(map(str, self.values))}]" if self.values else ""
         return f"{self.stage}: {self.message}{numbers}"
+
+    def with_message(self: E, message: str) -> E:
+        """Return the same error with another message, such as one with the position in a file."""
+        return _rebuild(type(self), bounded(message), self.__dict__ | {"message": bounded(message)})
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Preserve keyword arguments in pickling, so that errors can be passed between processes."""
@@ -114,7 +124,7 @@ def drop_tracebacks(error: BaseException) -> None:
         found = found.__cause__ or found.__context__
 
 
-def _rebuild(kind: type[RobotCellError], message: str, attributes: dict[str, Any]) -> RobotCellError:
+def _rebuild(kind: type[E], message: str, attributes: dict[str, Any]) -> E:
     error = kind.__new__(kind)
     Exception.__init__(error, message)
     error.__dict__.update(attributes)

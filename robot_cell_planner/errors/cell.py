@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 from .base import RobotCellError
+from .remedies import EXISTING_FILE, OF_THE_SYSTEM
 from .requests import UnknownNameError
 
 
@@ -11,10 +15,23 @@ class FileError(RobotCellError):
 
     code = 200
     remedy = (
-        "Open the file at the position that the message gives; if it cannot be written, check its folder, permissions "
-        "and the space of the disk."
+        "Correct the file at the position that the message gives; if it cannot be written, check its folder, "
+        "permissions and the space of the disk."
     )
     default_stage = "read file"
+
+    @classmethod
+    def of(cls, path: str | Path, error: OSError | ValueError, stage: str) -> FileError:
+        """Return the error about a file that the system reports; ValueError: a zero byte or an unpaired surrogate."""
+        number = error.errno if isinstance(error, OSError) and error.errno else 0
+        text = f"{path}: {os.strerror(number) if number else error}"
+        return cls(text, stage=stage, subjects=(str(path),), remedy=OF_THE_SYSTEM.get(number, ""))
+
+    @classmethod
+    def existing(cls, path: str | Path, stage: str) -> FileError:
+        """Return the error about a file that must not be replaced."""
+        text = f"{path} exists, and is not to be overwritten"
+        return cls(text, stage=stage, subjects=(str(path),), remedy=EXISTING_FILE)
 
 
 class ResourceError(RobotCellError):
@@ -22,8 +39,8 @@ class ResourceError(RobotCellError):
 
     code = 201
     remedy = (
-        "Add the folder to `resource_folders`, or the package to `resource_packages` or AMENT_PREFIX_PATH (source its "
-        "workspace); for a port that is in use, choose another one."
+        "Add the folder to `resource_folders` or by --root, or the package to `resource_packages` or "
+        "AMENT_PREFIX_PATH (source its workspace); for a port that is in use, choose another one."
     )
     default_stage = "resolve"
 

@@ -48,7 +48,10 @@ class UnknownNameError(RobotCellError):
     """A joint, link, group, frame, tool, body, planner or state with this name does not exist."""
 
     code = 101
-    remedy = "Check the spelling: the message suggests similar names. `scene/get_cell` lists what the cell has."
+    remedy = (
+        "Check the spelling: the message suggests similar names. The cell file, or `scene/get_cell` of running nodes, "
+        "has all of them."
+    )
     default_stage = "request"
 
 

@@ -52,7 +52,7 @@ class CellFolder:
         try:
             self._staging = TemporaryDirectory(dir=self.target.parent, prefix=f".{self.target.name}-")
         except OSError as error:
-            raise _error(self.target, error) from error
+            raise FileError.of(self.target, error, STAGE) from error
 
     @property
     def path(self) -> Path:
@@ -96,23 +96,18 @@ class CellFolder:
             try:
                 os.replace(self.path / name, self.target / name)
             except OSError as error:
-                raise _error(self.target / name, error) from error
+                raise FileError.of(self.target / name, error, STAGE) from error
         cell, state = load_cell(self.target / CELL_FILE, self.roots)
         return ImportedCell(self.target, names, cell, state, left_out)
 
     def _refuse_existing(self, names: Iterable[str]) -> None:
         for name in names:
             if not self.overwrite and (self.target / name).exists():
-                path = str(self.target / name)
-                raise FileError(f"{path} exists, and is not to be overwritten", stage=STAGE, subjects=(path,))
+                raise FileError.existing(self.target / name, STAGE)
 
 
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise _error(folder, error) from error
-
-
-def _error(path: Path, error: OSError) -> FileError:
-    return FileError(f"{path}: {error.strerror}", stage=STAGE, subjects=(str(path),))
+        raise FileError.of(folder, error, STAGE) from error

@@ -144,7 +144,7 @@ def _reporting(function: Any) -> Any:
 
 def _details(error: RobotCellError) -> Mapping[str, Any]:
     return {
-        "name": type(error).__name__,
+        "name": error.name,
         "stage": error.stage,
         "subjects": list(error.subjects),
         "values": to_json(error.values),

@@ -47,7 +47,7 @@ def make_keystore(folder: Path, enclaves: Sequence[Enclave], domain: int = 0, da
         for enclave in enclaves:
             _add_enclave(folder, enclave, authority, domain, days)
     except OSError as error:
-        raise FileError(f"{folder}: {error}", stage=STAGE, subjects=(str(folder),)) from error
+        raise FileError.of(error.filename or folder, error, STAGE) from error
 
 
 def _check(enclaves: Sequence[Enclave], domain: int, days: int) -> None:

@@ -146,7 +146,9 @@ def read_policy(path: Path) -> tuple[Enclave, ...]:
         parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
         document = etree.parse(str(path), parser)
         document.xinclude()
-    except (OSError, etree.LxmlError) as error:
+    except OSError as error:
+        raise FileError.of(path, error, STAGE) from error
+    except etree.LxmlError as error:
         raise FileError(f"{path}: {error}", stage=STAGE, subjects=(str(path),)) from error
     return _Reader(path).policy(document.getroot())
 

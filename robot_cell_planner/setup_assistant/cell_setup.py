@@ -131,12 +131,11 @@ class _Writer:
         tool = self._tool(draft, MAX_LINKS - simulated_links(given.mechanism, self.meshes))
         mount = self._group_at(draft) if tool is not None else ""
         if not options.overwrite and (self.folder / CELL_FILE).exists():
-            path = self.folder / CELL_FILE
-            raise FileError(f"{path} exists, and is not to be overwritten", stage=STAGE, subjects=(str(path),))
+            raise FileError.existing(self.folder / CELL_FILE, STAGE)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise FileError(f"{self.folder}: {error}", stage=STAGE, subjects=(str(self.folder),)) from error
+            raise FileError.of(self.folder, error, STAGE) from error
         name = file_name(given.mechanism.name)
         entries = self._entries(name, given, draft, tool, mount)
         self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))

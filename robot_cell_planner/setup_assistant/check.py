@@ -71,7 +71,11 @@ def _state(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
 
 def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Finding]:
     name = f"robot {robot.name}"
-    if not robot.groups:
+    if not robot.mechanism.variables:
+        text = f"{name} has no movable joint, so that nothing can be planned for it"
+        remedy = "Give a description with revolute, continuous or prismatic joints; what does not move can be a body."
+        yield Finding(ERROR, "groups", text, remedy)
+    elif not robot.groups:
         remedy = "`robot_cell new` drafts an SRDF; name it as `srdf` of the robot."
         yield Finding(ERROR, "groups", f"{name} has no planning group", remedy)
     elif not any(group.tip_link and group.variables for group in robot.groups.values()):

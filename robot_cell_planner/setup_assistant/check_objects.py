@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
-from ..model.state import RobotCellState
+from ..model.state import BodyState, RobotCellState, ToolState
 from ..model.value import WORLD
 from .finding import WARNING, Finding
 
@@ -18,11 +18,12 @@ def touch_findings(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
     """Find names in touch lists that no link, body, tool or robot has: they allow nothing."""
     # Tools and robots stand for all of their links; both lists of an object are treated alike.
     names = {*cell.mechanism_frames, *cell.bodies, *cell.tools, *cell.robots}
-    placed = [*(("tool", *item) for item in state.tools.items()), *(("body", *item) for item in state.bodies.items())]
-    for kind, name, item in placed:
+    placed: dict[str, ToolState | BodyState] = {f"tool {name}": item for name, item in state.tools.items()}
+    placed |= {f"body {name}": item for name, item in state.bodies.items()}
+    for place, item in placed.items():
         for key, listed in (("touch_links", item.touch_links), ("touch_bodies", item.touch_bodies)):
             for unknown in (entry for entry in listed if entry not in names):
-                text = f"{key} of {kind} {name}: {unknown_name(repr(unknown), unknown, names)}"
+                text = f"{key} of {place}: {unknown_name(repr(unknown), unknown, names)}"
                 remedy = "Correct the name, or delete it; it allows no contact."
                 yield Finding(WARNING, "state", text, remedy)
 

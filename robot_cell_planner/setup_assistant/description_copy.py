@@ -68,5 +68,5 @@ def _copied(path: Path, folder: Path, names: set[str]) -> str:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(path, folder / name)
     except OSError as error:
-        raise FileError(f"{folder / name}: {error}", stage=STAGE, subjects=(str(folder / name),)) from error
+        raise FileError.of(folder / name, error, STAGE) from error
     return name

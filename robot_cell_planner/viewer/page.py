@@ -80,8 +80,7 @@ def write_html(
     try:
         write_private_text(target, text)
     except OSError as error:
-        reason = os.strerror(error.errno or 0)
-        raise FileError(f"{target}: {reason}", stage=STAGE, subjects=(str(target),)) from error
+        raise FileError.of(target, error, STAGE) from error
     return target
 
 

@@ -40,7 +40,7 @@ def read_includes(root: Section, folder: str, roots: ResourceRoots, *, strict: b
             found = read_scene(path, roots_for(path, roots), STAGE, strict=strict)
         except RobotCellError as error:
             location = section.error("").message
-            raise type(error)(location + error.message, stage=error.stage, subjects=error.subjects) from error
+            raise error.with_message(location + error.message) from error
         section.finish()
         for line in found.left_out:
             log.info("%s: left out: %s", path, line)

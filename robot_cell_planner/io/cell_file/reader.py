@@ -84,9 +84,7 @@ def read_cell(
     except RobotCellError as error:
         if source in error.message:
             raise
-        raise type(error)(
-            f"{source}: {error.message}", stage=error.stage, subjects=error.subjects, values=error.values
-        ) from error
+        raise error.with_message(f"{source}: {error.message}") from error
     for doubt in doubtful_angles(file):
         log.warning("%s, or `%s`", doubt, IN_DEGREES)
     return found

@@ -68,7 +68,7 @@ def read_collisions(parent: Section, folder: str, roots: ResourceRoots) -> tuple
             check_collision_geometry(shape.geometry)
         except (GeometryError, FileError, LimitExceededError) as error:
             location = parent.error("", "collisions", index).message
-            raise type(error)(location + error.message, stage=error.stage, subjects=error.subjects) from error
+            raise error.with_message(location + error.message) from error
     return shapes
 
 
@@ -126,7 +126,7 @@ def _geometry(section: Section, folder: str, roots: ResourceRoots) -> Geometry:
         return mesh_reference(section.text("uri"), folder, roots, _scale(section), use)
     except (ResourceError, GeometryError) as error:
         location = section.error("", "uri").message
-        raise type(error)(location + error.message, stage=error.stage, subjects=error.subjects) from error
+        raise error.with_message(location + error.message) from error
 
 
 def _scale(section: Section) -> Vector3:

@@ -15,6 +15,7 @@ import msgspec
 from frozendict import frozendict
 
 from ...errors import FileError, LimitExceededError, ResourceError
+from ...errors.remedies import MISSING_FILE, NO_FILE, OF_THE_SYSTEM, OUTSIDE_FOLDERS, UNKNOWN_PACKAGE
 from ...model.arguments import check_fields
 from ...system.private_files import FILE_MODE
 from .defects import Defects
@@ -114,7 +115,8 @@ def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) 
     if not trusted:
         return _inside_roots(path, uri, roots)
     if not os.path.exists(path):
-        raise ResourceError(f"{uri!r} leads to {path}, which does not exist", subjects=(uri,))
+        text = f"{uri!r} leads to {path}, which does not exist"
+        raise ResourceError(text, subjects=(uri,), remedy=MISSING_FILE)
     return path.resolve()
 
 
@@ -142,6 +144,7 @@ def _package_folders(name: str, folder: Path | None, roots: ResourceRoots) -> li
             f"package {name!r} was not found: no package.xml has this name in {_places(folder, roots)}. Source the "
             f"workspace that has the package, or name a folder that contains it as a root",
             subjects=(name,),
+            remedy=UNKNOWN_PACKAGE,
         )
     readable = [entry for entry in found if entry.trusted or _allowed(entry.folder, roots)]
     return readable or found
@@ -192,8 +195,9 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
         # Paths outside give the same error whether or not they exist, so that the file system cannot be probed.
         if not _allowed(Path(os.path.normpath(path)), roots):
             raise _outside(uri, roots) from error
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise ResourceError(f"{uri!r} leads to {os.path.normpath(path)}: {reason}", subjects=(uri,)) from error
+        number = error.errno if isinstance(error, OSError) and error.errno else 0
+        text = f"{uri!r} leads to {os.path.normpath(path)}: {os.strerror(number) if number else error}"
+        raise ResourceError(text, subjects=(uri,), remedy=OF_THE_SYSTEM.get(number, "")) from error
     if not _allowed(real, roots) and not _in_installed_share(Path(os.path.normpath(path))):
         raise _outside(uri, roots)
     return real
@@ -229,7 +233,8 @@ def resolve_new(uri: str, roots: ResourceRoots) -> Path:
 
 def _outside(uri: str, roots: ResourceRoots) -> ResourceError:
     listed = ", ".join([*roots.folders, *roots.packages.values()]) or "none"
-    return ResourceError(f"{uri!r} leads out of the allowed folders ({listed})", subjects=(uri,))
+    text = f"{uri!r} leads out of the allowed folders ({listed})"
+    return ResourceError(text, subjects=(uri,), remedy=OUTSIDE_FOLDERS)
 
 
 def _allowed(path: Path, roots: ResourceRoots) -> bool:
@@ -269,13 +274,12 @@ def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> byt
                     raise _too_large(path, f"more than {limit}", limit, stage)
             return b"".join(pieces)
     except (OSError, ValueError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise FileError(f"{path}: {reason}", stage=stage, subjects=(str(path),)) from error
+        raise FileError.of(path, error, stage) from error
 
 
 def _require_regular(status: os.stat_result, path: str | Path, stage: str) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise FileError(f"{path} is not a regular file", stage=stage, subjects=(str(path),))
+        raise FileError(f"{path} is not a regular file", stage=stage, subjects=(str(path),), remedy=NO_FILE)
 
 
 def check_text_length(text: str, source: str, stage: str) -> None:
@@ -341,10 +345,9 @@ def write_text(path: Path, text: str, stage: str, overwrite: bool, mode: int = F
         else:
             os.link(temporary, path)
     except FileExistsError as error:
-        raise FileError(f"{path} exists, and is not to be overwritten", stage=stage, subjects=(str(path),)) from error
+        raise FileError.existing(path, stage) from error
     except (OSError, UnicodeEncodeError) as error:
-        reason = os.strerror(error.errno) if isinstance(error, OSError) and error.errno else str(error)
-        raise FileError(f"{path}: {reason}", stage=stage, subjects=(str(path),)) from error
+        raise FileError.of(path, error, stage) from error
     finally:
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)

@@ -87,7 +87,7 @@ def content_digest(path: Path, limit: int = MAX_MESH_BYTES) -> str:
     try:
         status = os.stat(path)
     except OSError as error:
-        raise FileError(f"{path}: {os.strerror(error.errno or 0)}", stage=STAGE, subjects=(str(path),)) from error
+        raise FileError.of(path, error, STAGE) from error
     if status.st_size > limit:
         text = f"{path} has {status.st_size} bytes, expected at most {limit}"
         raise LimitExceededError(text, stage=STAGE, subjects=(str(path),))

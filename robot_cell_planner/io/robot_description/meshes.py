@@ -91,4 +91,4 @@ class MeshReader:
 
 def _placed(error: RobotCellError, location: str) -> RobotCellError:
     """Return the same error with the position in the file prepended to its message."""
-    return type(error)(location + error.message, stage=error.stage, subjects=error.subjects, values=error.values)
+    return error.with_message(location + error.message)

@@ -75,7 +75,7 @@ def _add_package(name: str, path: Path, roots: ResourceRoots, packages: dict[str
         share, trusted = package_share(name, path.parent, roots)
     except ResourceError as error:
         text = f"{path}: $(find {name}): {error.message}"
-        raise ResourceError(text, stage=STAGE, subjects=(str(path), name)) from error
+        raise ResourceError(text, stage=STAGE, subjects=(str(path), name), remedy=error.remedy) from error
     packages[name] = str(share)
     if trusted:
         shares.append(str(share))

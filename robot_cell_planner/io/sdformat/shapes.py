@@ -93,8 +93,7 @@ def _mesh(xml: XmlReader, form: Element, folder: str, roots: ResourceRoots, mesh
 
 def placed(error: RobotCellError, xml: XmlReader, element: Element) -> RobotCellError:
     """Return the same error with the position in the file prepended to its message."""
-    text = f"{xml.source}:{element.sourceline}: {error.message}"
-    return type(error)(text, stage=error.stage, subjects=error.subjects, values=error.values)
+    return error.with_message(f"{xml.source}:{element.sourceline}: {error.message}")
 
 
 def _plane(xml: XmlReader, form: Element) -> tuple[Box, Pose]:

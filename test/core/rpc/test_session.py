@@ -98,6 +98,12 @@ def test_what_is_wrong_is_named(session, params, words):
     error = call(session, "plan_motion", **params)
     assert words in error["message"]
     assert error["code"] in set(ERRORS_BY_CODE)
+    assert error["data"]["name"] == ERRORS_BY_CODE[error["code"]].__name__  # as in docs/errors.md
+
+
+def test_an_invalid_value_has_the_name_of_its_code(session):
+    error = call(session, "time_joint_path", path=[[0.0], [1.0]], variables=["elbow_joint"], timing={"period": -1.0})
+    assert (error["code"], error["data"]["name"]) == (100, "InvalidRequestError")
 
 
 def test_without_a_cell_the_error_says_what_to_do():

@@ -1,0 +1,39 @@
+"""Remedies for causes that are known where an error is raised, in place of those of its type.
+
+They name the option of the command line first: its users are the ones who meet these causes most.
+"""
+
+from __future__ import annotations
+
+import errno
+
+MISSING_FILE = (
+    "Check the spelling of the path. Paths on the command line start at the current folder, those in a file at the "
+    "folder of that file."
+)
+NO_FILE = "Give a file; this is a folder or a device."
+NOT_PERMITTED = "Check the permissions of the file and of its folder, and who owns them."
+DISK_FULL = "Make space on the disk."
+EXISTING_FILE = (
+    "Choose another name or folder (`--folder`), or allow that files are replaced: `--overwrite` on the command line, "
+    "`overwrite` in Python."
+)
+OUTSIDE_FOLDERS = (
+    "Allow the folder: `--root FOLDER` on the command line, `resource_folders` of a node, `roots` in Python. Files of "
+    "one package, a folder with a package.xml, may refer to each other in any case."
+)
+UNKNOWN_PACKAGE = (
+    "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
+    "line, `resource_folders` or `resource_packages` of a node."
+)
+OF_THE_SYSTEM = {
+    errno.ENOENT: MISSING_FILE,
+    errno.ENOTDIR: MISSING_FILE,
+    errno.EISDIR: NO_FILE,
+    errno.EACCES: NOT_PERMITTED,
+    errno.EPERM: NOT_PERMITTED,
+    errno.EROFS: NOT_PERMITTED,
+    errno.ENOSPC: DISK_FULL,
+    errno.EDQUOT: DISK_FULL,
+    errno.EEXIST: EXISTING_FILE,
+}
