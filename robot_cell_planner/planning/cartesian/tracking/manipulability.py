@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....kinematics._kernels import ik_kernels
+from ....kinematics._kernels import manipulability_kernels as kernels
 from ....kinematics.ik.problem import IkProblem
 from ....trajectory.limits import Array
 
@@ -15,19 +15,9 @@ def manipulabilities(problem: IkProblem, configurations: Array) -> Array:
 
     Yoshikawa, Manipulability of Robotic Mechanisms, 1985.
     """
-    jacobians = ik_kernels.task_jacobians(
-        problem.chain.table, np.ascontiguousarray(configurations), problem.rotation_weights
-    )
-    directions = 6 - len(problem.free_axes)
-    if jacobians.shape[2] < directions:
-        squares = np.swapaxes(jacobians, 1, 2) @ jacobians
-    else:
-        squares = jacobians @ np.swapaxes(jacobians, 1, 2)
-        if problem.free_axes:
-            # The free direction has no row: with an eigenvalue of 1, the product of the others remains.
-            axes = problem.chain.forward_many(np.ascontiguousarray(configurations))[:, :3, 2]
-            squares[:, 3:, 3:] += axes[:, :, None] * axes[:, None, :]
-    return np.asarray(np.sqrt(np.maximum(np.linalg.det(squares), 0.0)))
+    rows = np.ascontiguousarray(configurations)
+    found: Array = kernels.manipulabilities(problem.chain.table, rows, problem.rotation_weights)
+    return found
 
 
 def smallest_manipulability(problem: IkProblem, configurations: Array) -> float:
