@@ -110,7 +110,8 @@ class ExecutionNode(ManagedNode):
             drive = ControllerDrive(self, controller_actions(parameters), controller_options(parameters))
         else:
             sampler = sampler_options(parameters)
-            drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive)
+            silence = feedback_timeouts(parameters).silence
+            drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive, silence)
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive)
         horizon = parameters["watch_horizon"]
         others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
@@ -126,7 +127,7 @@ class ExecutionNode(ManagedNode):
             self._on_motion_change,
             self._read_measurements,
         )
-        self._servo = self._make_servo(streamed)
+        self._streamed, self._servo = streamed, self._make_servo(streamed)
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._reported_at = 0.0
         self._polls = 0
@@ -222,8 +223,8 @@ class ExecutionNode(ManagedNode):
         if self._servo is not None:
             self._servo.poll()
         self._set_polling()
-        if self._stream is not None and self._stream.wants_positions and self._permission.reason is None:
-            self._stream.hold_at(self._feedback.positions())
+        if self._streamed is not None and self._permission.reason is None:
+            self._streamed.held.hold_between_motions(self._joints)
         self._check_other_publishers()
         now = time.monotonic()
         if now - self._reported_at >= self._feedback_period:
@@ -269,26 +270,28 @@ class ExecutionNode(ManagedNode):
             return
         error = self._clock_monitor.check(clock.now().nanoseconds, time.monotonic())
         if error is not None:
+            self.get_logger().warning(str(error))
             self._stop_all(error)
 
     def _stop_all(self, error: RobotCellError) -> None:
-        """Stop all motions on their paths."""
-        self.get_logger().warning(str(error))
+        """Stop all motions on their paths, and servo."""
         for motion in self._runner.motions:
             motion.stop(error)
         if self._servo is not None:
             self._servo.stop(error)
 
     def _check_other_publishers(self) -> None:
-        """End motions if there is another publisher of commands."""
+        """End motions and servo, or the hold between them, if there is another publisher of commands."""
         self._polls += 1
-        if self._stream is None or not self._runner.motions or self._polls % POLLS_PER_PUBLISHER_CHECK:
+        if self._streamed is None or self._polls % POLLS_PER_PUBLISHER_CHECK:
+            return
+        if not self._is_moving:
+            self._streamed.held.end_if_shared()
             return
         try:
-            self._stream.check_alone()
+            self._streamed.check()
         except ExecutionError as error:
-            for motion in self._runner.motions:
-                motion.stop(error)
+            self._stop_all(error)
 
     def _on_permission(self, reason: RobotCellError | None) -> None:
         if reason is not None:

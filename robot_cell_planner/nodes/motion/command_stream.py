@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rclpy.node import Node
 from rclpy.time import Time
 
-from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError
+from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError, Value
 from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ..common.realtime_priority import set_realtime_priority
@@ -79,7 +79,7 @@ class CommandStream:
         self._joints = tuple(joints)
         self._late = late_command_periods * self._period
         self._max_command_gap = max_command_gap
-        self._hold = hold
+        self.holds = hold  # whether it publishes between motions, too
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
         self._commanded: dict[str, float] = dict.fromkeys(joints, math.nan)
@@ -102,7 +102,7 @@ class CommandStream:
     @property
     def wants_positions(self) -> bool:
         """Return whether it has to hold the robot, but has no positions yet."""
-        if not self._hold:
+        if not self.holds:
             return False
         with self._lock:
             return not self._commanded or not all(map(math.isfinite, self._commanded.values()))
@@ -122,11 +122,11 @@ class CommandStream:
         for topic in self.topics:
             check_alone(self._node, topic)
 
-    def start(self, channel: Channel, others: Mapping[str, float]) -> None:
+    def start(self, channel: Channel, others: Mapping[str, float], ages: Mapping[str, Value] | None = None) -> None:
         """Start a channel.
 
-        others: positions at which other joints are held from now on. Moving joints, and those that no message contains,
-        are ignored.
+        others: positions at which other joints are held from now on, NaN if unknown. Moving joints, and those that no
+        message contains, are ignored. ages: of measurements that are too old to know positions by, for the error [s].
 
         Raises:
             MotionBusyError: one of its joints is already moving.
@@ -147,8 +147,7 @@ class CommandStream:
             commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))
             unknown = tuple(name for name, value in commanded.items() if not math.isfinite(value))
             if unknown:
-                text = f"commands need positions of {', '.join(unknown)}, which are unknown"
-                raise ExecutionError(text, subjects=unknown)
+                raise _unknown_positions(unknown, ages or {})
             self._commanded = commanded
             self._channels.append(channel)
             self._lock.notify()
@@ -326,7 +325,7 @@ class CommandStream:
 
     def _has_work(self) -> bool:
         finite = all(map(math.isfinite, self._commanded.values()))
-        return bool(self._channels or (self._hold and self._commanded and finite))
+        return bool(self._channels or (self.holds and self._commanded and finite))
 
     def _rest_until(self, due: float) -> float:
         """Sleep until a time; times long past are skipped, so that no burst of commands follows a gap."""
@@ -384,3 +383,11 @@ class CommandStream:
                     channel.failure, channel.ended_at = error, time.monotonic()
             for channel in failed:
                 channel.on_end()
+
+
+def _unknown_positions(joints: tuple[str, ...], ages: Mapping[str, Value]) -> ExecutionError:
+    old = tuple(ages[name] for name in joints if name in ages)
+    text = f"commands need positions of {', '.join(joints)}, which are unknown"
+    if old:
+        text += f"; joint_states are too old: {', '.join(map(str, old))}. Check the driver of these joints"
+    return ExecutionError(text, subjects=joints, values=old)

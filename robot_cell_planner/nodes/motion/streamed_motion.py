@@ -17,6 +17,7 @@ from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
 from .channels import REPLACED, Channel
 from .command_stream import CommandStream
+from .held_positions import SILENCE, HeldPositions
 from .joint_feedback import JointFeedback
 from .motion import Array, Motion, Sent, Tracking
 from .path_return import PathReturn, RobotTimeout
@@ -265,8 +266,7 @@ class Predicted:
 class StreamDrive:
     """Motions by commands of this node.
 
-    start_tolerance: maximum distance of a joint from its last command to count as being there [rad or m]. passive:
-    joints whose measured positions may differ from their commands (a gripper that holds an object).
+    start_tolerance, passive, silence: as of HeldPositions.
     """
 
     def __init__(
@@ -277,13 +277,12 @@ class StreamDrive:
         sampler: SamplerOptions,
         start_tolerance: float,
         passive: Sequence[str] = (),
+        silence: float = SILENCE,
     ) -> None:
         self._node = node
         self._stream = stream
-        self._feedback = feedback
         self._sampler = sampler
-        self._start_tolerance = start_tolerance
-        self._passive = frozenset(passive)
+        self.held = HeldPositions(node, stream, feedback, start_tolerance, passive, silence)
 
     @property
     def commanded(self) -> dict[str, float]:
@@ -326,25 +325,13 @@ class StreamDrive:
     ) -> StreamedMotion:
         """Start a motion. make: factory in place of StreamedMotion; the arguments are those of Motion."""
         motion = (make or StreamedMotion)(self._stream, self._sampler, on_end, *arguments, **keywords)
-        self._stream.start(motion.channel, self._held())
+        self.begin(motion.channel)
         return motion
 
     def begin(self, channel: Channel) -> None:
-        """Start a channel without a trajectory.
+        """Start a channel; that of servo has no trajectory.
 
         Raises:
             MotionBusyError, ExecutionError: As of `CommandStream.start`.
         """
-        self._stream.start(channel, self._held())
-
-    def _held(self) -> dict[str, float]:
-        """Return the positions at which other joints are held: the measured ones, if they differ from their
-        commands."""
-        commanded = self._stream.commanded
-        held = {}
-        for joint, position in self._feedback.positions().items():
-            last = commanded.get(joint)
-            moved = last is None or (abs(last - position) > self._start_tolerance and joint not in self._passive)
-            if moved:
-                held[joint] = position
-        return held
+        self._stream.start(channel, *self.held.of_others())

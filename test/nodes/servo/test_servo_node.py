@@ -12,6 +12,7 @@ from fake_robot import FakeRobot, swing
 from geometry_msgs.msg import PoseStamped, TransformStamped, TwistStamped
 from loaded_cells import loaded
 from running import DEMO
+from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from tf2_msgs.msg import TFMessage
 
@@ -19,6 +20,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import (
+    ExecutionError,
     FeedbackLostError,
     InvalidRequestError,
     MotionBusyError,
@@ -433,6 +435,31 @@ def test_the_emergency_stop_ends_it(client, robot, executions):
                 client.start_servo(options(check_collision=False))
         with Sender(client, lambda: emergency.publish(Bool(data=False))):
             executions.wait_for(lambda status: status.state == ExecutionStatus.IDLE)
+
+
+def test_another_publisher_of_commands_ends_it(client, robot, executions):
+    client.start_servo(options(check_collision=False))
+    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.05])):
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.005)
+        publisher = client.node.create_publisher(JointState, "joint_commands", 1)
+        try:
+            executions.wait_for(error_named(ExecutionError, "/joint_commands", "other publishers"))
+            executions.wait_for(lambda status: not status.owner)
+            with pytest.raises(ExecutionError, match="other publishers"):
+                client.start_servo(options(check_collision=False))
+        finally:
+            client.node.destroy_publisher(publisher)
+    robot.wait_for_rest(JOINTS)
+    commands = robot.taken()
+    assert not speeds(commands)[-1].any()
+    assert within_limits(commands)
+    for _ in range(1000):  # until the middleware no longer lists it
+        try:
+            client.start_servo(options(check_collision=False))
+        except ExecutionError:
+            continue
+        break
+    client.stop_servo()
 
 
 def test_without_the_collision_node_it_ends_and_says_so(client, robot, nodes, executions):

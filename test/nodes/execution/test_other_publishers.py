@@ -1,0 +1,39 @@
+"""Another publisher of commands ends whatever this node commands: motions, servo, and the hold between them."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from robot_cell_planner.errors import ExecutionError
+from robot_cell_planner.nodes.execution.node import POLLS_PER_PUBLISHER_CHECK, ExecutionNode
+
+FOUND = ExecutionError("joint_commands has other publishers", stage="command topic")
+
+
+class Part:
+    """A motion, or servo; notes why it is stopped."""
+
+    def __init__(self, active=True):
+        self.active, self.errors = active, []
+
+    def stop(self, error):
+        self.errors.append(error)
+
+
+def check():
+    raise FOUND
+
+
+@pytest.mark.parametrize("motions", [0, 1, 2])
+@pytest.mark.parametrize("servo", [False, True])
+def test_another_publisher_of_commands_stops_all_that_moves(motions, servo):
+    node, ended = ExecutionNode.__new__(ExecutionNode), []
+    moving, session = [Part() for _ in range(motions)], Part(servo)
+    node._polls, node._runner, node._servo = 0, SimpleNamespace(motions=moving), session
+    held = SimpleNamespace(end_if_shared=lambda: ended.append(True))
+    node._streamed = SimpleNamespace(check=check, held=held)
+    for _ in range(POLLS_PER_PUBLISHER_CHECK):
+        node._check_other_publishers()
+    assert [part.errors for part in moving] == [[FOUND]] * motions
+    assert session.errors == [FOUND] * bool(motions or servo)
+    assert len(ended) == (not motions and not servo)

@@ -1,0 +1,182 @@
+"""Joints are held where they are known to be: a measurement that is old, or another publisher of commands, is no place
+to hold."""
+
+import time
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from rclpy.time import Time
+
+from robot_cell_planner.errors import ExecutionError
+from robot_cell_planner.nodes.motion import held_positions
+from robot_cell_planner.nodes.motion.channels import Channel
+from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.held_positions import HeldPositions
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.trajectory.sampler import SamplerOptions, rest_at
+
+OTHER = "right/elbow"
+JOINTS = ("left/elbow", OTHER)
+SILENCE = 0.25  # [s]
+TOLERANCE = 0.01
+ALONE = "joint_commands has other publishers"
+
+
+class Clock:
+    """The steady clock, which a test moves."""
+
+    def __init__(self):
+        self.now = 1000.0
+
+    def monotonic(self):
+        return self.now
+
+
+class Output:
+    """Takes commands."""
+
+    topic_names = ()
+
+    def publish(self, values):
+        pass
+
+
+class Case:
+    """A stream, with measurements that a test makes up."""
+
+    def __init__(self, hold=False, passive=()):
+        self.clock, self.feedback, self.warnings = Clock(), JointFeedback(jump=10.0), []
+        log = SimpleNamespace(warning=lambda text, **_: self.warnings.append(text))
+        node = SimpleNamespace(
+            get_clock=lambda: SimpleNamespace(now=lambda: Time(nanoseconds=time.time_ns())), get_logger=lambda: log
+        )
+        self.stream = CommandStream(node, Output(), rate=250.0, clock=time.monotonic, joints=JOINTS, hold=hold)
+        self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, SILENCE)
+        self._stamp = 0
+
+    def wait(self, seconds):
+        """Let time pass in which this process reads, but nothing is measured."""
+        for _ in range(round(seconds / 0.02)):
+            self.clock.now += 0.02
+            self.feedback.start_poll(self.clock.now)
+
+    def measure(self, **positions):
+        self._stamp += 1
+        self.feedback.start_poll(self.clock.now)
+        names = [name.replace("_", "/") for name in positions]
+        self.feedback.update(names, list(positions.values()), [], [], self._stamp, self.clock.now)
+
+    def begin(self):
+        """Begin a motion of the left robot."""
+        joints = JOINTS[:1]
+        channel = Channel(joints, "owner", rest_at(joints, np.zeros(1)), 1.0, SamplerOptions(), lambda: None)
+        self.stream.start(channel, *self.held.of_others())
+        self.stream.drop(channel)
+
+    def find_other_publisher(self, monkeypatch):
+        def check_alone():
+            raise ExecutionError(ALONE)
+
+        monkeypatch.setattr(self.stream, "check_alone", check_alone)
+
+
+@pytest.fixture
+def make(monkeypatch):
+    made = []
+
+    def make(**options):
+        case = Case(**options)
+        made.append(case)
+        monkeypatch.setattr(held_positions, "time", case.clock)
+        return case
+
+    yield make
+    for case in made:
+        case.stream.close()
+
+
+def test_joints_of_other_robots_are_held_where_they_were_just_measured(make):
+    case = make()
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.wait(SILENCE - 0.05)
+    case.begin()
+    assert case.stream.commanded == {JOINTS[0]: 0.0, OTHER: 0.5}
+
+
+def test_no_motion_begins_while_the_position_of_another_robot_is_old(make):
+    case = make()
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.wait(60.0)
+    case.measure(left_elbow=0.0)
+    with pytest.raises(ExecutionError, match=rf"{OTHER}.*too old: age of {OTHER} = 60 s \(limit 0.25 s\)") as found:
+        case.begin()
+    assert found.value.subjects == (OTHER,)
+    assert [(value.name, value.limit) for value in found.value.values] == [(f"age of {OTHER}", SILENCE)]
+    assert case.stream.commanded == {}
+    case.measure(right_elbow=0.7)
+    case.begin()
+    assert case.stream.commanded[OTHER] == 0.7
+
+
+@pytest.mark.parametrize("measured", [0.5, 0.9])
+def test_an_earlier_command_is_not_repeated_to_a_robot_that_has_not_been_measured_since(make, measured):
+    """Neither the command nor the last measurement is where it is: its driver was down, and it may have been moved."""
+    case = make()
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.begin()
+    case.measure(left_elbow=0.0, right_elbow=measured)
+    case.wait(1.0)
+    case.measure(left_elbow=0.0)
+    with pytest.raises(ExecutionError, match=OTHER):
+        case.begin()
+
+
+def test_a_gripper_keeps_its_command(make):
+    case = make(passive=(OTHER,))
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.begin()
+    case.measure(right_elbow=0.4)
+    case.begin()
+    case.wait(1.0)
+    case.begin()
+    assert case.stream.commanded[OTHER] == 0.5
+
+
+@pytest.mark.parametrize("known", [{}, {"left_elbow": 0.1}])
+def test_between_motions_only_a_robot_is_held_whose_joints_are_all_measured_now(make, known):
+    """After an emergency stop, of whose release the driver of the robot does not know yet."""
+    case = make(hold=True)
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.wait(60.0)
+    case.measure(**known)
+    case.held.hold_between_motions(JOINTS)
+    assert case.stream.commanded == {}
+    assert "not held" in case.warnings[0]
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(JOINTS)
+    assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
+
+
+def test_the_joints_of_a_robot_that_are_not_listed_are_held_too(make):
+    case = make(hold=True)
+    case.held.hold_between_motions(())
+    assert case.stream.commanded == {}
+    assert not case.warnings
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(())
+    assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
+
+
+def test_nothing_is_held_beside_another_publisher_of_commands(make, monkeypatch):
+    case = make(hold=True)
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(JOINTS)
+    case.held.end_if_shared()
+    assert case.stream.commanded
+    case.find_other_publisher(monkeypatch)
+    case.held.end_if_shared()
+    assert case.stream.commanded == {}
+    assert ALONE in case.warnings[0]
+    case.held.hold_between_motions(JOINTS)
+    assert case.stream.commanded == {}
