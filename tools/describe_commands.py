@@ -56,8 +56,9 @@ def document() -> str:
 def _up() -> str:
     parser = argument_parser()
     parser.prog = "robot_cell up"
-    rows = [(", ".join(action.option_strings), action.help or "") for action in parser._actions]
-    return f"\n## robot_cell up\n\n{parser.description}\n{_table(rows)}"
+    rows = [(", ".join(each.option_strings), each.help or "") for each in parser._actions if each.option_strings]
+    usage = "robot_cell up [CELL_FILE] [OPTIONS] [-- CLIENT [ARGUMENT]...]"
+    return f"\n## robot_cell up\n\n`{usage}`\n\n{parser.description}\n{_table(rows)}"
 
 
 def _section(name: str, command: click.Command, parent: click.Context) -> str:

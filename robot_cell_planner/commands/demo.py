@@ -14,7 +14,7 @@ from pathlib import Path
 import click
 
 from ..errors import ResourceError
-from .reporting import FAILED, echo_json, reporting
+from .reporting import FAILED, echo_json, import_failure, reporting
 
 PACKAGE = "robot_cell_planner"
 SCRIPTS = {"demo": "pick_and_place", "ur10": "pick_and_place", "two_arms": "hand_over"}
@@ -76,9 +76,7 @@ def _with_nodes(cell: Path, script: Path, seed: int, output: Path) -> int:
     try:
         from ..nodes.bringup.command_line import main as start
     except ImportError as error:
-        raise click.ClickException(
-            f"the nodes need ROS 2, which cannot be imported: {error}; try --simulation"
-        ) from error
+        raise import_failure("the nodes need ROS 2", error, "Try --simulation; ") from error
     parameters = cell.parent / "parameters.yaml"
     own = ["--cell", str(cell), *(["--params", str(parameters)] if parameters.is_file() else [])]
     return start([*own, "--", sys.executable, str(script), "--seed", str(seed), "--output", str(output)])

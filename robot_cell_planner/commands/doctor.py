@@ -8,10 +8,12 @@ from dataclasses import asdict
 
 import click
 
+from ..errors import NotSupportedError
 from ..security.environment import CLIENT, OVERRIDE, enclave_path, has_security
 from ..setup_assistant.finding import ERROR, Finding
 from ..setup_assistant.installation import DOMAIN, RANGE, check_installation
 from .findings import echo_findings, summary
+from .reporting import import_failure
 
 SECURITY_REMEDY = (
     f"`export {OVERRIDE}={enclave_path(CLIENT)}` for this command; if the DDS library has no security, as that of the "
@@ -58,8 +60,10 @@ def _graph(seconds: float) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
         from ..nodes.doctor.graph import graph_findings
         from ..nodes.doctor.observer import observe
     except ImportError as error:
+        failure = import_failure("nodes need ROS 2", error)
         remedy = "Source ROS 2, or `make setup`; without it, the library plans and simulates, but no node runs."
-        return (), (Finding(ERROR, "ros", f"ROS 2 cannot be imported: {error}", remedy),)
+        is_missing = isinstance(failure, NotSupportedError)
+        return (), (Finding(ERROR, "ros", failure.message, remedy if is_missing else failure.remedy),)
     text = shortage()
     limits = (Finding(ERROR, "limits", f"no node can start: {text.partition(':')[0]}", f"{text.partition(': ')[2]}."),)
     try:

@@ -14,7 +14,7 @@ import click
 import yaml
 
 from ..errors import UnknownNameError
-from .reporting import echo_json, reporting
+from .reporting import echo_json, import_failure, reporting
 
 if TYPE_CHECKING:
     from ..nodes.client.connection import CellConnection
@@ -37,12 +37,12 @@ def ros() -> ModuleType:
     """Return the module that reads the graph.
 
     Raises:
-        click.ClickException: There is no ROS 2.
+        NotSupportedError: There is no ROS 2.
     """
     try:
         from ..nodes.client import inspection
     except ImportError as error:
-        raise click.ClickException(f"the running nodes need ROS 2, which cannot be imported: {error}") from error
+        raise import_failure("the running nodes need ROS 2", error) from error
     return inspection
 
 

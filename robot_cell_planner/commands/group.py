@@ -9,6 +9,7 @@ from importlib import import_module
 import click
 
 from .. import __version__
+from .reporting import import_failure
 
 # Module of each command, which is imported when the command is used, and its line in the help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
@@ -53,7 +54,7 @@ class LazyGroup(click.Group):
             name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
             command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), name)
         except ImportError as error:
-            raise click.ClickException(f"{cmd_name} needs a library that is not installed: {error}") from error
+            raise import_failure(f"{cmd_name} needs libraries", error) from error
         assert isinstance(command, click.Command)
         return command
 
@@ -69,7 +70,8 @@ class LazyGroup(click.Group):
 def commands() -> None:
     """Robot cells: draft one from a robot description, check it, plan in it, and start its nodes.
 
-    Without a command, `up` is meant: `robot_cell --cell cell.yaml -- client` starts the nodes and the client.
+    `robot_cell up cell.yaml` starts the nodes, and `robot_cell up cell.yaml -- client` also the client. With an option
+    first, `up` is meant.
     """
 
 

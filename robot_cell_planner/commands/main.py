@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from ..errors import RobotCellError
 from .group import COMMANDS, commands
+from .reporting import echo_json, error_entry, import_failure
 
 UP = "up"
 OPTIONS = ("--help", "-h", "--version")  # that do not belong to `up`, which is meant without a command
-FAILED = 1
+FAILED, JSON = 1, "--json"
 PROGRAM, COMPLETION = "robot_cell", "_ROBOT_CELL_COMPLETE"
 
 
@@ -27,8 +29,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if COMPLETION in os.environ:  # the shell requests a script, or the words that may follow
             commands.main([], prog_name=PROGRAM, complete_var=COMPLETION)
-        if not words or words[0] not in (*COMMANDS, *OPTIONS):
-            return _up(words[1:] if words[:1] == [UP] else words)
+        if words[:1] == [UP]:
+            return _up(words[1:])
+        if not words or (words[0].startswith("-") and words[0] not in OPTIONS):
+            return _up(words)
+        if words[0] not in (*COMMANDS, *OPTIONS):
+            raise _unknown(words[0])
         status = commands.main(words, prog_name=PROGRAM, standalone_mode=False)
     except click.exceptions.Exit as exit:
         return exit.exit_code
@@ -38,9 +44,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except RobotCellError as error:
-        click.echo(f"robot_cell: {error}\n  -> {error.remedy}", err=True)
+        if JSON in words:
+            echo_json({"error": error_entry(error)})
+        else:
+            click.echo(f"robot_cell: {error}\n  -> {error.remedy}", err=True)
         return FAILED
     return status if isinstance(status, int) else 0
+
+
+def _unknown(word: str) -> click.UsageError:
+    from ..model.name_suggestions import unknown_name
+
+    if Path(word).is_file():
+        return click.UsageError(f"{word!r} is no command; `{PROGRAM} {UP} {word}` starts the nodes of a cell file")
+    return click.UsageError(unknown_name(f"command {word!r}", word, (UP, *COMMANDS)))
 
 
 def _up(words: Sequence[str]) -> int:
@@ -48,7 +65,7 @@ def _up(words: Sequence[str]) -> int:
     try:
         from ..nodes.bringup.command_line import main as start
     except ImportError as error:
-        raise click.ClickException(f"the nodes need ROS 2, which cannot be imported: {error}") from error
+        raise import_failure("the nodes need ROS 2", error) from error
     return start(words)
 
 

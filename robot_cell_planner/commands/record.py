@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ..system.private_files import PRIVATE_UMASK
+from .reporting import import_failure
 
 
 @click.command()
@@ -38,7 +39,7 @@ def record(
         from ..nodes.recording.recorder import RecordOptions
         from ..nodes.recording.recorder import record as run
     except ImportError as error:
-        raise click.ClickException(f"recording needs ROS 2 and rosbags, which cannot be imported: {error}") from error
+        raise import_failure("recording needs ROS 2 and rosbags", error) from error
     if domain_id is not None:
         os.environ["ROS_DOMAIN_ID"] = str(domain_id)
     os.umask(PRIVATE_UMASK)

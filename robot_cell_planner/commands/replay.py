@@ -11,7 +11,7 @@ import click
 
 from .graph import connected, graph_options
 from .options import roots_of
-from .reporting import FAILED, echo_json, reporting
+from .reporting import FAILED, echo_json, import_failure, reporting
 
 
 @click.command()
@@ -70,8 +70,7 @@ def _ros() -> ModuleType:
     try:
         from ..nodes.replaying import api
     except ImportError as error:
-        text = f"records are read with the messages of ROS 2 and rosbags, which cannot be imported: {error}"
-        raise click.ClickException(text) from error
+        raise import_failure("records are read with the messages of ROS 2 and rosbags", error) from error
     return api
 
 

@@ -9,10 +9,13 @@ from typing import Any, TypeAlias
 
 import click
 
-from ..errors import RobotCellError
+from ..errors import InternalError, NotSupportedError, RobotCellError
 
 Command: TypeAlias = Callable[..., int]
 FAILED = 1
+PACKAGE = __name__.partition(".")[0]
+INTERFACES = ("msg", "srv", "action")
+INCONSISTENT = "Install it again, into an environment without another version, or build its workspace again."
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer, or the error, as JSON.")
 
 
@@ -44,6 +47,29 @@ def error_entry(error: RobotCellError) -> dict[str, object]:
         "values": [{"name": v.name, "value": v.value, "limit": v.limit, "unit": v.unit} for v in error.values],
         "remedy": error.remedy,
     }
+
+
+def import_failure(needed: str, error: ImportError, remedy: str = "") -> RobotCellError:
+    """Return the error about modules that cannot be imported.
+
+    needed: What needs them, as the begin of a sentence: "the nodes need ROS 2". remedy: Besides that of the module.
+    """
+    module = error.name or ""
+    if module.partition(".")[0] == PACKAGE and not _is_interface(module, str(error)):
+        text = f"the installation of {PACKAGE} is inconsistent, its parts are of several versions: {error}"
+        return InternalError(text, stage="import", subjects=(module,), remedy=INCONSISTENT)
+    from ..nodes.common.dependencies import remedy as remedy_of
+
+    found = remedy_of(module.partition(".")[0]) if module else str(error)
+    text = f"{needed}, which cannot be imported: {error}"
+    return NotSupportedError(text, stage="import", subjects=(module,), remedy=f"{remedy}{found}.")
+
+
+def _is_interface(module: str, text: str) -> bool:
+    """Return whether a module has the generated interfaces, which a library without ROS 2 lacks."""
+    if module != PACKAGE:
+        return module.split(".")[1] in INTERFACES
+    return any(f"cannot import name '{name}'" in text for name in INTERFACES)
 
 
 def echo_json(value: object) -> None:

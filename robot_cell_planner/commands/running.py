@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
+from ..errors import ServiceUnavailableError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
+from .reporting import import_failure
 
 if TYPE_CHECKING:
     from ..nodes.client.client import CellClient
@@ -20,6 +23,10 @@ HELP = (
 )
 NODE = "robot_cell_command"
 APPEARS_WITHIN = 5.0  # [s]
+REMEDY = (
+    f"`robot_cell up` prints the ROS_DOMAIN_ID of its nodes: set the same in this shell, and give their namespace as "
+    f"{RUNNING}/NAMESPACE."
+)
 
 
 def is_running(cell_file: Path) -> bool:
@@ -31,7 +38,7 @@ def running_scene(cell_file: Path) -> tuple[RobotCell, RobotCellState]:
     """Return cell and state of the running nodes, with the joints as they are measured.
 
     Raises:
-        click.ClickException: There is no ROS 2.
+        NotSupportedError: There is no ROS 2.
         ServiceUnavailableError: No scene node answers.
     """
     with running_client(cell_file) as client:
@@ -39,14 +46,26 @@ def running_scene(cell_file: Path) -> tuple[RobotCell, RobotCellState]:
     return scene.cell, scene.state
 
 
-def running_client(cell_file: Path) -> CellClient:
-    """Return a client of the running nodes.
+@contextmanager
+def running_client(cell_file: Path) -> Iterator[CellClient]:
+    """Connect to the running nodes.
 
     Raises:
-        click.ClickException: There is no ROS 2.
+        NotSupportedError: There is no ROS 2.
+        ServiceUnavailableError: A node does not answer; the message says where it was searched.
     """
     try:
         from ..nodes.client.client import CellClient
     except ImportError as error:
-        raise click.ClickException(f"the running nodes need ROS 2, which cannot be imported: {error}") from error
-    return CellClient(NODE, "/".join(cell_file.parts[1:]), APPEARS_WITHIN)
+        raise import_failure("the running nodes need ROS 2", error) from error
+    namespace = "/".join(cell_file.parts[1:])
+    with CellClient(NODE, namespace, APPEARS_WITHIN) as client:
+        try:
+            yield client
+        except ServiceUnavailableError as error:
+            if type(error) is not ServiceUnavailableError:  # the node was there
+                raise
+            domain = os.environ.get("ROS_DOMAIN_ID")
+            place = f"namespace /{namespace}, {f'ROS_DOMAIN_ID={domain}' if domain else 'ROS_DOMAIN_ID not set (0)'}"
+            error.remedy = REMEDY
+            raise error.with_message(f"{error.message} Searched in {place}") from error

@@ -121,14 +121,13 @@ def argument_parser() -> argparse.ArgumentParser:
         description="Start the nodes of a robot cell, and end them together.",
         epilog=EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        usage="robot_cell [up] [options] [-- client [argument ...]]",
+        usage="robot_cell [up [CELL_FILE]] [options] [-- client [argument ...]]",
     )
     parser.add_argument(
-        "--cell",
-        type=Path,
-        metavar="FILE",
-        default=share / "config" / "demo" / "cell.yaml",
-        help='cell file (default: the demo cell); "" starts without one',
+        "cell_file", type=Path, nargs="?", metavar="CELL_FILE", help="cell file, as --cell; before other options"
+    )
+    parser.add_argument(
+        "--cell", type=Path, metavar="FILE", help='cell file (default: the demo cell); "" starts without one'
     )
     parser.add_argument(
         "--params",
@@ -225,7 +224,7 @@ def _domain(number: int | None) -> Domain:
 
 
 def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
-    cell = options.cell.resolve() if str(options.cell) != "." else None
+    cell = _cell(options)
     parameters = options.params.resolve()
     for what, path in (("cell file", cell), ("parameters file", parameters)):
         if path is not None and not path.is_file():
@@ -247,6 +246,14 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
         if node == MOVEIT or (node in options.only and node not in options.without)
     ]
     return [*_recorder(options), *nodes, *_viewer(options, cell, parameters, journal)]
+
+
+def _cell(options: argparse.Namespace) -> Path | None:
+    """Return the cell file that the nodes load: the demo cell by default; None for an empty name."""
+    if options.cell is not None and options.cell_file is not None:
+        raise ValueError(f"two cell files are given, {options.cell_file} and {options.cell}; expected one")
+    given = options.cell_file or options.cell or Path(get_package_share_directory(PACKAGE), "config/demo/cell.yaml")
+    return None if str(given) == "." else Path(given).resolve()
 
 
 def _viewer(options: argparse.Namespace, cell: Path | None, parameters: Path, journal: Path) -> list[Program]:

@@ -298,6 +298,26 @@ def test_the_nodes_are_started_again_unless_that_is_not_wanted():
     assert respawned("--respawn", "scene", "planning") == ["scene", "planning"]
 
 
+def test_the_cell_file_is_an_argument_or_an_option(tmp_path):
+    from robot_cell_planner.nodes.bringup.command_line import _programs, argument_parser
+
+    file = tmp_path / "cell.yaml"
+    file.touch()
+
+    def loaded(*words):
+        scene, *_ = _programs(argument_parser().parse_args([*words, "--only", "scene"]), Path("journal"))
+        return next((word for word in scene.command if word.startswith("cell_file:=")), "")
+
+    assert loaded(str(file)) == loaded("--cell", str(file)) == f"cell_file:='{file}'"
+    assert loaded("--domain-id", "3", str(file), "--moveit") == loaded(str(file))
+    assert loaded().endswith("config/demo/cell.yaml'")
+    assert loaded("--cell", "") == loaded("") == ""
+    with pytest.raises(ValueError, match="two cell files are given"):
+        loaded(str(file), "--cell", str(file))
+    with pytest.raises(ValueError, match=r"nothing\.yaml does not exist"):
+        loaded("nothing.yaml")
+
+
 def enclaves(*words):
     """Enclaves of the nodes, and of a client, as `robot_cell up` starts them."""
     from robot_cell_planner.nodes.bringup.command_line import _client, _programs, argument_parser

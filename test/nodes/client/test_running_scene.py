@@ -58,3 +58,14 @@ def test_poses_are_those_of_the_measured_joints(stored, capsys):
         assert main(["fk", *words, "tool0", "--json"]) == 0
         poses.append(json.loads(capsys.readouterr().out)["poses"])
     assert poses[0] == poses[1]
+
+
+@pytest.mark.parametrize(("given", "domain_text"), [("", "ROS_DOMAIN_ID not set (0)"), ("7", "ROS_DOMAIN_ID=7")])
+def test_a_failure_says_where_nodes_were_searched(given, domain_text, domain, monkeypatch, capsys):
+    monkeypatch.setattr("robot_cell_planner.commands.running.APPEARS_WITHIN", 0.1)
+    monkeypatch.setenv("ROS_DOMAIN_ID", given)
+    assert main(["fk", "@running/cell9", "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["name"] == "ServiceUnavailableError"
+    assert error["message"].endswith(f"in this domain? Searched in namespace /cell9, {domain_text}")
+    assert "`robot_cell up` prints the ROS_DOMAIN_ID of its nodes" in error["remedy"]
