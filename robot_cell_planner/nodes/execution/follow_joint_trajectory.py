@@ -26,14 +26,16 @@ from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode
 from ..motion.channels import REPLACED
 from ..motion.independent_robots import IndependentRobots
-from ..motion.motion import Motion
+from ..motion.motion import Motion, Phase
+from ..motion.outcome import Outcome, Replacement
+from ..motion.preparation import AHEAD
 from ..motion.reports import follow_feedback
-from ..motion.runner import MotionRunner, OnProgress, Outcome
+from ..motion.runner import MotionRunner, OnProgress
+from ..motion.streamed_motion import StreamedMotion
 from ..motion.trajectory_goals import MotionGoal, check_begin, from_follow
 from .parameters import tolerance_defaults
 
 Result = FollowJointTrajectory.Result
-AHEAD = 0.5  # [s] before its start at which the replacement of a goal is prepared
 
 
 class FollowJointTrajectoryServer:
@@ -133,12 +135,28 @@ class FollowJointTrajectoryServer:
             further = robots.difference(*(claim.parts for claim in claims))
             if further:
                 claims.append(stack.enter_context(self._access.acquired_by(asked.owner, token, further)))
-            found = await self._runner.replacement(running[0], asked, begins, newest, state)
+            found = await self._replacement(running[0], asked, begins, newest, state)
             if found is not None:
                 with self._access.handed_over_to(asked.owner, token, claims, robots):
                     return await self._runner.follow(found, token, on_progress, state)
         await self._access.released(self._node, newest, robots)
         return None
+
+    async def _replacement(
+        self,
+        running: StreamedMotion,
+        asked: MotionGoal,
+        begins: float,
+        token: CancellationToken,
+        state: StateRef | None,
+    ) -> Replacement | None:
+        """Return the prepared replacement of a running motion; None if that ends, or was ended since it rests on its
+        path, where the new goal is then to begin."""
+        while True:
+            found = await self._runner.replacement(running, asked, begins, token, state)
+            if found is not None or running.phase is not Phase.PAUSED:
+                return found
+            await self._runner.end_at_rest(running, asked, token, state)
 
     def _claims(self, owner: str, robots: frozenset[str]) -> list[Claim]:
         """Return the claims of this action to any of the robots."""

@@ -6,7 +6,7 @@ import math
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 
 import numpy as np
@@ -71,6 +71,12 @@ class Channel:
     @property
     def ended(self) -> bool:
         return math.isfinite(self.ended_at)
+
+    def stand_at(self, positions: NDArray[np.float64]) -> None:
+        """Set where the joints (dof,) are before the first command, so that a step from there is a violation; without
+        this, they are at the start of the trajectory."""
+        self.last = replace(self.last, positions=positions)
+        self.limit_check = CommandLimitCheck(self.joints, self.limits, positions)
 
     def play(self, now: float, stamp: int, max_command_gap: float) -> None:
         """Compute the next command. stamp [ns]: in the time of messages.

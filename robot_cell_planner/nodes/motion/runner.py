@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,40 +12,30 @@ from rclpy.task import Future
 from robot_cell_planner.msg import Configuration, StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ...errors import (
-    MotionBusyError,
-    RobotCellError,
-    StoppedError,
-    TrajectoryLimitError,
-    TrajectoryStartError,
-    Value,
-    distinct_texts,
-)
+from ...errors import MotionBusyError, RobotCellError, StoppedError, StopRequestedError
 from ..common.cancellation import CancellationToken, available, pause
-from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..conversions.trajectories import trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
-from .controller_drive import ControllerDrive
+from .channels import REPLACED
 from .displayed_trajectory import DisplayedTrajectory
 from .fault_reports import FaultReports
 from .joint_feedback import JointFeedback
-from .motion import Array, Motion
+from .motion import Array, Motion, Phase
 from .motion_monitor import MONITOR, MotionMonitor
 from .outcome import Outcome as Outcome
 from .outcome import Replacement
 from .permission import MotionPermission
-from .planning_calls import PlanningCalls, fresh_state
+from .planning_calls import PlanningCalls
+from .preparation import CHECK_PERIOD, Preparation
+from .preparation import Drive as Drive
 from .runner_options import RunnerOptions
 from .speed_scales import SpeedScales
-from .streamed_motion import STOOD, MakeMotion, Predicted, StreamDrive, StreamedMotion
-from .trajectory_goals import MotionGoal, check_begin
+from .streamed_motion import MakeMotion, Predicted, StreamDrive, StreamedMotion
+from .trajectory_goals import MotionGoal
 
 OnProgress = Callable[[Motion], None]
-Drive = StreamDrive | ControllerDrive
 LEADS = (0.2, 2.0)  # [s] time ahead at which a motion is replaced: initial, and maximum if its validation takes longer
-CHECK_PERIOD = 0.02  # [s] between checks of joints
-LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
 
 
 class MotionRunner:
@@ -70,7 +59,6 @@ class MotionRunner:
         read_measurements: Callable[[], None],
     ) -> None:
         self._node = node
-        self._read_measurements = read_measurements
         self._monitor = motion_monitor
         self._drive = drive
         self._feedback = feedback
@@ -80,6 +68,9 @@ class MotionRunner:
         self._on_change = on_change
         self._displayed = DisplayedTrajectory(node)
         self._faults = FaultReports(node, options.timeouts)
+        self._preparation = Preparation(
+            node, drive, feedback, permission, planning, options, self._faults, read_measurements
+        )
         self._on_progress: dict[Motion, OnProgress] = {}
         self.speed_scales = speed_scales
         self.last_error: RobotCellError | None = None
@@ -144,117 +135,13 @@ class MotionRunner:
             if set(joints) & set(motion.goal.joints):
                 motion.stop(error)
 
-    def _measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
-        """Return the newest positions of joints; raises FeedbackLostError if they are unknown."""
-        self._read_measurements()
-        return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
-
     def up_to_date(self, state: StateRef) -> StateRef:
         """Return a state to plan from, with joints at least as new as those measured here."""
-        self._read_measurements()
-        found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
-        return state if state.own_state else fresh_state(state, tuple(found), found)
+        return self._preparation.up_to_date(state)
 
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
-        """Return the start of a motion: the end of the previous commands if the robot is there, otherwise the measured
-        position, since it was moved or held by other means."""
-        commanded = self._drive.commanded
-        start = {}
-        for joint, measurement in self._measured(joints).items():
-            position = commanded.get(joint, measurement.position)
-            away = abs(position - measurement.position)
-            if joint not in self._options.passive and away > self._options.start_tolerance:
-                found, left = distinct_texts(measurement.position, position)
-                self._node.get_logger().warning(
-                    f"{joint} is at {found}, not at its last command {left}; "
-                    "its next motion starts at the measured position"
-                )
-                position = measurement.position
-            start[joint] = position
-        return start
-
-    async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
-        """Wait briefly until measurements are recent again, and joints away from their commands are at rest: the
-        previous motion may have ended early."""
-        until = time.monotonic() + self._options.timeouts.lost_after
-        while time.monotonic() < until and not self._has_settled(joints):
-            await pause(self._node, CHECK_PERIOD, token)
-
-    def _has_settled(self, joints: Sequence[str]) -> bool:
-        self._read_measurements()
-        measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
-        if len(measured) < len(joints):
-            return True  # nothing to wait for
-        if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
-            return False
-        commanded = self._drive.commanded
-        moved = [
-            name
-            for name, found in measured.items()
-            if name not in self._options.passive
-            and abs(commanded.get(name, found.position) - found.position) > self._options.start_tolerance
-        ]
-        return self._feedback.stood_for(moved) >= STOOD
-
-    async def _prepare(
-        self, goal: MotionGoal, token: CancellationToken, state: StateRef | None
-    ) -> tuple[MotionGoal, ValidateTrajectory.Response | None]:
-        """Return a goal that starts at the robot's position, validated and due, and the reply of the validation.
-
-        Raises:
-            StoppedError: motion is not allowed.
-            FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
-            RobotCellError: the validation failed or was cancelled.
-        """
-        self._permission.check()
-        self._drive.check()
-        check_begin(goal.begin, self._node.get_clock().now().nanoseconds)
-        await self._settled(goal.joints, token)
-        requested = goal
-        goal = self._faults.starting_at(goal, self.start_positions(goal.joints))
-        reply = None
-        if state is not None:
-            try:
-                reply = await self._validated(goal, state, token)
-            except TrajectoryLimitError as error:
-                slower = goal.slowed_for_start(requested, limits_from_message(error.partial.limits, goal.joints))
-                if slower is None:
-                    raise
-                goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
-                reply = await self._validated(goal, state, token)
-                text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
-                reply.report.warnings = [*reply.report.warnings, text]
-                self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
-            goal = replace(goal, limits=limits_from_message(reply.limits, goal.joints))
-        while goal.begin and (left := (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9) > 0.0:
-            await pause(self._node, min(left, LONGEST_WAIT), token)
-        await self._settled(goal.joints, token)
-        self._permission.check()
-        self._check_still_there(goal)
-        return goal, reply
-
-    async def _validated(
-        self, goal: MotionGoal, state: StateRef, token: CancellationToken
-    ) -> ValidateTrajectory.Response:
-        """Return the reply of a successful validation."""
-        message = trajectory_to_message(goal.trajectory)
-        message.joint_names = list(goal.names)
-        reference = fresh_state(state, goal.names, self._measured(goal.joints))
-        return await self._planning.validate(reference, message, goal.tolerances.start, token)
-
-    def _check_still_there(self, goal: MotionGoal) -> None:
-        """Check that the robot has not moved since the start of the goal was set."""
-        first = dict(zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True))
-        joints = [joint for joint in goal.joints if joint not in self._options.passive]
-        for joint, measurement in (self._measured(joints) if joints else {}).items():
-            away = abs(measurement.position - first[joint])
-            if away > max(goal.tolerances.start, self._options.start_tolerance):
-                raise TrajectoryStartError(
-                    f"{joint} has moved away from the start of the trajectory",
-                    stage="execution",
-                    subjects=(joint,),
-                    values=(Value(f"distance of {joint}", away, goal.tolerances.start),),
-                )
+        """Return the start of a motion, see `Preparation.start_positions`."""
+        return self._preparation.start_positions(joints)
 
     async def run(
         self,
@@ -270,9 +157,10 @@ class MotionRunner:
         the motion, if not that of the drive.
 
         Raises:
-            RobotCellError: nothing moved; see `_prepare`, and MotionBusyError for joints that are already moving.
+            RobotCellError: nothing moved; see `Preparation.prepared`, and MotionBusyError for joints that are already
+                moving.
         """
-        goal, reply = await self._prepare(goal, token, state)
+        goal, reply = await self._preparation.prepared(goal, token, state)
         finished: Future[None] = Future()
         if not set(goal.joints) <= set(
             self._options.passive
@@ -323,6 +211,27 @@ class MotionRunner:
                 self._displayed.publish(joining)
                 return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
             lead = min(2.0 * lead, LEADS[1])
+
+    async def end_at_rest(
+        self, running: StreamedMotion, goal: MotionGoal, token: CancellationToken, state: StateRef | None
+    ) -> None:
+        """End a motion that is paused or held on its path, once it rests there and the goal that will replace it from
+        there is validated. A motion that resumes meanwhile is not ended.
+
+        Raises:
+            RobotCellError: what the validation found, or why it was called off; the running motion stays paused.
+        """
+        drive = self._drive
+        assert isinstance(drive, StreamDrive)
+        while running.phase is Phase.PAUSED and not drive.is_still(running):
+            await pause(self._node, CHECK_PERIOD, token)
+        if running.phase is not Phase.PAUSED:
+            return
+        self._permission.check()
+        await self._preparation.validated(goal, token, state)
+        self._permission.check()
+        if running.phase is Phase.PAUSED:
+            running.stop(StopRequestedError("replaced by a newer goal", stage=REPLACED))
 
     def _present(self, running: StreamedMotion, predicted: Predicted, joints: Sequence[str]) -> list[Array]:
         """Return predicted positions, velocities and accelerations of joints (dof,) of a motion; joints that it does

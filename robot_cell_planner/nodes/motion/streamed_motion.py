@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -282,6 +282,9 @@ class StreamDrive:
         self._node = node
         self._stream = stream
         self._sampler = sampler
+        self._feedback = feedback
+        self._start_tolerance = start_tolerance
+        self._passive = frozenset(passive)
         self.held = HeldPositions(node, stream, feedback, start_tolerance, passive, silence)
 
     @property
@@ -307,6 +310,11 @@ class StreamDrive:
             return None
         return Predicted(at, sampler.sample(at), sampler.time_scaling)
 
+    def is_still(self, running: StreamedMotion) -> bool:
+        """Return whether a motion rests on its path, or has not begun."""
+        sampler = running.channel.sampler
+        return sampler is None or sampler.is_still(self._stream.now())
+
     def now(self) -> float:
         """Return the clock of motions [s]."""
         return self._stream.now()
@@ -325,8 +333,21 @@ class StreamDrive:
     ) -> StreamedMotion:
         """Start a motion. make: factory in place of StreamedMotion; the arguments are those of Motion."""
         motion = (make or StreamedMotion)(self._stream, self._sampler, on_end, *arguments, **keywords)
+        motion.channel.stand_at(self._present(motion.channel))
         self.begin(motion.channel)
         return motion
+
+    def _present(self, channel: Channel) -> Array:
+        """Return where the joints of a channel are (dof,): at its start, unless they are measured elsewhere."""
+        measured = self._feedback.positions()
+        start = zip(channel.joints, channel.last.positions.tolist(), strict=True)
+        return np.array([measured[joint] if self._is_away(joint, at, measured) else at for joint, at in start])
+
+    def _is_away(self, joint: str, position: float, measured: Mapping[str, float]) -> bool:
+        """Return whether a joint is measured away from a position [rad or m]."""
+        if joint in self._passive or joint not in measured:
+            return False
+        return abs(measured[joint] - position) > self._start_tolerance
 
     def begin(self, channel: Channel) -> None:
         """Start a channel; that of servo has no trajectory.

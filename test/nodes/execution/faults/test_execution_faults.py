@@ -258,6 +258,21 @@ def test_a_newer_goal_takes_over_without_a_jump(client, robot):
     assert p[-1] == pytest.approx(HOME[0])
 
 
+def test_a_newer_goal_replaces_a_paused_one(client, robot):
+    """Where it rests; what is paused does not go on later."""
+    first = begin(client, robot, follow)
+    control = srv.ControlMotion.Request
+    client.call_service(srv.ControlMotion, "execution/control_motion", control(command=control.PAUSE))
+    goal = swing(ARM, HOME, HOME, duration=4.0, samples=2)
+    goal.points = goal.points[1:]
+    second = follow(client, goal).wait()
+    assert second.status == GoalStatus.STATUS_SUCCEEDED, second.result.error_string
+    assert first.wait().status == GoalStatus.STATUS_ABORTED
+    assert "newer goal" in first.result.error_string
+    p = check_stop(robot)
+    assert p[-1] == pytest.approx(HOME[0])
+
+
 def test_a_newer_goal_that_is_not_valid_changes_nothing(client, robot):
     first = begin(client, robot, follow)
     goal = swing(ARM, HOME, [HOME[0], 3.0, *HOME[2:]], duration=4.0, samples=2)

@@ -1,0 +1,200 @@
+"""Preparation of goals for execution: from where the robot is, validated, and due."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from robot_cell_planner.msg import StateRef
+from robot_cell_planner.srv import ValidateTrajectory
+
+from ...errors import TrajectoryLimitError, TrajectoryStartError, Value, distinct_texts
+from ..common.cancellation import CancellationToken, pause
+from ..common.joint_states import Measurement
+from ..common.node import CellNode
+from ..conversions.trajectories import trajectory_to_message
+from ..conversions.trajectory_reports import limits_from_message
+from .controller_drive import ControllerDrive
+from .fault_reports import FaultReports
+from .joint_feedback import JointFeedback
+from .permission import MotionPermission
+from .planning_calls import PlanningCalls, fresh_state
+from .runner_options import RunnerOptions
+from .streamed_motion import STOOD, StreamDrive
+from .trajectory_goals import MotionGoal, check_begin
+
+Drive = StreamDrive | ControllerDrive
+Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
+AHEAD = 0.5  # [s] before its start at which a goal is validated
+VALIDATIONS_AHEAD = 2.0  # the same, as a multiple of the duration of an earlier validation, if that is longer
+CHECK_PERIOD = 0.02  # [s] between checks of joints
+LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
+
+
+class Preparation:
+    """Prepares goals for execution.
+
+    read_measurements: updates `feedback` with all that has arrived; called before a motion's start is decided, since
+    measurements are read seldom while nothing moves.
+    """
+
+    def __init__(
+        self,
+        node: CellNode,
+        drive: Drive,
+        feedback: JointFeedback,
+        permission: MotionPermission,
+        planning: PlanningCalls,
+        options: RunnerOptions,
+        faults: FaultReports,
+        read_measurements: Callable[[], None],
+    ) -> None:
+        self._node = node
+        self._drive = drive
+        self._feedback = feedback
+        self._permission = permission
+        self._planning = planning
+        self._options = options
+        self._faults = faults
+        self._read_measurements = read_measurements
+
+    def measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
+        """Return the newest positions of joints; raises FeedbackLostError if they are unknown."""
+        self._read_measurements()
+        return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
+
+    def up_to_date(self, state: StateRef) -> StateRef:
+        """Return a state to plan from, with joints at least as new as those measured here."""
+        self._read_measurements()
+        found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
+        return state if state.own_state else fresh_state(state, tuple(found), found)
+
+    def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
+        """Return the start of a motion: the end of the previous commands if the robot is there, otherwise the measured
+        position, since it was moved or held by other means."""
+        commanded = self._drive.commanded
+        start = {}
+        for joint, measurement in self.measured(joints).items():
+            position = commanded.get(joint, measurement.position)
+            away = abs(position - measurement.position)
+            if joint not in self._options.passive and away > self._options.start_tolerance:
+                found, left = distinct_texts(measurement.position, position)
+                self._node.get_logger().warning(
+                    f"{joint} is at {found}, not at its last command {left}; "
+                    "its next motion starts at the measured position"
+                )
+                position = measurement.position
+            start[joint] = position
+        return start
+
+    async def prepared(self, goal: MotionGoal, token: CancellationToken, state: StateRef | None) -> Prepared:
+        """Return a goal that starts at the robot's position, validated and due, and the reply of the validation.
+
+        A goal that starts later is validated at once, and again shortly before its start.
+
+        Raises:
+            StoppedError: motion is not allowed.
+            FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
+            RobotCellError: the validation failed or was cancelled.
+        """
+        self._permission.check()
+        self._drive.check()
+        check_begin(goal.begin, self._node.get_clock().now().nanoseconds)
+        began = time.monotonic()
+        found, reply = await self.validated(goal, token, state)
+        ahead = max(AHEAD, VALIDATIONS_AHEAD * (time.monotonic() - began))
+        if self._left(goal) > ahead:
+            await self._wait_until(goal, ahead, token)
+            self._permission.check()
+            found, reply = await self.validated(goal, token, state)
+        await self._wait_until(goal, 0.0, token)
+        await self._settled(goal.joints, token)
+        self._permission.check()
+        self._check_still_there(found)
+        return found, reply
+
+    async def validated(self, goal: MotionGoal, token: CancellationToken, state: StateRef | None) -> Prepared:
+        """Return a goal that starts at the robot's position, validated, and the reply of the validation.
+
+        Raises:
+            FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
+            RobotCellError: the validation failed or was cancelled.
+        """
+        await self._settled(goal.joints, token)
+        requested = goal
+        goal = self._faults.starting_at(goal, self.start_positions(goal.joints))
+        if state is None:
+            return goal, None
+        try:
+            reply = await self._validate(goal, state, token)
+        except TrajectoryLimitError as error:
+            slower = goal.slowed_for_start(requested, limits_from_message(error.partial.limits, goal.joints))
+            if slower is None:
+                raise
+            goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
+            reply = await self._validate(goal, state, token)
+            text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
+            reply.report.warnings = [*reply.report.warnings, text]
+            self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
+        return replace(goal, limits=limits_from_message(reply.limits, goal.joints)), reply
+
+    async def _validate(
+        self, goal: MotionGoal, state: StateRef, token: CancellationToken
+    ) -> ValidateTrajectory.Response:
+        """Return the reply of a successful validation."""
+        message = trajectory_to_message(goal.trajectory)
+        message.joint_names = list(goal.names)
+        reference = fresh_state(state, goal.names, self.measured(goal.joints))
+        tolerance = min(goal.tolerances.start, self._options.start_tolerance)
+        return await self._planning.validate(reference, message, tolerance, token)
+
+    def _left(self, goal: MotionGoal) -> float:
+        """Return the time until the start of a goal [s]; 0 for one that starts at once."""
+        return (goal.begin - self._node.get_clock().now().nanoseconds) * 1e-9 if goal.begin else 0.0
+
+    async def _wait_until(self, goal: MotionGoal, ahead: float, token: CancellationToken) -> None:
+        """Wait until a time [s] before the start of a goal, on the clock of the node."""
+        while (left := self._left(goal) - ahead) > 0.0:
+            await pause(self._node, min(left, LONGEST_WAIT), token)
+
+    async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
+        """Wait briefly until measurements are recent again, and joints away from their commands are at rest: the
+        previous motion may have ended early."""
+        until = time.monotonic() + self._options.timeouts.lost_after
+        while time.monotonic() < until and not self._has_settled(joints):
+            await pause(self._node, CHECK_PERIOD, token)
+
+    def _has_settled(self, joints: Sequence[str]) -> bool:
+        self._read_measurements()
+        measured = {name: found for name in joints if (found := self._feedback.get(name)) is not None}
+        if len(measured) < len(joints):
+            return True  # nothing to wait for
+        if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
+            return False
+        commanded = self._drive.commanded
+        moved = [
+            name
+            for name, found in measured.items()
+            if name not in self._options.passive
+            and abs(commanded.get(name, found.position) - found.position) > self._options.start_tolerance
+        ]
+        return self._feedback.stood_for(moved) >= STOOD
+
+    def _check_still_there(self, goal: MotionGoal) -> None:
+        """Check that the robot has not moved since the start of the goal was set to where it was.
+
+        The start tolerance of the goal only says how far the requested trajectory may begin from there.
+        """
+        tolerance = self._options.start_tolerance
+        first = dict(zip(goal.joints, goal.trajectory.positions[0].tolist(), strict=True))
+        joints = [joint for joint in goal.joints if joint not in self._options.passive]
+        for joint, measurement in (self.measured(joints) if joints else {}).items():
+            away = abs(measurement.position - first[joint])
+            if away > tolerance:
+                raise TrajectoryStartError(
+                    f"{joint} has moved away from the start of the trajectory",
+                    stage="execution",
+                    subjects=(joint,),
+                    values=(Value(f"distance of {joint}", away, tolerance),),
+                )

@@ -1,0 +1,157 @@
+"""Goals are prepared from where the robot is, shortly before they start; what is true then counts."""
+
+import asyncio
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+
+from robot_cell_planner.errors import StoppedError, TrajectoryInCollisionError, TrajectoryStartError
+from robot_cell_planner.msg import StateRef
+from robot_cell_planner.nodes.common.cancellation import CancellationToken
+from robot_cell_planner.nodes.motion import preparation
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
+from robot_cell_planner.nodes.motion.preparation import AHEAD, Preparation
+from robot_cell_planner.nodes.motion.runner_options import RunnerOptions
+from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
+from robot_cell_planner.srv import ValidateTrajectory
+from robot_cell_planner.trajectory.tracking import Tolerances
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+SECOND = 1_000_000_000
+NOW = 1000 * SECOND  # the time at which goals arrive [ns]
+OWN = 0.01  # start tolerance of the node
+INVALID = TrajectoryInCollisionError("the trajectory is in collision")
+
+
+class Cell:
+    """A robot of one joint, the clock of its node, and the replies of the planning node.
+
+    replies: what happens at each validation, the last one at all further ones.
+    """
+
+    def __init__(self, monkeypatch, *replies):
+        self.now, self.validated = NOW, []
+        self._replies = list(replies)
+        self.feedback, self._stamp = JointFeedback(10.0), 0
+        self.measure(0.0)
+        self.node = MagicMock()
+        self.node.get_clock().now = lambda: SimpleNamespace(nanoseconds=self.now)
+        self.permission = SimpleNamespace(check=lambda: None)
+        drive = SimpleNamespace(commanded={}, check=lambda: None)
+        faults = SimpleNamespace(starting_at=lambda goal, positions: goal.starting_at(positions))
+        options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0))
+        planning = SimpleNamespace(validate=self._validate)
+        self.preparation = Preparation(
+            self.node, drive, self.feedback, self.permission, planning, options, faults, lambda: None
+        )
+        monkeypatch.setattr(preparation, "pause", self._pause)
+        monkeypatch.setattr(preparation, "time", SimpleNamespace(monotonic=self._steady))
+
+    def measure(self, position):
+        self._stamp += 1
+        self.feedback.start_poll(self._steady())
+        self.feedback.update(["joint"], [position], [], [], self._stamp, self._steady())
+
+    def _steady(self):
+        return 1e-9 * self.now
+
+    async def _pause(self, node, seconds, token):
+        token.check()
+        self.now += round(seconds * SECOND)
+
+    async def _validate(self, state, trajectory, start_tolerance, token):
+        self.validated.append((self.now, trajectory.points[0].positions[0], start_tolerance))
+        reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
+        if isinstance(reply, Exception):
+            raise reply
+        reply()
+        return ValidateTrajectory.Response()
+
+    def prepared(self, start_tolerance=OWN, after=0.0):
+        """Prepare a goal that starts after a time [s], 0 for at once; returns its first position."""
+        one = np.ones(1)
+        tolerances = Tolerances(start_tolerance, one, one, one, one, 1.0)
+        trajectory = Trajectory(("joint",), np.array([0.0, 1.0, 2.0]), np.array([[0.0], [0.5], [1.0]]))
+        begin = NOW + round(after * SECOND) if after else 0
+        goal = MotionGoal("owner", ("joint",), trajectory, tolerances, begin=begin)
+        goal, _ = asyncio.run(self.preparation.prepared(goal, CancellationToken(), StateRef()))
+        return float(goal.trajectory.positions[0, 0])
+
+
+def nothing():
+    """The trajectory is valid."""
+
+
+def test_the_start_tolerance_of_a_goal_does_not_apply_to_the_start_that_was_adapted(monkeypatch):
+    """The robot is moved by hand while the goal is validated; its first command would be a step."""
+    cell = Cell(monkeypatch, lambda: cell.measure(0.9))
+    cell.measure(0.02)
+    with pytest.raises(TrajectoryStartError, match="moved away") as caught:
+        cell.prepared(start_tolerance=1.0)
+    assert caught.value.values[0].limit == OWN
+    assert caught.value.values[0].value == pytest.approx(0.88)
+    assert cell.validated == [(NOW, pytest.approx(0.02), OWN)]
+
+
+def test_a_goal_may_begin_away_from_the_robot_by_its_own_tolerance(monkeypatch):
+    cell = Cell(monkeypatch, nothing)
+    cell.measure(0.5)
+    assert cell.prepared(start_tolerance=1.0) == pytest.approx(0.5)
+    with pytest.raises(TrajectoryStartError):
+        cell.prepared(start_tolerance=0.1)
+
+
+@pytest.mark.parametrize("after", [0.0, 0.9 * AHEAD])
+def test_a_goal_that_starts_soon_is_validated_once(monkeypatch, after):
+    cell = Cell(monkeypatch, nothing)
+    cell.prepared(after=after)
+    assert len(cell.validated) == 1
+    assert cell.now == NOW + round(after * SECOND)
+
+
+@pytest.mark.parametrize("after", [2.0 * AHEAD, 3600.0])
+def test_a_goal_that_waits_for_its_start_is_validated_again_shortly_before(monkeypatch, after):
+    """From where the robot is then."""
+    cell = Cell(monkeypatch, lambda: cell.measure(0.004), nothing)
+    assert cell.prepared(after=after) == pytest.approx(0.004)
+    (first, _, _), (second, start, _) = cell.validated
+    assert first == NOW
+    assert second == NOW + round((after - AHEAD) * SECOND)
+    assert start == pytest.approx(0.004)
+    assert cell.now == NOW + round(after * SECOND)
+
+
+def test_a_validation_that_takes_long_begins_earlier(monkeypatch):
+    def takes_long():
+        cell.now += 2 * SECOND
+
+    cell = Cell(monkeypatch, takes_long)
+    cell.prepared(after=100.0)
+    assert cell.now == NOW + 100 * SECOND
+    assert len(cell.validated) == 2
+
+
+def test_a_goal_that_has_become_invalid_while_it_waited_is_refused(monkeypatch):
+    cell = Cell(monkeypatch, nothing, INVALID)
+    with pytest.raises(TrajectoryInCollisionError):
+        cell.prepared(after=100.0)
+    assert len(cell.validated) == 2
+
+
+def test_an_invalid_goal_is_refused_without_waiting_for_its_start(monkeypatch):
+    cell = Cell(monkeypatch, INVALID)
+    with pytest.raises(TrajectoryInCollisionError):
+        cell.prepared(after=100.0)
+    assert cell.now == NOW
+
+
+def test_a_goal_is_refused_if_motion_is_forbidden_at_its_start(monkeypatch):
+    def forbid():
+        raise StoppedError("the emergency stop is pressed", stage="emergency stop")
+
+    cell = Cell(monkeypatch, nothing, lambda: setattr(cell.permission, "check", forbid))
+    with pytest.raises(StoppedError):
+        cell.prepared(after=100.0)
