@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, ServiceUnavailableError, TrajectoryStartError
 from ..io.cell_file.simulation_section import load_simulated_robot
 from ..offline.cell import OfflineCell
 from ..planning.path.plan_check import verify_plan
@@ -18,6 +19,7 @@ from .plan_files import read_plan
 from .progress import Progress
 from .reporting import echo_json, reporting
 from .running import HELP, is_running, running_client
+from .verdicts import explained, explained_start
 
 # What is printed of each executed plan, with units; a joint is in rad or m.
 FIGURES = {
@@ -88,6 +90,11 @@ def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> l
             except KeyboardInterrupt:
                 click.echo(f"{name}: cancelled, the robot comes to rest on its path", err=True)
                 raise
+            except TrajectoryStartError as error:
+                with suppress(ServiceUnavailableError):
+                    scene, _ = client.scene(retries=0, measured=True)
+                    raise explained_start(error, scene.cell, scene.state, plan) from error
+                raise
             progress(f"{name}: done", 1.0)
             entries.append({"plan": name, **asdict(done)})
     return entries
@@ -127,7 +134,8 @@ def _require_valid(simulated: OfflineCell, name: str, plan: Plan) -> None:
         raise InvalidRequestError(
             f"{name} is a plan among moving robots, which only the nodes can execute", stage="request"
         )
-    violations = verify_plan(simulated.cell, simulated.state, plan).violations
+    cell, state = simulated.cell, simulated.state
+    violations = tuple(explained(verify_plan(cell, state, plan).violations, cell, state, plan))
     if violations:
         for error in violations[1:]:
             click.echo(f"{name}: also {error}", err=True)

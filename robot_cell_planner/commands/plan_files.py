@@ -24,8 +24,9 @@ from ..viewer.recording import Moment, Recording
 from .case_pages import write_case_page
 from .options import cell_options
 from .progress import Elapsed
-from .reporting import FAILED, echo_json, error_entry, reporting
+from .reporting import FAILED, echo_json, error_entry, reporting, warn
 from .running import HELP
+from .verdicts import explained
 
 
 @click.command(epilog=HELP)
@@ -38,13 +39,15 @@ def verify(cell: RobotCell, state: RobotCellState, plan_file: Path, as_json: boo
     The digests of cell and start state, limits, collisions and the figures of the plan are checked. The exit status is
     1 if one of them does not hold.
     """
+    given = read_plan(plan_file)
     with Elapsed("verifying"):
-        verdict = verify_plan(cell, state, read_plan(plan_file))
+        verdict = verify_plan(cell, state, given)
+    violations = tuple(explained(verdict.violations, cell, state, given))
     if as_json:
-        echo_json({"valid": verdict.valid, "violations": [error_entry(error) for error in verdict.violations]})
+        echo_json({"valid": verdict.valid, "violations": [error_entry(error) for error in violations]})
     else:
-        for error in verdict.violations:
-            click.echo(f"{click.style('violation', fg='red')} {error}")
+        for error in violations:
+            click.echo(f"{click.style('violation', fg='red')} {error}\n  -> {error.remedy}")
         record = verdict.record
         click.echo(f"{'valid' if verdict.valid else 'NOT VALID'}: {record.states_checked} states checked")
     return 0 if verdict.valid else FAILED
@@ -84,6 +87,10 @@ def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], o
             path = write_html(output, cell, Recording((Moment(0.0, state),)), cell.name)
         else:
             plans = {str(file): read_plan(file) for file in plan_files}
+            for name, plan in plans.items():
+                if plan.cell_digest != cell.digest():
+                    digest = plan.cell_digest or "unknown"
+                    warn(f"{name} is for a cell with digest {digest}, this one has {cell.digest()}: it may not fit")
             first = plans[str(plan_files[0])]
             details = plan_details(cell, state, first)
             details["trajectories"] = {

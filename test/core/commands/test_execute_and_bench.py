@@ -53,6 +53,15 @@ def test_plans_are_executed_one_after_the_other(plans, tmp_path, capsys):
 
 
 @pytest.mark.skipif(not has_physics(), reason="the simulation needs PyBullet, which is not installed")
+def test_figures_of_an_executed_plan_have_units(plans, capsys):
+    assert main(["execute", str(DEMO), plans["first"]]) == 0
+    form = (
+        r"executed .*first: duration [\d.e-]+ s, max tracking error [\d.e-]+ rad or m, goal error [\d.e-]+ rad or m\n"
+    )
+    assert re.fullmatch(form, capsys.readouterr().out)
+
+
+@pytest.mark.skipif(not has_physics(), reason="the simulation needs PyBullet, which is not installed")
 def test_a_plan_for_another_state_is_not_executed(plans, capsys):
     error = answer(capsys, "execute", str(DEMO), plans["second"], status=1)["error"]
     assert "start state" in error["message"]
@@ -64,7 +73,9 @@ def test_a_wrong_command_line_of_execute_is_reported(plans, capsys):
     assert answer(capsys, "execute", str(DEMO), plans["path"], status=1)["error"]["name"] == "InvalidRequestError"
     assert main(["execute", str(DEMO)]) == 2
     assert main(["execute", str(DEMO), plans["first"], "--speed", "0.5"]) == 2
-    assert "--speed is for the running nodes" in capsys.readouterr().err
+    text = capsys.readouterr().err
+    assert "--speed is for the running nodes" in text
+    assert "plan a slower motion with `plan --speed`" in text
     assert main(["execute", "@running", plans["first"], "--from", "home"]) == 2
     assert "the nodes have a scene of their own" in capsys.readouterr().err
 

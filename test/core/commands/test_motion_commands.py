@@ -5,11 +5,13 @@ import re
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 from loaded_cells import loaded
 
 from robot_cell_planner.commands.group import COMMANDS, commands
 from robot_cell_planner.commands.main import main
+from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics_to_frame
 from robot_cell_planner.kinematics.targets import TargetMode, target_frame
 from robot_cell_planner.model.pose import Pose
@@ -77,6 +79,43 @@ def test_verify_fails_for_another_state_than_the_plan_is_for(tmp_path, capsys):
     assert any("does not begin at the state" in violation["message"] for violation in found["violations"])
     assert main(["verify", DEMO, file, "--from-joint", "elbow_joint=1.0"]) == 1
     assert "NOT VALID" in capsys.readouterr().out
+
+
+def test_another_start_is_explained_by_the_joint_that_differs_most(tmp_path, capsys):
+    file = str(tmp_path / "plan.json")
+    start = ["--from-joint", "elbow_joint=1.0", "--from-joint", "wrist_1_joint=0.1"]
+    assert main(["plan", DEMO, *start, "--joint", "shoulder_pan_joint=0.3", "--output", file]) == 0
+    capsys.readouterr()
+    given = ["--from-joint", "elbow_joint=1.5", "--from-joint", "wrist_1_joint=0.2"]
+    text = "elbow_joint differs most: the plan begins at 1 rad, and this state has 1.5 rad"
+    found = answer(capsys, "verify", DEMO, file, *given, status=1)["violations"]
+    about_start = [each for each in found if text in each["message"]]
+    assert [each["name"] for each in about_start] == ["StateError", "PathInvalidError"]
+    assert all(each["remedy"].startswith("Repeat the --from and --from-joint") for each in about_start)
+    assert main(["verify", DEMO, file, *given]) == 1
+    printed = capsys.readouterr().out
+    assert f"{text}" in printed
+    assert "\n  -> Repeat the --from and --from-joint that the plan was made with" in printed
+    error = answer(capsys, "execute", DEMO, file, *given, status=1)["error"]
+    assert text in error["message"]
+    assert error["remedy"].startswith("Repeat the --from")
+    assert answer(capsys, "verify", DEMO, file, *start)["valid"]
+    hand = answer(capsys, "verify", DEMO, file, *start, "--from-joint", "gripper/finger_joint=0.01", status=1)
+    assert "another joint, a tool or a body differs" in hand["violations"][0]["message"]
+
+
+def test_a_plan_of_another_cell_is_told_by_verify_and_view(tmp_path, capsys):
+    file, other = str(tmp_path / "plan.json"), tmp_path / "other.yaml"
+    assert main(["plan", DEMO, "--to", "home", "--joint", "elbow_joint=1.0", "--output", file]) == 0
+    page = ["--output", str(tmp_path / "page.html")]
+    assert main(["view", DEMO, file, *page]) == 0
+    assert "digest" not in capsys.readouterr().err
+    cell, state = load_cell(DEMO)
+    save_cell(other, msgspec.structs.replace(cell, name="b"), state)
+    found = answer(capsys, "verify", str(other), file, status=1)["violations"][0]
+    assert found["remedy"] == "Give the cell file that the plan was made for, or plan again."
+    assert main(["view", str(other), file, *page]) == 0
+    assert f"warning {file} is for a cell with digest {cell.digest()}, this one has" in capsys.readouterr().err
 
 
 def test_a_line_to_a_frame(capsys):

@@ -1,5 +1,6 @@
 """Commands with `@running` compute from where the robot is: measured joints replace those of the stored state."""
 
+import contextlib
 import json
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner import srv
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.commands.options import opened
+from robot_cell_planner.errors import TrajectoryStartError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.planning.problem.plan_file import plan_from_json
+from robot_cell_planner.scene.scene import Scene
 
 MEASURED = {"elbow_joint": 0.9, "shoulder_pan_joint": -0.4}  # [rad]
 FINGER, OPENING = "finger_joint", 0.02  # [m]
@@ -69,3 +73,36 @@ def test_a_failure_says_where_nodes_were_searched(given, domain_text, domain, mo
     assert error["name"] == "ServiceUnavailableError"
     assert error["message"].endswith(f"in this domain? Searched in namespace /cell9, {domain_text}")
     assert "`robot_cell up` prints the ROS_DOMAIN_ID of its nodes" in error["remedy"]
+
+
+class Client:
+    """A client of nodes whose robot is elsewhere than where a plan begins."""
+
+    def __init__(self, scene):
+        self._scene = scene
+
+    def scene(self, retries, *, measured):
+        assert measured
+        return self._scene, 7
+
+
+def test_a_plan_that_begins_elsewhere_is_explained_by_the_joint_that_differs_most(tmp_path, monkeypatch, capsys):
+    file = str(tmp_path / "plan.json")
+    assert main(["plan", str(DEMO), "--from-joint", "elbow_joint=1.0", "--to", "home", "--output", file]) == 0
+    cell, state = load_cell(DEMO)
+    elsewhere = Scene(cell, state.with_configuration({"elbow_joint": 1.5, "wrist_1_joint": -1.5}))
+
+    def refuse(*_):
+        raise TrajectoryStartError("the trajectory does not start at the position of wrist_1_joint", stage="execution")
+
+    monkeypatch.setattr("robot_cell_planner.nodes.client.plan_execution.execute_plan", refuse)
+    monkeypatch.setattr(
+        "robot_cell_planner.commands.execute.running_client", lambda _: contextlib.nullcontext(Client(elsewhere))
+    )
+    capsys.readouterr()
+    assert main(["execute", "@running", file, "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["name"] == "TrajectoryStartError"
+    assert error["message"].startswith("the trajectory does not start at the position of wrist_1_joint; ")
+    assert "elbow_joint differs most: the plan begins at 1 rad, and this state has 1.5 rad" in error["message"]
+    assert "`robot_cell plan @running`" in error["remedy"]
