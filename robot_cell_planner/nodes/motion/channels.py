@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from bisect import bisect_right
 from collections import deque
 from collections.abc import Callable
@@ -33,12 +34,12 @@ class Channel:
     are kept at the end. limits: of the joints, for changes of the speed; None if unknown. begins: start on the clock of
     trajectories [s]; NaN: with the next command.
 
-    on_end: called once by the stream's thread, when the end of the trajectory, or rest after `CommandStream.stop`, has
-    been commanded, or another channel has replaced it; the last command is repeated until the channel is dropped.
-    ended_at: time of that on the steady clock [s]. failure: why it ended otherwise. successor: the channel that
-    replaces it at its start, and the time scaling until then. awaits_resume: it is at rest after a gap of the
-    stream, and waits to be resumed. violation: why a command was rejected; it then stops along its path, or where it is
-    if that would violate a limit. halted: that stop is over.
+    on_end: called once, by any thread, when the end of the trajectory, or rest after `CommandStream.stop`, has been
+    commanded, or another channel has replaced it; the last command is repeated until the channel is dropped. ended_at:
+    time of that on the steady clock [s]. failure: why it ended otherwise. successor: the channel that replaces it at
+    its start, and the time scaling until then. replaced: that has taken place. awaits_resume: it is at rest after a gap
+    of the stream, and waits to be resumed. violation: why a command was rejected; it then stops along its path, or
+    where it is if that would violate a limit. halted: that stop is over.
     """
 
     joints: tuple[str, ...]
@@ -51,6 +52,7 @@ class Channel:
     limits: MotionLimits | None = None
     begins: float = math.nan
     successor: tuple[Channel, TimeScaling] | None = None
+    replaced: bool = False
     sent: Sent = field(default_factory=Sent)
     last: TrajectorySample = field(init=False)
     stopping: bool = False
@@ -165,11 +167,6 @@ class Channel:
         """Return whether it still has to replace another channel."""
         return self.sampler is None and math.isfinite(self.begins)
 
-    @property
-    def replaced(self) -> bool:
-        """Return whether another channel has replaced it."""
-        return self.successor is not None and self.ended
-
     def hands_over(self, now: float, max_command_gap: float) -> bool:
         """Return whether its successor starts now, and it is at the start of that; false after a longer gap."""
         if self.successor is None or now - self.played_at > max_command_gap:
@@ -178,16 +175,24 @@ class Channel:
 
     def has_kept_to(self, time_scaling: TimeScaling) -> bool:
         """Return whether it still moves with the expected time scaling."""
-        return self.sampler is not None and self.sampler.time_scaling is time_scaling
+        return self.sampler is not None and self.violation is None and self.sampler.time_scaling is time_scaling
 
-    def withdraw_successor(self, now: float) -> Channel | None:
-        """Remove the successor, whose start it does not reach as expected; returns the successor, which has failed."""
-        if self.successor is None or self.ended:
+    def withdraw_successor(self, reason: Exception | None = None) -> Channel | None:
+        """Remove the successor, whose start it does not reach; returns the successor, which has failed.
+
+        reason: of the failure; None: it did not continue as expected.
+        """
+        if self.successor is None or self.replaced:
             return None
         successor, self.successor = self.successor[0], None
         text = "the motion to be replaced did not continue as expected"
-        successor.failure, successor.ended_at = StopRequestedError(text, stage=REPLACED), now
+        successor.fail(StopRequestedError(text, stage=REPLACED) if reason is None else reason)
         return successor
+
+    def fail(self, reason: Exception) -> None:
+        """End without further commands; the first reason and end count."""
+        self.failure = self.failure or reason
+        self.ended_at = min(self.ended_at, time.monotonic())
 
     def has_come_to_its_end(self, now: float) -> bool:
         """Return whether the last command was its end, or rest after a stop."""

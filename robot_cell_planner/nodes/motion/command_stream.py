@@ -21,6 +21,7 @@ from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ..common.realtime_priority import set_realtime_priority
 from ..common.robot_topics import JointOutput
+from . import successors
 from .channels import Channel
 from .command_topic import check_alone, moment
 from .command_values import CommandValues
@@ -181,16 +182,22 @@ class CommandStream:
             self._change_speed(channel, scale)
 
     def stop(self, channel: Channel) -> None:
-        """Bring a channel to rest on its path and end it."""
-        if not channel.stopping:
-            self._change_speed(channel, 0.0)
-            with self._lock:
-                channel.stopping = True
+        """Bring a channel to rest on its path and end it; one that was not started ends at once."""
+        if channel.stopping:
+            return
+        with self._lock:
+            called_off = successors.call_off(self._channels, channel)
+        if called_off:
+            channel.on_end()
+            return
+        self._change_speed(channel, 0.0)
+        with self._lock:
+            channel.stopping = True
 
     def _change_speed(self, channel: Channel, scale: float) -> None:
         """Compute the change while the stream continues, for a time that is still in the future when it is applied."""
         with self._lock:
-            withdrawn = channel.withdraw_successor(time.monotonic())
+            withdrawn = channel.withdraw_successor()
             channel.scale, sampler = scale, channel.sampler
         if withdrawn is not None:
             withdrawn.on_end()
@@ -221,33 +228,21 @@ class CommandStream:
         with self._lock:
             if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(time_scaling):
                 return False
-            if old.successor is not None or not self._clock() < new.begins:
+            if old.successor is not None or new.ended or not self._clock() < new.begins:
                 return False
             self._check_free(new, besides=old)
             old.successor = new, time_scaling
         return True
 
-    def _hand_over(self, now: float) -> list[Channel]:
-        """Start due successors in place of their channels; returns the channels that have ended."""
-        ended = []
-        for index, channel in enumerate(self._channels):
-            if channel.successor is None:
-                continue
-            if channel.hands_over(now, self._max_command_gap):
-                self._channels[index] = channel.successor[0]
-                self._channels[index].remember(channel)
-                channel.ended_at = time.monotonic()
-                ended.append(channel)
-            elif now >= channel.successor[0].begins:
-                withdrawn = channel.withdraw_successor(time.monotonic())
-                ended += [withdrawn] if withdrawn is not None else []
-        return ended
-
     def drop(self, channel: Channel) -> None:
-        """Remove a channel at once; its joints are no longer commanded."""
+        """Remove a channel at once; its joints are no longer commanded, and a successor that waits fails."""
         with self._lock:
+            successors.call_off(self._channels, channel)
+            withdrawn = channel.withdraw_successor()
             if channel in self._channels:
                 self._channels.remove(channel)
+        if withdrawn is not None:
+            withdrawn.on_end()
 
     def forget(self, joints: Sequence[str]) -> None:
         """Forget the commands of joints that are moved or held by other means."""
@@ -297,18 +292,15 @@ class CommandStream:
     def _next(self, before: float) -> list[Channel]:
         """Compute the next command. before: time of the last one [s]. Returns the channels that have ended."""
         now, stamp = moment(self._clock, self._node)
-        ended = self._hand_over(now)
+        ended = successors.hand_over(self._channels, now, self._max_command_gap)
         self._fill(now, stamp)
-        ended += self._just_ended(now)
+        ended += self._just_ended(now) + successors.withdraw_after_violations(self._channels)
         self._count(time.monotonic(), before)
         return ended
 
     def _halt(self, reason: RobotCellError) -> list[Channel]:
         """Stop commanding at once, and forget all commands. Returns the channels that have ended."""
-        halted = [channel for channel in self._channels if not channel.ended]
-        for channel in self._channels:
-            channel.failure = channel.failure or reason
-            channel.ended_at = min(channel.ended_at, time.monotonic())
+        halted = successors.fail(self._channels, reason)
         self._channels = []
         self._commanded = dict.fromkeys(self._joints, math.nan)
         self._efforts = {}
@@ -378,9 +370,8 @@ class CommandStream:
         except Exception as error:
             # An exception of the middleware ends these channels; the thread continues.
             with self._lock:
-                failed, self._channels = self._channels, []
-                for channel in failed:
-                    channel.failure, channel.ended_at = error, time.monotonic()
+                failed = successors.fail(self._channels, error)
+                self._channels = []
             for channel in failed:
                 channel.on_end()
 

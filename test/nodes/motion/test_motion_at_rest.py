@@ -1,4 +1,4 @@
-"""Where a streamed motion begins, and how one that is paused is ended for a newer goal, in time that a test makes up."""
+"""Where a streamed motion begins, and how a paused one is ended for a newer goal, in time that a test makes up."""
 
 import asyncio
 import math
