@@ -7,6 +7,7 @@ import pytest
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, Pose
 from loaded_cells import loaded
+from rclpy.task import Future
 from running import DEMO, RunningNode
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
@@ -25,6 +26,7 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.kinematics.transforms import WorldTransforms
 from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SafetyMargin, SceneChange, Shape
+from robot_cell_planner.nodes.common import scene_monitor
 from robot_cell_planner.nodes.common.node import LATCHED, reliable
 from robot_cell_planner.nodes.common.scene_monitor import SceneMonitor
 from robot_cell_planner.nodes.conversions.models import ModelReader
@@ -251,6 +253,36 @@ def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
     assert replica.scene.cell.collision.margins["early_bird"] == 0.02
     scene, revision = client.scene()
     assert (replica.scene, replica.revision) == (scene, revision)
+
+
+def test_a_replica_asks_again_where_replies_to_its_requests_are_lost(scene_node, client, monkeypatch):
+    monkeypatch.setattr(scene_monitor, "ASKED_AGAIN", 0.05)
+    client.apply(ball("late_bird"))
+    replica = SceneMonitor(client.node, ModelReader(NO_ROOTS))
+    behind, missed, caught_up, lost = threading.Event(), threading.Event(), threading.Event(), []
+    send = replica._client.call_async
+
+    def losing(request):
+        if len(lost) < 2:
+            lost.append(Future())
+            return lost[-1]
+        return send(request)
+
+    def check():
+        behind.set()
+        if missed.is_set() and replica.revision >= target:
+            caught_up.set()
+
+    replica.on_change(check)
+    assert behind.wait(120)
+    monkeypatch.setattr(replica._client, "call_async", losing)
+    replica.revision = -1  # as if it had missed updates
+    target = client.apply(C(operation=C.MOVE, name="late_bird", pose=Pose(position=Point(z=0.5))))
+    missed.set()
+    check()
+    assert caught_up.wait(120)
+    assert len(lost) == 2
+    assert replica.revision >= target
 
 
 def test_a_killed_node_comes_back_with_revision_and_state(scene_node, client, journal, domain, start_node):
