@@ -1,4 +1,4 @@
-"""Ten mistakes of newcomers: each says what is wrong, as docs/mistakes.md has it."""
+"""Mistakes of newcomers: each says what is wrong, as docs/mistakes.md has it."""
 
 from pathlib import Path
 
@@ -90,6 +90,12 @@ def forgotten_argument(folder):
     assert main(["new", "arm.urdf.xacro"]) == 1
 
 
+def outside(folder):
+    (folder / "cells").mkdir()
+    (folder / "cells" / "cell.yaml").write_text(CELL.replace("arm.urdf", "../arm.urdf"))
+    assert main(["check", "cells/cell.yaml"]) == 1
+
+
 def no_shapes(folder):
     (folder / "arm.urdf").write_text(urdf(""))
     assert main(["check", "cell.yaml"]) == 0
@@ -99,13 +105,16 @@ RAISED = CELL.replace("-0.3]", "0.2]")
 MISTAKES = {
     "a misspelt path": misspelt_path,
     "a package that is not sourced": unknown_package,
+    "a description outside of the cell's folder": outside,
     "a forgotten xacro argument": forgotten_argument,
     "a misspelt key": edited("srdf:", "srfd:"),
     "no SRDF": edited(", srdf: arm.srdf", ""),
     "links without collision shapes": no_shapes,
     "a start in collision": planned(Goals(joint_goals=({"j0": 1.0},)), RAISED),
     "degrees for radians": planned(Goals(joint_goals=({"j0": 90.0},))),
+    "degrees in an orientation": edited("-0.3]", "-0.3], rpy: [180, 0, 0]"),
     "a misspelt joint": planned(Goals(joint_goals=({"J0": 1.0},))),
+    "a misspelt name in a touch list": edited("-0.3]}", "-0.3]}\n    touch_bodies: [am]"),
     "a pose in millimetres": planned(Goals(targets=(FrameTarget(pose=Pose((300.0, 0.0, 500.0))),))),
 }
 
