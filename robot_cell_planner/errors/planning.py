@@ -82,7 +82,10 @@ class MPNoIKSolutionError(PlanningError):
     """A target of the motion has no inverse kinematics solution; `partial` is the trajectory up to the failure."""
 
     code = 502
-    remedy = "Check the target as for 301; for a line, shorten it to the last point of `partial`."
+    remedy = (
+        "Move the target or the base of the robot, as the message says what is in the way; for a line, shorten it to the "
+        "last point of `partial`."
+    )
 
 
 class MPInterpolationInCollisionError(PlanningError):
