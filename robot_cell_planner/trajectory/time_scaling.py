@@ -42,7 +42,8 @@ class TimeScaling:
         states: (path parameter [s], rate [1], slope of the rate [1/s]) at these times.
         jerks: Constant second derivatives of the rate on the pieces [1/s2], the last one 0.
 
-    Before the first piece the path parameter is constant.
+    Before the first piece the path parameter is constant. Every change adds pieces: `since` drops those that have
+    passed.
     """
 
     starts: tuple[float, ...]
@@ -74,6 +75,13 @@ class TimeScaling:
         jerk, t = np.array(self.jerks)[pieces], np.maximum(times - np.array(self.starts)[pieces], 0.0)
         parameters = parameter + t * (rate + t * (0.5 * slope + t * jerk / 6.0))
         return parameters, np.maximum(rate + t * (slope + 0.5 * t * jerk), 0.0), slope + t * jerk
+
+    def since(self, time: float) -> TimeScaling:
+        """Return the same time scaling from a time [s] on, without the pieces that have ended before."""
+        first = bisect_right(self.starts, time) - 1
+        if first <= 0:
+            return self
+        return TimeScaling(self.starts[first:], self.states[first:], self.jerks[first:])
 
     def changed(self, rate: float, start: float, acceleration: float, jerk: float) -> TimeScaling:
         """Return a time scaling that changes to `rate` from `start` on, within limits of the rate's derivatives."""

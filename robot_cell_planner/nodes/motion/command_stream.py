@@ -31,6 +31,7 @@ Clock = Callable[[], float]
 # Time ahead at which a change of speed starts, so that the stream need not wait for it [s]; the next one if a change is
 # late.
 LEADS = (0.02, 0.06, 0.2)
+KEPT = 1.0  # [s] of the past of the time scaling that is kept at a change of speed
 Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
 
 
@@ -209,11 +210,12 @@ class CommandStream:
             changed = sampler.changed(scale, start)
             with self._lock:
                 if sampler.time_scaling is time_scaling and self._clock() <= start:
-                    sampler.follow(changed, scale)
+                    sampler.follow(changed.since(start - lead - KEPT), scale)
                     channel.awaits_resume = False
                     return
         with self._lock:
-            sampler.set_scale(scale, self._clock())
+            now = self._clock()
+            sampler.follow(sampler.changed(scale, now).since(now - KEPT), scale)
             channel.awaits_resume = False
 
     def replace(self, old: Channel, new: Channel, time_scaling: TimeScaling) -> bool:

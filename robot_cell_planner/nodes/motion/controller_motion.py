@@ -30,6 +30,9 @@ from .motion import Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
+KEPT = max(
+    OVERLAP, 1e-9 * CLOCK_SKEW
+)  # [s] of the past of the time scaling that is kept, for delayed measurements, too
 GRACE = 2.0  # [s] for a stop beyond the times of trajectory and tolerances
 LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to compute
 
@@ -197,7 +200,7 @@ class ControllerMotion(Motion):
             changed = sampler.changed(scale, start)
             if start - self._now() > 0.5 * self._options.lead:
                 break
-        sampler.follow(changed, scale)
+        sampler.follow(changed.since(self._now() - KEPT), scale)
         self._hand_over()
 
     # Replies of the controllers.

@@ -50,6 +50,22 @@ def test_laws_are_continuous_and_bounded(changes, acceleration, jerk):
     assert (rates >= 0.0).all()
 
 
+def test_pieces_that_have_passed_can_be_dropped_from_a_law():
+    """What remains is the same from that time on, and further changes give the same."""
+    whole = short = TimeScaling.steady(0.0, 0.5, 0.0)
+    now, most = 1.0, 0
+    for number in range(200):
+        whole = whole.changed(0.45 + 0.05 * (number % 2), now, 4.0, 40.0)
+        short = short.changed(0.45 + 0.05 * (number % 2), now, 4.0, 40.0).since(now - 1.0)
+        most = max(most, len(short.starts))
+        times = np.linspace(now - 1.0, now + 1.0, 50)
+        assert np.array_equal(whole.derivatives(times), short.derivatives(times))
+        now += 0.05
+    assert len(whole.starts) > 200
+    assert most <= 50
+    assert short.since(-1.0) is short
+
+
 def rates_of(law, trajectory, start, end):
     """Velocities, accelerations, and mean jerks over the trajectory's sample period (n, dof), at a fifth of that."""
     times = np.arange(start, end, 0.002)
