@@ -19,7 +19,7 @@ from .reporting import echo_json, reporting
 @reporting
 @click.argument("source", type=click.Path(path_type=Path))
 @click.argument("arguments", nargs=-1, metavar="[NAME:=VALUE]...")
-@click.option("--folder", type=click.Path(path_type=Path), help="Where to write (default: the name of SOURCE and _cell).")
+@click.option("--folder", type=click.Path(path_type=Path), help="Where to write (default: that of SOURCE and _cell).")
 @click.option("--state", type=click.Path(path_type=Path), help="compas_fab: JSON file of the RobotCellState.")
 @click.option("--urdf", default="", metavar="FILE", help="MoveIt: description, if the package has several or none.")
 @click.option("--srdf", default="", metavar="FILE", help="MoveIt: SRDF or xacro file, if the package has several.")

@@ -49,8 +49,8 @@ class UnknownNameError(RobotCellError):
 
     code = 101
     remedy = (
-        "Check the spelling: the message has similar names, or some of those that exist. All names of a cell are in its "
-        "file, and in `scene/get_cell` of running nodes."
+        "Check the spelling: the message has similar names, or some of those that exist. All names of a cell are in "
+        "its file, and in `scene/get_cell` of running nodes."
     )
     default_stage = "request"
 
