@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pinocchio as pin
+from frozendict import frozendict
 
 from ..errors import InvalidRequestError, Value
 from ..kinematics._kernels import chain_kernels
@@ -19,8 +20,11 @@ from ..model.state import RobotCellState
 from .limits import Array, MotionLimits
 from .servo import Approach
 
-PROBE = 1e-3  # [rad or m], step along the motion to test whether a singularity comes closer
-APPROACHING = 1e-4  # [m], minimum decrease of a distance ahead that counts as an approach
+PROBE = 1e-3  # [rad or m], step of the fastest joint to test whether a motion leads to a singularity or an object
+APPROACHING = (
+    1e-4  # [m], minimum decrease of a distance ahead that counts as an approach, except near the stop distance
+)
+ROUNDING = 1e-6  # [m], accuracy of distances
 CREEPING = 0.02  # fraction of the speed below which the command is zero, so that an approach ends
 
 
@@ -118,11 +122,18 @@ class FrameServo:
         return FrameCommand(fraction * found.velocities, found.scale, fraction, smallest)
 
     def _nears_a_singularity(self, positions: Array, velocities: Array, smallest: float) -> bool:
-        fastest = float(np.abs(velocities).max(initial=0.0))
-        if fastest == 0.0:
+        if not velocities.any():
             return False
-        probed = positions + PROBE * (velocities / fastest)
+        probed = probed_positions(positions, velocities)
         return float(np.linalg.svd(self._jacobians(probed[None])[0][0], compute_uv=False)[-1]) < smallest
+
+
+def probed_positions(positions: Array, velocities: Array) -> Array:
+    """Return positions (dof,) after a small step in the direction of velocities (dof,), which does not depend on the
+    speed; the same positions for zero velocities."""
+    fastest = float(np.abs(velocities).max(initial=0.0))
+    probed: Array = positions if fastest == 0.0 else positions + PROBE * (velocities / fastest)
+    return probed
 
 
 def _speed_fraction(twist: Array, options: FrameServoOptions) -> float:
@@ -187,10 +198,11 @@ def _difference(first: Array, second: Array) -> Array:
 
 
 Gaps = Mapping[tuple[str, str], float]
+NO_GAPS: Gaps = frozendict()
 
 
-def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0) -> float:
-    """Return the fraction of the commanded speed that nearby objects allow.
+def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0, probed: Gaps = NO_GAPS) -> float:
+    """Return the fraction of the commanded speed that distances between collision objects allow.
 
     Only pairs that approach each other count: the fraction decreases from 1 at `slow_down` [m] to 0 at `stop` [m]. Very
     small fractions count as 0.
@@ -201,9 +213,26 @@ def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0
         ahead: Minimum distances of these pairs on the predicted motion and stop [m].
         slow_down: Distance at which the speed starts to decrease [m].
         stop: Distance at which the speed is zero [m].
+        probed: Distances of these pairs at `probed_positions` of the commanded motion [m]; without one, that ahead.
     """
     fraction = 1.0
     for pair, gap in ahead.items():
-        if gap < now.get(pair, math.inf) - APPROACHING:
+        if _is_approached(now.get(pair, math.inf), probed.get(pair, gap), gap, stop):
             fraction = min(fraction, (gap - stop) / (slow_down - stop))
     return fraction if fraction > CREEPING else 0.0
+
+
+def _is_approached(now: float, probed: float, ahead: float, stop: float) -> bool:
+    """Return whether a pair counts as approaching [m].
+
+    A slow motion decreases a distance by less than any threshold within the time looked ahead, but not before it ends
+    in contact. Near the stop distance, therefore, the direction of the motion decides: a step of a length that does not
+    depend on the speed decreases the distance by more than it is accurate, unless the motion is parallel to the surface
+    (within 0.06 degrees of it at a radius of 1 m) or leads away. What this admits must still not cross the stop
+    distance.
+    """
+    if now - ahead > APPROACHING:
+        return True
+    if ahead > stop + APPROACHING:
+        return False
+    return now - probed > ROUNDING or ahead < stop - ROUNDING <= now

@@ -84,6 +84,11 @@ class Margins:
                 return self._single[each]
         return 0.0
 
+    @property
+    def bound(self) -> float:
+        """Upper bound of the margins of all pairs [m]."""
+        return max(2.0 * max(self._single.values(), default=0.0), *(pair.margin for pair in self._pairs), 0.0)
+
     def paired_names(self, obj: CollisionObject) -> tuple[str, ...]:
         """Return those names of a collision object that pair margins mention."""
         return tuple(name for name in (obj.name, obj.model) if name in self._paired_names)

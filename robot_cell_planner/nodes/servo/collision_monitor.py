@@ -1,15 +1,20 @@
 """The collision monitor of servo: clearances ahead of the robot, requested from the collision node while it moves.
 
-The collision node is another process than the one that streams. It computes clearances along the path
-on which the robot would continue as commanded and then stop; the reply determines which fraction of the commanded speed
-is allowed, for as long as that path lasts. Without a reply in time the robot stops.
+The collision node is another process than the one that streams. It computes clearances along the path on which the
+robot would continue as commanded and then stop, and after a small step in the direction of the command; the reply
+determines which fraction of the commanded speed is allowed, for as long as that path lasts. Without a reply in time the
+robot stops.
+
+The collision node limits and counts pairs by their distances. What matters here is how far they are from their safety
+margins: the search is extended by the largest margin, and repeated with more pairs if it may have left out a pair below
+the slow-down distance.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +26,7 @@ from robot_cell_planner.srv import ComputeClearance
 from ...errors import ServiceUnavailableError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import ServoState, VelocityFollower
-from ...trajectory.servo_frames import collision_fraction
+from ...trajectory.servo_frames import collision_fraction, probed_positions
 from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import error_from_message, path_to_message
@@ -29,15 +34,19 @@ from ..conversions.basic import error_from_message, path_to_message
 Array = NDArray[np.float64]
 CLEARANCE = "collision/compute_clearance"
 SAMPLES = 6  # configurations along the path ahead
-PAIRS = 8  # closest pairs of each
+PROBED = float(SAMPLES)  # place, in a reply, of the configuration after a small step
+PAIRS = 8  # closest pairs of each, at first
+GROWTH = 4  # factor of the number of pairs if these are not enough
 PERIOD = 0.03  # [s] between a reply and the next request
 BEYOND = 0.1  # [m] search distance of pairs beyond the slow-down distance
 ALIKE = 0.98  # minimum cosine between a checked command and others for which the check is valid
 
 
 class CollisionMonitor:
-    """Monitors one session of servo. slow_down [m]; look_ahead [s]: duration of the path before the stop, and for which
-    a reply is valid."""
+    """Monitors one session of servo.
+
+    slow_down [m]. max_margin: returns an upper bound of the safety margins in the present scene [m].
+    """
 
     def __init__(
         self,
@@ -48,6 +57,7 @@ class CollisionMonitor:
         limits: MotionLimits,
         start: Array,
         slow_down: float,
+        max_margin: Callable[[], float],
     ) -> None:
         self._node = node
         self._client = client
@@ -55,6 +65,9 @@ class CollisionMonitor:
         self._variables = variables
         self._ahead = VelocityFollower(limits, start)
         self._slow_down = slow_down
+        self._max_margin = max_margin
+        self._pairs = PAIRS
+        # Duration of the path before the stop, and for which a reply is valid [s].
         self._look_ahead = float(node.parameters["servo_look_ahead"])
         self._checked = np.zeros(len(variables))
         self._scale, self._scale_around, self._until = 0.0, 0.0, -math.inf
@@ -80,14 +93,12 @@ class CollisionMonitor:
         """
         timeout = self._node.parameters["monitor_timeout"]
         while True:
-            requested, sent_at = self.requested, time.monotonic()
-            self._ahead.state = self.present
-            rows = self._ahead.predicted(requested, self._look_ahead, SAMPLES)
+            requested, sent_at, margin = self.requested, time.monotonic(), self._max_margin()
             request = ComputeClearance.Request(
                 state=self._state,
-                configurations=path_to_message(self._variables, rows),
-                max_distance=self._slow_down + BEYOND,
-                pairs=PAIRS,
+                configurations=path_to_message(self._variables, self._configurations(requested)),
+                max_distance=margin + self._slow_down + BEYOND,
+                pairs=self._pairs,
             )
             try:
                 reply = await reply_of(self._node, self._client, request, token, timeout, CLEARANCE)
@@ -98,23 +109,43 @@ class CollisionMonitor:
             error = error_from_message(reply.error)
             if error is not None:
                 raise error
-            self._take(reply.clearances, requested, sent_at)
+            if self._is_complete(reply.clearances, margin):
+                self._take(reply.clearances, requested, sent_at)
+            else:
+                self._pairs *= GROWTH
             await pause(self._node, PERIOD, token)
+
+    def _configurations(self, requested: Array) -> Array:
+        """Return the configurations to check (SAMPLES + 1, dof) for a commanded velocity (dof,)."""
+        self._ahead.state = self.present
+        samples = self._ahead.predicted(requested, self._look_ahead, SAMPLES)
+        return np.vstack((samples, probed_positions(samples[0], requested)))
+
+    def _is_complete(self, clearances: Sequence[Clearance], margin: float) -> bool:
+        """Return whether no pair is left out that may be closer to its safety margin than the slow-down distance.
+
+        margin: bound of all margins [m]. The pairs of each configuration are sorted by distance.
+        """
+        counts: dict[float, int] = {}
+        for found in clearances:
+            counts[found.place] = counts.get(found.place, 0) + 1
+            if counts[found.place] >= self._pairs and found.distance - margin < self._slow_down:
+                return False
+        return True
 
     def _take(self, clearances: Iterable[Clearance], requested: Array, sent_at: float) -> None:
         now: dict[tuple[str, str], float] = {}
+        probed: dict[tuple[str, str], float] = {}
         ahead: dict[tuple[str, str], float] = {}
         closest = Clearance(distance=math.inf)
         for found in clearances:
             pair, gap = (found.name_a, found.name_b), found.distance - found.margin
-            if found.place == 0.0:
-                now[pair] = min(gap, now.get(pair, math.inf))
-                if found.distance < closest.distance:
-                    closest = found
-            else:
-                ahead[pair] = min(gap, ahead.get(pair, math.inf))
+            gaps = now if found.place == 0.0 else probed if found.place == PROBED else ahead
+            gaps[pair] = min(gap, gaps.get(pair, math.inf))
+            if gaps is now and found.distance < closest.distance:
+                closest = found
         self.closest = closest
-        self._scale = collision_fraction(now, ahead, self._slow_down)
+        self._scale = collision_fraction(now, ahead, self._slow_down, probed=probed)
         self._scale_around = collision_fraction({}, now, self._slow_down)
         self._checked, self._until = requested, sent_at + self._look_ahead
 

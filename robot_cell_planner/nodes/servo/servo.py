@@ -13,8 +13,10 @@ import numpy as np
 from robot_cell_planner import srv
 from robot_cell_planner.msg import ServoOptions, ServoStatus
 
+from ...collision.pairs.pair_settings import Margins
 from ...errors import CancelledError, InvalidRequestError, RobotCellError
 from ...kinematics.targets import target_frame
+from ...model.cell import RobotCell
 from ...trajectory.limits import MotionLimits
 from ..common.cancellation import CancellationToken, available
 from ..common.exclusive_access import ExclusiveAccess
@@ -150,6 +152,10 @@ class ServoServer:
         joints = robot_names(variables, self._feedback.names, "servo")
         return ServoTask(cell, values, joints, options.source, frame, limits, settings)
 
+    def _max_margin(self, cell: RobotCell) -> float:
+        """Return an upper bound of the safety margins in the cell of a session, and in the present scene [m]."""
+        return max(Margins(cell).bound, Margins(self._scene().scene.cell).bound)
+
     def _begin(
         self, owner: str, options: ServoOptions, task: ServoTask, token: CancellationToken, resources: ExitStack
     ) -> None:
@@ -161,7 +167,14 @@ class ServoServer:
             if options.check_collision:
                 variables, gap = task.limits.variables, task.settings.slow_down_distance
                 collision_monitor = CollisionMonitor(
-                    self.node, self._clearances, options.state, variables, task.limits, start, gap
+                    self.node,
+                    self._clearances,
+                    options.state,
+                    variables,
+                    task.limits,
+                    start,
+                    gap,
+                    partial(self._max_margin, task.cell),
                 )
             timeout = task.settings.timeout
             reader = FrameReader(task.cell, task.state, task.limits.variables, self._frames, timeout)

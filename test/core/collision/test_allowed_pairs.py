@@ -25,7 +25,7 @@ from robot_cell_planner.collision.pairs.allowed_pairs import (
     PairType,
     SkippedPair,
 )
-from robot_cell_planner.collision.pairs.pair_settings import unknown_names
+from robot_cell_planner.collision.pairs.pair_settings import Margins, unknown_names
 from robot_cell_planner.model.bodies import NamedFrame, PairMargin
 from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
@@ -255,6 +255,22 @@ def test_a_margin_of_the_pair_overrides_the_sum(pairs, expected):
     found = [PairMargin(*pair) for pair in pairs]
     cell, state = cell_and_state(settings(margins={"*": 0.01}, pairs=found))
     assert verdict(cell, state, "link3", "table").margin == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("margins", "pairs"),
+    [
+        ({}, []),
+        ({"*": 0.01}, []),
+        ({"link3": 0.02, "table": 0.05}, []),
+        ({"arm": 0.03, "*": 0.01}, [("arm", "table", 0.1)]),
+        ({"arm": 0.2}, [("arm", "table", 0.1)]),
+    ],
+)
+def test_no_pair_has_a_larger_margin_than_the_bound(margins, pairs):
+    cell, state = cell_and_state(settings(margins=margins, pairs=[PairMargin(*pair) for pair in pairs]))
+    found = [pair.margin for pair in AllowedPairs(cell, state).checked()]
+    assert max(found) <= Margins(cell).bound <= 2.0 * max([0.0, *margins.values(), *(pair[2] for pair in pairs)])
 
 
 def test_tool_margins_hold_for_its_links():

@@ -12,7 +12,13 @@ from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.servo import VelocityFollower
-from robot_cell_planner.trajectory.servo_frames import FrameServo, FrameServoOptions, TargetTracker, collision_fraction
+from robot_cell_planner.trajectory.servo_frames import (
+    FrameServo,
+    FrameServoOptions,
+    TargetTracker,
+    collision_fraction,
+    probed_positions,
+)
 
 ROOT = Path(__file__).parents[3]
 PERIOD = 0.004
@@ -228,3 +234,38 @@ PAIR, OTHER = ("hand", "table"), ("elbow", "wall")
 )
 def test_only_what_is_approached_slows_down(now, ahead, share):
     assert collision_fraction(now, ahead, 0.1) == pytest.approx(share)
+
+
+@pytest.mark.parametrize("stop", [0.0, 0.01])
+@pytest.mark.parametrize("decrease", [9e-5, 1e-6, 1e-9])
+@pytest.mark.parametrize("gap", [1e-4, 5e-5, 0.0, -0.02])
+def test_a_motion_towards_an_object_at_the_stop_distance_stops_however_slow_it_is(stop, decrease, gap):
+    """The step of the probe does not depend on the speed."""
+    now, ahead = {PAIR: stop + gap}, {PAIR: stop + gap - decrease}
+    assert collision_fraction(now, ahead, 0.1, stop, {PAIR: stop + gap - 1e-3}) == 0.0
+
+
+@pytest.mark.parametrize("noise", [-9e-7, 0.0, 9e-7])
+@pytest.mark.parametrize("gap", [1e-3, 5e-5, 2e-6, -1e-4, -0.02])
+def test_a_motion_along_an_object_or_away_from_it_is_not_stopped_by_rounding(gap, noise):
+    now = {PAIR: gap}
+    assert collision_fraction(now, {PAIR: gap + noise}, 0.1, probed={PAIR: gap + noise}) == 1.0
+    away = {PAIR: gap + 1e-3}
+    assert collision_fraction(now, {PAIR: gap + noise}, 0.1, probed=away) == 1.0
+
+
+def test_a_motion_that_the_probe_does_not_see_must_not_cross_the_stop_distance():
+    """As one along a surface that is bent, or not quite parallel."""
+    assert collision_fraction({PAIR: 5e-5}, {PAIR: 1e-5}, 0.1, probed={PAIR: 5e-5}) == 1.0
+    assert collision_fraction({PAIR: 5e-5}, {PAIR: -1e-5}, 0.1, probed={PAIR: 5e-5}) == 0.0
+
+
+def test_a_slow_motion_far_from_an_object_is_not_slowed():
+    assert collision_fraction({PAIR: 0.05}, {PAIR: 0.05 - 9e-5}, 0.1, probed={PAIR: 0.049}) == 1.0
+
+
+def test_the_probe_is_a_step_of_the_fastest_joint_at_any_speed():
+    start = np.array([0.3, -0.2])
+    for speed in (1e-9, 1.0):
+        np.testing.assert_allclose(probed_positions(start, np.array([-1.0, 0.5]) * speed) - start, [-1e-3, 5e-4])
+    np.testing.assert_array_equal(probed_positions(start, np.zeros(2)), start)
