@@ -91,6 +91,13 @@ class ExclusiveAccess:
         with self._held(Claim(owner, token, parts), previous) as claim:
             yield claim
 
+    def give_back(self, claim: Claim, previous: Collection[Claim]) -> None:
+        """Give access back to claims from which it was handed over to another one, whose client does not need it."""
+        if claim in self.claims:
+            self.claims = (*(other for other in self.claims if other is not claim), *previous)
+            self._on_change()
+            self._waiting.wake()
+
     def widen(self, claim: Claim, parts: frozenset[str]) -> None:
         """Add parts to a claim.
 

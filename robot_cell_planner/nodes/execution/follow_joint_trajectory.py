@@ -137,8 +137,11 @@ class FollowJointTrajectoryServer:
                 claims.append(stack.enter_context(self._access.acquired_by(asked.owner, token, further)))
             found = await self._replacement(running[0], asked, begins, newest, state)
             if found is not None:
-                with self._access.handed_over_to(asked.owner, token, claims, robots):
-                    return await self._runner.follow(found, token, on_progress, state)
+                with self._access.handed_over_to(asked.owner, token, claims, robots) as claim:
+                    outcome = await self._runner.follow(found, token, on_progress, state)
+                    if found.running_continues:
+                        self._access.give_back(claim, claims[:1])
+                    return outcome
         await self._access.released(self._node, newest, robots)
         return None
 

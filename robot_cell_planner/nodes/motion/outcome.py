@@ -9,7 +9,7 @@ from rclpy.task import Future
 from robot_cell_planner.msg import ExecutionRecord
 from robot_cell_planner.srv import ValidateTrajectory
 
-from .motion import Motion
+from .motion import Motion, Phase
 from .reports import record_message
 from .streamed_motion import StreamedMotion
 
@@ -41,3 +41,8 @@ class Replacement:
     finished: Future[None]
     started: int
     reply: ValidateTrajectory.Response | None
+
+    @property
+    def running_continues(self) -> bool:
+        """Whether the running motion has neither ended nor been replaced."""
+        return not self.running.channel.replaced and self.running.phase is not Phase.DONE

@@ -126,3 +126,21 @@ def test_prefixes_that_do_not_fit_are_refused(prefixes):
     assert independent_robots({"independent_robots": [""]}) == IndependentRobots()
     with pytest.raises(InvalidRequestError, match="independent_robots"):
         independent_robots({"independent_robots": prefixes})
+
+
+def test_access_that_was_handed_over_can_be_given_back():
+    """Of parts that the other claim did not have, nobody has it then."""
+    changes = []
+    access = ExclusiveAccess("is executing a motion", lambda: changes.append(access.owner))
+    left, both = frozenset({"left/"}), frozenset({"left/", "right/"})
+    with access.acquired_by("first", CancellationToken(), left) as first:
+        with access.handed_over_to("second", CancellationToken(), [first], both) as second:
+            assert access.claims == (second,)
+            access.give_back(second, [first])
+            assert access.claims == (first,)
+            access.give_back(second, [first])
+            assert access.claims == (first,)
+            access.check_free({"right/"})
+        assert access.claims == (first,)
+    assert access.claims == ()
+    assert changes == ["first", "second", "first", ""]

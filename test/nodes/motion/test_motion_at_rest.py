@@ -12,12 +12,14 @@ import pytest
 from robot_cell_planner.errors import StopRequestedError, TrajectoryInCollisionError, TrajectoryLimitError
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
+from robot_cell_planner.nodes.common.exclusive_access import ExclusiveAccess
 from robot_cell_planner.nodes.execution.follow_joint_trajectory import FollowJointTrajectoryServer
 from robot_cell_planner.nodes.motion import preparation, runner
 from robot_cell_planner.nodes.motion.channels import REPLACED
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
+from robot_cell_planner.nodes.motion.outcome import Replacement
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.runner import MotionRunner
 from robot_cell_planner.nodes.motion.runner_options import RunnerOptions
@@ -225,3 +227,30 @@ def test_a_motion_that_resumes_meanwhile_is_replaced_while_it_moves(monkeypatch)
     assert found.running is motion
     assert motion.error is None
     assert found.motion.goal.trajectory.positions[0, 0] > robot.validated[0] + 0.01
+
+
+@pytest.mark.parametrize("replaced", [False, True])
+def test_the_client_of_a_motion_that_is_not_replaced_after_all_keeps_control(replaced):
+    """Otherwise nobody could resume or stop it, if it was paused just before it was to be replaced."""
+    running = SimpleNamespace(
+        goal=goal(0.0, 1.0), phase=Phase.PAUSED, channel=SimpleNamespace(replaced=replaced), error=None
+    )
+    found = Replacement(running, None, None, 0, None)
+    server = object.__new__(FollowJointTrajectoryServer)
+    server._robots, server._newest, server._access = IndependentRobots(), [], ExclusiveAccess("moves", lambda: None)
+
+    async def replacement(*arguments):
+        return found
+
+    async def follow(*arguments):
+        assert len(server._access.claims) == 1
+        assert first not in server._access.claims
+        return "outcome"
+
+    server._runner = SimpleNamespace(
+        now=lambda: 0.0, streamed=lambda owner: [running], replacement=replacement, follow=follow
+    )
+    with server._access.acquired_by("owner", CancellationToken()) as first:
+        newer = server._replace(goal(None, 0.5), 0.0, CancellationToken(), None, None)
+        assert asyncio.run(newer) == "outcome"
+        assert server._access.claims == (() if replaced else (first,))
