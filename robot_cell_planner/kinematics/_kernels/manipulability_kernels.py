@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from ...system.compiled import compiled
-from .chain_kernels import Array, forward_pass
-from .ik_kernels import all_fixed, fill_jacobian, remove_free_rotations
+from .chain_kernels import Array, fill_jacobian, forward_pass
+from .pose_error_kernels import all_fixed, remove_free_rotations
 
 
 @compiled

@@ -20,10 +20,16 @@ from ...model.state import RobotCellState
 from ...scene.changes import Change, apply_changes
 from ...scene.scene import Scene
 from ...scene.state_changes import SetJoints
-from ..conversions.basic import configuration_from_message, time_from_message, time_to_message, timeout_from_message
+from ..conversions.basic import (
+    check_count,
+    configuration_from_message,
+    time_from_message,
+    time_to_message,
+    timeout_from_message,
+)
 from ..conversions.changes import changes_from_message
 from ..conversions.frame_references import FrameReference, frames_added, references_of_changes
-from ..conversions.models import ModelReader
+from ..conversions.models import ModelReader, reads_files
 from ..conversions.states import state_from_message
 from .cancellation import CancellationToken
 from .diagnostics import REVISION
@@ -31,6 +37,7 @@ from .external_frames import ExternalFrames
 from .joint_state_monitor import JointStateMonitor
 from .node import CellNode
 from .robot_topics import JointMessages
+from .threads import converted
 from .waiting import Deadline, Waiters, delay, steady_timer
 
 MAX_CHANGES = 10_000
@@ -343,9 +350,11 @@ class MonitoredScene:
         Raises:
             RobotCellError: One is malformed, there are more than `limit`, or TF does not contain a frame.
         """
-        changes = changes_from_message(messages, self._models, field, limit)
+        check_count(len(messages), limit, field, "changes")
+        read = partial(changes_from_message, messages, self._models, field, limit)
+        changes = await converted(self._node, any(reads_files(message.models) for message in messages), read)
         if await self.rewrite(references_of_changes(messages, field), cell, frames_added(changes)):
-            changes = changes_from_message(messages, self._models, field, limit)
+            changes = read()  # files are cached
         return list(changes)
 
     async def rewrite(

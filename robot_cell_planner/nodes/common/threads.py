@@ -34,6 +34,11 @@ async def in_thread(node: CellNode, name: str, work: Callable[[], T]) -> T:
     return done.result()
 
 
+async def converted(node: CellNode, reads: bool, work: Callable[[], T]) -> T:
+    """Return what a conversion of messages returns, in a thread if it reads files. It must not depend on the scene."""
+    return await in_thread(node, "models", work) if reads else work()
+
+
 def lower_priority() -> None:
     """Let this thread, and those that it starts, yield to all others that need the processor."""
     with suppress(OSError):  # only Linux has priorities of threads

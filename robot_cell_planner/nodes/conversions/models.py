@@ -54,6 +54,13 @@ class _Named(Protocol):
 N = TypeVar("N", bound=_Named)
 
 
+def reads_files(cell: CellMessage) -> bool:
+    """Return whether the models of a message name files, or robots and tools, whose texts may name some: to read and
+    parse them can take many seconds."""
+    shapes = (shape for body in cell.bodies for shape in (*body.collision, *body.visual))
+    return bool(cell.robots or cell.tools) or any(shape.geometry.type == GeometryMessage.MESH for shape in shapes)
+
+
 class ModelReader:
     """Converts messages to models. roots: folders that files may be read from, and maximum sizes.
 

@@ -36,6 +36,7 @@ from ..common.node import end, run
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
+from ..common.threads import converted
 from ..conversions import plans
 from ..conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
 from ..conversions.frame_references import (
@@ -44,7 +45,7 @@ from ..conversions.frame_references import (
     references_of_steps,
     references_of_waypoints,
 )
-from ..conversions.models import ModelReader
+from ..conversions.models import ModelReader, reads_files
 from ..conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
 from ..conversions.trajectories import trajectory_from_message
 from ..conversions.trajectory_reports import limits_to_message, report_to_message
@@ -220,11 +221,13 @@ class PlanningNode(ManagedNode):
     ) -> None:
         result.failed_step = -1
         defaults = self._planning_defaults(), self._timing_defaults(), self.parameters["max_configurations"]
-        request = multistep_request_from_message(goal, self._models, *defaults)
+        reads = any(reads_files(change.models) for step in goal.steps for change in step.changes)
+        read = partial(multistep_request_from_message, goal, self._models, *defaults)
+        request = await converted(self, reads, read)
         state = await self._scene_monitor.resolve(goal.start, "start", partial(_wait, send, action.PlanMultistep))
         added = frames_added(change for step in request.steps for change in step.changes)
         if await self._scene_monitor.rewrite(references_of_steps(goal), state.scene.cell, added, token):
-            request = multistep_request_from_message(goal, self._models, *defaults)
+            request = read()  # files are cached
         try:
             plans = await self._planned(
                 tasks.PLAN_MULTISTEP,

@@ -35,10 +35,10 @@ from ..common.monitored_scene import JOINTS_RATE, MAX_CHANGES, MonitoredScene
 from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
-from ..common.threads import in_thread
+from ..common.threads import converted, in_thread
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
 from ..conversions.changes import collision_changes, update_to_message
-from ..conversions.models import ModelReader
+from ..conversions.models import ModelReader, reads_files
 from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
 from .publisher import ScenePublisher
@@ -221,9 +221,10 @@ class SceneNode(ManagedNode):
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
             raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 or 1", subjects=("mode",))
         if request.uri:
-            found = import_file(request.uri, self._roots, prefix=request.prefix, confined=True)
+            read_file = partial(import_file, request.uri, self._roots, prefix=request.prefix, confined=True)
+            found = await in_thread(self, "import", read_file)
         else:
-            cell = self._models.cell(request.cell, "cell")
+            cell = await converted(self, reads_files(request.cell), partial(self._models.cell, request.cell, "cell"))
             found = Imported(cell, cell.default_state())
             if not (cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
                 text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"

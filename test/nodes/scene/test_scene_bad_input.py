@@ -1,7 +1,9 @@
 """Bad files and bad requests end in their named error; the scene stays as it was and the node goes on."""
 
 import random
+import threading
 
+import numpy as np
 import pytest
 from bad_input import CHANGES, REQUESTS, fill
 from geometry_msgs.msg import Pose
@@ -9,7 +11,7 @@ from running import DEMO
 
 from robot_cell_planner import srv
 from robot_cell_planner.errors import InternalError, RobotCellError
-from robot_cell_planner.msg import BodyModel, BodyState, Configuration, SceneChange
+from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SceneChange, Shape
 
 GENERATED = 300
 
@@ -141,3 +143,36 @@ def test_generated_changes(untouched, client):
             refused.append(error)
     assert not [error for error in refused if isinstance(error, InternalError)]
     assert len(refused) > GENERATED // 2
+
+
+def test_other_requests_are_served_while_a_mesh_is_read(untouched, client, folder):
+    """A surface of some 200,000 triangles, which takes seconds, before a change that is refused at once."""
+    heights = np.random.default_rng().random((320, 320))  # never read before
+    rows, columns = np.meshgrid(*map(np.arange, heights.shape), indexing="ij")
+    corners = (rows * heights.shape[1] + columns + 1)[:-1, :-1].ravel()
+    beside = corners + heights.shape[1]
+    faces = np.vstack(
+        (np.column_stack((corners, corners + 1, beside)), np.column_stack((corners + 1, beside + 1, beside)))
+    )
+    vertices = "".join(f"v {x} {y} {z:.6f}\n" for x, y, z in zip(rows.flat, columns.flat, heights.flat, strict=True))
+    triangles = "".join(f"f {a} {b} {c}\n" for a, b, c in faces.tolist())
+    (folder / "surface.obj").write_text(vertices + triangles)
+    surface = Geometry(type=Geometry.MESH, mesh_uri=str(folder / "surface.obj"), mesh_use=Geometry.EXACT)
+    change = SceneChange(operation=SceneChange.ADD)
+    change.models.bodies = [BodyModel(name="surface", collision=[Shape(geometry=surface)])]
+    adding = client.node.create_client(srv.ApplyChanges, "scene/apply_changes")
+    assert adding.wait_for_service(60.0)
+    replies, is_added = [], threading.Event()
+
+    def on_added(future):
+        replies.append(future.result().error.message)
+        is_added.set()
+
+    request = srv.ApplyChanges.Request(changes=[change, SceneChange(operation=99)])
+    adding.call_async(request).add_done_callback(on_added)
+    for _ in range(2):  # the node may have received the first one before the mesh
+        client.scene()
+    replies.append("scene")
+    assert is_added.wait(120)
+    assert replies[0] == "scene"
+    assert "changes[1]" in replies[1]
