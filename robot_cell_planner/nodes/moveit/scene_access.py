@@ -21,8 +21,7 @@ from ..conversions.basic import configuration_to_message
 from .error_codes import refused_as
 from .motion_requests import Start
 from .robot_states import given_values
-from .scene_updates import scene_changes
-from .world_editor import WorldEditor
+from .scene_updates import start_changes
 
 APPLY = "scene/apply_changes"
 MAX_ATTEMPTS = 20  # to apply a change that was computed for a revision that is not the latest any more
@@ -104,13 +103,7 @@ class SceneAccess:
         present = await self.current()
         values = given_values(present.scene.cell, message, "start_state")
         reference = StateRef(min_revision=present.revision, configuration=configuration_to_message(values))
-        if difference is not None:
-            reference.changes += scene_changes(present.scene, difference, values)
-        if message.attached_collision_objects:
-            editor = WorldEditor(present.scene)
-            for index, held in enumerate(message.attached_collision_objects):
-                editor.attached_object(held, f"start_state.attached_collision_objects[{index}]")
-            reference.changes += editor.changes
+        reference.changes += start_changes(present.scene, message, difference)
         if not values and not reference.changes:
             return Start(present.scene, reference)
         with refused_as(MoveItErrorCodes.INVALID_ROBOT_STATE):

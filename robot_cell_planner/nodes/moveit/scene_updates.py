@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from builtin_interfaces.msg import Time
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, ObjectColor, PlanningScene, RobotState
 
 from robot_cell_planner.msg import BodyModel, SceneChange
@@ -16,6 +15,7 @@ from ...scene.scene import Scene
 from ..conversions.basic import check_count, configuration_to_message
 from ..conversions.model_messages import body_to_message
 from .allowed_collisions import matrix_changes, padding_changes
+from .object_equality import same_object
 from .octomap import add_octomap
 from .robot_states import given_values
 from .scene_messages import SceneWriter, color_of
@@ -33,14 +33,34 @@ def scene_changes(scene: Scene, message: PlanningScene, measured: Iterable[str])
     Raises:
         RobotCellError: A part is malformed, unknown or cannot be served.
     """
-    editor = WorldEditor(scene)
+    return _scene_changes(scene, message, measured, WorldEditor(scene))
+
+
+def start_changes(scene: Scene, message: RobotState, difference: PlanningScene | None = None) -> list[SceneChange]:
+    """Return the changes of a scene for a request: a difference, and then the attached objects of its start state. The
+    joint values of the state are not among them.
+
+    Raises:
+        RobotCellError: A part is malformed, unknown or cannot be served.
+    """
+    editor, changes = WorldEditor(scene), list[SceneChange]()
+    if difference is not None:
+        values = given_values(scene.cell, message, "start_state")
+        changes += _scene_changes(scene, difference, values, editor)
+    count = len(editor.changes)
+    editor.attached_objects(message.attached_collision_objects, "start_state.attached_collision_objects")
+    return [*changes, *editor.changes[count:]]
+
+
+def _scene_changes(
+    scene: Scene, message: PlanningScene, measured: Iterable[str], editor: WorldEditor
+) -> list[SceneChange]:
     changes = _joint_changes(scene, message.robot_state, set(measured))
     objects, attached = message.world.collision_objects, message.robot_state.attached_collision_objects
     check_count(len(objects) + len(attached), MAX_OBJECTS, "the scene", "objects")
     if not message.is_diff:
         objects, attached = _differences(scene, message, editor)
-    for index, held in enumerate(attached):
-        editor.attached_object(held, f"robot_state.attached_collision_objects[{index}]")
+    editor.attached_objects(attached, "robot_state.attached_collision_objects")
     for index, item in enumerate(objects):
         editor.world_object(item, f"world.collision_objects[{index}]")
     add_octomap(editor, message.world.octomap)
@@ -73,36 +93,17 @@ def _differences(
         raise InvalidRequestError(text, subjects=("world.collision_objects",))
     objects = {item.id: item for item in message.world.collision_objects}
     attached = {held.object.id: held for held in message.robot_state.attached_collision_objects}
-    own_tools = {held.object.id for held in writer.attached_objects()} - set(scene.cell.bodies)
-    for name in [name for name in attached if name in own_tools]:
-        del attached[name]  # links of tools, which are part of the cell
     for name in editor.held:
-        if name in attached and _equal(attached[name], _attached(writer, name)):
-            del attached[name]
-        elif name not in attached and name not in objects:
+        if name not in attached and name not in objects:
             editor.remove_body(name)
-        elif name in objects:
+        elif name not in attached:
             editor.detach_body(name)
     for name in writer.world_bodies():
-        if name in objects and _equal(objects[name], writer.world_object(name)):
+        if name in objects and same_object(objects[name], writer.world_object(name)):
             del objects[name]
         elif name not in objects and name not in attached:
             editor.remove_body(name)
     return list(objects.values()), list(attached.values())
-
-
-def _attached(writer: SceneWriter, name: str) -> AttachedCollisionObject:
-    return next(held for held in writer.attached_objects() if held.object.id == name)
-
-
-def _equal(
-    given: CollisionObject | AttachedCollisionObject, present: CollisionObject | AttachedCollisionObject
-) -> bool:
-    """Return whether two messages are equal but for stamps, which clients set."""
-    for message in (given, present):
-        item = message.object if isinstance(message, AttachedCollisionObject) else message
-        item.header.stamp = Time()
-    return bool(given == present)
 
 
 def _color_changes(scene: Scene, colors: Sequence[ObjectColor], bodies: Sequence[str]) -> list[SceneChange]:

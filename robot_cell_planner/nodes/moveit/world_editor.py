@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Pose as PoseMessage
@@ -20,6 +21,8 @@ from ...scene.scene import Scene
 from ..conversions.basic import check_count, pose_from_message, pose_to_message
 from ..conversions.model_messages import body_to_message
 from .error_codes import refused_as
+from .object_equality import same_attached, same_shapes
+from .scene_messages import SceneWriter
 from .shapes import shape_message, shapes_of
 
 MAX_OBJECTS = 10_000
@@ -38,14 +41,24 @@ class WorldEditor:
     """
 
     def __init__(self, scene: Scene) -> None:
-        self._cell = scene.cell
+        self._scene, self._cell = scene, scene.cell
         self._tree = FrameTree(scene.cell, scene.state)
         self._models: dict[str, BodyModel | None] = dict.fromkeys(scene.cell.bodies)  # None: as in the scene
         self._parents = {name: state.attached_to for name, state in scene.state.bodies.items()}
         self._touch = {name: state.touch_links for name, state in scene.state.bodies.items()}
         self._frames = {name: frame.attached_to for name, frame in scene.cell.frames.items()}
         self._attached_now: set[str] = set()
+        self._edited: set[str] = set()  # bodies that the changes name
         self.changes: list[SceneChange] = []
+
+    @cached_property
+    def _writer(self) -> SceneWriter:
+        return SceneWriter(self._scene)
+
+    @cached_property
+    def _written(self) -> dict[str, AttachedCollisionObject]:
+        """Return what the scene, as a message, has attached: bodies and the links of tools."""
+        return {held.object.id: held for held in self._writer.attached_objects()}
 
     # Objects of the world.
 
@@ -75,13 +88,20 @@ class WorldEditor:
 
     def is_held(self, name: str) -> bool:
         """Return whether a body is attached to a robot or tool, directly or by other bodies and frames."""
+        *_, root = self._chain(name)
+        return root not in ("", WORLD)
+
+    def _chain(self, name: str) -> Iterator[str]:
+        """Yield a body or frame and what carries it, up to the first that is neither a body nor a frame; "" at the end
+        of a loop."""
         seen: set[str] = set()
+        yield name
         while name in self._parents or name in self._frames:
-            if name in seen:
-                return False
             seen.add(name)
             name = self._parents.get(name, "") or self._frames.get(name, "")
-        return name not in ("", WORLD)
+            if name in seen:
+                name = ""
+            yield name
 
     @property
     def held(self) -> list[str]:
@@ -122,7 +142,10 @@ class WorldEditor:
         model = BodyModel(name=name, collision=[shape_message(*shape) for shape in shapes])
         if name in self._models:
             self._free_body(name, field)
-            self._replace(model)
+            if self._has_shapes(message):
+                pose = pose_from_message(message.pose, f"{field}.pose")  # mass, colour and what is shown stay
+            else:
+                self._replace(model)
             if self._parents[name]:
                 self._detach(name)
         else:
@@ -132,6 +155,10 @@ class WorldEditor:
             self._models[name], self._parents[name], self._touch[name] = model, "", ()
         self._move(name, pose, message)
         self._set_subframes(message, field)
+
+    def _has_shapes(self, message: CollisionObject) -> bool:
+        """Return whether the body of an object's name already has its shapes."""
+        return self._models[message.id] is None and same_shapes(message, self._writer.world_object(message.id))
 
     def _append(self, message: CollisionObject, field: str) -> None:
         """Add shapes to an object."""
@@ -217,14 +244,26 @@ class WorldEditor:
 
     # Attached objects.
 
-    def attached_object(self, message: AttachedCollisionObject, field: str) -> None:
-        """Add the changes of an attached collision object.
+    def attached_objects(self, messages: Sequence[AttachedCollisionObject], field: str) -> None:
+        """Add the changes of the attached objects of a robot state. Those that are attached like this already, and the
+        links of tools, which a state as a message has among them, make no change.
 
         Raises:
             RefusedError: An unknown object, link or frame, or shapes that cannot be used.
         """
+        for index, message in enumerate(messages):
+            self.attached_object(message, f"{field}[{index}]")
+
+    def attached_object(self, message: AttachedCollisionObject, field: str) -> None:
+        """Add the changes of an attached collision object, as `attached_objects` does."""
         item, operation = message.object, operation_of(message.object)
         with refused_as(MoveItErrorCodes.INVALID_OBJECT_NAME):
+            if item.id in self._cell.tool_links:
+                self._check_tool_link(item.id, operation, field)
+                return
+            if self._is_unchanged(message):
+                self._attached_now.add(item.id)
+                return
             if operation == CollisionObject.REMOVE:
                 self._detach_named(item.id, message.link_name, field)
                 return
@@ -245,6 +284,24 @@ class WorldEditor:
             else:
                 self._known(item.id, f"{field}.object")
                 self._attach(item.id, message, message.touch_links)
+
+    def _check_tool_link(self, name: str, operation: bytes, field: str) -> None:
+        """Check that a message leaves the link of a tool where it is."""
+        tool = next(tool for tool in self._cell.tools.values() if name in tool.frames)
+        if operation == CollisionObject.ADD and name in self._written:
+            return
+        if operation == CollisionObject.ADD:
+            text = f"{field}: {name} is a link of tool {tool.name}, which is hidden or not attached; show and attach it"
+        else:
+            text = f"{field}: {name} is a link of tool {tool.name}, which is part of the cell; change the tool"
+        raise NotSupportedError(f"{text} by scene/apply_changes", subjects=(name, tool.name))
+
+    def _is_unchanged(self, message: AttachedCollisionObject) -> bool:
+        """Return whether an object is attached as a message says, and no change before moves it."""
+        present = self._written.get(message.object.id)
+        if present is None or not same_attached(message, present):
+            return False
+        return self._edited.isdisjoint(self._chain(message.object.id))
 
     def _attach_shapes(self, message: AttachedCollisionObject, field: str) -> None:
         """Add an object with its shapes, and attach it. Its pose is relative to the link if it names no frame."""
@@ -297,6 +354,9 @@ class WorldEditor:
         self._parents[name], self._touch[name] = "", ()
 
     def _changed(self, change: SceneChange) -> None:
+        self._edited.update((change.name, self._frames.get(change.name, "")))
+        self._edited.update(body.name for body in change.models.bodies)
+        self._edited.update(frame.attached_to for frame in change.models.frames)
         self.changes.append(change)
         check_count(len(self.changes), MAX_OBJECTS, "the request", "changes")
 

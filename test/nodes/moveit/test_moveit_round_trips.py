@@ -1,0 +1,130 @@
+"""What the adapter hands out about the scene is accepted as it is, and changes nothing, without a graph."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from loaded_cells import loaded
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
+from moveit_requests import box
+
+from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.io.common.resources import NO_ROOTS
+from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.conversions.basic import pose_to_message
+from robot_cell_planner.nodes.conversions.changes import changes_from_message
+from robot_cell_planner.nodes.conversions.models import ModelReader
+from robot_cell_planner.nodes.moveit.scene_messages import SceneWriter
+from robot_cell_planner.nodes.moveit.scene_updates import scene_changes, start_changes
+from robot_cell_planner.nodes.moveit.world_editor import WorldEditor
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.scene.state_changes import Attach, SetJoints
+
+CELL, STATE = loaded()
+SCENE = Scene(CELL, STATE)
+JOINTS = CELL.group().variables
+READER = ModelReader(NO_ROOTS)
+
+
+def applied(scene, changes):
+    return apply_changes(scene, changes_from_message(changes, READER, "changes", 10_000), world_pose)
+
+
+def changed(scene, *changes):
+    return apply_changes(scene, list(changes), world_pose)
+
+
+def with_subframe(scene):
+    item = SceneWriter(scene).world_object("workpiece")
+    item.subframe_names, item.subframe_poses = ["grip"], [pose_to_message(Pose.from_rpy((0.0, 0.01, 0.02), (1, 2, 3)))]
+    editor = WorldEditor(scene)
+    editor.world_object(item, "object")
+    return applied(scene, editor.changes)
+
+
+FREE = with_subframe(SCENE)
+SCENES = {
+    "nothing held": SCENE,
+    "held by a link": changed(SCENE, Attach("workpiece", "tool0")),
+    "held by a tool": changed(FREE, Attach("workpiece", "gripper", touch_bodies=("gripper",))),
+    "held by a finger": changed(
+        FREE, Attach("workpiece", "gripper/left_finger", Pose.from_rpy((0.01, 0.02, 0.03), (0.1, 0.2, 0.3)))
+    ),
+    "one on the other": changed(SCENE, Attach("workpiece", "tool0"), Attach("bin", "workpiece")),
+}
+rows = st.tuples(*[st.floats(-2.0, 2.0)] * len(JOINTS))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from(sorted(SCENES)), rows, rows)
+def test_every_state_of_a_reply_is_accepted_and_changes_nothing(name, now, solution):
+    """As a start state, in a difference and in a whole scene; also one of other joint values, as of compute_ik."""
+    scene = changed(SCENES[name], SetJoints(dict(zip(JOINTS, now, strict=True))))
+    other = changed(scene, SetJoints(dict(zip(JOINTS, solution, strict=True))))
+    for given_scene in (scene, other):
+        state = SceneWriter(given_scene).robot_state()
+        assert state.attached_collision_objects
+        assert start_changes(scene, deepcopy(state)) == []
+        assert start_changes(scene, deepcopy(state), PlanningScene(is_diff=True)) == []
+        for diff in (PlanningScene(is_diff=True), SceneWriter(given_scene).scene()):
+            diff.robot_state = deepcopy(state)
+            assert scene_changes(scene, diff, JOINTS) == []
+
+
+def entry_of(scene, name):
+    return next(held for held in SceneWriter(scene).attached_objects() if held.object.id == name)
+
+
+def attached(scene, *entries):
+    editor = WorldEditor(scene)
+    editor.attached_objects(entries, "attached")
+    return applied(scene, editor.changes)
+
+
+def test_a_held_body_that_is_attached_elsewhere_keeps_its_mass_and_colour():
+    scene = SCENES["held by a link"]
+    entry = entry_of(scene, "workpiece")
+    entry.link_name, entry.touch_links = "forearm_link", ["forearm_link"]
+    found = attached(scene, entry)
+    assert found.state.bodies["workpiece"].attached_to == "forearm_link"
+    assert found.state.bodies["workpiece"].touch_links == ("forearm_link",)
+    assert found.cell.bodies["workpiece"] == scene.cell.bodies["workpiece"]
+    there = world_pose(scene.cell, scene.state, "workpiece")
+    assert np.allclose(world_pose(found.cell, found.state, "workpiece").matrix, there.matrix)
+
+
+def test_what_a_message_has_changed_before_is_not_taken_for_unchanged():
+    scene = SCENES["held by a link"]
+    entry = entry_of(scene, "workpiece")
+    drop = AttachedCollisionObject(object=CollisionObject(id="workpiece", operation=CollisionObject.REMOVE))
+    assert attached(scene, drop, deepcopy(entry)).state.bodies["workpiece"].attached_to == "tool0"
+    difference = PlanningScene(is_diff=True)
+    difference.robot_state.attached_collision_objects = [drop]
+    state = SceneWriter(scene).robot_state(attached=False)
+    state.attached_collision_objects = [entry]
+    found = applied(scene, start_changes(scene, state, difference))
+    assert found.state.bodies["workpiece"].attached_to == "tool0"
+
+
+def test_a_start_state_may_hold_what_the_difference_of_the_request_adds():
+    difference, state = PlanningScene(is_diff=True), SceneWriter(SCENE).robot_state()
+    difference.world.collision_objects = [box("part")]
+    state.attached_collision_objects.append(
+        AttachedCollisionObject(link_name="tool0", object=CollisionObject(id="part"))
+    )
+    changes = start_changes(SCENE, state, difference)
+    assert applied(SCENE, changes).state.bodies["part"].attached_to == "tool0"
+    assert sum(change.operation == SceneChange.ADD for change in changes) == 1
+
+
+@pytest.mark.parametrize("operation", [CollisionObject.REMOVE, CollisionObject.APPEND, CollisionObject.MOVE])
+def test_a_link_of_a_tool_is_not_removed_or_changed_as_an_object(operation):
+    entry = entry_of(SCENE, "gripper/palm")
+    entry.object.operation = operation
+    with pytest.raises(RobotCellError, match="gripper/palm is a link of tool gripper, which is part of the cell"):
+        attached(SCENE, entry)
