@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -61,6 +62,8 @@ class RpcSession:
         except UnicodeDecodeError as error:
             return _error(-32700, f"the request is not UTF-8: {error}")
         try:
+            if key := _repeated_key(request):
+                return _error(-32600, f"the request has the key {key!r} twice in one object")
             response = JSONRPCResponseManager.handle(_without_prefix(request), self._dispatcher)
         except RecursionError:
             return _error(-32700, "the request is nested too deeply")
@@ -114,6 +117,22 @@ class RpcSession:
             return method.run(Context(self._loaded(), self._roots), list(args) if args else kwargs)
 
         return _reporting(run)
+
+
+def _repeated_key(request: str) -> str:
+    """Return a key that an object in a request has twice, of which parsers take the last value; "" for none."""
+    found: list[str] = []
+
+    def note(pairs: list[tuple[str, Any]]) -> None:
+        counts = Counter(name for name, _ in pairs)
+        if len(counts) < len(pairs):
+            found.append(counts.most_common(1)[0][0])
+
+    try:
+        json.loads(request, object_pairs_hook=note)
+    except ValueError:
+        return ""  # malformed: the dispatcher answers
+    return found[0] if found else ""
 
 
 def _without_prefix(request: str) -> str:

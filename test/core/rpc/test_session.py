@@ -197,3 +197,17 @@ def test_a_log_replays_and_a_changed_answer_is_found():
     found = list(replay([lines[0], changed], RpcSession()))
     assert found[0] is None
     assert (found[1].line, found[1].method, found[1].place) == (2, "plan_motion", "result.seed")
+
+
+@pytest.mark.parametrize("where", ["request", "parameters", "batch"])
+def test_a_key_twice_is_refused_instead_of_answered_for_the_last_value(session, where):
+    twice = '{"frame": "table", "frame": "tool0"}'
+    call = f'{{"jsonrpc": "2.0", "id": 1, "method": "forward_kinematics", "params": {twice}}}'
+    texts = {
+        "request": '{"jsonrpc": "2.0", "id": 1, "method": "cell", "method": "state"}',
+        "parameters": call,
+        "batch": f'[{{"jsonrpc": "2.0", "id": 0, "method": "version"}}, {call}]',
+    }
+    error = json.loads(session.answer(texts[where]))["error"]
+    assert error["code"] == -32600
+    assert "twice" in error["message"]
