@@ -86,7 +86,8 @@ def _joint_changes(scene: Scene, message: RobotState, measured: set[str]) -> lis
 def _differences(
     scene: Scene, message: PlanningScene, editor: WorldEditor
 ) -> tuple[list[CollisionObject], list[AttachedCollisionObject]]:
-    """Remove the objects that a whole scene does not contain; return those that are new or other than they are."""
+    """Remove the objects that a whole scene does not contain; return those that are new or other than they are. Hidden
+    bodies, which a scene as a message does not contain, stay unless they are in it."""
     writer = SceneWriter(scene)
     if any(operation_of(item) != CollisionObject.ADD for item in message.world.collision_objects):
         text = "a whole scene (is_diff false) has a collision object with another operation than ADD"
@@ -94,10 +95,10 @@ def _differences(
     objects = {item.id: item for item in message.world.collision_objects}
     attached = {held.object.id: held for held in message.robot_state.attached_collision_objects}
     for name in editor.held:
-        if name not in attached and name not in objects:
-            editor.remove_body(name)
-        elif name not in attached:
+        if name in objects and name not in attached:
             editor.detach_body(name)
+        elif name not in attached and not scene.state.bodies[name].hidden:
+            editor.remove_body(name)
     for name in writer.world_bodies():
         if name in objects and same_object(objects[name], writer.world_object(name)):
             del objects[name]

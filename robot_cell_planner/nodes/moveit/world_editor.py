@@ -46,6 +46,7 @@ class WorldEditor:
         self._models: dict[str, BodyModel | None] = dict.fromkeys(scene.cell.bodies)  # None: as in the scene
         self._parents = {name: state.attached_to for name, state in scene.state.bodies.items()}
         self._touch = {name: state.touch_links for name, state in scene.state.bodies.items()}
+        self._hidden = {name for name, state in scene.state.bodies.items() if state.hidden}
         self._frames = {name: frame.attached_to for name, frame in scene.cell.frames.items()}
         self._attached_now: set[str] = set()
         self._edited: set[str] = set()  # bodies that the changes name
@@ -134,7 +135,7 @@ class WorldEditor:
         return pose, shapes
 
     def _add(self, message: CollisionObject, field: str) -> None:
-        """Add an object, or replace one of the same name."""
+        """Add an object, or replace and show one of the same name."""
         name = message.id
         pose, shapes = self._pose_and_shapes(message, field)
         if not shapes:
@@ -146,6 +147,7 @@ class WorldEditor:
                 pose = pose_from_message(message.pose, f"{field}.pose")  # mass, colour and what is shown stay
             else:
                 self._replace(model)
+            self._show(name)
             if self._parents[name]:
                 self._detach(name)
         else:
@@ -175,7 +177,14 @@ class WorldEditor:
                 inertial=known.inertial,
             )
         )
+        self._show(name)
         self._set_subframes(message, field, keep=True)
+
+    def _show(self, name: str) -> None:
+        """Show a body that is hidden: what a client has added is checked."""
+        if name in self._hidden:
+            self._changed(SceneChange(operation=SceneChange.SHOW, name=name))
+            self._hidden.remove(name)
 
     def _replace(self, model: BodyModel) -> None:
         change = SceneChange(operation=SceneChange.REPLACE)
@@ -241,6 +250,7 @@ class WorldEditor:
         self._changed(SceneChange(operation=SceneChange.REMOVE, name=name))
         for table in (self._models, self._parents, self._touch):
             del table[name]
+        self._hidden.discard(name)
 
     # Attached objects.
 
@@ -315,6 +325,7 @@ class WorldEditor:
 
     def _attach(self, name: str, message: AttachedCollisionObject, touched: Sequence[str]) -> None:
         links, bodies = self._split_touched(touched)
+        self._show(name)
         self._changed(
             SceneChange(
                 operation=SceneChange.ATTACH_IN_PLACE,

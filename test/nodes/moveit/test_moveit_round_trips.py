@@ -23,7 +23,7 @@ from robot_cell_planner.nodes.moveit.scene_updates import scene_changes, start_c
 from robot_cell_planner.nodes.moveit.world_editor import WorldEditor
 from robot_cell_planner.scene.changes import apply_changes
 from robot_cell_planner.scene.scene import Scene
-from robot_cell_planner.scene.state_changes import Attach, SetJoints
+from robot_cell_planner.scene.state_changes import Attach, SetHidden, SetJoints
 
 CELL, STATE = loaded()
 SCENE = Scene(CELL, STATE)
@@ -54,6 +54,9 @@ SCENES = {
     "held by a tool": changed(FREE, Attach("workpiece", "gripper", touch_bodies=("gripper",))),
     "held by a finger": changed(
         FREE, Attach("workpiece", "gripper/left_finger", Pose.from_rpy((0.01, 0.02, 0.03), (0.1, 0.2, 0.3)))
+    ),
+    "hidden ones": changed(
+        FREE, Attach("bin", "tool0"), SetHidden("bin", True), SetHidden("workpiece", True), Attach("post", "tool0")
     ),
     "one on the other": changed(SCENE, Attach("workpiece", "tool0"), Attach("bin", "workpiece")),
 }
@@ -128,3 +131,73 @@ def test_a_link_of_a_tool_is_not_removed_or_changed_as_an_object(operation):
     entry.object.operation = operation
     with pytest.raises(RobotCellError, match="gripper/palm is a link of tool gripper, which is part of the cell"):
         attached(SCENE, entry)
+
+
+# Hidden bodies.
+
+
+def shown_objects(scene):
+    message = SceneWriter(scene).scene()
+    held = [entry.object.id for entry in message.robot_state.attached_collision_objects]
+    return {item.id for item in message.world.collision_objects}, set(held)
+
+
+def whole_scene_with(scene, *, objects=(), held=()):
+    message = SceneWriter(scene).scene()
+    message.world.collision_objects.extend(objects)
+    message.robot_state.attached_collision_objects.extend(held)
+    return scene_changes(scene, message, JOINTS)
+
+
+def difference_with(scene, *, objects=(), held=()):
+    message = PlanningScene(is_diff=True)
+    message.world.collision_objects = list(objects)
+    message.robot_state.attached_collision_objects = list(held)
+    return scene_changes(scene, message, JOINTS)
+
+
+HIDDEN = SCENES["hidden ones"]  # the bin is held, the workpiece is not
+
+
+@pytest.mark.parametrize("changes_of", [whole_scene_with, difference_with])
+@pytest.mark.parametrize("same_shape", [True, False])
+@pytest.mark.parametrize("name", ["workpiece", "bin"])
+def test_a_hidden_body_that_is_attached_is_shown(changes_of, same_shape, name):
+    item = SceneWriter(HIDDEN).world_object(name) if same_shape else box(name)
+    entry = AttachedCollisionObject(link_name="tool0", object=item)
+    found = applied(HIDDEN, changes_of(HIDDEN, held=[entry]))
+    assert name in shown_objects(found)[1]
+    assert not found.state.bodies[name].hidden
+
+
+@pytest.mark.parametrize(
+    ("changes_of", "operation"),
+    [
+        (whole_scene_with, CollisionObject.ADD),
+        (difference_with, CollisionObject.ADD),
+        (difference_with, CollisionObject.APPEND),
+    ],
+)
+def test_a_hidden_body_that_is_added_is_shown(changes_of, operation):
+    item = box("workpiece")
+    item.operation = operation
+    found = applied(HIDDEN, changes_of(HIDDEN, objects=[item]))
+    assert "workpiece" in shown_objects(found)[0]
+    assert not found.state.bodies["workpiece"].hidden
+
+
+def test_a_hidden_body_that_is_held_is_detached_by_a_whole_scene_that_has_it_in_the_world():
+    found = applied(HIDDEN, whole_scene_with(HIDDEN, objects=[box("bin")]))
+    assert "bin" in shown_objects(found)[0]
+    assert found.state.bodies["bin"].attached_to == ""
+
+
+def test_a_hidden_body_that_is_attached_by_its_name_is_shown():
+    entry = AttachedCollisionObject(link_name="tool0", object=CollisionObject(id="workpiece"))
+    found = attached(HIDDEN, entry)
+    assert not found.state.bodies["workpiece"].hidden
+
+
+def test_hidden_bodies_stay_in_a_scene_that_is_sent_back():
+    assert "bin" not in shown_objects(HIDDEN)[1]
+    assert whole_scene_with(HIDDEN) == []
