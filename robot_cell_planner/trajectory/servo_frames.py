@@ -21,9 +21,7 @@ from .limits import Array, MotionLimits
 from .servo import Approach
 
 PROBE = 1e-3  # [rad or m], step of the fastest joint to test whether a motion leads to a singularity or an object
-APPROACHING = (
-    1e-4  # [m], minimum decrease of a distance ahead that counts as an approach, except near the stop distance
-)
+APPROACHING = 1e-4  # [m], minimum decrease of a distance ahead that counts as an approach, not near the stop distance
 ROUNDING = 1e-6  # [m], accuracy of distances
 CREEPING = 0.02  # fraction of the speed below which the command is zero, so that an approach ends
 
@@ -226,10 +224,10 @@ def _is_approached(now: float, probed: float, ahead: float, stop: float) -> bool
     """Return whether a pair counts as approaching [m].
 
     A slow motion decreases a distance by less than any threshold within the time looked ahead, but not before it ends
-    in contact. Near the stop distance, therefore, the direction of the motion decides: a step of a length that does not
-    depend on the speed decreases the distance by more than it is accurate, unless the motion is parallel to the surface
-    (within 0.06 degrees of it at a radius of 1 m) or leads away. What this admits must still not cross the stop
-    distance.
+    in contact. Near the stop distance, therefore, the direction of the motion decides. A step whose length does not
+    depend on the speed decreases the distance by more than the accuracy of distances, unless the motion leads away or
+    is parallel to the surface (within 0.06 degrees at a radius of 1 m). A motion that passes this test must still not
+    cross the stop distance.
     """
     if now - ahead > APPROACHING:
         return True

@@ -103,16 +103,15 @@ class ExecutionNode(ManagedNode):
         if self._stream is not None:
             self.on_release(self._stream.close)
         passive = tuple(options.joint for _, options in self._grippers)
-        tolerance = parameters["start_tolerance"]
+        tolerance, timeouts = parameters["start_tolerance"], feedback_timeouts(parameters)
         drive: Drive
         if self._stream is None:
             streamed = None
             drive = ControllerDrive(self, controller_actions(parameters), controller_options(parameters))
         else:
             sampler = sampler_options(parameters)
-            silence = feedback_timeouts(parameters).silence
-            drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive, silence)
-        options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive)
+            drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive, timeouts)
+        options = RunnerOptions(tolerance, timeouts, self._joints, passive)
         horizon = parameters["watch_horizon"]
         others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
         self._runner = MotionRunner(
@@ -281,12 +280,12 @@ class ExecutionNode(ManagedNode):
             self._servo.stop(error)
 
     def _check_other_publishers(self) -> None:
-        """End motions and servo, or the hold between them, if there is another publisher of commands."""
+        """End motions and servo if there is another publisher of commands; between them, check the hold."""
         self._polls += 1
         if self._streamed is None or self._polls % POLLS_PER_PUBLISHER_CHECK:
             return
         if not self._is_moving:
-            self._streamed.held.end_if_shared()
+            self._streamed.held.check()
             return
         try:
             self._streamed.check()

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
-from ...errors import ExecutionError, FeedbackLostError, Value
+from ...errors import ExecutionError, Value
 from ..common.node import CellNode
 from .command_stream import CommandStream
 from .joint_feedback import JointFeedback
+from .path_return import FeedbackTimeouts
 
-SILENCE = 0.25  # [s] default of joint_state_timeout
+TIMEOUTS = FeedbackTimeouts(0.25, 2.0, 2.0)  # defaults of the parameters
 REPORT_PERIOD = 10.0  # [s] between warnings that the robot is not held
 
 
 class HeldPositions:
     """Positions to hold, which are measured or were commanded.
 
-    A measurement older than `silence` [s] is not commanded: the robot may have been moved since, and would jump to it.
+    A measurement older than `timeouts.silence` is not commanded: the robot may have been moved since, and would jump to
+    it. Nor is a robot held any longer whose measurements are lost.
 
     Args:
         start_tolerance: Maximum distance of a joint from its last command to count as being there [rad or m].
@@ -32,14 +34,14 @@ class HeldPositions:
         feedback: JointFeedback,
         start_tolerance: float,
         passive: Sequence[str] = (),
-        silence: float = SILENCE,
+        timeouts: FeedbackTimeouts = TIMEOUTS,
     ) -> None:
         self._node = node
         self._stream = stream
         self._feedback = feedback
         self._start_tolerance = start_tolerance
         self._passive = frozenset(passive)
-        self._silence = silence
+        self._timeouts = timeouts
 
     def of_others(self) -> tuple[dict[str, float], dict[str, Value]]:
         """Return the positions at which joints are held that a new motion does not move, and the ages of measurements
@@ -48,18 +50,20 @@ class HeldPositions:
         Joints are held where they are measured, if that differs from their commands. Without a recent measurement, the
         position of a joint is unknown (NaN): it may have been moved since its last command, too.
         """
-        commanded, now = self._stream.commanded, time.monotonic()
-        held, old = {}, {}
-        for joint, position in self._feedback.positions().items():
-            last = commanded.get(joint)
-            if last is not None and joint in self._passive:
-                continue
-            age = self._feedback.age((joint,), now)
-            if age > self._silence:
-                held[joint], old[joint] = math.nan, Value(f"age of {joint}", age, self._silence, "s")
-            elif last is None or abs(last - position) > self._start_tolerance:
-                held[joint] = position
-        return held, old
+        commanded, positions = self._stream.commanded, self._feedback.positions()
+        joints = [joint for joint in positions if joint not in self._passive or joint not in commanded]
+        old = self._too_old(joints, self._timeouts.silence)
+        moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
+        return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
+
+    def _too_old(self, joints: Iterable[str], limit: float) -> dict[str, Value]:
+        """Return the ages of measurements of joints above a limit [s]."""
+        now = time.monotonic()
+        ages = {joint: self._feedback.age((joint,), now) for joint in joints}
+        return {name: Value(f"age of {name}", age, limit, "s") for name, age in ages.items() if age > limit}
+
+    def _is_at(self, position: float, commanded: float | None) -> bool:
+        return commanded is not None and abs(commanded - position) <= self._start_tolerance
 
     def hold_between_motions(self, joints: Sequence[str]) -> None:
         """Hold the robot where it is measured now, if the stream is to hold it and has no positions yet.
@@ -70,26 +74,37 @@ class HeldPositions:
         Args:
             joints: Those of every command; without any, all that were measured.
         """
-        names = self._feedback.names
-        joints = joints or names
-        if not (self._stream.wants_positions and joints and set(joints) <= set(names)):
+        positions = self._feedback.positions()
+        joints = joints or tuple(positions)
+        if not (self._stream.wants_positions and joints and set(joints) <= set(positions)):
             return
-        try:
-            self._stream.check_alone()
-            measured = self._feedback.fresh(joints, time.monotonic(), self._silence)
-        except (ExecutionError, FeedbackLostError) as error:
-            text = f"the robot is not held between motions: {error}"
+        reason = self._reason_not_to_hold(joints, self._timeouts.silence)
+        if reason:
+            text = f"the robot is not held between motions: {reason}"
             self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
-            return
-        self._stream.hold_at({joint: found.position for joint, found in measured.items()})
+        else:
+            self._stream.hold_at({joint: positions[joint] for joint in joints})
 
-    def end_if_shared(self) -> None:
-        """End the hold between motions if another node publishes commands: the robot would execute both in turns."""
+    def check(self) -> None:
+        """End the hold between motions if another node publishes commands, which the robot would execute in turns with
+        those of the hold, or if measurements are lost: the robot would jump to its last command when it is back."""
         commanded = self._stream.commanded
         if not (self._stream.holds and commanded):
             return
+        active = [joint for joint in commanded if joint not in self._passive]
+        reason = self._reason_not_to_hold(active, self._timeouts.lost_after)
+        if reason:
+            self._node.get_logger().warning(f"the robot is no longer held between motions: {reason}")
+            self._stream.forget(tuple(commanded))
+
+    def _reason_not_to_hold(self, joints: Iterable[str], max_age: float) -> str:
+        """Return why joints must not be held between motions: old measurements [s], or other publishers; "" if they
+        may be."""
+        old = self._too_old(joints, max_age)
+        if old:
+            return f"joint_states are too old: {', '.join(map(str, old.values()))}"
         try:
             self._stream.check_alone()
         except ExecutionError as error:
-            self._node.get_logger().warning(f"the robot is no longer held between motions: {error}")
-            self._stream.forget(tuple(commanded))
+            return str(error)
+        return ""

@@ -17,10 +17,10 @@ from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
 from .channels import REPLACED, Channel
 from .command_stream import CommandStream
-from .held_positions import SILENCE, HeldPositions
+from .held_positions import TIMEOUTS, HeldPositions
 from .joint_feedback import JointFeedback
 from .motion import Array, Motion, Sent, Tracking
-from .path_return import PathReturn, RobotTimeout
+from .path_return import FeedbackTimeouts, PathReturn, RobotTimeout
 
 CAUGHT_UP = 0.5  # a motion that was held for a lag continues below this fraction of the longest permitted lag
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
@@ -266,7 +266,7 @@ class Predicted:
 class StreamDrive:
     """Motions by commands of this node.
 
-    start_tolerance, passive, silence: as of HeldPositions.
+    start_tolerance, passive, timeouts: as of HeldPositions.
     """
 
     def __init__(
@@ -277,7 +277,7 @@ class StreamDrive:
         sampler: SamplerOptions,
         start_tolerance: float,
         passive: Sequence[str] = (),
-        silence: float = SILENCE,
+        timeouts: FeedbackTimeouts = TIMEOUTS,
     ) -> None:
         self._node = node
         self._stream = stream
@@ -285,7 +285,7 @@ class StreamDrive:
         self._feedback = feedback
         self._start_tolerance = start_tolerance
         self._passive = frozenset(passive)
-        self.held = HeldPositions(node, stream, feedback, start_tolerance, passive, silence)
+        self.held = HeldPositions(node, stream, feedback, start_tolerance, passive, timeouts)
 
     @property
     def commanded(self) -> dict[str, float]:

@@ -27,13 +27,13 @@ def check():
 @pytest.mark.parametrize("motions", [0, 1, 2])
 @pytest.mark.parametrize("servo", [False, True])
 def test_another_publisher_of_commands_stops_all_that_moves(motions, servo):
-    node, ended = ExecutionNode.__new__(ExecutionNode), []
+    node, checked = ExecutionNode.__new__(ExecutionNode), []
     moving, session = [Part() for _ in range(motions)], Part(servo)
     node._polls, node._runner, node._servo = 0, SimpleNamespace(motions=moving), session
-    held = SimpleNamespace(end_if_shared=lambda: ended.append(True))
+    held = SimpleNamespace(check=lambda: checked.append(True))
     node._streamed = SimpleNamespace(check=check, held=held)
     for _ in range(POLLS_PER_PUBLISHER_CHECK):
         node._check_other_publishers()
     assert [part.errors for part in moving] == [[FOUND]] * motions
     assert session.errors == [FOUND] * bool(motions or servo)
-    assert len(ended) == (not motions and not servo)
+    assert len(checked) == (not motions and not servo)

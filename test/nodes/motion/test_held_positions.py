@@ -14,11 +14,13 @@ from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.trajectory.sampler import SamplerOptions, rest_at
 
 OTHER = "right/elbow"
 JOINTS = ("left/elbow", OTHER)
-SILENCE = 0.25  # [s]
+SILENCE, LOST_AFTER = 0.25, 2.0  # [s]
+TIMEOUTS = FeedbackTimeouts(SILENCE, LOST_AFTER, 2.0)
 TOLERANCE = 0.01
 ALONE = "joint_commands has other publishers"
 
@@ -52,7 +54,7 @@ class Case:
             get_clock=lambda: SimpleNamespace(now=lambda: Time(nanoseconds=time.time_ns())), get_logger=lambda: log
         )
         self.stream = CommandStream(node, Output(), rate=250.0, clock=time.monotonic, joints=JOINTS, hold=hold)
-        self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, SILENCE)
+        self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, TIMEOUTS)
         self._stamp = 0
 
     def wait(self, seconds):
@@ -153,6 +155,7 @@ def test_between_motions_only_a_robot_is_held_whose_joints_are_all_measured_now(
     case.held.hold_between_motions(JOINTS)
     assert case.stream.commanded == {}
     assert "not held" in case.warnings[0]
+    assert OTHER in case.warnings[0]
     case.measure(left_elbow=0.2, right_elbow=0.7)
     case.held.hold_between_motions(JOINTS)
     assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
@@ -172,11 +175,40 @@ def test_nothing_is_held_beside_another_publisher_of_commands(make, monkeypatch)
     case = make(hold=True)
     case.measure(left_elbow=0.2, right_elbow=0.7)
     case.held.hold_between_motions(JOINTS)
-    case.held.end_if_shared()
+    case.held.check()
     assert case.stream.commanded
     case.find_other_publisher(monkeypatch)
-    case.held.end_if_shared()
+    case.held.check()
     assert case.stream.commanded == {}
     assert ALONE in case.warnings[0]
     case.held.hold_between_motions(JOINTS)
     assert case.stream.commanded == {}
+
+
+def test_a_robot_whose_measurements_are_lost_is_held_no_longer(make):
+    """It may be moved before its driver is back: it would jump to where it was held."""
+    case = make(hold=True)
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(JOINTS)
+    case.wait(LOST_AFTER - 0.1)
+    case.held.check()
+    assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
+    case.wait(0.2)
+    case.held.check()
+    assert case.stream.commanded == {}
+    assert OTHER in case.warnings[0]
+    case.held.hold_between_motions(JOINTS)
+    assert case.stream.commanded == {}
+    case.measure(left_elbow=0.2, right_elbow=0.9)
+    case.held.hold_between_motions(JOINTS)
+    assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.9}
+
+
+def test_a_gripper_that_is_not_measured_is_held_on(make):
+    case = make(hold=True, passive=(OTHER,))
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(JOINTS)
+    case.wait(LOST_AFTER + 0.1)
+    case.measure(left_elbow=0.2)
+    case.held.check()
+    assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
