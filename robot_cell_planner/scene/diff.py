@@ -14,6 +14,7 @@ from ..model.bodies import CollisionSettings
 from ..model.cell import RobotCell
 from ..model.digest import same_to_the_last_bit
 from ..model.state import RobotCellState
+from .removals import removed_entries, removed_names
 from .scene import Scene
 
 T = TypeVar("T")
@@ -25,7 +26,8 @@ class SceneDiff(msgspec.Struct, frozen=True):
     """Difference between two scenes.
 
     Attributes:
-        removed: Names that were removed; they are removed first.
+        removed: What was removed, which is removed first: a name, or "kind/name" (robot, tool, body, frame or group) if
+            several kinds have the name, or if the name itself begins like that.
         models: New or replaced models.
         collision: New collision settings; None if unchanged.
         state: Complete new entries of everything that changed; joints are listed individually.
@@ -56,13 +58,6 @@ def difference(old: Scene, new: Scene) -> SceneDiff:
     The result is exact: `apply_difference(old, difference(old, new)) == new`.
     """
     a, b = old.cell, new.cell
-    removed = [name for x, y in ((a.robots, b.robots), (a.tools, b.tools)) for name in x if name not in y]
-    removed += [
-        name
-        for x, y in ((a.bodies, b.bodies), (a.frames, b.frames), (a.groups, b.groups))
-        for name in x
-        if name not in y
-    ]
     models = RobotCell(
         b.name,
         _changed(a.robots, b.robots),
@@ -78,7 +73,7 @@ def difference(old: Scene, new: Scene) -> SceneDiff:
         _changed(old.state.bodies, new.state.bodies),
     )
     collision = None if same_to_the_last_bit(a.collision, b.collision) else b.collision
-    return SceneDiff(tuple(removed), models, collision, state)
+    return SceneDiff(removed_entries(a, b), models, collision, state)
 
 
 def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
@@ -86,26 +81,26 @@ def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
 
     Consistency is not checked here; see `RobotCell.check_state`.
     """
-    cell, removed = scene.cell, frozenset(change.removed)
+    cell, removed = scene.cell, removed_names(scene.cell, change.removed)
     if change.changes_models or change.models.name != cell.name:
         cell = RobotCell(
             change.models.name,
-            _merged(cell.robots, change.models.robots, removed),
-            _merged(cell.tools, change.models.tools, removed),
-            _merged(cell.bodies, change.models.bodies, removed),
-            _merged(cell.frames, change.models.frames, removed),
+            _merged(cell.robots, change.models.robots, removed["robots"]),
+            _merged(cell.tools, change.models.tools, removed["tools"]),
+            _merged(cell.bodies, change.models.bodies, removed["bodies"]),
+            _merged(cell.frames, change.models.frames, removed["frames"]),
             cell.collision if change.collision is None else change.collision,
-            _merged(cell.groups, change.models.groups, removed),
+            _merged(cell.groups, change.models.groups, removed["groups"]),
         )
     old, new = scene.state, change.state
     configuration = _merged(old.configuration, new.configuration, frozenset())
-    if change.models.robots or removed:
+    if change.models.robots or removed["robots"]:
         configuration = frozendict({name: v for name, v in configuration.items() if name in cell.variables})
     state = RobotCellState(
-        _merged(old.base_poses, new.base_poses, removed),
+        _merged(old.base_poses, new.base_poses, removed["robots"]),
         configuration,
-        _merged(old.tools, new.tools, removed),
-        _merged(old.bodies, new.bodies, removed),
+        _merged(old.tools, new.tools, removed["tools"]),
+        _merged(old.bodies, new.bodies, removed["bodies"]),
     )
     return Scene(cell, state)
 

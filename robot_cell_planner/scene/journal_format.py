@@ -2,7 +2,8 @@
 
 The first line is the header: format, latest acknowledged revision and CRC-32. Its length is constant, because it is
 overwritten in place after each record. Each further line is a record: the CRC-32 of its text in hexadecimal, a space,
-the text as JSON. The first record is the whole scene; those after it are changes.
+the text as JSON. The first record is the whole scene; those after it are changes. Changes of earlier versions list all
+removals by name alone (see `removals`).
 
 A write interrupted by a kill or a power failure leaves a last line without a newline. Such a line is ignored, and is
 not damage unless the header acknowledges its revision. Anything else is damage.

@@ -17,6 +17,7 @@ from ..model.pose import Pose
 from ..model.state import RobotCellState, ToolState
 from ..model.value import WORLD, without_item
 from .scene import Scene, WorldPose, known, rewritten
+from .state_changes import is_robot
 
 T = TypeVar("T")
 replace = msgspec.structs.replace
@@ -157,7 +158,7 @@ def _refuse_parent(scene: Scene, name: str) -> None:
     if name in cell.tools:
         own |= {f"{name}/{TCP}", *(f"{name}/{link}" for link in cell.tools[name].mechanism.links)}
     dependents: list[str] = []
-    if name in cell.robots:
+    if is_robot(scene, name):
         own |= set(cell.robots[name].mechanism.links)
         for composite in cell.groups.values():
             if not cell.robots[name].groups.keys().isdisjoint(composite.groups):

@@ -197,7 +197,7 @@ def _with_state(scene: Scene, name: str, state: ToolState | BodyState) -> Scene:
     return replace(scene, state=scene.state.with_body(name, state))
 
 
-def _is_robot(scene: Scene, name: str) -> bool:
+def is_robot(scene: Scene, name: str) -> bool:
     """Return whether a name is that of a robot, and not of an object of the same name."""
     others: tuple[Mapping[str, object], ...] = (scene.state.tools, scene.state.bodies, scene.cell.frames)
     return name in scene.cell.robots and not any(name in names for names in others)
@@ -205,14 +205,14 @@ def _is_robot(scene: Scene, name: str) -> bool:
 
 def _frame_of(scene: Scene, name: str) -> str:
     """Return the frame of an object: the root link of a robot, the name of any other object."""
-    return scene.cell.robots[name].mechanism.root if _is_robot(scene, name) else name
+    return scene.cell.robots[name].mechanism.root if is_robot(scene, name) else name
 
 
 def _parent_frame(scene: Scene, name: str) -> str:
     """Return the parent frame of a robot, tool, body or named frame."""
     if name in scene.cell.frames:
         return scene.cell.frames[name].attached_to or WORLD
-    if _is_robot(scene, name):
+    if is_robot(scene, name):
         return scene.cell.robots[name].attached_to or WORLD
     state = _state_of(scene, name)
     if isinstance(state, ToolState) and state.attached_to:
@@ -227,7 +227,7 @@ def _placed(scene: Scene, name: str, pose: Pose, attached_to: str | None = None)
         parent_frame = frame.attached_to if attached_to is None else attached_to or WORLD
         frames = with_item(scene.cell.frames, name, NamedFrame(name, parent_frame, pose))
         return replace(scene, cell=replace(scene.cell, frames=frames))
-    if _is_robot(scene, name):
+    if is_robot(scene, name):
         if attached_to is not None:
             robot = replace(scene.cell.robots[name], attached_to=attached_to)
             scene = replace(scene, cell=replace(scene.cell, robots=with_item(scene.cell.robots, name, robot)))
@@ -245,7 +245,7 @@ def _with_base(scene: Scene, robot: str, pose: Pose) -> Scene:
 
 def _touching(scene: Scene, change: Attach | Detach | SetTouch) -> Scene:
     # Frames and robots have no touch lists; messages have empty ones for them.
-    without_lists = change.name in scene.cell.frames or _is_robot(scene, change.name)
+    without_lists = change.name in scene.cell.frames or is_robot(scene, change.name)
     if (change.touch_links is None and change.touch_bodies is None) or (
         without_lists and not (change.touch_links or change.touch_bodies)
     ):
