@@ -7,20 +7,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnostic_msgs.msg import KeyValue
-from moveit_msgs.msg import GenericTrajectory, MotionPlanRequest, MoveItErrorCodes, RobotTrajectory
+from moveit_msgs.msg import Constraints, GenericTrajectory, MotionPlanRequest, MoveItErrorCodes, RobotTrajectory
 from trajectory_msgs.msg import JointTrajectory
 
-from robot_cell_planner.msg import JointPath, MotionRequest, StateRef, TimingOptions
+from robot_cell_planner.msg import JointPath, MotionRequest, PathConstraint, StateRef, TimingOptions
 
 from ...errors import InvalidRequestError, LimitExceededError, NotSupportedError, Value
 from ...model.cell import RobotCell
 from ...scene.scene import Scene
 from ..conversions.basic import MAX_TIMEOUT, duration_to_message
 from .error_codes import refused_as
-from .goals import goals_to_spec
+from .goals import goals_to_spec, refuse_visibility
 from .helper_frames import HelperFrames
 from .path_constraints import path_constraints
-from .planners import planner_named
+from .planners import CIRC, OMPL, PILZ, planner_named
 from .workspace import workspace_constraints
 
 MAX_HINTS = 1000
@@ -32,6 +32,14 @@ class Start:
 
     scene: Scene
     reference: StateRef
+
+    def with_frames(self, frames: HelperFrames) -> StateRef:
+        """Return the reference to the state with helper frames."""
+        return StateRef(
+            min_revision=self.reference.min_revision,
+            configuration=self.reference.configuration,
+            changes=[*self.reference.changes, *frames.changes],
+        )
 
 
 @dataclass(frozen=True)
@@ -63,16 +71,13 @@ def motion_request(
         RobotCellError: Another field is out of range or not supported.
     """
     group, frames = check_group(start.scene.cell, message.group_name), HelperFrames(start.scene)
-    refuse_trajectory_constraints(message)
+    check_request(message, OMPL)
     planner, warning = planner_named(message.planner_id)
     request = MotionRequest(
         start=start.reference,
         group=group,
         goal=goals_to_spec(start.scene, group, message.goal_constraints, frames),
-        constraints=[
-            *path_constraints(start.scene, message.path_constraints, frames),
-            *workspace_constraints(start.scene, group, message.workspace_parameters),
-        ],
+        constraints=constraints_of(message, start, frames),
         waypoint_suggestions=hints_of(message.reference_trajectories),
         timing=timing_options(message, start.scene, group),
     )
@@ -84,15 +89,41 @@ def motion_request(
     return Converted(request, (warning,) if warning else ())
 
 
-def refuse_trajectory_constraints(message: MotionPlanRequest) -> None:
-    """Refuse constraints along a given sequence of states.
+def check_request(message: MotionPlanRequest, pipeline: str) -> tuple[str, ...]:
+    """Check the fields that no pipeline serves; return warnings with those that this pipeline leaves out.
 
     Raises:
-        NotSupportedError: There are some.
+        RobotCellError: There are constraints along a given sequence of states or on what a sensor sees, or the time
+            limit is out of range.
     """
     if message.trajectory_constraints.constraints:
         text = "trajectory_constraints are not supported; use path_constraints, or a sequence of requests"
         raise NotSupportedError(text, subjects=("trajectory_constraints",))
+    with refused_as(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS):
+        refuse_visibility(message.path_constraints, "path_constraints")
+    planning_time(message.allowed_planning_time)
+    if pipeline == PILZ and message.reference_trajectories:
+        return (f"reference_trajectories are not used by {message.planner_id}, whose path is given by its goal",)
+    return ()
+
+
+def constraints_of(message: MotionPlanRequest, start: Start, frames: HelperFrames) -> list[PathConstraint]:
+    """Return what a request wants to hold along its path: its path constraints, without the point that defines an arc
+    of CIRC, and its workspace.
+
+    Raises:
+        RefusedError: A constraint cannot be served.
+    """
+    constraints, group = message.path_constraints, check_group(start.scene.cell, message.group_name)
+    if message.planner_id == CIRC:
+        constraints = Constraints(
+            joint_constraints=constraints.joint_constraints,
+            orientation_constraints=constraints.orientation_constraints,
+        )
+    return [
+        *path_constraints(start.scene, constraints, frames),
+        *workspace_constraints(start.scene, group, message.workspace_parameters),
+    ]
 
 
 def planning_time(seconds: float, reserve: float = 0.0) -> float:

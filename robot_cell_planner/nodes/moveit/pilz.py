@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from geometry_msgs.msg import Point
@@ -11,25 +12,19 @@ from numpy.typing import NDArray
 
 from robot_cell_planner import action, msg, srv
 
-from ...errors import InvalidRequestError, NotSupportedError
+from ...errors import InvalidRequestError, InverseKinematicsError, NotSupportedError
 from ...kinematics.transforms import WorldTransforms
 from ...model.value import WORLD
 from ...scene.scene import Scene
 from ..common.cancellation import CancellationToken
-from ..conversions.basic import path_to_message, pose_to_message
+from ..conversions.basic import duration_to_message, path_to_message, pose_to_message
 from ..conversions.trajectories import report_error
 from .error_codes import refused_as
 from .goals import goals_to_spec
 from .helper_frames import HelperFrames
-from .motion_requests import (
-    Start,
-    check_group,
-    planning_time,
-    refuse_trajectory_constraints,
-    scaling,
-    speed_limit,
-)
-from .planners import CIRC, MOTIONS, PTP
+from .motion_requests import Start, check_group, check_request, constraints_of, planning_time, scaling, speed_limit
+from .path_checks import check_path
+from .planners import CIRC, MOTIONS, PILZ, PTP
 from .suite import Suite
 
 MIN_SINE = 1e-6  # below it, three points lie on a line
@@ -37,10 +32,13 @@ CENTER, INTERIM = "center", "interim"
 
 
 class PilzMotions:
-    """Plans single motions: PTP is straight in joint space, LIN and CIRC on a line and arc of a link."""
+    """Plans single motions: PTP is straight in joint space, LIN and CIRC on a line and arc of a link.
 
-    def __init__(self, suite: Suite) -> None:
-        self._suite = suite
+    reserve: returns the time that is added to allowed_planning_time [s].
+    """
+
+    def __init__(self, suite: Suite, reserve: Callable[[], float] = lambda: 0.0) -> None:
+        self._suite, self._reserve = suite, reserve
 
     async def plan(self, message: MotionPlanRequest, start: Start, token: CancellationToken) -> msg.MotionPlan:
         """Return the plan of a motion.
@@ -49,12 +47,28 @@ class PilzMotions:
             RobotCellError: The request cannot be served, or the motion is not possible; a PTP motion is never led
                 around obstacles.
         """
-        kind = motion_of(message)
+        kind, warnings = motion_of(message), check_request(message, PILZ)
+        frames = HelperFrames(start.scene)
+        constraints = constraints_of(message, start, frames)
         if kind == PTP:
-            return await self._point_to_point(message, start, token)
-        goal = linear_goal(message, start)
-        result = await self._suite.plan_cartesian(goal, token)
-        return whole_plan(result)
+            plan = await self._point_to_point(message, start, token)
+        else:
+            plan = await self.cartesian(linear_goal(message, start), [message], token)
+        await check_path(self._suite, plan.path, constraints, start, frames, token)
+        plan.record.warnings = [*warnings, *plan.record.warnings]
+        return plan
+
+    async def cartesian(
+        self, goal: action.PlanCartesian.Goal, messages: Sequence[MotionPlanRequest], token: CancellationToken
+    ) -> msg.MotionPlan:
+        """Return the plan of the LIN and CIRC motions of requests, within the sum of their time limits.
+
+        Raises:
+            RobotCellError: The motion is not possible.
+        """
+        seconds = sum(message.allowed_planning_time for message in messages)
+        goal.options.time_limit = duration_to_message(planning_time(seconds, self._reserve()))
+        return whole_plan(await self._suite.plan_cartesian(goal, token))
 
     async def _point_to_point(
         self, message: MotionPlanRequest, start: Start, token: CancellationToken
@@ -95,15 +109,34 @@ class PilzMotions:
         group, frames = check_group(start.scene.cell, message.group_name), HelperFrames(start.scene)
         goal = single_goal(message)
         spec = goals_to_spec(start.scene, group, [goal], frames)
+        require_pose(message, goal)
         if spec.joint_goals:
             found = spec.joint_goals[0]
             return dict(zip(found.joint_names, found.positions, strict=True))
         targets = [*spec.targets, *(region.center for region in spec.regions)]
-        request = srv.InverseKinematics.Request(state=with_changes(start, frames), group=group, targets=targets[:1])
+        request = srv.InverseKinematics.Request(state=start.with_frames(frames), group=group)
         request.options.avoid_collisions = True
+        request.options.timeout = duration_to_message(planning_time(message.allowed_planning_time))
         with refused_as(MoveItErrorCodes.NO_IK_SOLUTION):
-            reply = await self._suite.inverse_kinematics(request, token)
-        return dict(zip(reply.joint_names, reply.results[0].solutions[0].positions, strict=True))
+            return await self._first_solution(request, targets, token)
+
+    async def _first_solution(
+        self, request: srv.InverseKinematics.Request, targets: Sequence[msg.Target], token: CancellationToken
+    ) -> dict[str, float]:
+        """Return the joint values of the first target that has a solution; each solid of a goal is one.
+
+        Raises:
+            InverseKinematicsError: None of them has one; the error is that of the first.
+        """
+        errors: list[InverseKinematicsError] = []
+        for target in targets:
+            request.targets = [target]
+            try:
+                reply = await self._suite.inverse_kinematics(request, token)
+                return dict(zip(reply.joint_names, reply.results[0].solutions[0].positions, strict=True))
+            except InverseKinematicsError as error:
+                errors.append(error)
+        raise errors[0]
 
 
 def motion_of(message: MotionPlanRequest) -> str:
@@ -116,16 +149,6 @@ def motion_of(message: MotionPlanRequest) -> str:
         text = f"planner_id is {message.planner_id!r}, expected PTP, LIN or CIRC with the Pilz pipeline"
         raise InvalidRequestError(text, stage="request", subjects=("planner_id",))
     return message.planner_id
-
-
-def with_changes(start: Start, frames: HelperFrames) -> msg.StateRef:
-    """Return the reference to a start state with helper frames."""
-    reference = start.reference
-    return msg.StateRef(
-        min_revision=reference.min_revision,
-        configuration=reference.configuration,
-        changes=[*reference.changes, *frames.changes],
-    )
 
 
 def single_goal(message: MotionPlanRequest) -> Constraints:
@@ -141,9 +164,21 @@ def single_goal(message: MotionPlanRequest) -> Constraints:
     return message.goal_constraints[0]
 
 
+def require_pose(message: MotionPlanRequest, goal: Constraints) -> None:
+    """Check that a goal that has no joint values is a whole pose, as Pilz does.
+
+    Raises:
+        RefusedError: The position or the orientation is missing.
+    """
+    if goal.joint_constraints or (goal.position_constraints and goal.orientation_constraints):
+        return
+    text = f"{message.planner_id} needs a position and an orientation as its goal"
+    with refused_as(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS):
+        raise NotSupportedError(text, stage="request", subjects=("goal_constraints",))
+
+
 def timing(message: MotionPlanRequest, scene: Scene, group: str) -> msg.TimingOptions:
     """Return the timing of a motion."""
-    planning_time(message.allowed_planning_time)
     return msg.TimingOptions(
         method=msg.TimingOptions.STOP_AT_WAYPOINTS,
         velocity_scale=scaling(message.max_velocity_scaling_factor, "max_velocity_scaling_factor"),
@@ -159,9 +194,8 @@ def linear_goal(message: MotionPlanRequest, start: Start) -> action.PlanCartesia
         RefusedError: The goal or the arc is not given as Pilz does, or cannot be served.
     """
     group, frames = check_group(start.scene.cell, message.group_name), HelperFrames(start.scene)
-    refuse_trajectory_constraints(message)
     goal = action.PlanCartesian.Goal(group=group, waypoints=[waypoint(message, start, frames)])
-    goal.start = with_changes(start, frames)
+    goal.start = start.with_frames(frames)
     goal.timing = timing(message, start.scene, group)
     goal.timing.method = msg.TimingOptions.FOLLOW_SAMPLES
     return goal
@@ -180,21 +214,21 @@ def waypoint(
 
 def goal_target(message: MotionPlanRequest, scene: Scene, frames: HelperFrames) -> msg.Target:
     """Return the target of a LIN or CIRC motion, in the world for a goal in joint values."""
-    group = check_group(scene.cell, message.group_name)
-    spec = goals_to_spec(scene, group, [single_goal(message)], frames)
+    group, given = check_group(scene.cell, message.group_name), single_goal(message)
+    spec = goals_to_spec(scene, group, [given], frames)
+    require_pose(message, given)
     if spec.joint_goals:
         goal = spec.joint_goals[0]
         values = dict(zip(goal.joint_names, goal.positions, strict=True))
         tip = scene.cell.tip_link(group)
         pose = WorldTransforms(scene.cell, scene.state.with_configuration(values)).pose(tip)
         return msg.Target(mode=msg.Target.FRAME, frame=tip, pose=pose_to_message(pose))
-    regions = [region.center for region in spec.regions]
-    target = [*spec.targets, *regions][0]
-    with refused_as(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS):
-        constraints = message.goal_constraints[0]
-        if not constraints.position_constraints or not constraints.orientation_constraints:
-            text = f"{message.planner_id} needs a position and an orientation as its goal"
+    targets = [*spec.targets, *(region.center for region in spec.regions)]
+    if len(targets) > 1:
+        text = f"{message.planner_id} has {len(targets)} solids in the region of its goal, expected one"
+        with refused_as(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS):
             raise NotSupportedError(text, stage="request", subjects=("goal_constraints",))
+    target = targets[0]
     # Waypoints are met exactly; tolerances of a goal do not apply to them.
     return msg.Target(
         mode=target.mode,

@@ -17,17 +17,18 @@ from moveit_msgs.srv import (
 
 from robot_cell_planner import action, msg, srv
 
-from ...errors import ConstraintMismatchError, InvalidRequestError, NotSupportedError, RobotCellError
+from ...errors import InvalidRequestError, NotSupportedError, RobotCellError
 from ..common.cancellation import CancellationToken
 from ..common.node import CellNode
 from ..common.parameters import Parameter
-from ..conversions.basic import check_count, error_from_message
+from ..conversions.basic import check_count
 from .cartesian_requests import add_solution, cartesian_goal
 from .error_codes import error_code, success
 from .helper_frames import HelperFrames
 from .motion_requests import Converted, Start, motion_request, robot_trajectory
+from .path_checks import check_path
 from .path_constraints import path_constraints
-from .pilz import PilzMotions, with_changes
+from .pilz import PilzMotions
 from .planners import OMPL, PILZ, interface_descriptions, pipeline_named, planner_named
 from .scene_access import SceneAccess
 from .scene_messages import SceneWriter
@@ -71,7 +72,7 @@ class PlanningServices:
     def __init__(self, node: CellNode, suite: Suite, access: SceneAccess, show: Callable[[Planned], None]) -> None:
         self._node, self._suite, self._access, self._show = node, suite, access, show
         self._settings = PlannerSettings()
-        self.pilz = PilzMotions(suite)
+        self.pilz = PilzMotions(suite, lambda: float(node.parameters[RESERVE.name]))
         node.serve(GetMotionPlan, "plan_kinematic_path", self._plan_service, _fail_plan)
         node.serve(GetCartesianPath, "compute_cartesian_path", self._cartesian, _fail_cartesian)
         node.serve(QueryPlannerInterfaces, "query_planner_interface", self._interfaces, self._fail_silently)
@@ -103,7 +104,7 @@ class PlanningServices:
         if pipeline_named(message.pipeline_id) == PILZ:
             start = await self._access.start(message.start_state, difference)
             plan = await self.pilz.plan(message, start, token)
-            return Planned(start, plan, time.monotonic() - begun)
+            return Planned(start, plan, time.monotonic() - begun, tuple(plan.record.warnings))
         start, converted = await self.converted(message, difference)
         result = await self._suite.plan_motion(action.PlanMotion.Goal(request=converted.request), token)
         plan = result.plan
@@ -141,14 +142,7 @@ class PlanningServices:
         """
         frames = HelperFrames(start.scene)
         constraints = path_constraints(start.scene, request.path_constraints, frames)
-        if not constraints:
-            return
-        call = srv.CheckPath.Request(path=result.plan.path, constraints=constraints)
-        call.state = with_changes(start, frames)
-        violated = [error_from_message(found) for found in (await self._suite.check_path(call)).violations]
-        for error in violated:
-            if isinstance(error, ConstraintMismatchError):
-                raise error
+        await check_path(self._suite, result.plan.path, constraints, start, frames)
 
     async def _interfaces(
         self, request: QueryPlannerInterfaces.Request, response: QueryPlannerInterfaces.Response

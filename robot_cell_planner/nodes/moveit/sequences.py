@@ -27,14 +27,21 @@ from ..conversions.basic import (
 )
 from .error_codes import error_code, success
 from .helper_frames import HelperFrames
-from .motion_requests import Start, check_group, robot_trajectory
-from .pilz import PilzMotions, motion_of, timing, waypoint, whole_plan, with_changes
-from .planners import PTP
+from .motion_requests import Start, check_group, check_request, constraints_of, robot_trajectory
+from .path_checks import check_path
+from .pilz import PilzMotions, motion_of, timing, waypoint
+from .planners import PILZ, PTP
 from .scene_access import SceneAccess
 from .scene_messages import SceneWriter
 from .suite import Suite
 
 MAX_ITEMS = 1_000
+SPEEDS = (  # of a request; equal for motions that are blended
+    "max_velocity_scaling_factor",
+    "max_acceleration_scaling_factor",
+    "max_cartesian_speed",
+    "cartesian_speed_limited_link",
+)
 MAX_TOLERANCE = 1.0  # [rad or m] of a joint at a blend
 
 
@@ -45,6 +52,7 @@ class PlannedSequence:
     start: Start
     trajectories: tuple[JointTrajectory, ...]
     seconds: float
+    warnings: tuple[str, ...] = ()
 
 
 class MotionSequences:
@@ -71,12 +79,13 @@ class MotionSequences:
         """
         begun = time.monotonic()
         items = list(message.items)
-        _check_items(items)
+        warnings = check_items(items)
         first = await self._access.start(items[0].req.start_state, difference)
         start, trajectories, groups = first, list[JointTrajectory](), list[str]()
         for run in blended_runs(items):
             try:
                 plan = await self._plan_run([items[index] for index in run], start, token)
+                warnings += plan.record.warnings
             except RobotCellError as error:
                 error.message = f"items[{run[0]}]: {error.message}"
                 raise
@@ -87,7 +96,8 @@ class MotionSequences:
                 trajectories.append(plan.trajectory)
                 groups.append(group)
             start = _at_end(start, plan)
-        return PlannedSequence(first, tuple(trajectories), time.monotonic() - begun)
+        seconds = time.monotonic() - begun
+        return PlannedSequence(first, tuple(trajectories), seconds, tuple(dict.fromkeys(warnings)))
 
     async def _plan_run(
         self, items: Sequence[MotionSequenceItem], start: Start, token: CancellationToken
@@ -95,8 +105,19 @@ class MotionSequences:
         """Plan a motion, or several motions that are blended."""
         if len(items) == 1:
             return await self._pilz.plan(items[0].req, start, token)
+        frames = HelperFrames(start.scene)
+        constraints = [found for item in items for found in constraints_of(item.req, start, frames)]
         if any(motion_of(item.req) == PTP for item in items):
-            return await self._plan_mixed(items, start, token)
+            plan = await self._plan_mixed(items, start, token)
+        else:
+            plan = await self._plan_blended(items, start, token)
+        await check_path(self._suite, _path_of(plan.trajectory), constraints, start, frames, token)
+        return plan
+
+    async def _plan_blended(
+        self, items: Sequence[MotionSequenceItem], start: Start, token: CancellationToken
+    ) -> msg.MotionPlan:
+        """Plan LIN and CIRC motions that are blended as one motion."""
         group, frames = check_group(start.scene.cell, items[0].req.group_name), HelperFrames(start.scene)
         goal = action.PlanCartesian.Goal(group=group)
         goal.timing = timing(items[0].req, start.scene, group)
@@ -105,8 +126,8 @@ class MotionSequences:
             point = waypoint(item.req, start, frames, goal.waypoints[-1].target if goal.waypoints else None)
             point.blend_radius = item.blend_radius
             goal.waypoints.append(point)
-        goal.start = with_changes(start, frames)
-        return whole_plan(await self._suite.plan_cartesian(goal, token))
+        goal.start = start.with_frames(frames)
+        return await self._pilz.cartesian(goal, [item.req for item in items], token)
 
     async def _plan_mixed(
         self, items: Sequence[MotionSequenceItem], start: Start, token: CancellationToken
@@ -135,13 +156,24 @@ def joint_tolerance(scene: Scene, group: str, radius: float) -> float:
     return float(radius / 2.0 / max(np.linalg.norm(columns, axis=0).sum(), radius))
 
 
-def _check_items(items: Sequence[MotionSequenceItem]) -> None:
-    """Check what a sequence must be as a whole, as Pilz does."""
+def _path_of(trajectory: JointTrajectory) -> msg.JointPath:
+    """Return the points of a trajectory as a path."""
+    return path_to_message(trajectory.joint_names, np.array([point.positions for point in trajectory.points]))
+
+
+def check_items(items: Sequence[MotionSequenceItem]) -> list[str]:
+    """Check what a sequence must be as a whole, as Pilz does; return warnings with what is left out.
+
+    Raises:
+        RobotCellError: The sequence is empty, or an item cannot be served.
+    """
+    warnings: list[str] = []
     check_count(len(items), MAX_ITEMS, "items", "items")
     if not items:
         raise InvalidRequestError("items is empty", stage="request", subjects=("items",))
     for index, item in enumerate(items):
         motion_of(item.req)
+        warnings += check_request(item.req, PILZ)
         if not 0.0 <= item.blend_radius <= 10.0:
             text = f"items[{index}].blend_radius is {item.blend_radius:g} m, expected 0 to 10 m"
             numbers = (Value("blend_radius", item.blend_radius, 10.0, "m"),)
@@ -153,13 +185,14 @@ def _check_items(items: Sequence[MotionSequenceItem]) -> None:
     if items[-1].blend_radius:
         text = f"the last item has blend_radius {items[-1].blend_radius:g} m, expected 0: nothing follows it"
         raise InvalidRequestError(text, stage="request", subjects=(f"items[{len(items) - 1}]",))
+    return warnings
 
 
 def blended_runs(items: Sequence[MotionSequenceItem]) -> list[list[int]]:
     """Return the indices of the motions that are planned together.
 
     Raises:
-        NotSupportedError: A blend of different groups, or at different speeds.
+        NotSupportedError: A blend of different groups, or with different speed limits.
     """
     runs: list[list[int]] = []
     for index, item in enumerate(items):
@@ -170,12 +203,10 @@ def blended_runs(items: Sequence[MotionSequenceItem]) -> list[list[int]]:
         if before.req.group_name != item.req.group_name:
             text = f"items[{index - 1}] is to be blended into items[{index}], which moves another group"
             raise NotSupportedError(text, subjects=(f"items[{index - 1}]",))
-        scales = [
-            (each.req.max_velocity_scaling_factor, each.req.max_acceleration_scaling_factor) for each in (before, item)
-        ]
-        if scales[0] != scales[1]:
-            text = f"items[{index - 1}] and items[{index}] are blended and have different scaling factors"
-            raise NotSupportedError(text, subjects=(f"items[{index}]",))
+        for field in SPEEDS:
+            if getattr(before.req, field) != getattr(item.req, field):
+                text = f"items[{index - 1}] and items[{index}] are blended and have different values of {field}"
+                raise NotSupportedError(text, subjects=(f"items[{index}]",))
         runs[-1].append(index)
     return runs
 
@@ -215,7 +246,7 @@ def fill_sequence(message: MotionSequenceResponse, planned: PlannedSequence) -> 
     message.sequence_start = SceneWriter(planned.start.scene).robot_state()
     message.planned_trajectories = [robot_trajectory(trajectory) for trajectory in planned.trajectories]
     message.planning_time = planned.seconds
-    message.error_code = success()
+    message.error_code = success(*planned.warnings)
 
 
 def _fail(response: GetMotionSequence.Response, error: RobotCellError) -> None:
