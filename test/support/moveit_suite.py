@@ -72,5 +72,39 @@ class FakeSuite:
     def _check_path(self, request):
         return srv.CheckPath.Response(violations=[error_to_message(error) for error in self._violations])
 
+    def _move(self, goal):
+        result, row = action.Move.Result(), np.array([list(self._begin.values())])
+        result.plan.trajectory = trajectory_of(path_to_message(list(self._begin), row))
+        return result
+
     def _execute_trajectory(self, goal):
         return action.ExecuteTrajectory.Result()
+
+
+class FixedScene:
+    """The access of the adapter to a scene that does not change. start: of every request; revision: of the scene."""
+
+    def __init__(self, start, revision=REVISION):
+        self.scene, self.revision, self._start = start.scene, revision, start
+
+    async def start(self, message, difference=None):
+        return self._start
+
+    async def current(self):
+        return self
+
+
+class SilentNode:
+    """A node whose services, topics and timers nobody calls, with the values of its parameters."""
+
+    def __init__(self, **parameters):
+        self.parameters = parameters
+
+    def serve(self, *_):
+        pass
+
+    def soon(self, *_):
+        pass
+
+    def create_subscription(self, *_):
+        pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -19,7 +19,7 @@ from ..common.cancellation import CancellationToken
 from ..common.node import CellNode, reliable
 from .error_codes import error_code, success
 from .motion_requests import Start, robot_trajectory
-from .planners import OMPL, pipeline_named
+from .planners import OMPL, PILZ, PIPELINES, pipeline_named
 from .planning_services import Planned, PlanningServices
 from .scene_access import SceneAccess
 from .scene_messages import SceneWriter
@@ -66,18 +66,18 @@ class MotionActions:
         result: MoveGroup.Result,
     ) -> None:
         """Plan, and execute unless plan_only."""
-        difference = _difference(goal.planning_options)
+        difference, pipeline = _difference(goal.planning_options), pipeline_named(goal.request.pipeline_id)
         send(MoveGroup.Feedback(state=PLANNING))
-        if goal.planning_options.plan_only or pipeline_named(goal.request.pipeline_id) != OMPL:
+        if goal.planning_options.plan_only or pipeline != OMPL:
             planned = await self._planning.plan(goal.request, token, difference)
             _fill(result, planned)
             if not goal.planning_options.plan_only:
                 send(MoveGroup.Feedback(state=MONITOR))
-                await self._run(planned.plan.trajectory, token, goal.planning_options)
+                await self._run(planned.plan.trajectory, planned.plan.record.state.revision, token)
                 result.executed_trajectory = result.planned_trajectory
         else:
             planned = await self._plan_and_execute(goal, difference, send, token, result)
-        result.error_code = success(*planned.warnings)
+        result.error_code = success(*planned.warnings, *option_warnings(goal.planning_options, pipeline))
         send(MoveGroup.Feedback(state=IDLE))
         self._node.soon(partial(self._show, planned))
 
@@ -98,7 +98,7 @@ class MotionActions:
                 moving.append(True)
                 send(MoveGroup.Feedback(state=MONITOR))
 
-        options = _execution_options(goal.planning_options)
+        options = msg.ExecutionOptions(owner=OWNER, replan=goal.planning_options.replan)
         move = action.Move.Goal(request=converted.request, options=options)
         try:
             done = await self._suite.move(move, token, on_feedback, rest=True)
@@ -111,9 +111,11 @@ class MotionActions:
         result.executed_trajectory = result.planned_trajectory
         return planned
 
-    async def _run(self, trajectory: JointTrajectory, token: CancellationToken, options: PlanningOptions) -> None:
-        """Execute a trajectory."""
-        goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=_execution_options(options))
+    async def _run(self, trajectory: JointTrajectory, revision: int, token: CancellationToken) -> None:
+        """Execute a trajectory, validated in a scene that is not older than a revision."""
+        options = msg.ExecutionOptions(owner=OWNER)
+        options.state.min_revision = revision
+        goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options)
         await self._suite.execute_trajectory(goal, token, rest=True)
 
     async def _execute(
@@ -126,11 +128,8 @@ class MotionActions:
         trajectory = single_trajectory(goal.trajectory)
         present = await self._access.current()
         send(ExecuteTrajectory.Feedback(state=MONITOR))
-        options = msg.ExecutionOptions(owner=OWNER)
-        options.state.min_revision = present.revision
-        request = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options)
-        await self._suite.execute_trajectory(request, token, rest=True)
-        result.error_code = success()
+        await self._run(trajectory, present.revision, token)
+        result.error_code = success(*_controller_warnings(goal.controller_names))
         send(ExecuteTrajectory.Feedback(state=IDLE))
 
     async def _sequence(
@@ -143,11 +142,11 @@ class MotionActions:
         """Plan a sequence, and execute its trajectories one after the other unless plan_only."""
         send(MoveGroupSequence.Feedback(state=PLANNING))
         planned = await self._sequences.plan(goal.request, token, _difference(goal.planning_options))
-        fill_sequence(result.response, planned)
+        fill_sequence(result.response, planned, *option_warnings(goal.planning_options, PILZ))
         if not goal.planning_options.plan_only:
             send(MoveGroupSequence.Feedback(state=MONITOR))
             for trajectory in planned.trajectories:
-                await self._run(trajectory, token, goal.planning_options)
+                await self._run(trajectory, planned.revision, token)
         send(MoveGroupSequence.Feedback(state=IDLE))
 
     def _on_event(self, message: String) -> None:
@@ -187,8 +186,24 @@ def _difference(options: PlanningOptions) -> PlanningScene | None:
     return difference
 
 
-def _execution_options(options: PlanningOptions) -> msg.ExecutionOptions:
-    return msg.ExecutionOptions(owner=OWNER, replan=options.replan)
+def option_warnings(options: PlanningOptions, pipeline: str) -> tuple[str, ...]:
+    """Return warnings with the options of a motion that were left out."""
+    found: list[str] = []
+    if options.look_around:
+        found.append("look_around is not supported")
+    if options.replan and not options.plan_only:
+        if pipeline != OMPL:
+            found.append(f"replan is not supported with {PIPELINES[pipeline]}: before an obstacle the robot stops")
+        elif options.replan_attempts or options.replan_delay:
+            text = "replan_attempts and replan_delay are not used; the parameter max_replans of the execution node"
+            found.append(f"{text} limits how often a motion is planned again, which happens at once")
+    return tuple(found)
+
+
+def _controller_warnings(names: Sequence[str]) -> tuple[str, ...]:
+    if not names:
+        return ()
+    return (f"controller_names ({', '.join(names)}) are not used; the execution node chooses the controllers",)
 
 
 def _planned(start: Start, done: action.Move.Result, warnings: tuple[str, ...]) -> Planned:

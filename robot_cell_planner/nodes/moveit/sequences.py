@@ -47,11 +47,15 @@ MAX_TOLERANCE = 1.0  # [rad or m] of a joint at a blend
 
 @dataclass(frozen=True)
 class PlannedSequence:
-    """Planned sequence: the state that it begins in, and a trajectory for each run of motions of one group."""
+    """Planned sequence: the state that it begins in, and a trajectory for each run of motions of one group.
+
+    revision: of the scene that it was planned in.
+    """
 
     start: Start
     trajectories: tuple[JointTrajectory, ...]
     seconds: float
+    revision: int
     warnings: tuple[str, ...] = ()
 
 
@@ -81,11 +85,12 @@ class MotionSequences:
         items = list(message.items)
         warnings = check_items(items)
         first = await self._access.start(items[0].req.start_state, difference)
-        start, trajectories, groups = first, list[JointTrajectory](), list[str]()
+        start, trajectories, groups, revision = first, list[JointTrajectory](), list[str](), 0
         for run in blended_runs(items):
             try:
                 plan = await self._plan_run([items[index] for index in run], start, token)
                 warnings += plan.record.warnings
+                revision = max(revision, plan.record.state.revision)
             except RobotCellError as error:
                 error.message = f"items[{run[0]}]: {error.message}"
                 raise
@@ -97,7 +102,7 @@ class MotionSequences:
                 groups.append(group)
             start = _at_end(start, plan)
         seconds = time.monotonic() - begun
-        return PlannedSequence(first, tuple(trajectories), seconds, tuple(dict.fromkeys(warnings)))
+        return PlannedSequence(first, tuple(trajectories), seconds, revision, tuple(dict.fromkeys(warnings)))
 
     async def _plan_run(
         self, items: Sequence[MotionSequenceItem], start: Start, token: CancellationToken
@@ -179,7 +184,8 @@ def check_items(items: Sequence[MotionSequenceItem]) -> list[str]:
             numbers = (Value("blend_radius", item.blend_radius, 10.0, "m"),)
             raise InvalidRequestError(text, stage="request", subjects=(f"items[{index}]",), values=numbers)
         given = item.req.start_state
-        if index and (given.joint_state.name or given.attached_collision_objects):
+        values = given.joint_state.name or given.multi_dof_joint_state.joint_names
+        if index and (values or given.attached_collision_objects):
             text = f"items[{index}] has a start state; a motion of a sequence begins where the one before ends"
             raise InvalidRequestError(text, stage="request", subjects=(f"items[{index}]",))
     if items[-1].blend_radius:
@@ -241,12 +247,12 @@ def joined(first: JointTrajectory, second: JointTrajectory) -> JointTrajectory:
     return JointTrajectory(header=first.header, joint_names=first.joint_names, points=[*first.points, *points])
 
 
-def fill_sequence(message: MotionSequenceResponse, planned: PlannedSequence) -> None:
-    """Fill the response of a planned sequence."""
+def fill_sequence(message: MotionSequenceResponse, planned: PlannedSequence, *warnings: str) -> None:
+    """Fill the response of a planned sequence. warnings: in addition to those of the plan."""
     message.sequence_start = SceneWriter(planned.start.scene).robot_state()
     message.planned_trajectories = [robot_trajectory(trajectory) for trajectory in planned.trajectories]
     message.planning_time = planned.seconds
-    message.error_code = success(*planned.warnings)
+    message.error_code = success(*planned.warnings, *warnings)
 
 
 def _fail(response: GetMotionSequence.Response, error: RobotCellError) -> None:

@@ -16,7 +16,7 @@ from moveit_msgs.msg import (
     VisibilityConstraint,
 )
 from moveit_requests import CELL, JOINTS, LEFT, STATE, joint_goal, pose_goal
-from moveit_suite import FakeSuite, result_of
+from moveit_suite import FakeSuite, FixedScene, SilentNode, result_of
 from shape_msgs.msg import SolidPrimitive
 
 from robot_cell_planner.errors import ConstraintMismatchError, OutOfReachError, RobotCellError
@@ -67,23 +67,9 @@ def plan(message, fake=None):
     return result_of(PilzMotions(fake or suite(), lambda: RESERVE).plan(message, START, CancellationToken()))
 
 
-class Access:
-    """The scene of the tests as that of the adapter."""
-
-    async def start(self, message, difference=None):
-        return START
-
-
-class Node:
-    """A node that serves nothing."""
-
-    def serve(self, *_):
-        pass
-
-
 def plan_sequence(items, fake):
     pilz = PilzMotions(fake, lambda: RESERVE)
-    sequences = MotionSequences(Node(), fake, Access(), pilz)
+    sequences = MotionSequences(SilentNode(), fake, FixedScene(START), pilz)
     message = type("Sequence", (), {"items": items})
     return result_of(sequences.plan(message, CancellationToken()))
 
@@ -267,6 +253,15 @@ def test_reference_trajectories_are_named_in_a_warning():
     assert "reference_trajectories are not used by LIN" in plan(deepcopy(message)).record.warnings[0]
     (warning,) = plan_sequence(items_of(message), suite()).warnings
     assert "reference_trajectories" in warning
+
+
+@pytest.mark.parametrize("field", ["joint_state.name", "multi_dof_joint_state.joint_names"])
+def test_only_the_first_motion_of_a_sequence_has_a_start_state(field):
+    second = request("LIN")
+    kind, names = field.split(".")
+    setattr(getattr(second.start_state, kind), names, [JOINTS[0]])
+    with pytest.raises(RobotCellError, match=r"items\[1\] has a start state"):
+        plan_sequence(items_of(request("LIN"), second), suite())
 
 
 @pytest.mark.parametrize("field", ["max_cartesian_speed", "max_velocity_scaling_factor"])
