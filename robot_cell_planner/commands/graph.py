@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
 from types import ModuleType
@@ -15,6 +16,7 @@ import yaml
 
 from ..errors import UnknownNameError
 from .reporting import echo_json, import_failure, reporting
+from .search import searched
 
 if TYPE_CHECKING:
     from ..nodes.client.connection import CellConnection
@@ -46,12 +48,18 @@ def ros() -> ModuleType:
     return inspection
 
 
-def connected(namespace: str, domain_id: int | None, timeout: float) -> CellConnection:
-    """Return a connection to the nodes."""
+@contextmanager
+def connected(namespace: str, domain_id: int | None, timeout: float) -> Iterator[CellConnection]:
+    """Connect to the nodes.
+
+    Raises:
+        NotSupportedError: There is no ROS 2.
+        ServiceUnavailableError: A node does not answer; the message says where it was searched.
+    """
     if domain_id is not None:
         os.environ["ROS_DOMAIN_ID"] = str(domain_id)
-    connection: CellConnection = ros().CellConnection(NODE, namespace, timeout)
-    return connection
+    with ros().CellConnection(NODE, namespace, timeout) as connection, searched(namespace):
+        yield connection
 
 
 @click.command()

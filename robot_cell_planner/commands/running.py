@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import ServiceUnavailableError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from .reporting import import_failure
+from .search import searched
 
 if TYPE_CHECKING:
     from ..nodes.client.client import CellClient
@@ -23,10 +22,6 @@ HELP = (
 )
 NODE = "robot_cell_command"
 APPEARS_WITHIN = 5.0  # [s]
-REMEDY = (
-    f"`robot_cell up` prints the ROS_DOMAIN_ID of its nodes: set the same in this shell, and give their namespace as "
-    f"{RUNNING}/NAMESPACE."
-)
 
 
 def is_running(cell_file: Path) -> bool:
@@ -59,13 +54,5 @@ def running_client(cell_file: Path) -> Iterator[CellClient]:
     except ImportError as error:
         raise import_failure("the running nodes need ROS 2", error) from error
     namespace = "/".join(cell_file.parts[1:])
-    with CellClient(NODE, namespace, APPEARS_WITHIN) as client:
-        try:
-            yield client
-        except ServiceUnavailableError as error:
-            if type(error) is not ServiceUnavailableError:  # the node was there
-                raise
-            domain = os.environ.get("ROS_DOMAIN_ID")
-            place = f"namespace /{namespace}, {f'ROS_DOMAIN_ID={domain}' if domain else 'ROS_DOMAIN_ID not set (0)'}"
-            error.remedy = REMEDY
-            raise error.with_message(f"{error.message} Searched in {place}") from error
+    with CellClient(NODE, namespace, APPEARS_WITHIN) as client, searched(namespace):
+        yield client

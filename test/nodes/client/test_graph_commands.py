@@ -64,6 +64,16 @@ def test_an_error_of_the_node_is_an_error_of_the_command(command):
     assert "field 'changs'" in command("call", "scene/apply_changes", "{changs: []}", status=1)
 
 
+def test_a_service_that_does_not_appear_is_named_with_where_it_was_searched(command, domain):
+    words = ("call", "scene/get_state", "--namespace", "cell9", "--timeout", "0.1")
+    given = ["robot_cell", *words, "--domain-id", str(domain), "--json"]
+    done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    error = json.loads(done.stdout)["error"]
+    assert error["message"].endswith(f"Searched in namespace /cell9, ROS_DOMAIN_ID={domain}")
+    assert "`robot_cell up` prints the ROS_DOMAIN_ID" in error["remedy"]
+
+
 def test_kept_messages_of_a_topic_are_printed(command):
     message = json.loads(command("echo", "scene/state", "--count", "1", "--json"))
     assert "shoulder_pan_joint" in json.dumps(message)
