@@ -24,6 +24,7 @@ from ..conversions.basic import check_count
 from .error_codes import refused_as
 from .goals import interval_of, orientation_of, refuse_visibility
 from .helper_frames import point_of
+from .joint_intervals import excess
 from .regions import Region, regions_of
 from .robot_states import joint_aliases
 
@@ -43,23 +44,22 @@ def constraint_results(scene: Scene, message: Constraints) -> list[ConstraintEva
         kinds = ("joint_constraints", "position_constraints", "orientation_constraints")
         check_count(sum(len(getattr(message, kind)) for kind in kinds), MAX_CHECKED, "constraints", "entries")
         transforms = WorldTransforms(scene.cell, scene.state)
-        excess = [_joint_excess(scene, message, index) for index in range(len(message.joint_constraints))]
+        beyond = [_joint_excess(scene, message, index) for index in range(len(message.joint_constraints))]
         for index, position in enumerate(message.position_constraints):
-            excess.append(_position_excess(transforms, position, f"constraints.position_constraints[{index}]"))
+            beyond.append(_position_excess(transforms, position, f"constraints.position_constraints[{index}]"))
         for index, rotation in enumerate(message.orientation_constraints):
-            excess.append(_rotation_excess(transforms, rotation, f"constraints.orientation_constraints[{index}]"))
-    return [ConstraintEvalResult(result=value <= 0.0, distance=max(value, 0.0)) for value in excess]
+            beyond.append(_rotation_excess(transforms, rotation, f"constraints.orientation_constraints[{index}]"))
+    return [ConstraintEvalResult(result=value <= 0.0, distance=max(value, 0.0)) for value in beyond]
 
 
 def _joint_excess(scene: Scene, message: Constraints, index: int) -> float:
     entry = message.joint_constraints[index]
-    lower, upper = interval_of(entry, f"constraints.joint_constraints[{index}]")
+    interval = interval_of(entry, f"constraints.joint_constraints[{index}]")
     name = joint_aliases(scene.cell).get(entry.joint_name, "")
     if name not in scene.state.configuration:
         text = unknown_name(f"joint {entry.joint_name!r}", entry.joint_name, scene.state.configuration)
         raise UnknownNameError(text, subjects=(entry.joint_name,))
-    value = scene.state.configuration[name]
-    return max(lower - value, value - upper)
+    return excess(scene.cell.variables[name], scene.state.configuration[name], interval)
 
 
 def _position_excess(transforms: WorldTransforms, message: PositionConstraint, field: str) -> float:
@@ -89,9 +89,9 @@ def _distance(region: Region, point: tuple[float, float, float]) -> float:
     return max(to_side, -above_base)
 
 
-def _outside(excess: list[float]) -> float:
+def _outside(beyond: list[float]) -> float:
     """Return the distance from a box or cylinder by its excess along independent directions."""
-    return math.hypot(*(max(value, 0.0) for value in excess)) or max(excess)
+    return math.hypot(*(max(value, 0.0) for value in beyond)) or max(beyond)
 
 
 def _rotation_excess(transforms: WorldTransforms, message: OrientationConstraint, field: str) -> float:

@@ -27,6 +27,7 @@ from ..conversions.basic import (
 )
 from .error_codes import refused_as
 from .helper_frames import HelperFrames, point_of
+from .joint_intervals import Interval, excess, variables_of
 from .regions import Region, regions_of
 from .robot_states import dependent_joints, joint_aliases
 
@@ -122,7 +123,7 @@ def joint_goal(scene: Scene, group: str, messages: Sequence[JointConstraint], fi
         if name in values:
             raise InvalidRequestError(f"{field} lists joint {name} twice", subjects=(field, name))
         if name not in planned:
-            _require_within(scene, name, lower, upper, place)
+            _require_within(scene, name, (lower, upper), place)
             continue
         limits = scene.cell.variables[name].limits
         nearest = min(max(message.position, limits.lower), limits.upper)
@@ -133,13 +134,13 @@ def joint_goal(scene: Scene, group: str, messages: Sequence[JointConstraint], fi
     return values
 
 
-def _require_within(scene: Scene, name: str, lower: float, upper: float, field: str) -> None:
+def _require_within(scene: Scene, name: str, interval: Interval, field: str) -> None:
     """Check that a joint that the group does not move is where a goal wants it."""
     tool, _, own = name.rpartition("/")
     in_tool = tool in scene.state.tools and name not in scene.state.configuration
     value = scene.state.tools[tool].configuration[own] if in_tool else scene.state.configuration[name]
-    if not lower <= value <= upper:
-        text = f"{field}: joint {name} is not part of the group, and not within {lower:g} to {upper:g}"
+    if excess(variables_of(scene.cell)[name], value, interval) > 0.0:
+        text = f"{field}: joint {name} is not part of the group, and not within {interval[0]:g} to {interval[1]:g}"
         raise InvalidRequestError(text, subjects=(name,), values=(Value(name, value),))
 
 

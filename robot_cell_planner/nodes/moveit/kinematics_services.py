@@ -12,6 +12,7 @@ from robot_cell_planner import msg, srv
 
 from ...errors import InvalidRequestError, NotSupportedError, RobotCellError, UnknownNameError
 from ...model.frames import FrameTree
+from ...model.mechanism import Variable
 from ...model.name_suggestions import unknown_name
 from ...model.value import WORLD
 from ...scene.scene import Scene
@@ -20,6 +21,7 @@ from ..conversions.basic import check_count, duration_from_message
 from .constraint_checks import constraint_results
 from .error_codes import error_code, refused_as, success
 from .goals import interval_of, refuse_visibility
+from .joint_intervals import Interval, excess
 from .motion_requests import Start, check_group
 from .robot_states import joint_aliases
 from .scene_access import SceneAccess
@@ -163,21 +165,22 @@ def _check_constraints(message: Constraints) -> None:
 def _first_allowed(
     scene: Scene, names: Sequence[str], rows: Sequence[Sequence[float]], message: Constraints
 ) -> Sequence[float]:
-    """Return the first solution that satisfies joint constraints.
+    """Return the first solution that satisfies all joint constraints.
 
     Raises:
         RefusedError: There is none.
     """
-    aliases, bounds = joint_aliases(scene.cell), dict[int, tuple[float, float]]()
+    aliases, bounds = joint_aliases(scene.cell), list[tuple[int, Variable, Interval]]()
     with refused_as(MoveItErrorCodes.INVALID_GOAL_CONSTRAINTS):
         for index, entry in enumerate(message.joint_constraints):
             name = aliases.get(entry.joint_name, "")
             if name not in names:
                 text = unknown_name(f"joint {entry.joint_name!r} of constraints", entry.joint_name, list(names))
                 raise UnknownNameError(text, subjects=(entry.joint_name,))
-            bounds[list(names).index(name)] = interval_of(entry, f"constraints.joint_constraints[{index}]")
+            interval = interval_of(entry, f"constraints.joint_constraints[{index}]")
+            bounds.append((list(names).index(name), scene.cell.variables[name], interval))
     for row in rows:
-        if all(lower <= row[column] <= upper for column, (lower, upper) in bounds.items()):
+        if all(excess(variable, row[column], interval) <= 0.0 for column, variable, interval in bounds):
             return row
     with refused_as(MoveItErrorCodes.NO_IK_SOLUTION):
         text = f"none of {len(rows)} solutions satisfies the joint constraints"

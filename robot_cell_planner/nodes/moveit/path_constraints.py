@@ -21,6 +21,7 @@ from ..conversions.basic import check_count, configuration_to_message, pose_to_m
 from .error_codes import refused_as
 from .goals import interval_of, orientation_of, refuse_visibility
 from .helper_frames import HelperFrames, point_of
+from .joint_intervals import at_nearest_turn, contains_all, excess
 from .regions import regions_of
 from .robot_states import joint_aliases
 
@@ -101,20 +102,21 @@ def _orientation(message: OrientationConstraint, frames: HelperFrames, field: st
 
 def _joint(scene: Scene, message: JointConstraint, field: str) -> list[PathConstraint]:
     """Return the constraint that a joint stays where it starts, for a small interval; none for one that contains the
-    limits of the joint."""
-    lower, upper = interval_of(message, field)
+    limits of the joint, or a turn if it has none."""
+    lower, upper = interval = interval_of(message, field)
     name = joint_aliases(scene.cell).get(message.joint_name)
     if name is None or name not in scene.cell.variables:
         text = unknown_name(f"{field}: joint {message.joint_name!r}", message.joint_name, scene.cell.variables)
         raise UnknownNameError(text, subjects=(message.joint_name,))
-    limits, start = scene.cell.variables[name].limits, scene.state.configuration[name]
-    if lower <= limits.lower and limits.upper <= upper:
+    variable = scene.cell.variables[name]
+    start = at_nearest_turn(variable, scene.state.configuration[name], interval)
+    if contains_all(variable, interval):
         return []
     if upper - lower > 2.0 * LOCKED:
         text = f"{field}: joint {name} is to stay within {lower:g} to {upper:g}; expected an interval up to"
         text = f"{text} {2.0 * LOCKED:g} wide, which locks the joint, or one that contains its limits"
         raise NotSupportedError(text, subjects=(name,))
-    if not lower <= start <= upper:
+    if excess(variable, start, interval) > 0.0:
         text = f"{field}: joint {name} starts at {start:g}, not within {lower:g} to {upper:g}"
         with refused_as(MoveItErrorCodes.START_STATE_VIOLATES_PATH_CONSTRAINTS):
             raise NotSupportedError(text, subjects=(name,))
