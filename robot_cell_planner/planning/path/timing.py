@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError
 from ...kinematics.dynamics import Dynamics
 from ...kinematics.forward import forward_batch
+from ...kinematics.model import cell_model
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
@@ -165,7 +166,7 @@ def _efforts(context: PlanningContext, timing: TimingOptions) -> tuple[Efforts, 
     dynamics = Dynamics(context.cell, context.state)
     variables = context.space.variables
     columns = [dynamics.variables.index(name) for name in variables]
-    rest = np.array([context.state.configuration.get(name, 0.0) for name in dynamics.variables])
+    rest = cell_model(context.cell, context.state).configuration(context.state)
     given = [(context.cell.variables[name].limits, timing.limits.get(name)) for name in variables]
     limits = [min((each.effort or np.inf for each in pair if each is not None), default=np.inf) for pair in given]
 
