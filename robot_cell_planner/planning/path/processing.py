@@ -246,6 +246,7 @@ def _apply_tool(context: PlanningContext, path: Array, request: PathRequest) -> 
         return shortcut(path, local_planner, options.seed)
     if request.tool is PathTool.TIGHTEN:
         widened = _with_clearance_margin(context, path, options)
+        verifier = PathVerifier(widened.checks, options.resolution)
         return tighten(path, VerifiedLocalPlanner(widened.local_planner(options.search_step), verifier))
     if request.tool is PathTool.DENSIFY:
         return densify(path, request.spacing)[0] if len(path) > 1 else path
@@ -257,9 +258,10 @@ def _with_clearance_margin(context: PlanningContext, path: Array, options: Plann
     found = path_clearance(context, path, CLEARANCE_STEP)
     if found is None:
         return context
-    extra_margin = min(found.closest.distance - found.closest.margin, MAX_CLEARANCE_MARGIN)
+    # The margin of the pair includes the extra margin of the options.
+    extra_margin = min(max(found.closest.distance - found.closest.margin, 0.0), MAX_CLEARANCE_MARGIN)
     checks = context.checks
-    checker = with_extra_margin(checks.checker, max(options.extra_margin, extra_margin))
+    checker = with_extra_margin(checks.checker, options.extra_margin + extra_margin)
     return replace(context, checks=CountedChecks(checker, context.monitor, checks.state_limit, checks.certify))
 
 

@@ -63,6 +63,18 @@ def test_tightening_keeps_the_clearance():
     assert after.clearance.closest.distance >= min(before.clearance.closest.distance, 0.1) - 1e-4
 
 
+@pytest.mark.parametrize("extra", [0.0, 0.02, 0.05])
+def test_tightening_keeps_the_clearance_with_an_extra_margin(extra):
+    """The smallest clearance is on the way along the wall, and not at an end of the path."""
+    cell, state = gantry((("wall", (0.0, -0.5), (0.1, 1.0)),))
+    above = np.array([[-0.5, 0.0], [-0.5, 0.3], [-0.05, 0.13], [0.0, 0.13], [0.05, 0.13], [0.5, 0.3], [0.5, 0.0]])
+    options = PlanningOptions(extra_margin=extra, seed=1)
+    before = measure_joint_path(cell, state, XY, above, options)
+    after = process_path(cell, state, PathRequest(PathTool.TIGHTEN, XY, (above,), options=options))
+    assert after.path_length < before.path_length
+    assert after.clearance.closest.distance >= before.clearance.closest.distance - 1e-4
+
+
 def test_motions_that_collide_between_checked_states_are_not_taken():
     """The direct motion from end to end cuts a corner by 0.2 mm, where no state of the search step lies."""
     cell, state = gantry((("post", (0.0, 0.0), (0.2, 0.2)),))
