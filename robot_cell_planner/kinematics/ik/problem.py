@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from ...errors import InvalidRequestError, UnknownNameError
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct
+from ...model.mechanism import JointLimits, Variable
 from ...model.name_suggestions import unknown_name
 from ...model.pose import quaternion_from_rotation
 from ...model.state import RobotCellState
@@ -76,6 +78,18 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
 
 
 UNIT_WEIGHTS = np.array(NONE_FREE)
+
+
+def within_limits(problem: IkProblem, variables: Sequence[Variable]) -> IkProblem:
+    """Return the problem with the limits of its joints narrowed by the position limits of variables, which may be more
+    than those of the problem, in any order."""
+    limits = {variable.name: variable.limits for variable in variables}
+    given = [limits.get(name, JointLimits()) for name in problem.joints.variables]
+    lower = np.maximum(problem.joints.limits[0], [each.lower for each in given])
+    upper = np.minimum(problem.joints.limits[1], [each.upper for each in given])
+    narrowed = np.array((lower, upper, *problem.joints.limits[2:]))
+    joints = Joints(problem.joints.variables, narrowed, problem.joints.angular)
+    return msgspec.structs.replace(problem, joints=joints)
 
 
 class _Setup(msgspec.Struct, frozen=True, eq=False):

@@ -74,7 +74,16 @@ def inverse_kinematics(
         TargetModeMismatchError, UnknownNameError, InvalidRequestError: The request does not match cell and state.
         NotSupportedError: The analytic solver is requested, but the group has none.
     """
-    problem = ik_problem(cell, state, target, group, variables)
+    return solve(ik_problem(cell, state, target, group, variables), options, is_valid, explain)
+
+
+def solve(
+    problem: IkProblem,
+    options: IkOptions | None = None,
+    is_valid: Validity | None = None,
+    explain: Explanation | None = None,
+) -> IkResult:
+    """Solve a problem; arguments and search errors as for `inverse_kinematics`."""
     return _Selection(problem, options or DEFAULTS, is_valid, explain).collect()
 
 

@@ -19,8 +19,8 @@ from ...errors import (
     Value,
 )
 from ...kinematics.ik.options import IkOptions
-from ...kinematics.ik.problem import ik_problem
-from ...kinematics.ik.solver import inverse_kinematics
+from ...kinematics.ik.problem import ik_problem, within_limits
+from ...kinematics.ik.solver import solve
 from ...kinematics.targets import FrameTarget, TargetMode
 from ...model.pose import IDENTITY, Pose
 from ...trajectory.limits import Array
@@ -158,7 +158,8 @@ class CoordinatedTracker:
         requested = FrameTarget(pose=Pose.from_matrix(target), mode=TargetMode.FRAME, frame=follower.problem.frame)
         waypoint = self.cartesian_path.segments[point.segment].waypoint
         try:
-            inverse_kinematics(cell, state, requested, follower.group, IkOptions(max_solutions=1))
+            problem = ik_problem(cell, state, requested, follower.group)
+            solve(within_limits(problem, self.context.space.definitions), IkOptions(max_solutions=1))
         except InverseKinematicsError as error:
             text = (
                 f"{follower.group} cannot keep its relative pose on the segment to waypoint {waypoint}: {error.message}"
@@ -369,6 +370,7 @@ def coordinated_tracker(
         waypoints = relative_paths.get(group)
         target = FrameTarget(pose=IDENTITY) if waypoints is None else waypoints.target(0)
         problem = ik_problem(context.cell, context.state, target, group)
+        problem = within_limits(problem, context.space.definitions)
         count = len(problem.start)
         follower = Follower(group, problem, leader.problem, slice(column, column + count))
         path = None if waypoints is None else relative_path(context, follower, waypoints)

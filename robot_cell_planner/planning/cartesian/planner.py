@@ -10,7 +10,7 @@ from frozendict import frozendict
 
 from ...errors import InvalidRequestError, NotSupportedError, Value
 from ...kinematics.forward import frame_matrix
-from ...kinematics.ik.problem import ik_problem
+from ...kinematics.ik.problem import ik_problem, within_limits
 from ...model.arguments import checked_fields, public
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct
@@ -145,7 +145,7 @@ def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker |
         raise NotSupportedError(text, stage=STAGE, subjects=request.joints)
 
     def leader_of(group: str, options: CartesianOptions) -> IkTracker:
-        own = create_context(cell, state, group, (), options, context.monitor)
+        own = create_context(cell, state, group, (), options, context.monitor, timing=request.timing)
         return _tracker_of_chain(own, request.waypoints, options)
 
     return coordinated_tracker(context, groups, options, leader_of, request.relative_paths)
@@ -154,7 +154,7 @@ def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker |
 def _tracker_of_chain(context: PlanningContext, waypoints: Waypoints, options: CartesianOptions) -> IkTracker:
     space = context.space
     problem = ik_problem(context.cell, context.state, waypoints.target(0), space.group, space.variables)
-    problem = msgspec.structs.replace(problem, start=space.start.copy())
+    problem = within_limits(msgspec.structs.replace(problem, start=space.start.copy()), space.definitions)
     reference = frame_matrix(context.cell, context.state, waypoints.reference_frame)
     cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference)
     kind = LadderTracker if options.strategy is Strategy.GRAPH else GreedyTracker

@@ -10,6 +10,8 @@ from robot_cell_planner.errors import (
     ConstraintMismatchError,
     InvalidRequestError,
     JointLimitError,
+    MPMaxJumpError,
+    MPNoIKSolutionError,
     StartBeyondLimitsError,
     TrajectoryInCollisionError,
 )
@@ -17,6 +19,9 @@ from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.model.mechanism import JointLimits
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions, Strategy
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
 from robot_cell_planner.planning.problem.constraints import FrameConstraint, FrameRule
@@ -89,6 +94,58 @@ def test_a_path_beyond_the_limits_of_a_request_is_not_timed(method):
         time_path(path, MotionLimits.of([cell.variables[name] for name in ("x", "y")]), options)
     with pytest.raises(JointLimitError, match="point 2 of the path is beyond the limit of joint y"):
         time_joint_path(cell, state, PathTiming(("x", "y"), path, options, PlanningOptions()))
+
+
+def along_a_line(cell, state, group="", *, limits, **options):
+    """Move the tool of a group, or that of the left arm, by 0.15 m sideways."""
+    start = forward_kinematics(cell, state, cell.target_groups(group)[0], mode=TargetMode.TOOL)
+    waypoints = FrameWaypoints((start @ Pose((0.0, 0.15, 0.0)),), mode=TargetMode.TOOL)
+    timing = TimingOptions(limits=limits)
+    return plan_cartesian(
+        cell, state, CartesianRequest(waypoints, group, timing=timing, options=CartesianOptions(**options))
+    )
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+def test_a_cartesian_motion_takes_a_branch_within_the_limits_of_its_request(strategy):
+    cell, state = loaded()
+    name = cell.group().variables[0]
+    options = {"sample_start_configuration": True, "strategy": strategy}
+    found = along_a_line(cell, state, limits={name: JointLimits(-7.0, 1.0)}, **options)
+    assert found.cartesian.fraction == 1.0
+    assert dense(found)[:, 0].max() <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("joint", [0, 1, 2, 3, 5])  # joint 4 does not move
+def test_a_cartesian_motion_beyond_the_limits_of_its_request_returns_its_part(strategy, joint):
+    cell, state = loaded()
+    free = along_a_line(cell, state, limits={}, strategy=strategy)
+    first, last = free.path[[0, -1], joint]
+    half = sorted((first, 0.5 * (first + last)))
+    limits = {free.variables[joint]: JointLimits(half[0] - 0.01, half[1] + 1e-3)}
+    if last < first:
+        limits = {free.variables[joint]: JointLimits(half[0] - 1e-3, half[1] + 0.01)}
+    with pytest.raises((MPNoIKSolutionError, MPMaxJumpError)) as caught:
+        along_a_line(cell, state, limits=limits, strategy=strategy)
+    part = caught.value.partial
+    assert part.cartesian.fraction < 1.0
+    assert limits[free.variables[joint]].lower <= part.path[:, joint].min()
+    assert part.path[:, joint].max() <= limits[free.variables[joint]].upper
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_all_arms_of_a_coordinated_motion_keep_the_limits_of_its_request(side):
+    cell, state = loaded("two_arms")
+    free = along_a_line(cell, state, "both", limits={}, check_collision=False)
+    columns = [column for column, name in enumerate(free.variables) if name.startswith(side)]
+    column = max(columns, key=lambda each: float(np.ptp(free.path[:, each])))
+    first, last = free.path[[0, -1], column]
+    bounds = sorted((first, 0.5 * (first + last)))
+    limits = {free.variables[column]: JointLimits(bounds[0] - 1e-3, bounds[1] + 1e-3)}
+    with pytest.raises((MPNoIKSolutionError, MPMaxJumpError)) as caught:
+        along_a_line(cell, state, "both", limits=limits, check_collision=False)
+    assert 0.0 < caught.value.partial.cartesian.fraction < 1.0
 
 
 @pytest.mark.parametrize("limit_effort", [False, True])

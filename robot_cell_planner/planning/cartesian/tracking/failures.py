@@ -20,8 +20,8 @@ from ....errors import (
 )
 from ....kinematics.ik.failure import IkFailure
 from ....kinematics.ik.options import IkOptions
-from ....kinematics.ik.problem import IkProblem
-from ....kinematics.ik.solver import inverse_kinematics
+from ....kinematics.ik.problem import IkProblem, ik_problem, within_limits
+from ....kinematics.ik.solver import solve
 from ....kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from ....model.pose import Pose
 from ....trajectory.limits import Array
@@ -81,10 +81,11 @@ def solution_at(tracked: SolvedPath, target: Array, waypoint: int, near: Array, 
         if target.tobytes() in tracked.unreachable:
             raise tracked.unreachable[target.tobytes()]
         valid = context.checks.state_free if free else None
-        found = inverse_kinematics(
-            context.cell, state, _as_target(tracked, target), context.space.group, IkOptions(max_solutions=1), valid,
-            explain, context.space.variables,
-        )  # fmt: skip
+        problem = ik_problem(
+            context.cell, state, _as_target(tracked, target), context.space.group, context.space.variables
+        )
+        problem = within_limits(problem, context.space.definitions)
+        found = solve(problem, IkOptions(max_solutions=1), valid, explain)
     except AllSolutionsInCollisionError as error:
         text = f"waypoint {waypoint} cannot be reached without collision: {error.message}"
         kind = MPTargetInCollisionError
