@@ -31,6 +31,9 @@ TURNS = (Pose(quaternion=(0.0, HALF, 0.0, HALF)), Pose(quaternion=(-HALF, 0.0, 0
 # A rotation whose axis leaves its direction by an angle has a rotation vector of at most pi / 2 times that angle
 # across the axis, with any rotation about it.
 OF_ROTATION_VECTOR = 2.0 / math.pi
+# Rotations by more than a quarter turn may have intrinsic angles about x and z of up to half a turn.
+OF_ANGLES = math.pi / 2.0
+Y = 1  # index of the axis of the second intrinsic angle
 LOCKED = 0.02  # [rad or m] half width of an interval in which a joint counts as locked
 
 
@@ -87,14 +90,20 @@ def _orientation(message: OrientationConstraint, frames: HelperFrames, field: st
         text = f"{field} bounds the rotation about one axis only; bound it about two or three"
         raise NotSupportedError(text, subjects=(field,))
     result = PathConstraint(mode=Target.FRAME, reference_frame=message.header.frame_id, stamp=message.header.stamp)
-    result.tolerance = min(tolerances)
+    by_vector = message.parameterization == OrientationConstraint.ROTATION_VECTOR
+    result.tolerance = min(tolerances) if by_vector else min(*tolerances, OF_ANGLES)
     if not free:
         result.type, result.frame = PathConstraint.ORIENTATION, frames.at(message.link_name)
         result.pose = pose_to_message(rotation)
         return [result]
     turn = TURNS[free[0]]
-    if message.parameterization == OrientationConstraint.ROTATION_VECTOR:
+    if by_vector:
         result.tolerance *= OF_ROTATION_VECTOR
+    elif free == [Y]:
+        text = (
+            f"{field} has XYZ_EULER_ANGLES and a free y axis, which bound no direction where the second angle is near"
+        )
+        raise NotSupportedError(f"{text} 90 degrees; set parameterization to ROTATION_VECTOR", subjects=(field,))
     result.type, result.frame = PathConstraint.AXIS_IN_CONE, frames.at(message.link_name, turn)
     result.axis = vector_to_message((rotation @ turn).matrix[:3, 2])
     return [result]

@@ -224,8 +224,13 @@ angles = st.floats(-3.0, 3.0)
 def test_what_satisfies_a_path_constraint_satisfies_moveits(error, parameterization, free):
     """The orientation constraint that is planned with is at least as strict, for any orientation of the link."""
     tolerances = [0.4, 0.3, 0.5]
-    if free in (0, 2):  # with a free y axis, intrinsic angles degenerate
+    if free in (0, 2) or (free == 1 and parameterization == OrientationConstraint.ROTATION_VECTOR):
         tolerances[free] = 2.0 * math.pi
+    assert_stricter(tolerances, error, parameterization)
+
+
+def assert_stricter(tolerances, error, parameterization):
+    """The link satisfies MoveIt's constraint, or not the one that is planned with. error: its roll, pitch and yaw."""
     tip = world_pose(CELL, STATE, "tool0")
     rotation = tip.matrix[:3, :3] @ pin.rpy.rpyToMatrix(*error)
     turned = np.eye(4)
@@ -242,6 +247,22 @@ def test_what_satisfies_a_path_constraint_satisfies_moveits(error, parameterizat
         angle = float(np.linalg.norm(pin.log3(rotation.T @ frame)))
     (result,) = constraint_results(SCENE, Constraints(orientation_constraints=[message]))
     assert result.result or angle > constraint.tolerance - 1e-9
+
+
+@pytest.mark.parametrize("tolerances", [(1.9, 1.9, 1.9), (7.0, 1.9, 1.9), (1.9, 1.9, 7.0)])
+@pytest.mark.parametrize("error", [(0.0, 1.75, 0.0), (-2.3, 1.4, 2.2), (2.8, 1.5, -0.2), (-0.2, 1.4, 2.9)])
+def test_tolerances_beyond_a_quarter_turn_are_no_looser_than_moveits(tolerances, error):
+    assert_stricter(tolerances, error, OrientationConstraint.XYZ_EULER_ANGLES)
+
+
+def test_a_free_y_axis_of_intrinsic_angles_is_refused_with_the_remedy():
+    for parameterization in (OrientationConstraint.XYZ_EULER_ANGLES, OrientationConstraint.ROTATION_VECTOR):
+        free = Constraints(orientation_constraints=[orientation((0.1, 7.0, 0.1), parameterization=parameterization)])
+        if parameterization == OrientationConstraint.ROTATION_VECTOR:
+            assert path_constraints(SCENE, free, HelperFrames(SCENE))[0].type == PathConstraint.AXIS_IN_CONE
+        else:
+            with refusal(M.INVALID_GOAL_CONSTRAINTS, "free y axis", "ROTATION_VECTOR"):
+                path_constraints(SCENE, free, HelperFrames(SCENE))
 
 
 def test_a_rotation_is_free_from_3_14_rad_on():
