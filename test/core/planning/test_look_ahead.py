@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from frozendict import frozendict
+from planning_cells import wall_with_gap
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import UnknownNameError
@@ -13,7 +14,9 @@ from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Li
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_ahead
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.workers.tasks import look_ahead as task
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -151,3 +154,13 @@ def test_a_contact_that_the_motion_cannot_change_hides_no_other():
         assert checker.in_collision(np.array([-0.5]))
         found = look_ahead(Scene(cell, placed), LookAheadRequest(along_beam)).collisions
         assert [{one.first, one.second} for one in found] == [{"ball", "wall"}] * count
+
+
+@pytest.mark.parametrize("x", [-0.095, -0.085])  # 5 and 15 mm deep in the wall
+def test_a_plan_that_begins_with_a_start_correction_is_free(x):
+    cell, state = wall_with_gap()
+    state = state.with_configuration({"x": x})
+    options = PlanningOptions(max_start_correction=0.03)
+    plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"x": -0.8, "y": 0.3},)), options=options))
+    assert plan.start_correction_waypoints == 1
+    assert look_ahead(Scene(cell, state), LookAheadRequest(plan.trajectory)).collisions == ()
