@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
 
+import numpy as np
 from moveit_msgs.msg import AllowedCollisionEntry, AllowedCollisionMatrix, LinkPadding, LinkScale
 
 from robot_cell_planner.msg import IgnoreGroup, SafetyMargin, SceneChange
@@ -26,18 +27,35 @@ def group_name(pair: Pair) -> str:
     return PREFIX + " - ".join(sorted(pair))
 
 
-def allowed_pairs(cell: RobotCell) -> dict[Pair, str]:
-    """Return the allowed pairs of a cell with the rule that allows each: that of the SRDF or an ignore group."""
-    found: dict[Pair, str] = {}
-    for robot in cell.robots.values():
-        for pair in robot.disabled_pairs:
-            found.setdefault(frozenset((pair.first, pair.second)), f"the SRDF of {robot.name}")
-    for name in sorted(cell.collision.ignore_groups):
-        members = sorted(_members(cell, name))
-        check_count(len(members), MAX_NAMES, f"ignore group {name}", "members")
-        for first, second in combinations(members, 2):
-            found.setdefault(frozenset((first, second)), f"ignore group {name}")
-    return found
+class CollisionRules:
+    """The rules of a cell that allow pairs to collide: those of the SRDF and ignore groups of any size.
+
+    pairs: those of the SRDF, each with its rule; groups: members of the ignore groups, by name.
+    """
+
+    def __init__(self, cell: RobotCell) -> None:
+        self.pairs: dict[Pair, str] = {}
+        for robot in cell.robots.values():
+            for pair in robot.disabled_pairs:
+                self.pairs.setdefault(frozenset((pair.first, pair.second)), f"the SRDF of {robot.name}")
+        self.groups = {name: _members(cell, name) for name in sorted(cell.collision.ignore_groups)}
+        self._groups_of: dict[str, set[str]] = {}
+        for name, members in self.groups.items():
+            for member in members:
+                self._groups_of.setdefault(member, set()).add(name)
+
+    def rule(self, pair: Pair) -> str:
+        """Return the rule that allows a pair of two objects, "" if none does."""
+        if pair in self.pairs:
+            return self.pairs[pair]
+        first, second = (self._groups_of.get(name, set()) for name in pair)
+        return f"ignore group {min(first & second)}" if first & second else ""
+
+    @property
+    def names(self) -> set[str]:
+        """Return the objects of allowed pairs."""
+        grouped = (name for members in self.groups.values() if len(members) > 1 for name in members)
+        return {*grouped, *(name for pair in self.pairs for name in pair)}
 
 
 def _members(cell: RobotCell, group: str) -> set[str]:
@@ -71,15 +89,24 @@ def collision_names(cell: RobotCell) -> list[str]:
     return names
 
 
+def matrix_names(cell: RobotCell) -> list[str]:
+    """Return the names in the matrix of a cell: the links, and those bodies that a rule names."""
+    named = CollisionRules(cell).names
+    return [*collision_names(cell), *(body for body in cell.bodies if body in named)]
+
+
 def matrix_message(cell: RobotCell) -> AllowedCollisionMatrix:
-    """Return the matrix of the links, and of those bodies that a rule names."""
-    pairs = allowed_pairs(cell)
-    named = {name for pair in pairs for name in pair}
-    names = [*collision_names(cell), *(body for body in cell.bodies if body in named)]
-    rows = []
-    for first in names:
-        row = [first != second and frozenset((first, second)) in pairs for second in names]
-        rows.append(AllowedCollisionEntry(enabled=row))
+    """Return the matrix of a cell; an empty one if it would have more than MAX_NAMES names."""
+    rules, names = CollisionRules(cell), matrix_names(cell)
+    if len(names) > MAX_NAMES:
+        return AllowedCollisionMatrix()
+    columns = {name: column for column, name in enumerate(names)}
+    allowed = np.zeros((len(names), len(names)), bool)
+    for members in (*rules.pairs, *rules.groups.values()):
+        inside = [columns[name] for name in members if name in columns]
+        allowed[np.ix_(inside, inside)] = True
+    np.fill_diagonal(allowed, val=False)
+    rows = [AllowedCollisionEntry(enabled=row) for row in allowed.tolist()]
     return AllowedCollisionMatrix(entry_names=names, entry_values=rows)
 
 
@@ -124,17 +151,18 @@ def matrix_changes(
         UnknownNameError: The cell does not have an object of a new pair.
         NotSupportedError: A pair is to be checked that another rule of the cell allows.
     """
-    present = allowed_pairs(cell)
+    rules = CollisionRules(cell)
     known = {*_all_names(cell), *bodies}
     groups: list[IgnoreGroup] = []
     for pair, allowed in requested_pairs(message, sorted(known), field).items():
-        if allowed == (pair in present):
+        rule = rules.rule(pair)
+        if allowed == bool(rule):
             continue
         for name in sorted(pair - known):
             raise UnknownNameError(unknown_name(f"{field}: {name!r}", name, sorted(known)), subjects=(name,))
         name = group_name(pair)
-        if not allowed and present[pair] != f"ignore group {name}":
-            text = f"{field}: {' - '.join(sorted(pair))} cannot be checked: {present[pair]} allows it"
+        if not allowed and rule != f"ignore group {name}":
+            text = f"{field}: {' - '.join(sorted(pair))} cannot be checked: {rule} allows it"
             raise NotSupportedError(text, subjects=tuple(sorted(pair)))
         groups.append(IgnoreGroup(name=name, members=sorted(pair) if allowed else []))
     if len(groups) > MAX_CHANGED:

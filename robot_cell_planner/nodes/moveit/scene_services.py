@@ -6,7 +6,13 @@ from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene, PlanningSceneWorld
+from moveit_msgs.msg import (
+    AttachedCollisionObject,
+    CollisionObject,
+    PlanningScene,
+    PlanningSceneComponents,
+    PlanningSceneWorld,
+)
 from moveit_msgs.srv import ApplyPlanningScene, GetPlanningScene
 from std_srvs.srv import Empty
 
@@ -17,9 +23,10 @@ from ...scene.scene import Scene
 from ..common.node import CellNode, reliable
 from ..common.scene_monitor import SceneMonitor
 from ..common.waiting import steady_timer
+from .allowed_collisions import MAX_NAMES, matrix_names
 from .octomap import NAME
 from .scene_access import Changes, SceneAccess
-from .scene_messages import SceneWriter
+from .scene_messages import ALL, SceneWriter
 from .scene_updates import scene_changes
 from .world_editor import WorldEditor
 
@@ -47,6 +54,7 @@ class SceneServices:
         self._listen(AttachedCollisionObject, "attached_collision_object", _attached_changes)
         self._publisher = node.create_publisher(PlanningScene, "monitored_planning_scene", reliable(1, latched=True))
         self._published = (0, "")
+        self._matrix_left_out = False
         steady_timer(node, STATE_PERIOD, self._publish)
 
     def _listen(self, kind: type[M], name: str, changes: Callable[[M], Changes]) -> None:
@@ -88,7 +96,7 @@ class SceneServices:
 
     async def _get(self, request: GetPlanningScene.Request, response: GetPlanningScene.Response) -> None:
         present = await self._access.current()
-        response.scene = SceneWriter(present.scene).scene(request.components.components)
+        response.scene = self._written(present.scene, request.components.components)
 
     async def _clear_octomap(self, request: Empty.Request, response: Empty.Response) -> None:
         """Remove the body of the octomap, if there is one."""
@@ -100,6 +108,17 @@ class SceneServices:
             return editor.changes
 
         await self._access.change(changes)
+
+    def _written(self, scene: Scene, components: int = ALL) -> PlanningScene:
+        """Return a scene as a message, with one warning as long as its matrix is too large."""
+        message = SceneWriter(scene).scene(components)
+        if (components or ALL) & PlanningSceneComponents.ALLOWED_COLLISION_MATRIX:
+            count = 0 if message.allowed_collision_matrix.entry_names else len(matrix_names(scene.cell))
+            if count > MAX_NAMES and not self._matrix_left_out:
+                text = f"the allowed collision matrix would have {count} names, more than {MAX_NAMES}; scenes are sent"
+                self._node.get_logger().warning(f"{text} without it")
+            self._matrix_left_out = count > MAX_NAMES
+        return message
 
     def _fail(self, response: object, error: RobotCellError) -> None:
         """The replies have no field for an error; `success` is false, and the log contains the reason."""
@@ -113,13 +132,13 @@ class SceneServices:
             return
         state = self._monitor.current_state()
         scene = Scene(self._monitor.scene.cell, state)
+        self._published = self._monitor.revision, state.digest()  # a scene that cannot be written is tried once
         if changed:
-            self._publisher.publish(SceneWriter(scene).scene())
+            self._publisher.publish(self._written(scene))
         elif digest != state.digest():
             message = PlanningScene(is_diff=True, robot_state=SceneWriter(scene).robot_state(attached=False))
             message.robot_state.is_diff = True
             self._publisher.publish(message)
-        self._published = self._monitor.revision, state.digest()
 
 
 def _object_changes(message: CollisionObject) -> Changes:
