@@ -109,11 +109,15 @@ class CollisionMonitor:
             error = error_from_message(reply.error)
             if error is not None:
                 raise error
+            allowed = self._scale, self._scale_around
+            self._take(reply.clearances)
             if self._is_complete(reply.clearances, margin):
-                self._take(reply.clearances, requested, sent_at)
+                self._checked, self._until = requested, sent_at + self._look_ahead
+                await pause(self._node, PERIOD, token)
             else:
+                # What was found counts at once, but only what is complete lets the robot go on.
+                self._scale, self._scale_around = map(min, allowed, (self._scale, self._scale_around))
                 self._pairs *= GROWTH
-            await pause(self._node, PERIOD, token)
 
     def _configurations(self, requested: Array) -> Array:
         """Return the configurations to check (SAMPLES + 1, dof) for a commanded velocity (dof,)."""
@@ -133,7 +137,7 @@ class CollisionMonitor:
                 return False
         return True
 
-    def _take(self, clearances: Iterable[Clearance], requested: Array, sent_at: float) -> None:
+    def _take(self, clearances: Iterable[Clearance]) -> None:
         now: dict[tuple[str, str], float] = {}
         probed: dict[tuple[str, str], float] = {}
         ahead: dict[tuple[str, str], float] = {}
@@ -147,7 +151,6 @@ class CollisionMonitor:
         self.closest = closest
         self._scale = collision_fraction(now, ahead, self._slow_down, probed=probed)
         self._scale_around = collision_fraction({}, now, self._slow_down)
-        self._checked, self._until = requested, sent_at + self._look_ahead
 
 
 def _are_alike(first: Array, second: Array) -> bool:

@@ -1,6 +1,7 @@
 """The collision monitor against a collision node that answers at once: no jog ends nearer to an object than its safety
 margin, at any speed, and any motion that leads away or along is possible."""
 
+import math
 from types import SimpleNamespace
 
 import msgspec
@@ -16,7 +17,7 @@ from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.conversions.basic import path_from_message
 from robot_cell_planner.nodes.conversions.collisions import clearance_to_message
 from robot_cell_planner.nodes.servo import collision_monitor
-from robot_cell_planner.nodes.servo.collision_monitor import PAIRS, CollisionMonitor
+from robot_cell_planner.nodes.servo.collision_monitor import GROWTH, PAIRS, CollisionMonitor
 from robot_cell_planner.nodes.servo.servo import ServoServer
 from robot_cell_planner.srv import ComputeClearance
 from robot_cell_planner.trajectory.limits import MotionLimits
@@ -42,7 +43,8 @@ class Jog:
     """A cube that follows a velocity, scaled by the monitor."""
 
     def __init__(self, monkeypatch, walls=(WALL,), x=-0.5, margins=None, pairs=(), slow_down=SLOW_DOWN):
-        self._monkeypatch, self.now, self.requests = monkeypatch, 100.0, []
+        self.now, self.requests = 100.0, []
+        self.most_at_once = math.inf  # a reply with more pairs takes longer
         self.cell, self.state = gantry(walls)
         self.set_margins(margins or {}, pairs)
         limits = MotionLimits.of([self.cell.variables[name] for name in JOINTS])
@@ -72,6 +74,8 @@ class Jog:
     async def _reply(self, _node, _client, request, *_):
         """As the collision node replies."""
         self.requests.append(request)
+        if request.pairs > self.most_at_once:
+            await Pause()
         response = ComputeClearance.Response()
         for index, row in enumerate(path_from_message(request.configurations, "configurations", 100)[1]):
             for found in self.checker.clearances(row, request.pairs, max_distance=request.max_distance):
@@ -160,6 +164,18 @@ def test_objects_that_stay_close_do_not_hide_one_that_is_approached(monkeypatch,
     assert 0.0 < wall.slack < way
     assert jog.requests[0].pairs == PAIRS
     assert jog.requests[-1].pairs > len(walls)
+
+
+def test_what_an_incomplete_reply_has_found_counts_at_once(monkeypatch):
+    """Plates appear ahead, more of them than are requested at first."""
+    jog, velocity = Jog(monkeypatch, x=-0.5), np.array((0.0, 0.05))
+    jog.most_at_once = PAIRS
+    jog.go(velocity, PERIOD)
+    assert jog.monitor.scale(velocity) == 1.0
+    jog.checker = CollisionChecker(*gantry((WALL, *PLATES)), JOINTS)
+    jog.go(velocity, PERIOD)
+    assert [request.pairs for request in jog.requests] == [PAIRS, PAIRS, PAIRS * GROWTH]
+    assert jog.monitor.scale(velocity) == 0.0
 
 
 def test_the_bound_of_margins_is_that_of_the_session_and_of_the_present_scene():
