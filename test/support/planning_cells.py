@@ -103,3 +103,20 @@ def scissors(depth=0.00375, plate=True):
     cell = RobotCell(robots=frozendict({"scissors": robot}), bodies=frozendict(bodies))
     state = cell.default_state().with_configuration({"lift": 0.1, "turn": -1.0})
     return cell, state.with_body("plate", BodyState(Pose((0.0, 0.0, -0.02)))) if plate else state
+
+
+def planar_base(walls=()):
+    """A cube of 0.3 m on an unlimited planar joint, from the origin, between walls as those of `gantry`."""
+    text = """<robot name="vehicle"><link name="odom"/>
+      <link name="base"><collision><geometry><box size="0.3 0.3 0.3"/></geometry></collision></link>
+      <joint name="drive" type="planar"><parent link="odom"/><child link="base"/><axis xyz="0 0 1"/></joint>
+    </robot>"""
+    variables = ("drive/x", "drive/y", "drive/theta")
+    groups = frozendict({"base": PlanningGroup("base", variables, (), "odom", "base")})
+    robot = Robot("vehicle", read_urdf(text), groups=groups)
+    bodies = {name: RigidBody(name, (Shape(Box((*size, 1.0))),)) for name, _, size in walls}
+    cell = RobotCell(robots=frozendict({"vehicle": robot}), bodies=frozendict(bodies))
+    state = cell.default_state()
+    for name, (x, y), _ in walls:
+        state = state.with_body(name, BodyState(Pose((x, y, 0.0))))
+    return cell, state

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -33,6 +34,7 @@ from ...trajectory.timing import Method
 from ...trajectory.trajectory import Rest, Trajectory, sample_curve
 from ...trajectory.validation import validate
 from ..path.finish import Origin, bare_plan
+from ..problem.collision_checks import CountedChecks
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan, PlanFailure
 from ..problem.progress import ProgressMonitor
@@ -102,6 +104,7 @@ class _Planner:
         assert request.timing is not None
         self.cell, self.state, self.request, self.monitor = cell, state, request, monitor
         self.options, self.timing = request.options, request.timing
+        self._checks: list[CountedChecks | TimedChecks] = []
         with monitor.stage("start"):
             start = self._context(state)
             self.space = start.space
@@ -109,14 +112,30 @@ class _Planner:
             check_start(replace(start, state=self.moving.state_at(0.0)))
             self.alone = self._context(self.moving.state_without())
         with monitor.stage("goals"):
-            self.at_end = self._context(self.moving.state_at(self.moving.end_time))
-            self.goals = GoalSet(self.at_end, request.goals, self.options.seed)
+            at_end = self._context(self.moving.state_at(self.moving.end_time)).including(self._hints())
+            self.goals = GoalSet(at_end, request.goals, self.options.seed)
+            self.at_end = self.goals.context
+            self.space = self.at_end.space
+            self.alone = self._in_bounds(self.alone)
 
     def _context(self, state: RobotCellState) -> PlanningContext:
         request = self.request
-        return create_context(
+        context = create_context(
             self.cell, state, request.group, request.joints, self.options, self.monitor, timing=self.timing
         )
+        self._checks.append(context.checks)
+        return context
+
+    def _in_bounds(self, context: PlanningContext) -> PlanningContext:
+        """Return a context with bounds that include goals and waypoint suggestions."""
+        return context.including([*(goal.q for goal in self.goals.found), *self._hints()])
+
+    def _hints(self) -> list[Array]:
+        """Return the waypoint suggestions (dof,)."""
+        return [
+            configuration(self.space, values, f"waypoint suggestion {index}")
+            for index, values in enumerate(self.request.waypoint_suggestions)
+        ]
 
     def plan(self) -> Plan:
         collision: TrajectoryInCollisionError | None = None
@@ -142,7 +161,9 @@ class _Planner:
         checker = CollisionChecker(
             self.cell, self.moving.state_at(0.0), variables, engine=self.options.engine, options=margins
         )
-        return TimedChecks(checker, self._certifier(checker), self.moving, self.monitor, finest=finest, strict=strict)
+        checks = TimedChecks(checker, self._certifier(checker), self.moving, self.monitor, finest=finest, strict=strict)
+        self._checks.append(checks)
+        return checks
 
     def _certifier(self, checker: CollisionChecker) -> MotionCertifier | None:
         if checker.engine != "coal" or not self.options.certify:
@@ -170,19 +191,19 @@ class _Planner:
         )
         for goal in self.goals.found[:MAX_GOALS]:
             roadmap.add(goal.q, goal=True)
-        paths = [path for path in map(self._path, (self.alone, self.at_end)) if path is not None]
+        paths = self._static_paths
         for path in paths:
             self._add_path(roadmap, path)
         steps = roadmap.search()
         if paths and (steps is None or _arrival(steps) > roadmap.min_path_duration(paths[0]) + LONG_WAIT):
             for time in roadmap.conflicts(paths[0]):
-                around = self._path(self._context(self.moving.state_at(time)))
+                around = self._path(self._in_bounds(self._context(self.moving.state_at(time))))
                 if around is not None:
                     self._add_path(roadmap, around)
             steps = roadmap.search()
         generator = np.random.default_rng(options.seed)
         for _ in range(MAX_ROUNDS):
-            if steps is not None or self._states(checks) > options.state_limit:
+            if steps is not None or self._states_left <= 0:
                 break
             self._add_samples(roadmap, generator)
             steps = roadmap.search()
@@ -190,33 +211,42 @@ class _Planner:
             raise self._blocked(checks, roadmap)
         return steps
 
-    def _states(self, checks: TimedChecks) -> int:
-        return checks.states + self.alone.checks.states + self.at_end.checks.states
+    @property
+    def _states(self) -> int:
+        """Number of states checked so far, in all contexts."""
+        return sum(checks.states for checks in self._checks)
+
+    @property
+    def _states_left(self) -> int:
+        return max(0, self.options.state_limit - self._states)
+
+    @cached_property
+    def _static_paths(self) -> tuple[Array, ...]:
+        """Paths without the moving robots, and with them at their ends."""
+        return tuple(path for path in map(self._path, (self.alone, self.at_end)) if path is not None)
 
     def _path(self, context: PlanningContext) -> Array | None:
-        """Return a path to a goal in a context, shortened as requested; None if there is none."""
+        """Return a path to a goal in a context, shortened as requested; None if there is none within half of the states
+        that are left.
+        """
+        context.checks.state_limit = context.checks.states + self._states_left // 2
         planner = planner_named(self.options.planner)
         search = PathSearch(context, self.options, planner, planner.info.settings(self.options.planner_parameters))
-        suggestions = self.request.waypoint_suggestions
-        hints = [
-            configuration(context.space, values, f"waypoint suggestion {index}")
-            for index, values in enumerate(suggestions)
-        ]
         ends = [self.space.start, *(goal.q for goal in self.goals.found[:1])]
         if not all(map(context.checks.state_free, ends)):
             return None
         try:
-            return optimized(context, search.first_path(self.goals, hints), self.options, planner.info)
+            return optimized(context, search.first_path(self.goals, self._hints()), self.options, planner.info)
         except PlanningError:
             return None
 
     def _add_path(self, roadmap: TimedRoadmap, path: Array) -> None:
-        """Add waypoints, and places to wait at between them."""
+        """Add waypoints, and places to wait at between them. The path ends at a goal."""
         for start, end in pairwise(path):
             stops = min(MAX_STOPS, int(float(np.abs(end - start).max()) / STOP_SPACING))
             for fraction in np.linspace(0.0, 1.0, stops + 2)[:-1].tolist():
                 roadmap.add(start + fraction * (end - start))
-        roadmap.add(path[-1])
+        roadmap.add(path[-1], goal=True)
 
     def _add_samples(self, roadmap: TimedRoadmap, generator: np.random.Generator) -> None:
         """Add free configurations, one half near vertices and the other anywhere."""
@@ -273,7 +303,7 @@ class _Planner:
         return replace(
             plan,
             start_state_digest=self.state.digest(),
-            states_checked=self._states(checks),
+            states_checked=self._states,
             certified_fraction=proof.fraction,
             clearance=clearance,
             trajectory=motion.trajectory,
@@ -290,7 +320,7 @@ class _Planner:
     def _blocked(self, checks: TimedChecks, roadmap: TimedRoadmap) -> BlockedByMovingRobotsError:
         """Return the error for a search without result: with the time at which the start is no longer free."""
         until = roadmap.safe_intervals(0)[0].end if roadmap.safe_intervals(0) else 0.0
-        values = [Value("states checked", self._states(checks), self.options.state_limit)]
+        values = [Value("states checked", self._states, self.options.state_limit)]
         text = f"no motion among the moving robots was found from {len(roadmap.vertices)} configurations"
         names: tuple[str, ...] = ()
         if np.isfinite(until):
@@ -298,7 +328,7 @@ class _Planner:
             between = f" between {names[0]} and {names[1]}" if names else ""
             text += f"; the start is blocked{between} at {until:.3g} s"
             values.append(Value("start free until", until, None, "s"))
-        failure = PlanFailure(states_checked=self._states(checks), times=self.monitor.times)
+        failure = PlanFailure(states_checked=self._states, times=self.monitor.times)
         return BlockedByMovingRobotsError(text, stage="search", subjects=names, values=tuple(values), partial=failure)
 
 

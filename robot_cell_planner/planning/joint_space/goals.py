@@ -16,6 +16,7 @@ from ...errors import (
     MPNoIKSolutionError,
     RobotCellError,
     UnknownNameError,
+    Value,
 )
 from ...kinematics.ik.composite import composite_inverse_kinematics
 from ...kinematics.ik.options import IkOptions, IkResult
@@ -78,13 +79,23 @@ class GoalSet:
         self.failures: list[GoalFailure] = []
         for index in range(goals.count) if only is None else (only,):
             try:
-                self.found.extend(GoalConfiguration(index, q) for q in self._configurations_of(index))
+                configurations = self._configurations_of(index)
+                if not configurations:
+                    text = f"goal {index} has no configuration within the bounds of the search"
+                    raise JointLimitError(text, stage=STAGE)
+                self.found.extend(GoalConfiguration(index, q) for q in configurations)
             except (JointLimitError, GoalInCollisionError, MPNoIKSolutionError, ConstraintMismatchError) as error:
                 self.failures.append(GoalFailure(index, error))
         if not self.found:
             raise self._no_goal()
+        self._context = context.including([goal.q for goal in self.found])
         start = context.space.start
         self.found.sort(key=lambda goal: float(np.linalg.norm(goal.q - start)))
+
+    @property
+    def context(self) -> PlanningContext:
+        """The given context, with bounds of unlimited linear joints that include the configurations found at first."""
+        return self._context
 
     @property
     def may_grow(self) -> bool:
@@ -110,7 +121,7 @@ class GoalSet:
                     rows = self._solved(goals.targets[index - first_target], options)
                 else:
                     rows = self._sampled(goals.regions[index - first_region], MORE_SAMPLES, seed)
-                new = [q for q in rows if self._is_new(q)]
+                new = [q for q in rows if self._is_new(q) and self._context.space.contains(q, ROUNDING)]
                 self.found.extend(GoalConfiguration(index, q) for q in new)
                 added.extend(new)
         return added
@@ -168,10 +179,38 @@ class GoalSet:
         for q in rows:
             try:
                 self._context.check_constraints(q, what)
+                self._check_searched(q, what)
                 found.append(q)
             except ConstraintMismatchError as error:
                 mismatch = mismatch or error
         return found, mismatch
+
+    def _check_searched(self, q: Array, what: str) -> None:
+        """Reject a goal (dof,) that satisfies the combinations of joints within their tolerances, if the configuration
+        nearby that satisfies them exactly, to which a path is searched, is invalid.
+
+        Raises:
+            ConstraintMismatchError: It is beyond limits, in collision, or violates a constraint on frames.
+        """
+        context = self._context
+        subspace = context.subspace
+        if subspace.whole:
+            return
+        space = context.space.including(q[None])
+        searched = subspace.within(space.lower, space.upper).nearest(q)
+        if searched is None:
+            text = f"{what} has no configuration nearby that satisfies the combinations of joints within limits"
+            raise ConstraintMismatchError(text, stage=STAGE)
+        moved = float(np.abs(searched - q).max())
+        if moved <= ROUNDING:
+            return
+        nearby = f"the configuration near {what} that satisfies the combinations of joints exactly"
+        context.frames.check(searched, nearby)
+        if not context.checks.state_free(searched):
+            report = context.checks.checker.report(searched)
+            text = f"{nearby} is in collision: {report}"
+            values = (Value("distance", moved),)
+            raise ConstraintMismatchError(text, stage=STAGE, subjects=names_of(report.pairs), values=values)
 
     def _target(self, target: Target, number: int) -> list[Array]:
         context = self._context
@@ -239,10 +278,13 @@ class GoalSet:
         return found
 
     def _wraps(self, solutions: Iterable[Array]) -> list[Array]:
-        """Return solutions of inverse kinematics and their 2 pi wraps, without those beyond limits of the request."""
+        """Return solutions of inverse kinematics and their 2 pi wraps, without those beyond limits of the request.
+
+        The bounds of unlimited linear joints do not count, because they follow the goals.
+        """
         space = self._context.space
         rows = [q for row in solutions for q in space.equivalents(row, continuous_only=False)]
-        return [q for q in rows if ((q >= space.lower - ROUNDING) & (q <= space.upper + ROUNDING)).all()]
+        return [q for q in rows if space.including(q[None]).contains(q, ROUNDING)]
 
     def _region(self, region: GoalRegion, number: int) -> list[Array]:
         """Return configurations at poses of a region. If there are none, the error is that of the centre."""

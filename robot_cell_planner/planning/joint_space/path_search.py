@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...errors import NotConnectedError, Value
+from ...errors import InternalError, NotConnectedError, Value
 from ...trajectory.limits import Array
 from ..path.simplification import drop_waypoints, shortcut, simplify, tighten, without_repeats
 from ..problem.context import PlanningContext
@@ -16,6 +16,7 @@ from ..problem.objective import Objective
 from ..problem.plan import PlanFailure
 from ..problem.planner_info import PlannerInfo, Settings
 from ..problem.request import UNTIL_LIMIT, PlanningOptions
+from ..problem.subspace import Subspace
 from ..search.certified_rrt_connect import certified_shortened, certified_tightened
 from ..search.planner import Budget, Planner, SearchProblem, SearchResult
 from .goals import GoalSet
@@ -24,6 +25,8 @@ from .waypoint_hints import direct_path, searched_path, usable_hints
 
 # Max number of nearest goals for direct motions before a search.
 MAX_DIRECT_MOTIONS = 8
+# Max difference between an end of a planner's path and the start or goal that it was given [rad or m].
+SAME_END = 1e-6
 # Max number of tightening sweeps; few are needed after shortcuts.
 MAX_SWEEPS = 2
 
@@ -90,29 +93,82 @@ class PathSearch:
         budget: Budget,
         growing: GoalSet | None = None,
     ) -> SearchResult:
-        """Search from a configuration to any of others, whose values are the exact ends of the path."""
+        """Search from a configuration to any of others, whose values are the exact ends of the path.
+
+        Planners search in the subspace and within its bounds, between the configurations nearest to start and goals.
+        """
         if budget.exhausted:
             return SearchResult(None)
+        subspace = self.context.subspace
+        searched_start, searched_goals = subspace.nearest(start), _on_subspace(subspace, goals)
+        if searched_start is None or not searched_goals:
+            what = "the start" if searched_start is None else "every goal configuration"
+            return SearchResult(None, invalid_ends=f"{what} of the search is outside of its bounds")
         problem = SearchProblem(
-            subspace=self.context.subspace,
+            subspace=subspace,
             checks=self.context.checks,
             local_planner=self.context.local_planner(step),
-            start=start,
-            goals=goals,
+            start=searched_start,
+            goals=searched_goals,
             step=step,
             seed=seed,
             parameters=self.parameters,
             shorten=self.options.simplify and self.options.tighten,
-            more_goals=growing.more if growing is not None and growing.may_grow else None,
+            more_goals=_more_goals(subspace, growing) if growing is not None and growing.may_grow else None,
         )
         result = self.planner.solve(problem, budget)
         if result.path is None:
             return result
-        path = result.path.copy()
         found = list(goals) if growing is None else [goal.q for goal in growing.found]
-        path[0] = start
-        path[-1] = min(found, key=lambda goal: float(np.abs(goal - path[-1]).max()))
-        return replace(result, path=without_repeats(path), planner=result.planner or self.planner.info.name)
+        planner = result.planner or self.planner.info.name
+        path = _with_exact_ends(result.path, subspace, start, found, planner)
+        return replace(result, path=without_repeats(path), planner=planner)
+
+
+def _on_subspace(subspace: Subspace, configurations: Sequence[Array]) -> list[Array]:
+    """Return the configurations (dof,) of a subspace nearest to others, without those beyond its bounds."""
+    return [q for q in map(subspace.nearest, configurations) if q is not None]
+
+
+def _more_goals(subspace: Subspace, goals: GoalSet) -> Callable[[], list[Array]]:
+    """Return a function that returns further goals on a subspace until there are no more."""
+
+    def more() -> list[Array]:
+        while True:
+            given = goals.more()
+            found = _on_subspace(subspace, given)
+            if found or not given:
+                return found
+
+    return more
+
+
+def _with_exact_ends(path: Array, subspace: Subspace, start: Array, goals: Sequence[Array], planner: str) -> Array:
+    """Return a path (n, dof) of a planner with the exact values of the start and of the goal (dof,) that it reaches.
+
+    Raises:
+        InternalError: The path does not begin at the start, or does not end at a goal.
+    """
+    ends = [(goal, searched) for goal in goals if (searched := subspace.nearest(goal)) is not None]
+    searched_start = subspace.nearest(start)
+    assert searched_start is not None
+    goal, searched_goal = min(ends, key=lambda end: float(np.abs(end[1] - path[-1]).max()))
+    for what, expected, found in (
+        ("begin at the start", searched_start, path[0]),
+        ("end at a goal", searched_goal, path[-1]),
+    ):
+        distance = float(np.abs(expected - found).max())
+        if distance > SAME_END:
+            values = (Value("distance", distance, SAME_END),)
+            text = f"the path of planner {planner} does not {what}"
+            raise InternalError(text, stage="search", subjects=(planner,), values=values)
+    inner = path[1:-1]
+    # Goals that satisfy combinations of joints within a large tolerance are reached by a motion of their own.
+    if float(np.abs(goal - searched_goal).max()) > SAME_END:
+        inner = path[1:]
+    if float(np.abs(start - searched_start).max()) > SAME_END:
+        inner = np.vstack((path[:1], inner))
+    return np.vstack((start, inner, goal))
 
 
 def _optimizes(options: PlanningOptions, planner: PlannerInfo) -> bool:
@@ -181,6 +237,8 @@ def _not_connected(context: PlanningContext, result: SearchResult, options: Plan
         Value("nearest approach", result.nearest_approach),
     ]
     text = "start and goal were not connected within the limit on states checked"
+    if result.invalid_ends:
+        text = f"no path could be searched: {result.invalid_ends}"
     if blocking is not None:
         text += f"; {blocking[0].first} and {blocking[0].second} blocked most motions"
     failure = PlanFailure(

@@ -97,7 +97,8 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             for index, values in enumerate(request.waypoint_suggestions)
         ]
     with monitor.stage("goals"):
-        goals = GoalSet(context, request.goals, options.seed)
+        goals = GoalSet(context.including(hints), request.goals, options.seed)
+    context = goals.context
     search = PathSearch(context, options, planner, parameters)
     with monitor.stage("search"):
         found = search.first_path(goals, hints)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -89,6 +89,19 @@ class PlanningContext:
         )
         rates = (limits.velocity, limits.acceleration, limits.jerk)
         return MotionLimits(limits.variables, lower, upper, *rates, limits.assumed)
+
+    def including(self, configurations: Sequence[Array]) -> PlanningContext:
+        """Return the context in which the bounds of unlimited linear joints include configurations (dof,)."""
+        space = self.space.including(np.array(configurations))
+        if space is self.space:
+            return self
+        constraints = tuple(frame.constraint for frame in self.frames.frames)
+        return replace(
+            self,
+            space=space,
+            subspace=self.subspace.within(space.lower, space.upper),
+            frames=FrameConstraints(self.cell, self.state, space, constraints),
+        )
 
     def check_constraints(self, q: Array, what: str) -> None:
         """Reject a configuration (dof,) that violates a constraint.

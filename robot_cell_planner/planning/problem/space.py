@@ -21,6 +21,8 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import Array, MotionLimits
 
 TURN = 2.0 * math.pi
+# Distance of the bounds of unlimited linear joints from start and goals [m].
+LINEAR_MARGIN = 6.5
 MAX_EQUIVALENTS = 64
 NO_LIMITS: Mapping[str, JointLimits] = frozendict()
 
@@ -35,7 +37,8 @@ class JointSpace:
         variables: Names, in the order of every configuration (dof,).
         start: Start configuration (dof,).
         lower, upper: Bounds of the search (dof,); for a continuous joint +- one revolution around its start, so
-            that values never jump.
+            that values never jump; for an unlimited linear joint +- `LINEAR_MARGIN` around its start and all goals, see
+            `including`.
         wrapping: Joints (dof,) whose range is at least one revolution, so that they can be wrapped by 2 pi.
         start_warnings: Differences between the given and the used start, see `model.start_limits`.
     """
@@ -57,6 +60,31 @@ class JointSpace:
     def limits(self) -> MotionLimits:
         """Limits of the model, and position limits of the request; those of continuous joints are infinite."""
         return MotionLimits.of(self.definitions)
+
+    @cached_property
+    def unlimited(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Linear joints (dof,) without a lower, and without an upper position limit."""
+        linear = ~np.array([variable.angular for variable in self.definitions], dtype=bool)
+        lower, upper = (
+            np.array([getattr(variable.limits, side) for variable in self.definitions]) for side in ("lower", "upper")
+        )
+        return linear & ~np.isfinite(lower), linear & ~np.isfinite(upper)
+
+    def including(self, configurations: Array) -> JointSpace:
+        """Return the space whose bounds of unlimited linear joints include configurations (n, dof) with a margin."""
+        if not len(configurations):
+            return self
+        no_lower, no_upper = self.unlimited
+        lowest, highest = configurations.min(axis=0) - LINEAR_MARGIN, configurations.max(axis=0) + LINEAR_MARGIN
+        lower = np.where(no_lower, np.minimum(self.lower, lowest), self.lower)
+        upper = np.where(no_upper, np.maximum(self.upper, highest), self.upper)
+        if np.array_equal(lower, self.lower) and np.array_equal(upper, self.upper):
+            return self
+        return replace(self, lower=lower, upper=upper)
+
+    def contains(self, q: Array, tolerance: float) -> bool:
+        """Return whether q (dof,) is within the bounds, beyond them by at most a tolerance [rad or m]."""
+        return bool(((q >= self.lower - tolerance) & (q <= self.upper + tolerance)).all())
 
     def equivalents(self, q: Array, continuous_only: bool) -> list[Array]:
         """Return q (dof,) and its 2 pi wraps within the bounds, nearest to the start first; at most 64.
@@ -147,8 +175,9 @@ def space_of(
     lower = np.array([v.limits.lower for v in definitions])
     upper = np.array([v.limits.upper for v in definitions])
     angular = np.array([v.angular for v in definitions], dtype=bool)
-    lower = np.where(np.isfinite(lower), lower, start - TURN)
-    upper = np.where(np.isfinite(upper), upper, start + TURN)
+    around = np.where(angular, TURN, LINEAR_MARGIN)
+    lower = np.where(np.isfinite(lower), lower, start - around)
+    upper = np.where(np.isfinite(upper), upper, start + around)
     wrapping = angular & (upper - lower >= TURN)
     return JointSpace(group, variables, definitions, start, lower, upper, wrapping)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import numpy as np
@@ -18,6 +18,7 @@ from .space import JointSpace
 # Singular values below this fraction of the largest belong to linearly dependent combinations.
 RANK_TOLERANCE = 1e-10
 LIMIT_TOLERANCE = 1e-9  # [rad or m]
+MAX_PROJECTIONS = 200
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,7 +29,7 @@ class Subspace:
 
     Attributes:
         q_lower, q_upper: Bounds of configurations (dof,).
-        lower, upper: Box (k,) that contains all z whose q is within the bounds.
+        lower, upper: Box (k,) that contains all z whose q is within the bounds and their tolerance.
         whole: Whether the subspace is the whole joint space, with z = q.
     """
 
@@ -54,7 +55,11 @@ class Subspace:
         return self.to_reduced(0.5 * (self.q_lower + self.q_upper))
 
     def _half_extent(self) -> Array:
-        return np.asarray(np.abs(self.basis).T @ (0.5 * (self.q_upper - self.q_lower)))
+        return np.asarray(np.abs(self.basis).T @ (0.5 * (self.q_upper - self.q_lower) + LIMIT_TOLERANCE))
+
+    def within(self, q_lower: Array, q_upper: Array) -> Subspace:
+        """Return the subspace with other bounds (dof,)."""
+        return replace(self, q_lower=q_lower, q_upper=q_upper)
 
     def to_full(self, z: Array) -> Array:
         """Return configurations (..., dof) of coordinates (..., k)."""
@@ -63,6 +68,21 @@ class Subspace:
     def to_reduced(self, q: Array) -> Array:
         """Return coordinates (..., k) of configurations (..., dof), which are projected onto the subspace."""
         return q if self.whole else np.asarray((q - self.origin) @ self.basis)
+
+    def nearest(self, q: Array) -> Array | None:
+        """Return a configuration of the subspace within the bounds near q (dof,); None if none is found.
+
+        It is found by projections onto the bounds and the subspace in turn. They converge to the projection of q onto
+        the subspace if that is within the bounds.
+        """
+        if self.whole:
+            return np.clip(q, self.q_lower, self.q_upper) if self.within_limits(q) else None
+        for _ in range(MAX_PROJECTIONS):
+            projected = self.to_full(self.to_reduced(q))
+            q = np.clip(projected, self.q_lower, self.q_upper)
+            if float(np.abs(q - projected).max()) <= 0.5 * LIMIT_TOLERANCE:
+                return projected
+        return None
 
     def within_limits(self, q: Array) -> bool:
         """Return whether q (dof,) is within the bounds."""

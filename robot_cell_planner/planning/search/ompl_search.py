@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -24,6 +24,7 @@ from ...errors import InvalidRequestError
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
 from ..problem.planner_info import PlannerInfo
+from .ompl_ends import SearchEnds
 from .ompl_space import SearchSpace
 from .planner import STATES_PER_ROUND, Budget, SearchProblem, SearchResult
 from .roadmap import component_of, shortest_path, smallest_distance
@@ -34,6 +35,9 @@ _LOCK = threading.Lock()
 _SEEDS = 2**32 - 1
 # States by which a roadmap grows before it is searched.
 ROADMAP_STATES = 1_000
+
+# Max difference of a vertex of a roadmap from the start or goal that it is [rad or m].
+SAME_STATE = 1e-9
 
 # Max number of states of a search with motions decided by spheres alone.
 MAX_SPHERE_STATES = 30_000
@@ -159,19 +163,22 @@ class OmplPlanner:
             space.information.setMotionValidator(motions)
             space.information.setup()
             try:
-                with checks.with_spheres_only(self._sphere_states(problem, before + budget.states)):
-                    result = _Search(problem, budget, before + budget.states, self, space, termination).run()
+                ends = SearchEnds(problem, space)
+                if ends.failure:
+                    return SearchResult(None, checks.states - before, invalid_ends=ends.failure)
+                with checks.with_spheres_only(self._sphere_states(checks, ends, before + budget.states)):
+                    result = _Search(problem, ends, budget, before + budget.states, self, space, termination).run()
             finally:
                 termination.release()
         return replace(result, states=checks.states - before)
 
-    def _sphere_states(self, problem: SearchProblem, limit: int) -> int:
+    def _sphere_states(self, checks: CountedChecks, ends: SearchEnds, limit: int) -> int:
         """Return the number of states for which spheres alone decide motions, which is fast.
 
         Exact checks follow where spheres are undecided. Only the trees of most planners continue to grow then; others
         would never retry motions that were blocked.
         """
-        checks, endpoints = problem.checks, (problem.start, *problem.goals[:1])
+        endpoints = (ends.start, *ends.goals[:1])
         if self.mode is not SearchMode.TREE or not all(checks.certified(np.stack((q, q))) for q in endpoints):
             return 0
         return min(MAX_SPHERE_STATES, (limit - checks.states) // 4)
@@ -187,14 +194,15 @@ class _Search:
     def __init__(
         self,
         problem: SearchProblem,
+        ends: SearchEnds,
         budget: Budget,
         limit: int,
         planner: OmplPlanner,
         space: SearchSpace,
         termination: _Termination,
     ) -> None:
-
         self.problem = problem
+        self.ends = ends
         self.checks = problem.checks
         self.improvement = budget.improvement
         self.limit = limit
@@ -203,7 +211,7 @@ class _Search:
         self.space = space
         self.termination = termination
         self.definition = ob.ProblemDefinition(space.information)
-        self.definition.addStartState(space.state(problem.start))
+        self.definition.addStartState(space.state(ends.start))
         self.objective = ob.PathLengthOptimizationObjective(space.information)
         self.definition.setOptimizationObjective(self.objective)
 
@@ -211,7 +219,7 @@ class _Search:
         if self.planner.mode is SearchMode.ROADMAP:
             return self._grow_roadmap()
         goals = ob.GoalStates(self.space.information)
-        for goal in self.problem.goals:
+        for goal in self.ends.goals:
             goals.addState(self.space.state(goal))
         self.definition.setGoal(goals)
         return self._solve_in_batches(goals) if self.planner.mode is SearchMode.BATCH else self._solve_in_rounds(goals)
@@ -237,23 +245,18 @@ class _Search:
         use_regions, number = self.planner.mode is SearchMode.TREE, 0
         if self.planner.mode is SearchMode.ANYTIME:
             self.termination.best_cost = lambda: _cost_value(solver.bestCost())
-        more = self.problem.more_goals
-        endpoints = [self.problem.start, *self.problem.goals]
         while self.checks.states < self.limit:
             before = self.checks.states
             if use_regions:
-                regions = sampling_regions(self.problem.subspace, np.array(endpoints))
+                regions = sampling_regions(self.problem.subspace, np.array([self.ends.start, *self.ends.goals]))
                 self.space.bound(*regions[number % len(regions)])
                 number += 1
-            solver.solve(self.termination.after(STATES_PER_ROUND if use_regions or more is not None else None))
+            solver.solve(self.termination.after(STATES_PER_ROUND if use_regions or self.ends.may_grow else None))
             if self.definition.hasExactSolution():
                 return self._solution(solver)
-            added = list(more()) if more is not None else []
-            endpoints += added
+            added = self.ends.more()
             for goal in added:
                 goals.addState(self.space.state(goal))
-            if not added:
-                more = None
             if self.checks.states == before and not added:
                 break
         return self._failure_result(solver)
@@ -268,7 +271,7 @@ class _Search:
                 return self._solution(solver)
             if self.checks.states >= self.limit:
                 return self._failure_result(solver)
-            for goal in self.problem.more_goals() if self.problem.more_goals is not None else ():
+            for goal in self.ends.more():
                 goals.addState(self.space.state(goal))
             samples *= 2
             solver.clear()
@@ -279,9 +282,9 @@ class _Search:
 
         All goals but the first are start states for OMPL, because it connects those immediately in this thread.
         """
-        for goal in self.problem.goals[1:]:
+        for goal in self.ends.goals[1:]:
             self.definition.addStartState(self.space.state(goal))
-        self.definition.setGoalState(self.space.state(self.problem.goals[0]))
+        self.definition.setGoalState(self.space.state(self.ends.goals[0]))
         solver = self._solver()
         self.termination.after()
         solver.solve(ob.plannerAlwaysTerminatingCondition())
@@ -305,9 +308,10 @@ class _Search:
         return SearchResult(best)
 
     def _shortest_path(self, solver: Any) -> Array | None:
-        vertices, edges, start = self._graph(solver)
-        goals = [int(np.abs(vertices - goal).max(axis=1).argmin()) for goal in self.problem.goals]
-        path = shortest_path(vertices, edges, start, goals)
+        vertices, edges, _ = self._graph(solver)
+        start = _equal_vertices(vertices, [self.ends.start])
+        goals = _equal_vertices(vertices, self.ends.goals)
+        path = shortest_path(vertices, edges, start[0], goals) if start and goals else None
         return None if path is None else vertices[path]
 
     def _solution(self, solver: Any) -> SearchResult:
@@ -332,10 +336,16 @@ class _Search:
         solver.getPlannerData(data)
         count = data.numVertices()
         rows = [self.space.coordinates.configuration(data.getVertex(index).getState()) for index in range(count)]
-        vertices = np.array(rows).reshape(count, len(self.problem.start))
+        vertices = np.array(rows).reshape(count, len(self.ends.start))
         edges = [(index, int(other)) for index in range(count) for other in data.getEdges(index)]
-        start = int(np.abs(vertices - self.problem.start).max(axis=1).argmin()) if count else 0
+        start = int(np.abs(vertices - self.ends.start).max(axis=1).argmin()) if count else 0
         return vertices, edges, start
+
+
+def _equal_vertices(vertices: Array, configurations: Sequence[Array]) -> list[int]:
+    """Return the indices of vertices (n, dof) that are equal to one of some configurations (dof,)."""
+    away = [np.abs(vertices - q).max(axis=1) for q in configurations] if len(vertices) else []
+    return [int(distances.argmin()) for distances in away if float(distances.min()) <= SAME_STATE]
 
 
 def _cost_value(cost: Any) -> float:

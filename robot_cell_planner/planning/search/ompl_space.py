@@ -36,7 +36,8 @@ class SearchSpace:
         self.subspace = subspace
         self.size = subspace.size
         self._box = ob.RealVectorStateSpace(self.size)
-        self.bound(subspace.lower, subspace.upper)
+        self._lower, self._upper = subspace.lower, subspace.upper
+        self.bound(self._lower, self._upper)
         self.information: Any = ob.SpaceInformation(self._box)
         self.coordinates = Coordinates(subspace)
 
@@ -54,6 +55,14 @@ class SearchSpace:
         for index, value in enumerate(self.subspace.to_reduced(q).tolist()):
             state[index] = value
         return state
+
+    def searched(self, q: Array) -> Array | None:
+        """Return the configuration (dof,) of the state of q (dof,); None if it is not within the bounds of the
+        subspace."""
+        z = self.subspace.to_reduced(q)
+        found = self.coordinates.configuration(self.state(q))
+        inside = bool(((z >= self._lower) & (z <= self._upper)).all())
+        return found if inside and self.coordinates.within_limits(found) else None
 
     def path(self, found: Any) -> Array:
         """Return the waypoints (n, dof) of an OMPL path."""

@@ -55,6 +55,7 @@ class SearchResult:
         tightened: Nor does it need to be pulled tight.
         warning: Without a path, why there is none; with a path, why planners that were tried before found none; ""
             for nothing.
+        invalid_ends: Why nothing was searched, if the start or all goals are invalid for the planner; "" otherwise.
         planner: Name of the planner that found the path; "" for the one that was called.
     """
 
@@ -66,6 +67,7 @@ class SearchResult:
     shortened: bool = False
     tightened: bool = False
     warning: str = ""
+    invalid_ends: str = ""
     planner: str = ""
 
 
