@@ -21,6 +21,7 @@ from ..conversions.basic import check_count, duration_from_message
 from .constraint_checks import constraint_results
 from .error_codes import error_code, refused_as, success
 from .goals import interval_of, refuse_visibility
+from .group_collisions import pairs_of_group
 from .joint_intervals import Interval, excess
 from .motion_requests import Start, check_group
 from .robot_states import joint_aliases
@@ -29,7 +30,7 @@ from .scene_messages import SceneWriter
 from .suite import Suite
 
 MAX_LINKS = 10_000
-MAX_CONTACTS = 100
+MAX_CONTACTS = 100  # colliding pairs of a reply
 BODY_TYPES = {
     msg.CollisionPair.LINK: ContactInformation.ROBOT_LINK,
     msg.CollisionPair.TOOL: ContactInformation.ROBOT_ATTACHED,
@@ -86,17 +87,16 @@ class KinematicsServices:
 
     async def _validity(self, request: GetStateValidity.Request, response: GetStateValidity.Response) -> None:
         start = await self._access.start(request.robot_state)
-        check_group(start.scene.cell, request.group_name)
+        group = check_group(start.scene.cell, request.group_name) if request.group_name else ""
         call = srv.CheckStates.Request(state=start.reference)
         call.options.full_report = call.options.contacts = True
-        call.options.max_pairs = MAX_CONTACTS
         reply = await self._suite.check_states(call)
-        held = set(SceneWriter(start.scene).held_bodies())
-        for pair in reply.reports[0].pairs:
+        held, pairs = set(SceneWriter(start.scene).held_bodies()), pairs_of_group(start.scene, group, reply.reports[0])
+        for pair in pairs[:MAX_CONTACTS]:
             response.contacts += _contacts(pair, held)
         response.constraint_result = constraint_results(start.scene, request.constraints)
         satisfied = all(found.result for found in response.constraint_result)
-        response.valid = satisfied and not reply.in_collision[0]
+        response.valid = satisfied and not pairs
 
     def _fail_validity(self, response: GetStateValidity.Response, error: RobotCellError) -> None:
         """The reply has no field for an error: the state is not valid, and the log contains the reason."""
