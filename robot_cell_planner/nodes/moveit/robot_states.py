@@ -101,12 +101,13 @@ def multi_dof_values(
         if name not in joints:
             text = unknown_name(f"{field}: planar or floating joint {name!r}", name, joints)
             raise UnknownNameError(text, subjects=(name,))
-        pose = pose_from_message(_pose_of(transform), f"{field}[{name}]")
+        pose = pose_from_message(pose_of_transform(transform), f"{field}[{name}]")
         values.update(_coordinates(*joints[name], pose))
     return values
 
 
-def _pose_of(transform: Transform) -> PoseMessage:
+def pose_of_transform(transform: Transform) -> PoseMessage:
+    """Return a transform as a pose."""
     message = PoseMessage(orientation=transform.rotation)
     shift = transform.translation
     message.position.x, message.position.y, message.position.z = shift.x, shift.y, shift.z

@@ -27,7 +27,7 @@ from .allowed_collisions import MAX_NAMES, matrix_names
 from .octomap import NAME
 from .scene_access import Changes, SceneAccess
 from .scene_messages import ALL, SceneWriter
-from .scene_updates import scene_changes
+from .scene_updates import frames_elsewhere, scene_changes
 from .world_editor import WorldEditor
 
 M = TypeVar("M")
@@ -78,7 +78,16 @@ class SceneServices:
         self._node.create_subscription(kind, name, on_message, reliable(DEPTH))
 
     def _scene_changes(self, message: PlanningScene) -> Changes:
-        return lambda scene: scene_changes(scene, message, self._access.measured)
+        def changes(scene: Scene) -> Sequence[SceneChange]:
+            found = scene_changes(scene, message, self._access.measured)
+            frames = frames_elsewhere(scene, message)
+            if frames:
+                names = ", ".join(frames[:5])
+                text = f"fixed_frame_transforms of a whole scene are not used, and the cell does not have {names} there"
+                self._node.get_logger().warning(text)
+            return found
+
+        return changes
 
     def _world_changes(self, message: PlanningSceneWorld) -> Changes:
         """Replace the objects of the world, as a whole scene does; attached objects stay."""

@@ -10,17 +10,21 @@ from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, ObjectColo
 from robot_cell_planner.msg import BodyModel, SceneChange
 
 from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError
+from ...kinematics.transforms import WorldTransforms
+from ...model.frames import FrameTree
 from ...model.name_suggestions import unknown_name
+from ...model.value import WORLD
 from ...scene.scene import Scene
-from ..conversions.basic import check_count, configuration_to_message
+from ..conversions.basic import check_count, configuration_to_message, pose_from_message
 from ..conversions.model_messages import body_to_message
 from .allowed_collisions import matrix_changes, padding_changes
 from .object_equality import same_object
 from .octomap import add_octomap
-from .robot_states import given_values
+from .robot_states import given_values, pose_of_transform
 from .scene_messages import SceneWriter, color_of
 from .world_editor import MAX_OBJECTS, WorldEditor, operation_of
 
+FRAME_TOLERANCE = 1e-6  # [m] and of the entries of rotation matrices
 COLOR_STEP = 1e-6  # colours are sent as single-precision numbers
 
 
@@ -55,6 +59,8 @@ def start_changes(scene: Scene, message: RobotState, difference: PlanningScene |
 def _scene_changes(
     scene: Scene, message: PlanningScene, measured: Iterable[str], editor: WorldEditor
 ) -> list[SceneChange]:
+    _check_robot(scene, message.robot_model_name)
+    _check_transforms(scene, message)
     changes = _joint_changes(scene, message.robot_state, set(measured))
     objects, attached = message.world.collision_objects, message.robot_state.attached_collision_objects
     check_count(len(objects) + len(attached), MAX_OBJECTS, "the scene", "objects")
@@ -71,6 +77,42 @@ def _scene_changes(
         rules += matrix_changes(scene.cell, matrix, bodies)
     rules += padding_changes(scene.cell, message.link_padding, message.link_scale)
     return [*changes, *editor.changes, *rules, *_color_changes(scene, message.object_colors, bodies)]
+
+
+def _check_robot(scene: Scene, name: str) -> None:
+    """Check that a scene is one of this cell."""
+    known = [robot.mechanism.name for robot in scene.cell.robots.values()]
+    if name and name not in known:
+        text = unknown_name(f"robot_model_name: robot {name!r}", name, known)
+        raise UnknownNameError(text, subjects=(name,))
+
+
+def frames_elsewhere(scene: Scene, message: PlanningScene) -> list[str]:
+    """Return the frames that the fixed transforms of a scene place where the cell does not have them.
+
+    Raises:
+        RobotCellError: A transform is malformed, or there are too many.
+    """
+    transforms = message.fixed_frame_transforms
+    check_count(len(transforms), MAX_OBJECTS, "fixed_frame_transforms", "transforms")
+    poses, tree = WorldTransforms(scene.cell, scene.state), FrameTree(scene.cell, scene.state)
+    found: list[str] = []
+    for index, given in enumerate(transforms):
+        frame, parent = given.child_frame_id, given.header.frame_id or WORLD
+        pose = pose_from_message(pose_of_transform(given.transform), f"fixed_frame_transforms[{index}]")
+        known = frame in tree and parent in tree
+        if not known or not np.allclose(poses.matrix(frame, parent), pose.matrix, atol=FRAME_TOLERANCE):
+            found.append(frame)
+    return found
+
+
+def _check_transforms(scene: Scene, message: PlanningScene) -> None:
+    """Check that a difference does not add or move frames. Whole scenes, which RViz sends with all frames of TF, may
+    have others: they are left out."""
+    frames = frames_elsewhere(scene, message)
+    if message.is_diff and frames:
+        text = f"fixed_frame_transforms has {', '.join(frames[:5])}, which the cell does not have there; add or move"
+        raise NotSupportedError(f"{text} named frames by scene/apply_changes, or use TF", subjects=tuple(frames[:5]))
 
 
 def _joint_changes(scene: Scene, message: RobotState, measured: set[str]) -> list[SceneChange]:

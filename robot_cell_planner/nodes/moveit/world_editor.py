@@ -21,7 +21,7 @@ from ...scene.scene import Scene
 from ..conversions.basic import check_count, pose_from_message, pose_to_message
 from ..conversions.model_messages import body_to_message
 from .error_codes import refused_as
-from .object_equality import same_attached, same_shapes
+from .object_equality import same_attached, same_object, same_shapes
 from .scene_messages import SceneWriter
 from .shapes import shape_message, shapes_of
 
@@ -76,6 +76,8 @@ class WorldEditor:
                 return
             if not message.id:
                 raise InvalidRequestError(f"{field}.id is empty", subjects=(field,))
+            if self._is_present(message):
+                return
             if operation == CollisionObject.ADD:
                 self._add(message, field)
             elif operation == CollisionObject.APPEND:
@@ -86,6 +88,13 @@ class WorldEditor:
             else:
                 text = f"{field}.operation is {int.from_bytes(operation, 'little')}, expected 0 to 3"
                 raise InvalidRequestError(text, subjects=(field,))
+
+    def _is_present(self, message: CollisionObject) -> bool:
+        """Return whether an object is in the world as a message says, and no change before moves it."""
+        name = message.id
+        if name not in self._cell.bodies or name in self._hidden or not self._edited.isdisjoint(self._chain(name)):
+            return False
+        return not self.is_held(name) and same_object(message, self._writer.world_object(name))
 
     def is_held(self, name: str) -> bool:
         """Return whether a body is attached to a robot or tool, directly or by other bodies and frames."""

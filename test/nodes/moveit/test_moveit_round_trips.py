@@ -4,13 +4,14 @@ from copy import deepcopy
 
 import numpy as np
 import pytest
+from geometry_msgs.msg import TransformStamped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loaded_cells import loaded
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
 from moveit_requests import box
 
-from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.errors import NotSupportedError, RobotCellError, UnknownNameError
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
@@ -19,7 +20,7 @@ from robot_cell_planner.nodes.conversions.basic import pose_to_message
 from robot_cell_planner.nodes.conversions.changes import changes_from_message
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.moveit.scene_messages import SceneWriter
-from robot_cell_planner.nodes.moveit.scene_updates import scene_changes, start_changes
+from robot_cell_planner.nodes.moveit.scene_updates import frames_elsewhere, scene_changes, start_changes
 from robot_cell_planner.nodes.moveit.world_editor import WorldEditor
 from robot_cell_planner.scene.changes import apply_changes
 from robot_cell_planner.scene.scene import Scene
@@ -77,6 +78,24 @@ def test_every_state_of_a_reply_is_accepted_and_changes_nothing(name, now, solut
         for diff in (PlanningScene(is_diff=True), SceneWriter(given_scene).scene()):
             diff.robot_state = deepcopy(state)
             assert scene_changes(scene, diff, JOINTS) == []
+
+
+@pytest.mark.parametrize("name", sorted(SCENES))
+def test_a_scene_that_is_sent_back_as_a_difference_changes_nothing(name):
+    message = SceneWriter(SCENES[name]).scene()
+    message.is_diff = True
+    assert scene_changes(SCENES[name], message, JOINTS) == []
+
+
+def test_an_object_that_was_moved_before_is_moved_back():
+    moved, back = (SceneWriter(SCENE).world_object("bin") for _ in range(2))
+    moved.operation, moved.pose.position.x = CollisionObject.MOVE, 3.0
+    editor = WorldEditor(SCENE)
+    for item in (moved, back):
+        editor.world_object(item, "object")
+    found = applied(SCENE, editor.changes)
+    there = world_pose(CELL, STATE, "bin")
+    assert np.allclose(world_pose(found.cell, found.state, "bin").matrix, there.matrix)
 
 
 def entry_of(scene, name):
@@ -201,3 +220,36 @@ def test_a_hidden_body_that_is_attached_by_its_name_is_shown():
 def test_hidden_bodies_stay_in_a_scene_that_is_sent_back():
     assert "bin" not in shown_objects(HIDDEN)[1]
     assert whole_scene_with(HIDDEN) == []
+
+
+# Parts of a scene that cannot be changed by its message.
+
+
+@pytest.mark.parametrize("is_diff", [True, False])
+def test_a_scene_of_another_robot_is_refused(is_diff):
+    message = SceneWriter(SCENE).scene()
+    message.is_diff, message.robot_model_name = is_diff, "another_robot"
+    with pytest.raises(UnknownNameError, match="robot_model_name: robot 'another_robot'"):
+        scene_changes(SCENE, message, ())
+
+
+@pytest.mark.parametrize("frame", ["new_frame", "table"])
+def test_frames_that_a_message_would_add_or_move_are_refused_by_name(frame):
+    message = SceneWriter(SCENE).scene()
+    placed = TransformStamped(child_frame_id=frame)
+    placed.header.frame_id, placed.transform.translation.z = "world", 9.0
+    message.fixed_frame_transforms.append(placed)
+    assert frames_elsewhere(SCENE, message) == [frame]
+    assert scene_changes(SCENE, message, ()) == []  # as RViz sends it, with all frames of TF
+    message.is_diff = True
+    with pytest.raises(NotSupportedError, match=rf"fixed_frame_transforms has {frame}, which the cell does not have"):
+        scene_changes(SCENE, message, ())
+
+
+def test_frames_where_the_cell_has_them_are_accepted():
+    message = SceneWriter(SCENE).scene()
+    assert message.fixed_frame_transforms
+    message.fixed_frame_transforms.append(TransformStamped(child_frame_id="world"))
+    for message.is_diff in (True, False):
+        assert scene_changes(SCENE, deepcopy(message), ()) == []
+    assert frames_elsewhere(SCENE, message) == []
