@@ -144,7 +144,7 @@ class _Planner:
             with self.monitor.stage("search"):
                 steps = self._search(checks)
             trajectory = self._trajectory(steps)
-            motion = JointMotion(checks.checker, trajectory, self.moving.trajectories)
+            motion = JointMotion(checks.checker, trajectory, self.moving.trajectories, self.monitor.check)
             try:
                 return self._finished(checks, steps, motion)
             except TrajectoryInCollisionError as error:

@@ -153,7 +153,7 @@ def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> 
     start = dict(zip(space.variables, space.start.tolist(), strict=True))
     warnings = validate(trajectory, limits, start=start, start_tolerance=0.0).check().warnings
     with context.monitor.stage("certify"):
-        motion = JointMotion(checks.checker, trajectory, ())
+        motion = JointMotion(checks.checker, trajectory, (), context.monitor.check)
         proof = motion.proof(checks.certifier)
     if not np.isnan(proof.collision):
         raise motion.collision_at(proof.collision)

@@ -53,6 +53,21 @@ class StartCorrection:
         on_it = float(np.abs(self.start + parameter * segment - q).max()) <= SEGMENT_TOLERANCE
         return on_it and {(pair.first, pair.second) for pair in report.pairs} <= self.pairs
 
+    def states_on(self, configurations: Array) -> int:
+        """Return how many states (n, dof) of a motion, from the first one, follow the correction towards its end."""
+        segment = self.end - self.start
+        parameters = (configurations - self.start) @ segment / (segment @ segment)
+        away = np.abs(self.start + np.clip(parameters, 0.0, 1.0)[:, None] * segment - configurations).max(axis=1)
+        back = np.concatenate(([0.0], -np.diff(parameters))) * float(np.abs(segment).max())
+        left = (away > SEGMENT_TOLERANCE) | (back > SEGMENT_TOLERANCE)
+        return int(left.argmax()) if left.any() else len(configurations)
+
+    def widened(self, limits: MotionLimits) -> MotionLimits:
+        """Return limits whose position limits include the start of the correction."""
+        lower, upper = np.minimum(limits.lower, self.start), np.maximum(limits.upper, self.start)
+        rates = (limits.velocity, limits.acceleration, limits.jerk)
+        return MotionLimits(limits.variables, lower, upper, *rates, limits.assumed)
+
 
 @dataclass(frozen=True, eq=False)
 class PlanningContext:
@@ -81,14 +96,7 @@ class PlanningContext:
     def limits(self) -> MotionLimits:
         """Limits of the joints, widened to the start state if a start correction leads from beyond them."""
         limits = self.space.limits
-        if self.start_correction is None:
-            return limits
-        lower, upper = (
-            np.minimum(limits.lower, self.start_correction.start),
-            np.maximum(limits.upper, self.start_correction.start),
-        )
-        rates = (limits.velocity, limits.acceleration, limits.jerk)
-        return MotionLimits(limits.variables, lower, upper, *rates, limits.assumed)
+        return limits if self.start_correction is None else self.start_correction.widened(limits)
 
     def including(self, configurations: Sequence[Array]) -> PlanningContext:
         """Return the context in which the bounds of unlimited linear joints include configurations (dof,)."""

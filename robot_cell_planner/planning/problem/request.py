@@ -26,6 +26,7 @@ MAX_GOALS = 1000
 MAX_PARTS = 100
 MAX_SUGGESTIONS = 1000
 UNTIL_LIMIT = -1
+MAX_START_CORRECTION = 1.0  # [rad or m]
 
 Target: TypeAlias = FrameTarget | PointAxisTarget
 
@@ -115,7 +116,7 @@ class PlanningOptions(CommonOptions):
         super().__post_init__()
         object.__setattr__(self, "planner_parameters", frozendict(self.planner_parameters))
         check_range("improvement_states", self.improvement_states, UNTIL_LIMIT, 10**9)
-        check_range("max_start_correction", self.max_start_correction, 0.0, 1.0)
+        check_range("max_start_correction", self.max_start_correction, 0.0, MAX_START_CORRECTION)
 
 
 @checked_fields

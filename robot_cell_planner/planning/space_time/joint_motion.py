@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -17,7 +18,7 @@ from ...trajectory.curves import PolynomialCurve
 from ...trajectory.limits import Array
 from ...trajectory.merging import merged_curve
 from ...trajectory.trajectory import Trajectory
-from ..problem.collision_checks import pair_names
+from ..problem.collision_checks import BATCH_SIZE, pair_names
 from ..problem.plan import PathClearance
 
 ROUNDING = 1e-9  # [rad or m]
@@ -45,10 +46,18 @@ class JointMotion:
         checker: Checker of the planned joints followed by those of the moving robots.
         trajectory: Trajectory of the planned joints.
         moving: Trajectories of the moving robots.
+        on_step: Called regularly during checks; may raise to end them.
     """
 
-    def __init__(self, checker: CollisionChecker, trajectory: Trajectory, moving: tuple[Trajectory, ...]) -> None:
+    def __init__(
+        self,
+        checker: CollisionChecker,
+        trajectory: Trajectory,
+        moving: tuple[Trajectory, ...],
+        on_step: Callable[[], None] = lambda: None,
+    ) -> None:
         self.checker = checker
+        self._on_step = on_step
         self.trajectory = trajectory
         self._all = (trajectory, *moving)
 
@@ -77,6 +86,7 @@ class JointMotion:
             low, high = np.minimum(ends[:-1], ends[1:]) - beyond, np.maximum(ends[:-1], ends[1:]) + beyond
             free = certifier.check_boxes(0.5 * (low + high), 0.5 * (high - low)) == 0
         for first, last in _runs(~free):
+            self._on_step()
             breaks = self.curve.breaks[first : last + 1]
             found = certify_trajectory(certifier, breaks - breaks[0], self.curve.coefficients[first:last])
             if found.verdict is Verdict.COLLIDING:
@@ -93,9 +103,11 @@ class JointMotion:
         """
         times = self._times(step)
         states = self.curve.evaluate(times)
-        hits = np.flatnonzero(self.checker.in_collision_batch(states))
-        if len(hits):
-            raise self.collision_at(float(times[hits[0]]))
+        for first in range(0, len(states), BATCH_SIZE):
+            self._on_step()
+            hits = np.flatnonzero(self.checker.in_collision_batch(states[first : first + BATCH_SIZE]))
+            if len(hits):
+                raise self.collision_at(float(times[first + hits[0]]))
         return len(states)
 
     def collision_at(self, time: float) -> TrajectoryInCollisionError:
@@ -111,6 +123,7 @@ class JointMotion:
         path: Waypoints (n, dof) that the trajectory of the planned joints passes, for the place of the result.
         """
         passing = _passing_times(self.trajectory, path)
+        self._on_step()
         times = self._times(CLEARANCE_STEP)
         states = self.curve.evaluate(times)
         found = self.checker.closest_of(states)
