@@ -47,6 +47,7 @@ from robot_cell_planner.nodes.conversions.basic import pose_to_message
 from robot_cell_planner.nodes.moveit.motion_requests import SAMPLE_PERIOD
 
 M = MoveItErrorCodes
+TURNED = [-0.8, *LEFT[1:]]
 INTO_TABLE = [0.0, 0.4, 0.0, 0.0, 0.0, 0.0]
 BEYOND = [0.0, 1.5, 0.0, 0.0, 0.0, 0.0]
 
@@ -108,6 +109,25 @@ def test_forward_and_inverse_kinematics_agree(call):
     assert code(solved) == M.SUCCESS
     values = dict(zip(solved.solution.joint_state.name, solved.solution.joint_state.position, strict=True))
     assert distance(tip([values[name] for name in JOINTS]), tip(LEFT)) < 1e-5
+
+
+def test_the_solution_of_inverse_kinematics_is_accepted_as_a_state(call, client):
+    request = GetPositionIK.Request()
+    request.ik_request.group_name, request.ik_request.robot_state = "manipulator", robot_state(LEFT)
+    request.ik_request.pose_stamped = PoseStamped(pose=pose_to_message(tip(RIGHT)))
+    solved = call(GetPositionIK, "compute_ik", request)
+    assert code(solved) == M.SUCCESS
+    assert solved.solution.attached_collision_objects
+    request = GetPositionFK.Request(fk_link_names=["tool0"], robot_state=solved.solution)
+    found = call(GetPositionFK, "compute_fk", request)
+    assert code(found) == M.SUCCESS, found.error_code.message
+    position = found.pose_stamped[0].pose.position
+    assert np.allclose((position.x, position.y, position.z), tip(RIGHT).position, atol=1e-5)
+    before = client.scene()[1]
+    message = scene(call)
+    message.is_diff = True
+    assert call(ApplyPlanningScene, "apply_planning_scene", ApplyPlanningScene.Request(scene=message)).success
+    assert client.scene()[1] == before
 
 
 def test_an_unreachable_pose_has_no_solution_and_a_reason(call):
@@ -309,6 +329,17 @@ def test_a_sequence_passes_its_corner_within_the_radius(call, first, radius):
     assert np.all(np.diff(times) > 0.0)
     speeds = np.abs([point.velocities for point in trajectory.points]).max(axis=1)
     assert (speeds[distances.argmin()] > 0.01) == bool(radius)
+
+
+@pytest.mark.parametrize(("planner", "kept"), [("LIN", True), ("PTP", False)])
+def test_path_constraints_of_pilz_are_checked_along_the_path(call, planner, kept):
+    request = plan_request(pose_goal(raised(tip(LEFT), 0.1)) if kept else joint_goal(TURNED), planner_id=planner)
+    message = request.motion_plan_request
+    message.pipeline_id = "pilz_industrial_motion_planner"
+    message.path_constraints.orientation_constraints = pose_goal(tip(LEFT), tolerance=0.05).orientation_constraints
+    reply = call(GetMotionPlan, "plan_kinematic_path", request).motion_plan_response
+    assert code(reply) == (M.SUCCESS if kept else M.INVALID_MOTION_PLAN), reply.error_code.message
+    assert kept or "breaks the constraints on frames" in reply.error_code.message
 
 
 def test_the_last_motion_of_a_sequence_has_no_blend(call):

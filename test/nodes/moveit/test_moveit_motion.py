@@ -135,7 +135,8 @@ def test_a_trajectory_that_starts_elsewhere_is_refused_with_the_joint(client, ro
     assert at(robot) == LEFT
 
 
-def test_a_sequence_moves_along_its_lines(client, robot):
+@pytest.mark.parametrize("replan", [False, True])
+def test_a_sequence_moves_along_its_lines(client, robot, replan):
     pose = world_pose(CELL, STATE.with_configuration(dict(zip(JOINTS, LEFT, strict=True))), "tool0")
     items = []
     for shift in ((0.0, 0.0, 0.06), (0.0, 0.05, 0.06)):
@@ -146,6 +147,7 @@ def test_a_sequence_moves_along_its_lines(client, robot):
         request.goal_constraints = [pose_goal(type(pose).from_matrix(matrix))]
         items.append(MotionSequenceItem(req=request, blend_radius=0.02 if not items else 0.0))
     goal = MoveGroupSequence.Goal(request=MotionSequenceRequest(items=items))
+    goal.planning_options.replan = replan
     succeeded(Sent(client, MoveGroupSequence, "sequence_move_group", goal), lambda result: result.response.error_code)
     reached = world_pose(CELL, STATE.with_configuration(dict(zip(JOINTS, at_rest_at(robot), strict=True))), "tool0")
     assert np.abs(reached.matrix - matrix).max() < 2e-3
