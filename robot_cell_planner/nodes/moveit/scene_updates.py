@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from copy import deepcopy
 
 import numpy as np
 from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, ObjectColor, PlanningScene, RobotState
@@ -76,7 +77,7 @@ def _scene_changes(
     if matrix.entry_names or matrix.default_entry_names:
         rules += matrix_changes(scene.cell, matrix, bodies)
     rules += padding_changes(scene.cell, message.link_padding, message.link_scale)
-    return [*changes, *editor.changes, *rules, *_color_changes(scene, message.object_colors, bodies)]
+    return [*changes, *editor.changes, *rules, *_color_changes(scene, message.object_colors, editor)]
 
 
 def _check_robot(scene: Scene, name: str) -> None:
@@ -149,24 +150,25 @@ def _differences(
     return list(objects.values()), list(attached.values())
 
 
-def _color_changes(scene: Scene, colors: Sequence[ObjectColor], bodies: Sequence[str]) -> list[SceneChange]:
-    """Return the change of the colours of bodies that were there before the message."""
+def _color_changes(scene: Scene, colors: Sequence[ObjectColor], editor: WorldEditor) -> list[SceneChange]:
+    """Return the change of the colours of bodies, also of those that the message adds or replaces."""
     models: list[BodyModel] = []
+    bodies, new = [*editor.free, *editor.held], editor.new_models
     removed = scene.cell.bodies.keys() - set(bodies)
     for entry in colors:
         if entry.id in removed:
             continue
         if entry.id not in bodies:
             raise UnknownNameError(unknown_name(f"object {entry.id!r}", entry.id, bodies), subjects=(entry.id,))
-        if entry.id not in scene.cell.bodies:
-            text = f"object_colors names {entry.id}, which the same message adds; send its colour afterwards"
-            raise NotSupportedError(text, subjects=(entry.id,))
-        body = scene.cell.bodies[entry.id]
-        color = entry.color.r, entry.color.g, entry.color.b, entry.color.a
-        present = color_of(body)
-        if present is not None and np.allclose(present, color, atol=COLOR_STEP):
-            continue
-        model = body_to_message(body)
+        if entry.id in new:
+            model = deepcopy(new[entry.id])
+        else:
+            body = scene.cell.bodies[entry.id]
+            color = entry.color.r, entry.color.g, entry.color.b, entry.color.a
+            present = color_of(body)
+            if present is not None and np.allclose(present, color, atol=COLOR_STEP):
+                continue
+            model = body_to_message(body)
         for shape in model.visual or model.collision:
             shape.rgba = entry.color
         models.append(model)

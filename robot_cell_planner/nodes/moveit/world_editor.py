@@ -114,6 +114,11 @@ class WorldEditor:
             yield name
 
     @property
+    def new_models(self) -> dict[str, BodyModel]:
+        """Return the models of bodies that the changes add or replace."""
+        return {name: model for name, model in self._models.items() if model is not None}
+
+    @property
     def held(self) -> list[str]:
         """Return the bodies that robots or tools hold."""
         return [name for name in self._models if self.is_held(name)]

@@ -8,7 +8,7 @@ from geometry_msgs.msg import TransformStamped
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from loaded_cells import loaded
-from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, PlanningScene
+from moveit_msgs.msg import AttachedCollisionObject, CollisionObject, ObjectColor, PlanningScene
 from moveit_requests import box
 
 from robot_cell_planner.errors import NotSupportedError, RobotCellError, UnknownNameError
@@ -253,3 +253,13 @@ def test_frames_where_the_cell_has_them_are_accepted():
     for message.is_diff in (True, False):
         assert scene_changes(SCENE, deepcopy(message), ()) == []
     assert frames_elsewhere(SCENE, message) == []
+
+
+@pytest.mark.parametrize("name", ["bin", "new"])
+def test_an_object_that_is_added_with_its_colour_has_its_new_shape_and_the_colour(name):
+    message, color = PlanningScene(is_diff=True), ObjectColor(id=name)
+    color.color.r, color.color.a = 0.5, 1.0
+    message.world.collision_objects, message.object_colors = [box(name, size=0.25)], [color]
+    (shape,) = applied(SCENE, scene_changes(SCENE, message, ())).cell.bodies[name].collisions
+    assert shape.geometry.size == (0.25, 0.25, 0.25)
+    assert shape.rgba == (0.5, 0.0, 0.0, 1.0)
