@@ -45,7 +45,7 @@ class Actuation:
         self._effort = _values(limits, "effort", angular, DEFAULT_EFFORT)
         period = options.period
         self._step = np.minimum(self._velocity * period / PEAK_VELOCITY, acceleration * period**2 / PEAK_ACCELERATION)
-        self._gripper = _gripper(cell, options.gripper)
+        self._gripper = gripper_variable(cell, options.gripper) if options.gripper else None
         arm = 6 if options.action is ActionKind.TWIST else len(self.names)
         self.size = arm + (1 if self._gripper else 0)
         self.commanded = np.zeros(len(self.names))
@@ -110,8 +110,7 @@ def _values(limits: list[JointLimits], name: str, angular: list[bool], default: 
     )
 
 
-def _gripper(cell: RobotCell, tool: str) -> tuple[str, JointLimits] | None:
-    if not tool:
-        return None
+def gripper_variable(cell: RobotCell, tool: str) -> tuple[str, JointLimits]:
+    """Return the name in the cell, and the limits, of the joint of a gripper that actions drive."""
     variable = cell.tools[tool].mechanism.variables[0]
     return f"{tool}/{variable.name}", variable.limits

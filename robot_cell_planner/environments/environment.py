@@ -14,12 +14,13 @@ from ..errors import InvalidRequestError, PlanningError
 from ..kinematics.differential import moved_frame
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
+from ..simulation.multibody.multibodies import Multibodies
 from ..simulation.options import SimulationOptions
 from ..simulation.simulated_cell import SimulatedCell
 from .actions import Actuation
 from .options import STAGE, ActionKind, EnvironmentOptions
 from .rendering import FRAMES_PER_SECOND, Renderer
-from .safety_layer import SafetyLayer
+from .safety_layer import SafetyLayer, certified_state
 from .tasks import Balance, Task
 
 Array = NDArray[np.float64]
@@ -78,9 +79,7 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         self._actuation = Actuation(cell, state, options)
         self._names = self._actuation.names
         self._frame = "" if isinstance(task, Balance) else moved_frame(cell, state, options.group)
-        self._rules = AllowedPairs(cell, state)
-        self._safety: SafetyLayer | None = None
-        self._starts: SafetyLayer | None = None
+        self._layer: SafetyLayer | None = None
         self._goal = np.zeros(task.goal_size)
         self._steps = 0
         self.action_space = spaces.Box(-1.0, 1.0, (self._actuation.size,), np.float32)
@@ -124,21 +123,30 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         if self._simulated is not None:
             self._simulated.close()
         self._simulated = SimulatedCell(self.cell, state, self._simulation_options)
+        self._rules = AllowedPairs(self.cell, state)
+        self._free = {name for name, body in self.cell.bodies.items() if body.inertial and body.inertial.mass > 0.0}
+        self._free.update(Multibodies(self.cell, state).free_bodies)
         self._actuation.start(np.array([state.configuration[name] for name in self._names]))
-        if self.options.safety_layer and self._safety is None:
-            self._safety = SafetyLayer(self.cell, self._state, self._names, self.options.safety_margin)
+        if self.options.safety_layer:
+            self._layer = self._layer_of(state)
+
+    def _layer_of(self, state: RobotCellState) -> SafetyLayer:
+        """Return the safety layer of an episode: the latest one unless something that it depends on is different."""
+        options, layer = self.options, self._layer
+        if layer is None or layer.state != certified_state(self.cell, state, self._names):
+            layer = SafetyLayer(self.cell, state, self._names, options.safety_margin, options.gripper)
+        return layer
 
     def _draw_start(self, state: RobotCellState) -> dict[str, float]:
         """Return a free configuration of the acting joints near the state's."""
         at = np.array([state.configuration[name] for name in self._names])
         if self.task.start_spread == 0.0:
             return dict(zip(self._names, at.tolist(), strict=True))
-        if self._starts is None:
-            self._starts = SafetyLayer(self.cell, self._state, self._names, self.options.safety_margin)
+        self._layer = layer = self._layer_of(state)
         for _ in range(MAX_DRAWS):
             drawn = at + self.np_random.uniform(-self.task.start_spread, self.task.start_spread, len(at))
             drawn = np.clip(drawn, self._actuation.lower, self._actuation.upper)
-            if self._starts.is_free(drawn, drawn):
+            if layer.is_free(drawn, drawn):
                 return dict(zip(self._names, drawn.tolist(), strict=True))
         raise PlanningError(f"no free start was found in {MAX_DRAWS} draws about the state of the cell", stage=STAGE)
 
@@ -172,22 +180,21 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
             self._actuation.drive(simulated, action)
             return 1.0
         start, target, scale = self._actuation.commanded, self._actuation.target(action, simulated), 1.0
-        if self._safety is not None:
-            scale = self._safety.scale(start, target)
+        if self.options.safety_layer:
+            assert self._layer is not None
+            scale = self._layer.scale(start, target)
             target = start + scale * (target - start)
         self._actuation.move(simulated, target)
         return scale
 
     def _forbidden_contacts(self, begin: float) -> tuple[tuple[str, str], ...]:
-        """Return the pairs that touched since a time although the collision rules check them, without free bodies."""
-        free = {
-            name for name, body in self.cell.bodies.items() if body.inertial is not None and body.inertial.mass > 0.0
-        }
+        """Return the pairs that touched since a time although the collision rules check them, without bodies that have
+        a mass or move freely."""
         return tuple(
             (record.first, record.second)
             for record in self.simulated.contact_log
             if record.end > begin
-            and not free & {record.first, record.second}
+            and not self._free & {record.first, record.second}
             and not isinstance(self._rules.pair(record.first, record.second), SkippedPair)
         )
 

@@ -49,7 +49,8 @@ class EnvironmentOptions:
             none.
         period: Time of an action [s].
         episode_steps: Actions in an episode, after which it is truncated.
-        safety_layer: Whether an action whose motion is not certified as free is scaled back; for POSITION and TWIST.
+        safety_layer: Whether an action whose motion is not certified as free, wherever the gripper's joint is in its
+            range, is scaled back; for POSITION and TWIST.
         safety_margin: Clearance that its certificates prove in addition to the margins of the cell [m].
         speed: Largest joint velocity of an action as a fraction of the limits.
         linear_speed, angular_speed: Largest velocities of a TWIST action [m/s, rad/s].

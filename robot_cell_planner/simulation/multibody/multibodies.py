@@ -140,6 +140,12 @@ class Multibodies:
         """Return all joints, by multibody and part."""
         return (part.joint for multibody in self.items for part in multibody.parts if part.joint is not None)
 
+    @property
+    def free_bodies(self) -> tuple[str, ...]:
+        """Return the bodies that move freely, with those attached to them, in the order of the cell."""
+        frames = ((name, self.frames.get(name)) for name in self._cell.bodies)
+        return tuple(name for name, frame in frames if frame is not None and not self.items[frame.multibody].fixed)
+
     def add_body(self, cell: RobotCell, state: RobotCellState, name: str) -> list[int]:
         """Add a body of a cell that has nothing else that is new, with the frames that are attached to it; return the
         indices of its multibodies.
