@@ -24,9 +24,11 @@ from ...model.value import WORLD
 from ...scene.scene import Scene
 from ..conversions.basic import check_count, configuration_from_message, pose_from_message, transform_to_message
 from .error_codes import refused_as
+from .joint_intervals import at_nearest_turn
 
 MAX_JOINTS = 10_000
 PLANE_TOLERANCE = 1e-6
+ROUNDING = 1e-9  # [rad or m] of values that were a transform in between
 COMPOUND = (JointKind.PLANAR, JointKind.FLOATING)
 
 
@@ -145,6 +147,18 @@ def given_values(cell: RobotCell, message: RobotState, field: str) -> dict[str, 
             **joint_values(cell, message.joint_state, f"{field}.joint_state"),
             **multi_dof_values(cell, multi.joint_names, multi.transforms, f"{field}.multi_dof_joint_state"),
         }
+
+
+def at_present_turns(scene: Scene, values: Mapping[str, float]) -> dict[str, float]:
+    """Return joint values with the angles of planar and floating joints at the turn nearest to those of a scene:
+    transforms do not tell turns apart. What differs by rounding only is the scene's value."""
+    compound = {name for _, joint in compound_joints(scene.cell).values() for name in joint.variables}
+    found = dict(values)
+    for name in compound & found.keys():
+        present = scene.state.configuration[name]
+        near = at_nearest_turn(scene.cell.variables[name], found[name], (present, present))
+        found[name] = present if abs(near - present) <= ROUNDING else near
+    return found
 
 
 def joints_to_message(cell: RobotCell, state: RobotCellState) -> RobotState:

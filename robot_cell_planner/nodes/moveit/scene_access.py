@@ -20,7 +20,7 @@ from ..common.scene_monitor import SceneMonitor
 from ..conversions.basic import configuration_to_message
 from .error_codes import refused_as
 from .motion_requests import Start
-from .robot_states import given_values
+from .robot_states import at_present_turns, given_values
 from .scene_updates import start_changes
 
 APPLY = "scene/apply_changes"
@@ -101,7 +101,7 @@ class SceneAccess:
             RefusedError: The message is malformed, or does not fit the cell.
         """
         present = await self.current()
-        values = given_values(present.scene.cell, message, "start_state")
+        values = at_present_turns(present.scene, given_values(present.scene.cell, message, "start_state"))
         reference = StateRef(min_revision=present.revision, configuration=configuration_to_message(values))
         reference.changes += start_changes(present.scene, message, difference)
         if not values and not reference.changes:

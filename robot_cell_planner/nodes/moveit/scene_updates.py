@@ -21,7 +21,7 @@ from ..conversions.model_messages import body_to_message
 from .allowed_collisions import matrix_changes, padding_changes
 from .object_equality import same_object
 from .octomap import add_octomap
-from .robot_states import given_values, pose_of_transform
+from .robot_states import at_present_turns, given_values, pose_of_transform
 from .scene_messages import SceneWriter, color_of
 from .world_editor import MAX_OBJECTS, WorldEditor, operation_of
 
@@ -118,7 +118,7 @@ def _check_transforms(scene: Scene, message: PlanningScene) -> None:
 
 def _joint_changes(scene: Scene, message: RobotState, measured: set[str]) -> list[SceneChange]:
     """Return the change of the joints that no publisher measures."""
-    values = given_values(scene.cell, message, "robot_state")
+    values = at_present_turns(scene, given_values(scene.cell, message, "robot_state"))
     own = {name: value for name, value in values.items() if name not in measured}
     changed = {name: value for name, value in own.items() if scene.state.configuration.get(name) != value}
     if not changed:

@@ -7,7 +7,7 @@ from frozendict import frozendict
 from geometry_msgs.msg import Vector3
 from hypothesis import given
 from hypothesis import strategies as st
-from moveit_msgs.msg import Constraints, JointConstraint, MotionPlanRequest, WorkspaceParameters
+from moveit_msgs.msg import Constraints, JointConstraint, MotionPlanRequest, PlanningScene, WorkspaceParameters
 
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.io.robot_description.loading import load_robot
@@ -19,6 +19,9 @@ from robot_cell_planner.nodes.moveit.helper_frames import HelperFrames
 from robot_cell_planner.nodes.moveit.kinematics_services import _first_allowed
 from robot_cell_planner.nodes.moveit.motion_requests import Start, constraints_of
 from robot_cell_planner.nodes.moveit.path_constraints import path_constraints
+from robot_cell_planner.nodes.moveit.robot_states import at_present_turns, given_values
+from robot_cell_planner.nodes.moveit.scene_messages import SceneWriter
+from robot_cell_planner.nodes.moveit.scene_updates import scene_changes
 from robot_cell_planner.scene.scene import Scene
 
 TURN = 2.0 * math.pi
@@ -124,3 +127,24 @@ def test_the_workspace_of_a_mobile_robot_is_kept_by_every_planner(cell, planner)
     message = MotionPlanRequest(group_name="all", planner_id=planner, workspace_parameters=workspace)
     (found,) = constraints_of(message, Start(scene, StateRef()), HelperFrames(scene))
     assert (found.type, found.frame) == (PathConstraint.POSITION_IN_BOX, "base")
+
+
+coordinates = st.floats(-20.0, 20.0)
+
+
+@given(coordinates, coordinates, coordinates, coordinates)
+def test_the_state_of_a_mobile_robot_that_is_sent_back_is_the_same_at_any_turn(cell, x, y, theta, spin):
+    values = {"drive/x": x, "drive/y": y, "drive/theta": theta, "spin": spin}
+    scene = Scene(cell, cell.default_state().with_configuration(values))
+    state = SceneWriter(scene).robot_state()
+    assert at_present_turns(scene, given_values(cell, state, "state")) == dict(scene.state.configuration)
+    for message in (PlanningScene(is_diff=True, robot_state=state), SceneWriter(scene).scene()):
+        assert scene_changes(scene, message, ()) == []
+
+
+def test_a_mobile_robot_that_is_turned_a_little_is_turned_by_that(cell):
+    scene = Scene(cell, cell.default_state().with_configuration({"drive/theta": 3.0 * TURN + 3.0}))
+    moved = Scene(cell, cell.default_state().with_configuration({"drive/theta": 3.4}))
+    state = SceneWriter(moved).robot_state()
+    found = at_present_turns(scene, given_values(cell, state, "state"))
+    assert found["drive/theta"] == pytest.approx(3.0 * TURN + 3.4)
