@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import msgspec
+from frozendict import frozendict
 
 from ..errors import UnknownNameError
-from ..model.bodies import PairMargin
+from ..model.bodies import CollisionSettings, PairMargin
 from ..model.frames import FrameTree
 from ..model.name_suggestions import unknown_name
 from ..model.value import with_item, without_item
@@ -50,6 +51,25 @@ class SetMargin(msgspec.Struct, frozen=True):
         else:
             rules = replace(rules, margins=with_item(rules.margins, self.first, self.margin))
         return replace(scene, cell=replace(scene.cell, collision=rules))
+
+
+def with_collision_settings(scene: Scene, added: CollisionSettings) -> Scene:
+    """Return a scene with more ignore groups and margins, which replace those of the same names.
+
+    Raises:
+        UnknownNameError: A name in them is neither an object of the scene nor an ignore group.
+    """
+    if added == CollisionSettings():
+        return scene
+    rules = scene.cell.collision
+    groups = frozendict({**rules.ignore_groups, **added.ignore_groups})
+    members = [name for group in added.ignore_groups.values() for name in group]
+    pairs = {frozenset((pair.first, pair.second)): pair for pair in (*rules.pair_margins, *added.pair_margins)}
+    named = [name for pair in added.pair_margins for name in (pair.first, pair.second)]
+    _check_owners(scene, (*members, *added.margins, *named), {*groups, "*"})
+    margins = frozendict({**rules.margins, **added.margins})
+    rules = CollisionSettings(groups, margins, tuple(pairs.values()))
+    return replace(scene, cell=replace(scene.cell, collision=rules))
 
 
 def _check_owners(scene: Scene, names: tuple[str, ...], also: set[str]) -> None:

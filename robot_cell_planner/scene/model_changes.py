@@ -16,6 +16,7 @@ from ..model.name_suggestions import unknown_name
 from ..model.pose import Pose
 from ..model.state import RobotCellState, ToolState
 from ..model.value import WORLD, without_item
+from .allowed_collision_changes import with_collision_settings
 from .scene import Scene, WorldPose, known, rewritten
 from .state_changes import is_robot
 
@@ -26,7 +27,8 @@ replace = msgspec.structs.replace
 class Add(msgspec.Struct, frozen=True):
     """Add robots, tools, bodies, frames and composite groups, objects at the poses in `state`.
 
-    Objects missing in `state` are placed at the world origin, with joints at zero or at the nearest allowed value.
+    Objects missing in `state` are placed at the world origin, with joints at zero or at the nearest allowed value. The
+    ignore groups and margins in `models.collision` are added, too; they replace those of the same names.
     """
 
     models: RobotCell
@@ -52,7 +54,7 @@ class Add(msgspec.Struct, frozen=True):
             tools=frozendict({**scene.state.tools, **default.tools, **self.state.tools, **tools}),
             bodies=frozendict({**scene.state.bodies, **default.bodies, **self.state.bodies}),
         )
-        return Scene(merged, state)
+        return with_collision_settings(Scene(merged, state), new.collision)
 
 
 class AddFrame(msgspec.Struct, frozen=True):
@@ -74,7 +76,8 @@ class AddFrame(msgspec.Struct, frozen=True):
 class Replace(msgspec.Struct, frozen=True):
     """Replace models of the same name. Poses, attachments and the values of joints that still exist are retained.
 
-    A robot whose new model has `attached_to` is attached to that frame.
+    A robot whose new model has `attached_to` is attached to that frame. The collision settings of the scene are
+    unchanged; `SetIgnoreGroup` and `SetMargin` change them.
     """
 
     models: RobotCell

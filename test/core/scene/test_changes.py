@@ -16,7 +16,7 @@ from robot_cell_planner.errors import (
     RobotCellError,
     UnknownNameError,
 )
-from robot_cell_planner.model.bodies import NamedFrame, RigidBody
+from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.frames import FrameTree
 from robot_cell_planner.model.pose import Pose
@@ -62,6 +62,27 @@ def test_what_is_attached_moves_with_its_parent():
     assert moved.state.configuration["push"] == scene.state.configuration["push"]
     assert_same_place(before, world(moved, "tip").inverse() @ world(moved, "part"))
     assert world(moved, "part").distance_to(world(scene, "part"))[0] > 0.1
+
+
+def test_adding_models_adds_their_collision_settings_as_single_changes_do():
+    before = apply(SCENE, SetIgnoreGroup("friends", ("part", "tip")), SetMargin("part", 0.01), SetMargin("*", 0.002))
+    before = apply(before, SetMargin("part", 0.03, "table"))
+    own = CollisionSettings(
+        ignore_groups=frozendict(friends=("part", "table"), lids=("lid", "friends")),
+        margins=frozendict({"lid": 0.05, "part": 0.02}),
+        pair_margins=(PairMargin("table", "part", 0.04), PairMargin("lid", "table", 0.06)),
+    )
+    lid = frozendict(lid=RigidBody("lid", (box(),)))
+    after = apply(before, Add(RobotCell(bodies=lid, collision=own)))
+    single = apply(before, Add(RobotCell(bodies=lid)))
+    single = apply(single, *(SetIgnoreGroup(*item) for item in own.ignore_groups.items()))
+    single = apply(single, *(SetMargin(*item) for item in own.margins.items()))
+    single = apply(single, *(SetMargin(pair.first, pair.margin, pair.second) for pair in own.pair_margins))
+    assert after.cell.collision == single.cell.collision
+    assert after.cell.collision.margins["*"] == 0.002
+    wrong = CollisionSettings(margins=frozendict(led=0.1))
+    with pytest.raises(UnknownNameError, match="'led'"):
+        apply(before, Add(RobotCell(bodies=lid, collision=wrong)))
 
 
 def test_detach_leaves_the_object_where_it_is():
