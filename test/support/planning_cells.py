@@ -4,6 +4,7 @@ import math
 
 from frozendict import frozendict
 
+from robot_cell_planner.io.robot_description.limits import with_default_limits
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
@@ -113,10 +114,35 @@ def planar_base(walls=()):
     </robot>"""
     variables = ("drive/x", "drive/y", "drive/theta")
     groups = frozendict({"base": PlanningGroup("base", variables, (), "odom", "base")})
-    robot = Robot("vehicle", read_urdf(text), groups=groups)
+    robot = Robot("vehicle", with_default_limits(read_urdf(text)), groups=groups)
     bodies = {name: RigidBody(name, (Shape(Box((*size, 1.0))),)) for name, _, size in walls}
     cell = RobotCell(robots=frozendict({"vehicle": robot}), bodies=frozendict(bodies))
     state = cell.default_state()
+    for name, (x, y), _ in walls:
+        state = state.with_body(name, BodyState(Pose((x, y, 0.0))))
+    return cell, state
+
+
+def two_gantries(walls=()):
+    """Two cubes of 0.1 m, each on its own joints "ax", "ay" and "bx", "by" from -1 to 1 m, between walls as those of
+    `gantry`; groups "a", "b" and "a+b".
+    """
+    limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
+    robots = {}
+    for name in ("a", "b"):
+        base, beam, cube = (f"{name}_{part}" for part in ("base", "beam", "cube"))
+        shape = Shape(Box((2 * HALF, 2 * HALF, 2 * HALF)))
+        links = {base: Link(base), beam: Link(beam), cube: Link(cube, collisions=(shape,))}
+        x, y = f"{name}x", f"{name}y"
+        joints = {
+            x: Joint(x, JointKind.PRISMATIC, base, beam, axis=(1.0, 0.0, 0.0), limits=limits),
+            y: Joint(y, JointKind.PRISMATIC, beam, cube, axis=(0.0, 1.0, 0.0), limits=limits),
+        }
+        groups = frozendict({name: PlanningGroup(name, (x, y), (beam, cube), base, cube)})
+        robots[name] = Robot(name, Mechanism(name, frozendict(links), frozendict(joints)), groups=groups)
+    bodies = {name: RigidBody(name, (Shape(Box((*size, 0.3))),)) for name, _, size in walls}
+    cell = RobotCell(robots=frozendict(robots), bodies=frozendict(bodies))
+    state = cell.default_state().with_configuration({"ax": -0.8, "ay": 0.8, "bx": 0.8, "by": 0.0})
     for name, (x, y), _ in walls:
         state = state.with_body(name, BodyState(Pose((x, y, 0.0))))
     return cell, state

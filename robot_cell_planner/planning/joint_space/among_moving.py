@@ -44,7 +44,7 @@ from ..space_time.joint_motion import JointMotion
 from ..space_time.moving_robots import MovingRobots
 from ..space_time.roadmap import TimedRoadmap, TimedStep
 from ..space_time.timed_checks import FINEST, TimedChecks
-from .goals import GoalSet, configuration
+from .goals import GoalSet, suggested
 from .path_search import PathSearch, optimized
 
 # Searches in turn, while the motion that one finds collides between checked states: max interval between these [s], and
@@ -132,10 +132,7 @@ class _Planner:
 
     def _hints(self) -> list[Array]:
         """Return the waypoint suggestions (dof,)."""
-        return [
-            configuration(self.space, values, f"waypoint suggestion {index}")
-            for index, values in enumerate(self.request.waypoint_suggestions)
-        ]
+        return suggested(self.space, self.request.waypoint_suggestions)
 
     def plan(self) -> Plan:
         collision: TrajectoryInCollisionError | None = None
@@ -188,6 +185,7 @@ class _Planner:
             self.timing,
             period=max(1, round(PERIOD / period)) * period,
             step=options.search_step,
+            exhausted=lambda: not self._states_left,
         )
         for goal in self.goals.found[:MAX_GOALS]:
             roadmap.add(goal.q, goal=True)
@@ -203,7 +201,7 @@ class _Planner:
             steps = roadmap.search()
         generator = np.random.default_rng(options.seed)
         for _ in range(MAX_ROUNDS):
-            if steps is not None or self._states_left <= 0:
+            if steps is not None or not self._states_left:
                 break
             self._add_samples(roadmap, generator)
             steps = roadmap.search()
@@ -310,6 +308,7 @@ class _Planner:
             moving=self.moving.trajectories,
             warnings=(
                 *plan.warnings,
+                *self.alone.objective_warnings(options.objective),
                 *unchecked_warnings(self.cell, space.variables),
                 *warnings,
                 *limit_warnings(self.cell, space.variables),

@@ -328,6 +328,15 @@ class GoalSet:
         return kind(text, stage=STAGE, subjects=subjects, values=values, partial=partial)
 
 
+def suggested(space: JointSpace, suggestions: Iterable[Mapping[str, float]]) -> list[Array]:
+    """Return the configurations (dof,) of waypoint suggestions.
+
+    Raises:
+        UnknownNameError: A joint is not planned for.
+    """
+    return [configuration(space, values, f"waypoint suggestion {index}") for index, values in enumerate(suggestions)]
+
+
 def configuration(space: JointSpace, values: Mapping[str, float], what: str) -> Array:
     """Return the configuration (dof,) of values by joint; joints that are not listed keep their start values.
 

@@ -23,7 +23,7 @@ from ..problem.request import Coordination, MotionRequest
 from ..search.planner import SearchResult
 from ..search.registry import planner_named
 from .among_moving import plan_among_moving
-from .goals import GoalSet, configuration
+from .goals import GoalSet, suggested
 from .path_search import PathSearch, optimized
 from .prioritised import plan_prioritised
 from .repair import verify_and_repair
@@ -92,10 +92,7 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             context = correct_start(context, options.max_start_correction, options.resolution, options.seed)
         else:
             check_start(context)
-        hints = [
-            configuration(context.space, values, f"waypoint suggestion {index}")
-            for index, values in enumerate(request.waypoint_suggestions)
-        ]
+        hints = suggested(context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
         goals = GoalSet(context.including(hints), request.goals, options.seed)
     context = goals.context
@@ -139,7 +136,7 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
         plan,
         certified_fraction=proven,
         start_correction_waypoints=correction_waypoints,
-        warnings=(*plan.warnings, *search_warnings),
+        warnings=(*plan.warnings, *context.objective_warnings(options.objective), *search_warnings),
     )
     if timing is None:
         return finish_plan(context, plan, None)

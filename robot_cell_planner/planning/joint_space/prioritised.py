@@ -7,7 +7,7 @@ places, are left to coupled planning (Erdmann and Lozano-Perez, "On Multiple Mov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, permutations
 
@@ -27,7 +27,7 @@ from ..problem.plan import Plan
 from ..problem.progress import ProgressMonitor
 from ..problem.request import Coordination, Goals, MotionRequest
 from ..space_time.joint_motion import JointMotion
-from .goals import GoalSet
+from .goals import GoalSet, suggested
 
 PRIORITISED = "Prioritised"
 MAX_GOALS = 2
@@ -66,8 +66,9 @@ def plan_prioritised(
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, (), request.options, monitor, timing=request.timing)
         check_start(context)
+        hints = suggested(context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
-        goals = GoalSet(context, request.goals, request.options.seed)
+        goals = GoalSet(context.including(hints), request.goals, request.options.seed)
     best: _Found | None = None
     for goal in goals.found[:MAX_GOALS]:
         for order in islice(permutations(cell.group_parts(request.group)), MAX_ORDERS):
@@ -122,14 +123,24 @@ def _in_order(
         moving = tuple(plan.trajectory for plan in plans if plan.trajectory is not None)
         # Robots without a motion yet are obstacles at rest; all motions are timed alike, on one grid.
         moving = moving or tuple(_at_rest(cell, state, other) for other in parts if other != group)
+        hints = _parts_of_suggestions(request.waypoint_suggestions, goal)
         one = replace(
-            request, goals=Goals((goal,)), group=group, options=options, moving=moving, waypoint_suggestions=()
+            request, goals=Goals((goal,)), group=group, options=options, moving=moving, waypoint_suggestions=hints
         )
         try:
             plans.append(plan_one(cell, state, one, monitor))
         except PlanningError:
             return None
     return tuple(plans)
+
+
+def _parts_of_suggestions(
+    suggestions: Sequence[Mapping[str, float]], joints: Iterable[str]
+) -> tuple[dict[str, float], ...]:
+    """Return the values of joints of one robot in waypoint suggestions, without suggestions for other robots only."""
+    own = frozenset(joints)
+    parts = ({joint: value for joint, value in values.items() if joint in own} for values in suggestions)
+    return tuple(part for part in parts if part)
 
 
 def _at_rest(cell: RobotCell, state: RobotCellState, group: str) -> Trajectory:
@@ -160,6 +171,10 @@ def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> 
     if not proof.fraction >= 1.0:
         checks.states += motion.check_states(options.resolution)
         warnings += ("the motion is not proven free at all times; it was checked at steps of the resolution",)
+    spaces = [replace(space, group=part.group) for part in found.plans]
+    objective_warnings = [
+        text for own in spaces for text in replace(context, space=own).objective_warnings(options.objective)
+    ]
     path = _sparse(trajectory.positions)
     with context.monitor.stage("clearance"):
         clearance = motion.clearance(path)
@@ -173,6 +188,7 @@ def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> 
         trajectory=trajectory,
         warnings=(
             *plan.warnings,
+            *objective_warnings,
             *unchecked_warnings(context.cell, space.variables),
             *warnings,
             *limit_warnings(context.cell, space.variables),

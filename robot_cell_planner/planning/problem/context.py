@@ -127,12 +127,21 @@ class PlanningContext:
         return StraightLocalPlanner(self.checks, step, self.subspace)
 
     def cost(self, objective: Objective) -> PathCost:
-        """Return the cost function of paths for an objective."""
+        """Return the cost function of paths for an objective: of the joint length instead of the Cartesian length, if
+        there is no tip link, see `objective_warnings`.
+        """
         if objective is Objective.CLEARANCE:
             return PathCost(objective, inverse_clearance(self.checks.clearance))
         if objective is Objective.CARTESIAN_LENGTH and self.tool_frame:
             return PathCost(objective, tool_length(self.tool_positions))
         return PathCost(objective, joint_length)
+
+    def objective_warnings(self, objective: Objective) -> tuple[str, ...]:
+        """Return a warning if `cost` replaces an objective."""
+        if objective is not Objective.CARTESIAN_LENGTH or self.tool_frame:
+            return ()
+        group = f"group {self.space.group}" if self.space.group else "the planned joints"
+        return (f"{group} has no tip link whose path could be measured; the joint length was the objective instead",)
 
     @property
     def tool_frame(self) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import count, pairwise
 
@@ -60,6 +60,7 @@ class TimedRoadmap:
         limits, options: For the timing of straight motions.
         period: Interval between times of departure that are tried [s].
         step: Max step of static checks [rad or m].
+        exhausted: Whether no further state may be checked, which ends a search.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class TimedRoadmap:
         *,
         period: float,
         step: float,
+        exhausted: Callable[[], bool] = lambda: False,
     ) -> None:
         self.vertices: list[Array] = [start]
         self.goals: set[int] = set()
@@ -82,6 +84,7 @@ class TimedRoadmap:
         self._options = options
         self._period = period
         self._step = step
+        self._exhausted = exhausted
         self._safe: dict[int, tuple[SafeInterval, ...]] = {}
         self._motions: dict[tuple[int, int], StraightTimedMotion | None] = {}
         self._departures: dict[tuple[int, int, float, float], float | None] = {}
@@ -134,8 +137,8 @@ class TimedRoadmap:
         ]
 
     def search(self) -> tuple[TimedStep, ...] | None:
-        """Return the steps to the goal that is reached first, and can be rested at from then on; None if there is
-        none."""
+        """Return the steps to the goal that is reached first, and can be rested at from then on; None if there is none,
+        or if no further state may be checked before it is found."""
         goals = [self.vertices[index] for index in sorted(self.goals)]
         remaining = [self.min_duration(vertex, goals) for vertex in self.vertices]
         numbers = count()
@@ -143,7 +146,7 @@ class TimedRoadmap:
         queue: list[_Entry] = []
         if self.safe_intervals(0) and self.safe_intervals(0)[0].begin <= 0.0:
             queue.append(_Entry(remaining[0], next(numbers), (0, 0), None, 0.0, 0.0))
-        while queue:
+        while queue and not self._exhausted():
             entry = heapq.heappop(queue)
             if entry.node in settled:
                 continue
