@@ -115,9 +115,12 @@ def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> A
 
 
 def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> Array | None:
-    """Return the maximum joint-space speed on each segment for the tool speed; None: not limited."""
-    if not options.tool_speed or model.tool_speeds is None or len(path) < 2:
+    """Return the maximum joint-space speed on each segment for path speed and tool speed; None: not limited."""
+    if len(path) < 2:
         return None
+    allowed = np.full(len(path) - 1, options.path_speed or np.inf)
+    if not options.tool_speed or model.tool_speeds is None:
+        return allowed if options.path_speed else None
     steps = np.diff(path, axis=0)
     lengths = np.maximum(np.linalg.norm(steps, axis=1), 1e-300)
     fractions = np.linspace(0.0, 1.0, INTERVAL_STEPS + 1)
@@ -127,7 +130,7 @@ def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> A
     found = model.tool_speeds(points.reshape(-1, dof), directions.reshape(-1, dof)).reshape(len(steps), -1)
     with np.errstate(divide="ignore"):
         speeds: Array = options.tool_speed * (1.0 - RESERVE) / found.max(axis=1)
-    return speeds
+    return np.minimum(speeds, allowed)
 
 
 def _states(motion: TimedMotion, period: float) -> list[tuple[Array, Array, Array]]:

@@ -54,8 +54,10 @@ class TimingOptions:
     Attributes:
         period: Sample period [s].
         velocity_scale, acceleration_scale, jerk_scale: Fractions of the limits to use, above 0 and at most 1.
-        path_speed: Maximum rate of the path parameter (for Cartesian samples, whose parameter is metres of tool motion,
-            m/s); 0: limited by the joints only.
+        path_speed: Maximum rate of the path parameter; 0: limited by the joints only. The parameter of a Cartesian
+            motion is the way of its frame, so that this is its speed [m/s], or the angle where it rotates in place
+            [rad/s]. The parameter of a path in joint space is the (Euclidean) distance in joint space [rad/s or m/s],
+            by every method.
         method: How waypoints are passed.
         limits: Limits of this request by joint; they can only narrow those of the model. An effort limit among them
             implies `limit_effort`.
@@ -142,7 +144,7 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
     start = 0.0
-    pieces = pieces_of_all(_intervals(path[corners], limits))
+    pieces = pieces_of_all(_intervals(path[corners], limits, options.path_speed))
     for (first, last), (spans, rows) in zip(pairwise(corners), pieces, strict=True):
         part = _along([0.0, *accumulate(spans)], rows, path[first], path[last], options.period)
         passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
@@ -156,7 +158,7 @@ def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOp
 
     limits: limits after applying the options.
     """
-    times: list[float] = solved(_intervals(corners, limits)).independent_min_durations
+    times: list[float] = solved(_intervals(corners, limits, options.path_speed)).independent_min_durations
     return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
 
 
@@ -290,11 +292,17 @@ def corners_of(path: Array) -> list[int]:
     return found
 
 
-def _intervals(corners: Array, limits: MotionLimits) -> list[PathInterval]:
-    """Return the straight segments between corners, each with one profile for its length, scaled to each joint."""
+def _intervals(corners: Array, limits: MotionLimits, path_speed: float = 0.0) -> list[PathInterval]:
+    """Return the straight segments between corners, each with one profile for its length, scaled to each joint.
+
+    path_speed: As in `TimingOptions`.
+    """
     rows = np.empty((len(corners) - 1, 4))
     rates = np.stack((limits.velocity, limits.acceleration, limits.jerk))
     measure_segments(np.array(corners, order="C"), rates, rows)
+    if path_speed > 0.0:  # of the distance in joint space; the length is that of the joint that moves most
+        distances = np.linalg.norm(np.diff(corners, axis=0), axis=1)
+        rows[:, 1] = np.minimum(rows[:, 1], path_speed * rows[:, 0] / distances)
     return [PathInterval(length, Rates(*values)) for length, *values in rows.tolist()]
 
 

@@ -20,6 +20,7 @@ from .curves import (
     PartialCurve,
     PoseCurve,
     deviations,
+    is_rotation_in_place,
     parameter_length,
     tangents,
 )
@@ -168,11 +169,11 @@ class CartesianPath:
         return np.repeat(np.arange(len(counts)), counts), np.concatenate(fractions)
 
     def fraction(self, segment: int, fraction: float) -> float:
-        """Return the fraction of the path up to a fraction of a segment: by length, or angle for a pure rotation."""
-        lengths = np.array([segment.curve.length for segment in self.segments])
-        extents = (
-            lengths if lengths.sum() > MIN_LENGTH else np.array([segment.curve.angle for segment in self.segments])
-        )
+        """Return the fraction of the path up to a fraction of a segment: by length, or by angle if all rotate in
+        place."""
+        curves = [segment.curve for segment in self.segments]
+        in_place = all(is_rotation_in_place(curve) for curve in curves)
+        extents = np.array([curve.angle if in_place else curve.length for curve in curves])
         return float(extents[:segment].sum() + fraction * extents[segment]) / float(extents.sum())
 
     def rests(self, spacings: Array, max_deviation: float) -> NDArray[np.bool_]:
@@ -188,7 +189,7 @@ class CartesianPath:
         if count < 2:
             return rests
         tangent, rate = self._end_directions()
-        moves = np.array([segment.curve.length > MIN_LENGTH for segment in self.segments])
+        moves = np.array([not is_rotation_in_place(segment.curve) for segment in self.segments])
         incoming, outgoing = tangent[:-1, 1], tangent[1:, 0]
         kinks = np.arctan2(np.linalg.norm(np.cross(incoming, outgoing), axis=1), np.sum(incoming * outgoing, axis=1))
         kinks[~moves[:-1]] = 0.0

@@ -17,6 +17,8 @@ from .path_kernels import pose_deviations
 from .rotations import rotation_angles, rotation_vectors, rotations_by_vectors
 
 MIN_LENGTH = 1e-9  # [m or rad] min length of a curve
+# [m/rad] max length of a rotation in place for its angle: rounded or measured joint values displace the frame by less.
+IN_PLACE = 1e-3
 BLEND_SAMPLES = 1024  # for the length of a rounded corner
 ANGLE_SAMPLES = 64
 TANGENT_STEP = 1e-6  # fraction of a curve
@@ -41,9 +43,14 @@ class PoseCurve(Protocol):
         ...
 
 
+def is_rotation_in_place(curve: PoseCurve) -> bool:
+    """Return whether a curve moves its origin by at most `IN_PLACE` for each radian of its rotation, or not at all."""
+    return curve.length <= max(MIN_LENGTH, IN_PLACE * curve.angle)
+
+
 def parameter_length(curve: PoseCurve) -> float:
-    """Return the path parameter length of a curve: its length [m], or its angle [rad] for a pure rotation."""
-    return curve.length if curve.length > MIN_LENGTH else curve.angle
+    """Return the path parameter length of a curve: its length [m], or its angle [rad] for a rotation in place."""
+    return curve.angle if is_rotation_in_place(curve) else curve.length
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,63 @@
+"""The path speed limits the rate of the path parameter by every method: of the distance in joint space, or of the way
+of the frame of a Cartesian motion."""
+
+import numpy as np
+import pytest
+from loaded_cells import loaded
+
+from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.targets import TargetMode
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
+from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import time_path
+from robot_cell_planner.trajectory.timing import Method, TimingOptions
+
+CELL, STATE = loaded()
+NAMES = CELL.group().variables
+LIMITS = MotionLimits.of([CELL.variables[name] for name in NAMES])
+HERE = np.array([STATE.configuration[name] for name in NAMES])
+STEPS = np.array([[0.4, 0.1, 0.0, 0.0, -0.2, 0.0], [0.2, 0.3, -0.1, 0.1, 0.0, 0.3], [0.0, 0.0, 0.4, 0.2, 0.1, 0.0]])
+PATH = np.vstack((HERE, HERE + np.cumsum(STEPS, axis=0)))
+
+
+@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("path_speed", [0.02, 0.1, 0.5])
+def test_no_joint_motion_is_faster_in_joint_space_than_the_path_speed(method, path_speed):
+    motion = time_path(PATH, LIMITS, TimingOptions(method=method, path_speed=path_speed))
+    speeds = np.linalg.norm(motion.trajectory.velocities, axis=1)
+    assert speeds.max() <= path_speed * (1.0 + 1e-3)
+    assert speeds.max() >= 0.9 * path_speed
+    length = np.linalg.norm(STEPS, axis=1).sum()
+    assert motion.trajectory.duration >= 0.9 * length / path_speed
+
+
+@pytest.mark.parametrize("method", Method)
+def test_a_path_speed_above_that_of_the_joints_changes_nothing(method):
+    plain, fast = (
+        time_path(PATH, LIMITS, TimingOptions(method=method, path_speed=path_speed)) for path_speed in (0.0, 1e3)
+    )
+    np.testing.assert_allclose(fast.trajectory.positions, plain.trajectory.positions, atol=1e-9)
+
+
+@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+def test_plans_obey_the_path_speed(method):
+    goals = Goals(joint_goals=({NAMES[0]: STATE.configuration[NAMES[0]] + 0.5},))
+    timing = TimingOptions(method=method, path_speed=0.05)
+    found = plan_motion(CELL, STATE, MotionRequest(goals, timing=timing)).trajectory
+    assert found.duration >= 0.5 / 0.05
+
+
+@pytest.mark.parametrize("digits", [16, 9, 7, 5])
+def test_rotations_in_place_take_as_long_from_rounded_joint_values(digits):
+    """The frame is displaced by up to some micrometres, so that it is moved, too: that is no motion of its own."""
+    values = {name: STATE.configuration[name] + 1e-3 / 3.0 for name in NAMES}
+    exact = STATE.with_configuration(values)
+    rounded = STATE.with_configuration({name: round(value, digits) for name, value in values.items()})
+    nominal = forward_kinematics(CELL, exact, mode=TargetMode.TOOL)
+    waypoints = FrameWaypoints((nominal @ Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.5)),), mode=TargetMode.TOOL)
+    plan = plan_cartesian(CELL, rounded, CartesianRequest(waypoints, timing=TimingOptions(path_speed=0.05)))
+    assert plan.duration == pytest.approx(0.5 / 0.05, rel=0.02)
