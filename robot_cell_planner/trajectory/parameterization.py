@@ -130,7 +130,7 @@ def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> A
     found = model.tool_speeds(points.reshape(-1, dof), directions.reshape(-1, dof)).reshape(len(steps), -1)
     with np.errstate(divide="ignore"):
         speeds: Array = options.tool_speed * (1.0 - RESERVE) / found.max(axis=1)
-    return np.minimum(speeds, allowed)
+    return np.asarray(np.minimum(speeds, allowed))
 
 
 def _states(motion: TimedMotion, period: float) -> list[tuple[Array, Array, Array]]:

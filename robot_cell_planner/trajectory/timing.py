@@ -306,13 +306,15 @@ def _intervals(corners: Array, limits: MotionLimits, path_speed: float = 0.0) ->
     return [PathInterval(length, Rates(*values)) for length, *values in rows.tolist()]
 
 
-def straight_motion_on_grid(first: Array, last: Array, limits: MotionLimits, period: float) -> PolynomialCurve:
+def straight_motion_on_grid(
+    first: Array, last: Array, limits: MotionLimits, period: float, path_speed: float = 0.0
+) -> PolynomialCurve:
     """Return a straight motion between two different points (dof,) whose jerk changes at multiples of a period only.
 
     It begins and ends at rest. Samples of several such motions at one time base lose no change of jerk. limits: limits
     after applying the options of the timing.
     """
-    interval = _intervals(np.stack([first, last]), limits)[0]
+    interval = _intervals(np.stack([first, last]), limits, path_speed)[0]
     profile = profile_on_grid(interval.length, interval.rates, period)
     return _along(profile.breaks.tolist(), profile.coefficients[:, :, 0].tolist(), first, last)
 

@@ -131,10 +131,11 @@ class TimedRoadmap:
         return tuple(found)
 
     def _motions_along(self, path: Array) -> list[StraightTimedMotion]:
-        return [
-            StraightTimedMotion(straight_motion_on_grid(start, end, self._applied, self._options.period))
-            for start, end in pairwise(path)
-        ]
+        return [self._straight(start, end) for start, end in pairwise(path)]
+
+    def _straight(self, start: Array, end: Array) -> StraightTimedMotion:
+        period, path_speed = self._options.period, self._options.path_speed
+        return StraightTimedMotion(straight_motion_on_grid(start, end, self._applied, period, path_speed))
 
     def search(self) -> tuple[TimedStep, ...] | None:
         """Return the steps to the goal that is reached first, and can be rested at from then on; None if there is none,
@@ -194,7 +195,7 @@ class TimedRoadmap:
             found = None
             back = self._motions.get((last, first))
             if back is not None or ((last, first) not in self._motions and self._static_free(start, end)):
-                found = StraightTimedMotion(straight_motion_on_grid(start, end, self._applied, self._options.period))
+                found = self._straight(start, end)
             self._motions[key] = found
         return self._motions[key]
 

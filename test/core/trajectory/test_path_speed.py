@@ -11,10 +11,11 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
-from robot_cell_planner.planning.problem.request import Goals, MotionRequest
+from robot_cell_planner.planning.problem.request import Coordination, Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.trajectory import Trajectory
 
 CELL, STATE = loaded()
 NAMES = CELL.group().variables
@@ -49,6 +50,21 @@ def test_plans_obey_the_path_speed(method):
     timing = TimingOptions(method=method, path_speed=0.05)
     found = plan_motion(CELL, STATE, MotionRequest(goals, timing=timing)).trajectory
     assert found.duration >= 0.5 / 0.05
+
+
+@pytest.mark.parametrize("prioritised", [False, True])
+def test_motions_among_moving_robots_obey_the_path_speed(prioritised):
+    cell, state = loaded("two_arms")
+    right, left = "right/manipulator", cell.group("left/manipulator").variables
+    rest = Trajectory(left, np.zeros(1), np.array([[state.configuration[name] for name in left]]))
+    request = MotionRequest(Goals(named_states=("up",)), right, timing=TimingOptions(path_speed=0.2), moving=(rest,))
+    if prioritised:
+        planning = PlanningOptions(coordination=Coordination.PRIORITISED)
+        request = MotionRequest(request.goals, "both", timing=request.timing, options=planning)
+    found = plan_motion(cell, state, request).trajectory
+    columns = [found.variables.index(name) for name in cell.group(right).variables]
+    speeds = np.linalg.norm(found.velocities[:, columns], axis=1)
+    assert 0.18 <= speeds.max() <= 0.2 * (1.0 + 1e-3)
 
 
 @pytest.mark.parametrize("digits", [16, 9, 7, 5])
