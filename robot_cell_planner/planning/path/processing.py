@@ -220,7 +220,7 @@ def path_context(
     definitions = space_of(cell, variables, path[0], group).definitions
     first, warnings = clamped_start(definitions, path[0].tolist(), options.start_limit_tolerance)
     path = np.vstack((first, path[1:]))
-    space = replace(space_of(cell, variables, path[0].copy(), group), start_warnings=warnings)
+    space = replace(space_of(cell, variables, path[0].copy(), group), start_warnings=warnings).including(path)
     start = state.with_configuration(dict(zip(variables, path[0].tolist(), strict=True)))
     cell.check_state(start)
     return context_in_space(cell, start, space, options, monitor, constraints), path

@@ -5,7 +5,7 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
-from planning_cells import HALF, gantry, is_free, wall_with_gap
+from planning_cells import HALF, gantry, is_free, planar_base, wall_with_gap
 
 from robot_cell_planner.errors import (
     ConstraintMismatchError,
@@ -207,3 +207,12 @@ def test_options_of_the_check_count(made):
     cell, state, plan = made
     strict = PlanningOptions(extra_margin=0.2)
     assert not verify_plan(cell, state, plan, strict).valid
+
+
+def test_detours_far_from_the_start_of_an_unlimited_base_are_cut():
+    variables = ("drive/x", "drive/y", "drive/theta")
+    path = np.array(
+        [[0.0, 0.0, 0.0], [20.0, 0.0, 0.0], [20.0, 2.0, 0.0], [24.0, 2.0, 0.0], [24.0, 0.0, 0.0], [30.0, 0.0, 0.0]]
+    )
+    found = process_path(*planar_base(), PathRequest(PathTool.SHORTCUT, variables, (path,)))
+    assert path_length(np.array(found.path)) < path_length(path) - 3.0
