@@ -37,6 +37,11 @@ class ControllerDrive:
                 positions.update(zip(state.joints, state.reference.tolist(), strict=True))
         return positions
 
+    @property
+    def lacks_measurements(self) -> bool:
+        """Whether a motion cannot begin yet; controllers hold their other joints themselves."""
+        return False
+
     def now(self) -> float:
         """Return the steady clock [s]."""
         return time.monotonic()

@@ -159,8 +159,8 @@ class Preparation:
             await pause(self._node, min(left, LONGEST_WAIT), token)
 
     async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
-        """Wait briefly until measurements are recent again, and joints away from their commands are at rest: the
-        previous motion may have ended early."""
+        """Wait briefly until measurements, also of joints that are held meanwhile, are recent again, and joints away
+        from their commands are at rest: the previous motion may have ended early."""
         until = time.monotonic() + self._options.timeouts.lost_after
         while time.monotonic() < until and not self._has_settled(joints):
             await pause(self._node, CHECK_PERIOD, token)
@@ -171,6 +171,8 @@ class Preparation:
         if len(measured) < len(joints):
             return True  # nothing to wait for
         if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
+            return False
+        if self._drive.lacks_measurements:
             return False
         commanded = self._drive.commanded
         moved = [

@@ -292,6 +292,11 @@ class StreamDrive:
         """Return the last commanded positions of the joints [rad or m]."""
         return self._stream.commanded
 
+    @property
+    def lacks_measurements(self) -> bool:
+        """Whether a motion cannot begin yet, since recent measurements of joints that it would hold are missing."""
+        return bool(self.held.of_others()[1])
+
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot subscribes to commands."""
         within = self._node.parameters["server_timeout"]

@@ -40,7 +40,7 @@ class Cell:
         self.node = MagicMock()
         self.node.get_clock().now = lambda: SimpleNamespace(nanoseconds=self.now)
         self.permission = SimpleNamespace(check=lambda: None)
-        drive = SimpleNamespace(commanded={}, check=lambda: None)
+        self.drive = drive = SimpleNamespace(commanded={}, check=lambda: None, lacks_measurements=False)
         faults = SimpleNamespace(starting_at=lambda goal, positions: goal.starting_at(positions))
         options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0))
         planning = SimpleNamespace(validate=self._validate)
@@ -155,3 +155,20 @@ def test_a_goal_is_refused_if_motion_is_forbidden_at_its_start(monkeypatch):
     cell = Cell(monkeypatch, nothing, lambda: setattr(cell.permission, "check", forbid))
     with pytest.raises(StoppedError):
         cell.prepared(after=100.0)
+
+
+def test_measurements_of_joints_that_are_held_meanwhile_are_waited_for(monkeypatch):
+    """Those of another robot come late; the motion was refused."""
+    cell = Cell(monkeypatch, nothing)
+    cell.drive.lacks_measurements = True
+    wait, waits = cell._pause, []
+
+    async def pause(node, seconds, token):
+        waits.append(seconds)
+        cell.drive.lacks_measurements = len(waits) < 3
+        await wait(node, seconds, token)
+
+    monkeypatch.setattr(preparation, "pause", pause)
+    cell.prepared()
+    assert len(waits) == 3
+    assert [time for time, *_ in cell.validated] == [NOW + round(sum(waits) * SECOND)]
