@@ -27,6 +27,7 @@ from ..common.waiting import delay, steady_timer
 from ..conversions.basic import duration_to_message, error_to_message, time_to_message
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_drive import ControllerDrive
+from ..motion.held_positions import HeldPositions
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Motion, Phase
 from ..motion.motion_control import MotionControl
@@ -110,7 +111,8 @@ class ExecutionNode(ManagedNode):
             drive = ControllerDrive(self, controller_actions(parameters), controller_options(parameters))
         else:
             sampler = sampler_options(parameters)
-            drive = streamed = StreamDrive(self, self._stream, self._feedback, sampler, tolerance, passive, timeouts)
+            held = HeldPositions(self, self._stream, self._feedback, tolerance, passive, timeouts)
+            drive = streamed = StreamDrive(self, self._stream, sampler, held)
         options = RunnerOptions(tolerance, timeouts, self._joints, passive)
         horizon = parameters["watch_horizon"]
         others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)

@@ -102,6 +102,15 @@ class CommandStream:
             return {name: value for name, value in self._commanded.items() if math.isfinite(value)}
 
     @property
+    def held(self) -> frozenset[str]:
+        """Return the joints of every message that no channel moves, which are held at their positions."""
+        with self._lock:
+            return self._held()
+
+    def _held(self) -> frozenset[str]:
+        return frozenset(self._commanded).difference(*(channel.joints for channel in self._channels))
+
+    @property
     def wants_positions(self) -> bool:
         """Return whether it has to hold the robot, but has no positions yet."""
         if not self.holds:
@@ -142,8 +151,7 @@ class CommandStream:
             _, reason = self._forbidden(self._times_forbidden)
             if reason is not None:
                 raise reason
-            moving = {name for other in self._channels for name in other.joints}
-            known = set(self._commanded) - moving
+            known = self._held()
             held = {name: value for name, value in others.items() if name in known}
             commanded = {**self._commanded, **held}
             commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))

@@ -30,9 +30,8 @@ from .motion import Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
-KEPT = max(
-    OVERLAP, 1e-9 * CLOCK_SKEW
-)  # [s] of the past of the time scaling that is kept, for delayed measurements, too
+# [s] of the past of the time scaling that is kept, for delayed measurements, too.
+KEPT = max(OVERLAP, 1e-9 * CLOCK_SKEW)
 GRACE = 2.0  # [s] for a stop beyond the times of trajectory and tolerances
 LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to compute
 

@@ -6,10 +6,13 @@ import math
 import time
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from ...errors import ExecutionError, Value
 from ..common.node import CellNode
 from .command_stream import CommandStream
 from .joint_feedback import JointFeedback
+from .motion import Array
 from .path_return import FeedbackTimeouts
 
 TIMEOUTS = FeedbackTimeouts(0.25, 2.0, 2.0)  # defaults of the parameters
@@ -55,6 +58,20 @@ class HeldPositions:
         old = self._too_old(joints, self._timeouts.silence)
         moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
         return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
+
+    def present(self, joints: Sequence[str], positions: Array) -> Array:
+        """Return where joints are: at positions (dof,), such as their last commands, unless they are measured elsewhere
+        [rad or m]."""
+        measured = self._feedback.positions()
+        at = zip(joints, positions.tolist(), strict=True)
+        return np.array(
+            [
+                position
+                if joint in self._passive or self._is_at(measured.get(joint, position), position)
+                else measured[joint]
+                for joint, position in at
+            ]
+        )
 
     def _too_old(self, joints: Iterable[str], limit: float) -> dict[str, Value]:
         """Return the ages of measurements of joints above a limit [s]."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,10 +17,9 @@ from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
 from .channels import REPLACED, Channel
 from .command_stream import CommandStream
-from .held_positions import TIMEOUTS, HeldPositions
-from .joint_feedback import JointFeedback
+from .held_positions import HeldPositions
 from .motion import Array, Motion, Sent, Tracking
-from .path_return import FeedbackTimeouts, PathReturn, RobotTimeout
+from .path_return import PathReturn, RobotTimeout
 
 CAUGHT_UP = 0.5  # a motion that was held for a lag continues below this fraction of the longest permitted lag
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
@@ -264,28 +263,13 @@ class Predicted:
 
 
 class StreamDrive:
-    """Motions by commands of this node.
+    """Motions by commands of this node. held: positions of joints that do not move."""
 
-    start_tolerance, passive, timeouts: as of HeldPositions.
-    """
-
-    def __init__(
-        self,
-        node: CellNode,
-        stream: CommandStream,
-        feedback: JointFeedback,
-        sampler: SamplerOptions,
-        start_tolerance: float,
-        passive: Sequence[str] = (),
-        timeouts: FeedbackTimeouts = TIMEOUTS,
-    ) -> None:
+    def __init__(self, node: CellNode, stream: CommandStream, sampler: SamplerOptions, held: HeldPositions) -> None:
         self._node = node
         self._stream = stream
         self._sampler = sampler
-        self._feedback = feedback
-        self._start_tolerance = start_tolerance
-        self._passive = frozenset(passive)
-        self.held = HeldPositions(node, stream, feedback, start_tolerance, passive, timeouts)
+        self.held = held
 
     @property
     def commanded(self) -> dict[str, float]:
@@ -295,7 +279,8 @@ class StreamDrive:
     @property
     def lacks_measurements(self) -> bool:
         """Whether a motion cannot begin yet, since recent measurements of joints that it would hold are missing."""
-        return bool(self.held.of_others()[1])
+        _, old = self.held.of_others()
+        return not self._stream.held.isdisjoint(old)
 
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot subscribes to commands."""
@@ -338,21 +323,10 @@ class StreamDrive:
     ) -> StreamedMotion:
         """Start a motion. make: factory in place of StreamedMotion; the arguments are those of Motion."""
         motion = (make or StreamedMotion)(self._stream, self._sampler, on_end, *arguments, **keywords)
-        motion.channel.stand_at(self._present(motion.channel))
-        self.begin(motion.channel)
+        channel = motion.channel
+        channel.stand_at(self.held.present(channel.joints, channel.last.positions))
+        self.begin(channel)
         return motion
-
-    def _present(self, channel: Channel) -> Array:
-        """Return where the joints of a channel are (dof,): at its start, unless they are measured elsewhere."""
-        measured = self._feedback.positions()
-        start = zip(channel.joints, channel.last.positions.tolist(), strict=True)
-        return np.array([measured[joint] if self._is_away(joint, at, measured) else at for joint, at in start])
-
-    def _is_away(self, joint: str, position: float, measured: Mapping[str, float]) -> bool:
-        """Return whether a joint is measured away from a position [rad or m]."""
-        if joint in self._passive or joint not in measured:
-            return False
-        return abs(measured[joint] - position) > self._start_tolerance
 
     def begin(self, channel: Channel) -> None:
         """Start a channel; that of servo has no trajectory.

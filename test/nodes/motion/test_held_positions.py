@@ -15,6 +15,7 @@ from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
+from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
 from robot_cell_planner.trajectory.sampler import SamplerOptions, rest_at
 
 OTHER = "right/elbow"
@@ -212,3 +213,17 @@ def test_a_gripper_that_is_not_measured_is_held_on(make):
     case.measure(left_elbow=0.2)
     case.held.check()
     assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
+
+
+def test_old_measurements_matter_only_for_joints_that_are_held(make):
+    """A joint that no command contains may be switched off: no motion waits for it."""
+    case = make()
+    drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
+    case.measure(left_elbow=0.0, right_elbow=0.5, table_turn=0.1)
+    assert not drive.lacks_measurements
+    case.wait(2.0 * SILENCE)
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    assert not drive.lacks_measurements
+    case.wait(2.0 * SILENCE)
+    case.measure(left_elbow=0.0)
+    assert drive.lacks_measurements

@@ -16,6 +16,7 @@ from robot_cell_planner.nodes.common.exclusive_access import ExclusiveAccess
 from robot_cell_planner.nodes.execution.follow_joint_trajectory import FollowJointTrajectoryServer
 from robot_cell_planner.nodes.motion import preparation, runner
 from robot_cell_planner.nodes.motion.channels import REPLACED
+from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
@@ -39,7 +40,9 @@ LIMITS = MotionLimits(("joint",), *(np.array([value]) for value in (-9.0, 9.0, 2
 
 
 class Stream:
-    """Plays the channels that were started as far as it is told to."""
+    """Plays the channels that were started as far as a test asks for."""
+
+    held = frozenset()
 
     def __init__(self):
         self.time, self.channels, self.commanded, self.holds = 0.0, [], {}, False
@@ -80,7 +83,8 @@ class Robot:
     def __init__(self, monkeypatch, reply=None, passive=()):
         self.stream, self.feedback = Stream(), JointFeedback(10.0)
         self.validated, self._reply, self._stamp = [], reply, 0
-        self.drive = StreamDrive(MagicMock(), self.stream, self.feedback, SamplerOptions(), TOLERANCE, passive)
+        held = HeldPositions(MagicMock(), self.stream, self.feedback, TOLERANCE, passive)
+        self.drive = StreamDrive(MagicMock(), self.stream, SamplerOptions(), held)
         permission = SimpleNamespace(check=lambda: None)
         planning = SimpleNamespace(validate=self._validate)
         options = RunnerOptions(TOLERANCE, TIMEOUTS, ("joint",), passive)

@@ -13,6 +13,7 @@ from rclpy.time import Time
 from robot_cell_planner.errors import CancelledError, StoppedError, StopRequestedError, TrajectoryLimitError
 from robot_cell_planner.nodes.motion.channels import REPLACED
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
@@ -68,7 +69,9 @@ class Pair:
             forbidden=lambda _: (int(self.publisher.forbidden is not None), self.publisher.forbidden),
         )
         self.feedback = JointFeedback(10.0)
-        self.drive = StreamDrive(node, self.stream, self.feedback, SamplerOptions(), 0.01)
+        self.drive = StreamDrive(
+            node, self.stream, SamplerOptions(), HeldPositions(node, self.stream, self.feedback, 0.01)
+        )
         self.changed = {"first": threading.Event(), "second": threading.Event()}
         self.publisher.stands = True
         self.first = self.drive.start(None, *self._arguments("first", limits), **self._keywords("first"))
@@ -97,7 +100,7 @@ class Pair:
         return any(condition() or threading.Event().wait(0.01) for _ in range(round(100 * PATIENCE)))
 
     def check_second_failed(self, error, stage):
-        """The node is told at once, and the motion that never began ends with the next poll."""
+        """The node learns it at once, and the motion that never began ends with the next poll."""
         assert self.changed["second"].wait(PATIENCE)
         self.second.poll()
         assert self.second.phase is Phase.DONE
