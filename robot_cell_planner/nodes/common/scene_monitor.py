@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
 
-from rclpy.client import Client
 from rclpy.task import Future
 from rclpy.timer import Timer
 
@@ -22,7 +20,7 @@ from ..conversions.states import state_from_message
 from .external_frames import ExternalFrames
 from .monitored_scene import JOINTS_RATE, MonitoredScene
 from .node import LATCHED, CellNode, reliable
-from .scene_start import ASKED_AGAIN, LOADING, SceneStart
+from .scene_start import ASKED_AGAIN, LOADING, CellRequest, SceneStart
 from .waiting import steady_timer
 
 MAX_UPDATES = 1000  # kept for late subscribers; the scene node sends a full snapshot at least every half as many
@@ -52,7 +50,8 @@ class SceneMonitor(MonitoredScene):
         node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(MAX_UPDATES, latched=True))
         self._client = node.service_client(GetCell, "scene/get_cell")
         self._start = SceneStart(self._client, self._on_fetched)
-        self._fetch_requests = _FetchRequests(node, self._client, self._on_fetched)
+        self._request = CellRequest(self._client, self._on_fetched)
+        self._repetition: Timer | None = None
 
     def waits_for(self) -> str:
         """Return what the first scene has to be waited for, "" if it was received or nothing announces it."""
@@ -106,65 +105,27 @@ class SceneMonitor(MonitoredScene):
         self.take(scene, message.revision)
 
     def _fetch(self, reason: str) -> None:
-        if self._fetch_requests.are_pending or not self._client.service_is_ready():
+        """Request the full scene, and again until there is a reply or the service is gone: replies can be lost."""
+        if self._repetition is not None or not self._client.service_is_ready():
             return
         self._node.get_logger().info(f"requesting the full scene: {reason}")
-        self._fetch_requests.begin()
+        self._repetition = steady_timer(self._node, ASKED_AGAIN, self._fetch_again)
+        self._request.send()
+
+    def _fetch_again(self) -> None:
+        if self._client.service_is_ready():
+            self._request.send()
+        else:
+            self._request.forget()
+            self._end_repetition()
+
+    def _end_repetition(self) -> None:
+        if self._repetition is not None:
+            self._node.destroy_timer(self._repetition)
+            self._repetition = None
 
     def _on_fetched(self, future: Future[GetCell.Response]) -> None:
+        self._end_repetition()
         reply = future.result()
         if reply is not None and reply.error.code == ErrorReport.NONE:
             self._on_snapshot(reply.scene)
-
-
-class _FetchRequests:
-    """Requests for the full scene, repeated until there is a reply or the service is gone: replies can be lost.
-
-    Args:
-        on_reply: Called with the reply.
-    """
-
-    def __init__(
-        self,
-        node: CellNode,
-        client: Client[GetCell.Request, GetCell.Response],
-        on_reply: Callable[[Future[GetCell.Response]], None],
-    ) -> None:
-        self._node = node
-        self._client = client
-        self._on_reply = on_reply
-        self._asked: Future[GetCell.Response] | None = None
-        self._timer: Timer | None = None
-
-    @property
-    def are_pending(self) -> bool:
-        return self._asked is not None
-
-    def begin(self) -> None:
-        """Send a request, and again if there is no reply in time."""
-        self._timer = steady_timer(self._node, ASKED_AGAIN, self._ask)
-        self._ask()
-
-    def _ask(self) -> None:
-        self._forget()
-        if not self._client.service_is_ready():
-            self._end()
-            return
-        self._asked = self._client.call_async(GetCell.Request())
-        self._asked.add_done_callback(self._take)
-
-    def _take(self, future: Future[GetCell.Response]) -> None:
-        if future is self._asked:
-            self._end()
-            self._on_reply(future)
-
-    def _forget(self) -> None:
-        if self._asked is not None:
-            self._client.remove_pending_request(self._asked)
-            self._asked = None
-
-    def _end(self) -> None:
-        self._asked = None
-        if self._timer is not None:
-            self._node.destroy_timer(self._timer)
-            self._timer = None

@@ -15,6 +15,43 @@ ASKED_AGAIN = 5.0  # [s] without a reply, which can be lost while nodes discover
 LOADING = "scene_node is loading its cell"
 
 
+class CellRequest:
+    """A request of the scene node for its cell, of which at most the latest is pending.
+
+    Args:
+        client: Of scene/get_cell.
+        on_reply: Called with the reply to the latest request.
+    """
+
+    def __init__(
+        self, client: Client[GetCell.Request, GetCell.Response], on_reply: Callable[[Future[GetCell.Response]], None]
+    ) -> None:
+        self._client = client
+        self._on_reply = on_reply
+        self._asked: Future[GetCell.Response] | None = None
+
+    @property
+    def is_pending(self) -> bool:
+        return self._asked is not None
+
+    def send(self) -> None:
+        """Send a request, in place of one without a reply."""
+        self.forget()
+        self._asked = self._client.call_async(GetCell.Request())
+        self._asked.add_done_callback(self._take)
+
+    def forget(self) -> None:
+        """Do not wait for a reply any longer."""
+        if self._asked is not None:
+            self._client.remove_pending_request(self._asked)
+            self._asked = None
+
+    def _take(self, future: Future[GetCell.Response]) -> None:
+        if future is self._asked:
+            self._asked = None
+            self._on_reply(future)
+
+
 class SceneStart:
     """Asks the scene node for its cell until it replies: its services exist before it has loaded the cell, and it
     replies afterwards.
@@ -29,31 +66,25 @@ class SceneStart:
     ) -> None:
         self._client = client
         self._on_reply = on_reply
-        self._asked: Future[GetCell.Response] | None = None
+        self._request = CellRequest(client, self._take)
         self._asked_at = 0.0
         self._replied = False
 
     def is_loading(self) -> bool:
         """Return whether the scene node runs, and has not replied yet."""
         if not self._client.service_is_ready():
-            self._forget()
+            self._request.forget()
             self._replied = False
             return False
         if self._replied:
             return False
-        if self._asked is None or time.monotonic() - self._asked_at > ASKED_AGAIN:
-            self._forget()
-            self._asked, self._asked_at = self._client.call_async(GetCell.Request()), time.monotonic()
-            self._asked.add_done_callback(self._take)
+        if not self._request.is_pending or time.monotonic() - self._asked_at > ASKED_AGAIN:
+            self._asked_at = time.monotonic()
+            self._request.send()
         return True
 
-    def _forget(self) -> None:
-        if self._asked is not None:
-            self._client.remove_pending_request(self._asked)
-            self._asked = None
-
     def _take(self, future: Future[GetCell.Response]) -> None:
-        self._asked, reply = None, future.result()
+        reply = future.result()
         if reply is None:
             return
         self._replied = True
