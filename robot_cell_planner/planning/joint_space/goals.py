@@ -284,7 +284,8 @@ class GoalSet:
         """
         space = self._context.space
         rows = [q for row in solutions for q in space.equivalents(row, continuous_only=False)]
-        return [q for q in rows if space.including(q[None]).contains(q, ROUNDING)]
+        bounded = space.including(np.array(rows))
+        return [q for q in rows if bounded.contains(q, ROUNDING)]
 
     def _region(self, region: GoalRegion, number: int) -> list[Array]:
         """Return configurations at poses of a region. If there are none, the error is that of the centre."""

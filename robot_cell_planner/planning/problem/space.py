@@ -72,7 +72,7 @@ class JointSpace:
 
     def including(self, configurations: Array) -> JointSpace:
         """Return the space whose bounds of unlimited linear joints include configurations (n, dof) with a margin."""
-        if not len(configurations):
+        if not len(configurations) or all(variable.angular for variable in self.definitions):
             return self
         no_lower, no_upper = self.unlimited
         lowest, highest = configurations.min(axis=0) - LINEAR_MARGIN, configurations.max(axis=0) + LINEAR_MARGIN

@@ -25,14 +25,14 @@ RADIUS, POST = 0.05, 0.1
 
 
 def scene(post):
-    """A ball on a cross of slides, and a post at a place of its plane."""
+    """A sphere on a cross of slides, and a post at a place of its plane."""
     limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
-    links = {"base": Link("base"), "beam": Link("beam"), "ball": Link("ball", collisions=(Shape(Sphere(RADIUS)),))}
+    links = {"base": Link("base"), "beam": Link("beam"), "sphere": Link("sphere", collisions=(Shape(Sphere(RADIUS)),))}
     joints = {
         "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
-        "y": Joint("y", JointKind.PRISMATIC, "beam", "ball", axis=(0.0, 1.0, 0.0), limits=limits),
+        "y": Joint("y", JointKind.PRISMATIC, "beam", "sphere", axis=(0.0, 1.0, 0.0), limits=limits),
     }
-    group = PlanningGroup("xy", ("x", "y"), ("beam", "ball"), "base", "ball")
+    group = PlanningGroup("xy", ("x", "y"), ("beam", "sphere"), "base", "sphere")
     robot = Robot("cross", Mechanism("cross", frozendict(links), frozendict(joints)), frozendict({"xy": group}))
     body = RigidBody("post", (Shape(Box((POST, POST, POST))),))
     cell = RobotCell(robots=frozendict({"cross": robot}), bodies=frozendict({"post": body}))
@@ -52,8 +52,8 @@ def along_x(begin=2.0, y=0.0):
 def test_it_reports_when_and_who(engine):
     report = look_ahead(scene((0.2, 0.0, 0.0)), LookAheadRequest(along_x(), engine=engine))
     (found,) = report.collisions
-    assert {found.first, found.second} == {"ball", "post"}
-    contact = 0.2 - POST / 2 - RADIUS  # of the ball's centre
+    assert {found.first, found.second} == {"sphere", "post"}
+    contact = 0.2 - POST / 2 - RADIUS  # of the sphere's centre
     assert found.time == pytest.approx(2.0 + 0.5 + contact, abs=1e-3)
     assert found.configuration[0] == pytest.approx(contact, abs=1e-3)
 
@@ -66,7 +66,7 @@ def test_what_is_beside_the_way_does_not_matter(engine):
 
 
 def test_a_collision_between_coarse_states_is_found():
-    """The ball only just touches a corner of the post: no state of the first look sees it."""
+    """The sphere only just touches a corner of the post: no state of the first look sees it."""
     request = LookAheadRequest(along_x())
     seen = [len(look_ahead(scene((0.2, y, 0.0)), request).collisions) for y in (0.0995, 0.1005)]
     assert seen == [1, 0]
@@ -83,11 +83,11 @@ def test_an_unknown_joint_is_named():
         task(scene((0.2, 0.0, 0.0)), LookAheadRequest(other), None)
 
 
-CONTACT = POST / 2 + RADIUS  # distance of the centres of ball and post in contact
+CONTACT = POST / 2 + RADIUS  # distance of the centres of sphere and post in contact
 
 
 def motion(*points, duration=1.0):
-    """Straight motions of the ball between points (x, y)."""
+    """Straight motions of the sphere between points (x, y)."""
     return Trajectory(("x", "y"), np.linspace(0.0, duration, len(points)), np.array(points, dtype=float))
 
 
@@ -105,14 +105,14 @@ def test_a_motion_may_leave_the_contact_that_it_begins_in(engine, depth):
 @pytest.mark.parametrize("depth", [0.001, 0.02])
 def test_a_motion_that_goes_further_into_a_contact_collides(engine, depth):
     (found,) = collisions((CONTACT - depth, 0.0), motion((0.0, 0.0), (0.5, 0.0)), engine)
-    assert {found.first, found.second} == {"ball", "post"}
+    assert {found.first, found.second} == {"sphere", "post"}
     assert np.abs(found.configuration).max() < 0.003
 
 
 def test_a_motion_that_stays_in_contact_collides():
     """It slides along the post, and would leave it in the end."""
     (found,) = collisions((CONTACT - 0.001, 0.0), motion((0.0, -0.04), (0.0, 0.5)))
-    assert {found.first, found.second} == {"ball", "post"}
+    assert {found.first, found.second} == {"sphere", "post"}
     assert collisions((CONTACT - 0.001, 0.0), motion((0.0, 0.0), (-0.0005, 0.0))) != ()
 
 
@@ -125,21 +125,21 @@ def test_a_motion_that_returns_to_the_contact_it_has_left_collides():
 def test_a_contact_that_is_left_does_not_hide_another_one():
     start = scene((CONTACT - 0.02, 0.0, 0.0))
     body = RigidBody("wall", (Shape(Box((0.1, 1.0, 0.1))),))
-    for x in (-0.3, -0.105):  # clear of the ball, and reached before it has left the post
+    for x in (-0.3, -0.105):  # clear of the sphere, and reached before it has left the post
         cell = RobotCell(robots=start.cell.robots, bodies=start.cell.bodies.set("wall", body))
         state = start.state.with_body("wall", BodyState(pose=Pose((x, 0.0, 0.0))))
         (found,) = look_ahead(Scene(cell, state), LookAheadRequest(motion((0.0, 0.0), (-0.5, 0.0)))).collisions
-        assert {found.first, found.second} == {"ball", "wall"}
+        assert {found.first, found.second} == {"sphere", "wall"}
         assert found.configuration[0] == pytest.approx(x + CONTACT, abs=2e-3)
         assert found.sample == 0
 
 
 def test_a_contact_that_the_motion_cannot_change_hides_no_other():
-    """The beam carries a plate that touches the post; only the ball moves, along the beam."""
+    """The beam carries a plate that touches the post; only the sphere moves, along the beam."""
     first = scene((0.0, 0.0, 0.0))
     robot = first.cell.robots["cross"]
     links = robot.mechanism.links.set("beam", Link("beam", collisions=(Shape(Box((0.04, 0.04, 0.04))),)))
-    links = links.set("ball", Link("ball", collisions=(Shape(Sphere(RADIUS), Pose((0.0, 0.0, 1.0))),)))
+    links = links.set("sphere", Link("sphere", collisions=(Shape(Sphere(RADIUS), Pose((0.0, 0.0, 1.0))),)))
     mechanism = Mechanism("cross", links, robot.mechanism.joints)
     wall = RigidBody("wall", (Shape(Box((0.1, 0.1, 0.1))),))
     cell = RobotCell(
@@ -153,7 +153,7 @@ def test_a_contact_that_the_motion_cannot_change_hides_no_other():
         checker = CollisionChecker(cell, placed, ("y",))
         assert checker.in_collision(np.array([-0.5]))
         found = look_ahead(Scene(cell, placed), LookAheadRequest(along_beam)).collisions
-        assert [{one.first, one.second} for one in found] == [{"ball", "wall"}] * count
+        assert [{one.first, one.second} for one in found] == [{"sphere", "wall"}] * count
 
 
 @pytest.mark.parametrize("x", [-0.095, -0.085])  # 5 and 15 mm deep in the wall
