@@ -148,11 +148,13 @@ class CollisionSearch:
         in_collision: Function from configurations (n, dof) to (n,) of bool.
         pair_of: Function from a configuration (dof,) to the names of the colliding pair; None: names are not reported.
         step: States between two samples are checked if a joint moves further than this [rad or m] between them.
+        begin: Time of the first state that is checked [s].
     """
 
     in_collision: CollisionCheck
     pair_of: PairOf | None = None
     step: float = 0.001
+    begin: float = -math.inf
 
 
 @public
@@ -315,6 +317,8 @@ def _search_collisions(
 ) -> tuple[list[TrajectoryCollision], int, bool]:
     times = dense_times(trajectory, search.step)
     states = trajectory.positions if times is trajectory.times else trajectory.at(times)
+    first_state = int(np.searchsorted(times, search.begin))
+    times, states = times[first_state:], states[first_state:]
     hits = np.flatnonzero(search.in_collision(states))
     found = []
     for index in hits[:max_count]:

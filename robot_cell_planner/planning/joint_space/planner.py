@@ -124,19 +124,25 @@ def _coordinated(cell: RobotCell, state: RobotCellState, request: MotionRequest,
 def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:
     options, timing = request.options, request.timing
     goal = goals.reached(path[-1])
-    correction_waypoints = 0
-    if context.start_correction is not None:
-        path, correction_waypoints = np.vstack((context.start_correction.start, path)), 1
+    correction, correction_waypoints = context.start_correction, 0
+    if correction is not None:
+        path, correction_waypoints = np.vstack((correction.start, path)), 1
     with context.monitor.stage("certify"):
         proven = context.checks.certified_fraction(path)
     origin = Origin(found.planner or options.planner, options.seed, options.resolution)
     plan = bare_plan(context, path, origin, goal=goal)
+    correction_warnings = (correction.warning,) if correction is not None else ()
     search_warnings = (found.warning,) if found.warning else ()
     plan = replace(
         plan,
         certified_fraction=proven,
         start_correction_waypoints=correction_waypoints,
-        warnings=(*plan.warnings, *context.objective_warnings(options.objective), *search_warnings),
+        warnings=(
+            *plan.warnings,
+            *correction_warnings,
+            *context.objective_warnings(options.objective),
+            *search_warnings,
+        ),
     )
     if timing is None:
         return finish_plan(context, plan, None)

@@ -9,22 +9,26 @@ import numpy as np
 
 from ...errors import MPStartStateInCollisionError
 from ...trajectory.limits import Array
+from ..path.initial_contact import SEPARATION_STEP, leave_contact
 from ..problem.context import PlanningContext, StartCorrection, check_start, start_in_collision
 from ..problem.frame_constraints import START
 from ..problem.objective import points_between
-from ..problem.space import beyond_limits
+from ..problem.space import JointSpace, beyond_limits
 
 # Number of random configurations, tried after motions of single joints.
 RANDOM_CANDIDATES = 400
 FRACTIONS = (0.25, 0.5, 1.0)
+
+Pairs = frozenset[tuple[str, str]]
 
 
 def correct_start(context: PlanningContext, max_correction: float, step: float, seed: int) -> PlanningContext:
     """Return the context from the first free configuration near its start, or the same context if its start is free.
 
     Candidates are motions of single joints by 1/4, 1/2 and all of `max_correction`, then random motions of all joints.
-    On the straight motion, checked every `step` [rad or m], only pairs that collide at the start may collide. The
-    motion back within joint limits is part of the correction.
+    On the straight motion, checked every `step` [rad or m], only pairs that collide at the start may collide. The first
+    candidate on which these pairs separate steadily (`initial_contact.depart`) is taken; without one, the first of all.
+    The motion back within joint limits is part of the correction.
 
     Args:
         max_correction: Max motion of any joint [rad or m].
@@ -41,15 +45,11 @@ def correct_start(context: PlanningContext, max_correction: float, step: float, 
         return context
     report = checks.checker.report(space.start)
     pairs = frozenset((pair.first, pair.second) for pair in report.pairs)
-    for q in _candidates(inside, max_correction, seed):
-        moved = context.local_planner(step).project(np.clip(q, space.lower, space.upper))
-        if moved is None or float(np.abs(moved - space.start).max()) > max_correction or not checks.state_free(moved):
-            continue
-        correction = StartCorrection(space.start, moved, pairs)
-        if _is_free(context, correction, step):
-            found = replace(context, space=replace(space, start=moved), start_correction=correction)
-            found.frames.check(moved, START)
-            return found
+    correction = _correction(context, pairs, _candidates(inside, max_correction, seed), max_correction, step)
+    if correction is not None:
+        found = replace(context, space=replace(space, start=correction.end), start_correction=correction)
+        found.frames.check(correction.end, START)
+        return found
     if not within_limits:
         raise beyond_limits(space)
     error = start_in_collision(context, report)
@@ -57,6 +57,37 @@ def correct_start(context: PlanningContext, max_correction: float, step: float, 
     raise MPStartStateInCollisionError(
         text, stage="start", subjects=error.subjects, values=error.values, partial=error.partial
     )
+
+
+def _correction(
+    context: PlanningContext, pairs: Pairs, candidates: Iterator[Array], max_correction: float, step: float
+) -> StartCorrection | None:
+    """Return the correction to the first candidate on the way to which pairs in contact separate, or else to the first
+    that is free; None if none is.
+    """
+    space, checks = context.space, context.checks
+    first: StartCorrection | None = None
+    for q in candidates:
+        moved = context.local_planner(step).project(np.clip(q, space.lower, space.upper))
+        if moved is None or float(np.abs(moved - space.start).max()) > max_correction or not checks.state_free(moved):
+            continue
+        correction = StartCorrection(space.start, moved, pairs, _warning(space, pairs, moved))
+        if not _is_free(context, correction, step):
+            continue
+        states = points_between(space.start, moved, SEPARATION_STEP)
+        if not pairs or leave_contact(checks.checker, states).pair is None:
+            return correction
+        first = first or correction
+    return first
+
+
+def _warning(space: JointSpace, pairs: Pairs, end: Array) -> str:
+    """Return the warning about a correction."""
+    size = float(np.abs(end - space.start).max())
+    names = [" and ".join(pair) for pair in sorted(pairs)]
+    beyond = [name for name, value, moved in zip(space.variables, space.start, end, strict=True) if value != moved]
+    reason = f"out of the collision of {', '.join(names)}" if names else f"within the limits of {', '.join(beyond)}"
+    return f"the motion begins with a start correction of {size:.3g} rad or m {reason}"
 
 
 def _is_free(context: PlanningContext, correction: StartCorrection, step: float) -> bool:

@@ -23,6 +23,7 @@ from ...trajectory.validation import CollisionSearch, dense_times, validate
 from ..problem.collision_checks import pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
+from .initial_contact import SEPARATION_STEP, departure_from_contact
 from .motion_samples import free_along, on_proven_motions
 from .simplification import densify
 
@@ -125,7 +126,21 @@ def _validated(context: PlanningContext, path: Array, trajectory: Trajectory, st
     warnings = report.check().warnings + states.check_between()
     if step is not None and math.isfinite(step) and context.frames:
         _check_frames(context, trajectory, step)
+    if step is not None and context.start_correction is not None:
+        warnings += _departure_warnings(context, trajectory)
     return warnings
+
+
+def _departure_warnings(context: PlanningContext, trajectory: Trajectory) -> tuple[str, ...]:
+    """Return a warning if a trajectory begins in contact and does not leave it as the validation requires."""
+    departure = departure_from_contact(context.checks.checker, trajectory, SEPARATION_STEP)
+    if departure is None or departure.pair is None:
+        return ()
+    first, second = departure.pair
+    text = (
+        f"{first} and {second} do not separate steadily from the start: validation before execution refuses the motion"
+    )
+    return (text,)
 
 
 def _check_frames(context: PlanningContext, trajectory: Trajectory, step: float) -> None:

@@ -18,7 +18,7 @@ from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
 from ..problem.collision_checks import pair_names
-from .initial_contact import depart
+from .initial_contact import departure_from_contact
 
 COARSE_STEP = 0.05  # [rad or m] between the states of the first pass, which finds most collisions
 HALVINGS = 8  # bisection steps to the beginning of a collision between two states
@@ -54,8 +54,8 @@ def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
     found: TrajectoryCollision | None = None
     rest: Trajectory | None = trajectory
     checked = 1
-    if checker.in_collision(trajectory.positions[0]):
-        departure = depart(checker, trajectory, request.step)
+    departure = departure_from_contact(checker, trajectory, request.step)
+    if departure is not None:
         checked += departure.states
         if departure.pair is not None:
             time, q = departure.time, departure.configuration

@@ -38,11 +38,13 @@ class StartCorrection:
     Attributes:
         start, end: Configurations (dof,).
         pairs: Pairs that collide at `start`; only they may collide along the motion.
+        warning: Text for the user.
     """
 
     start: Array
     end: Array
     pairs: frozenset[tuple[str, str]]
+    warning: str = ""
 
     def allows(self, q: Array, report: CollisionReport) -> bool:
         """Return whether q (dof,) is on the motion, and no pair collides in `report` that does not collide at the

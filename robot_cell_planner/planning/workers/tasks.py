@@ -21,6 +21,7 @@ from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
 from ..cartesian.planner import CartesianRequest as CartesianRequest
 from ..cartesian.planner import plan_cartesian as plan_cartesian_motion
 from ..joint_space.planner import plan_motion as plan_joint_motion
+from ..path.initial_contact import departure_from_contact
 from ..path.look_ahead import LookAheadRequest
 from ..path.look_ahead import look_ahead as check_remaining_motion
 from ..path.plan_check import PlanVerdict
@@ -185,6 +186,9 @@ def validate_trajectory(scene: Scene, request: ValidationRequest, control: TaskC
 def validated(scene: Scene, request: ValidationRequest) -> TrajectoryReport:
     """Validate a trajectory against the limits of the cell's joints and against collisions.
 
+    A contact at the first state is a collision unless the motion leaves it, see `initial_contact.depart`; the report
+    then has a warning.
+
     Raises:
         UnknownNameError: The cell does not have a joint.
     """
@@ -195,6 +199,10 @@ def validated(scene: Scene, request: ValidationRequest) -> TrajectoryReport:
     checker = CollisionChecker(scene.cell, scene.state, variables, engine=request.engine)
 
     search = CollisionSearch(checker.in_collision_batch, partial(pair_names, checker), request.step)
+    departure = departure_from_contact(checker, request.trajectory, request.step)
+    if departure is not None and departure.pair is None:
+        search = replace(search, begin=departure.time)
+        warnings += (departure.describe(),)
     report = validate(
         request.trajectory,
         limits,
@@ -203,7 +211,8 @@ def validated(scene: Scene, request: ValidationRequest) -> TrajectoryReport:
         collisions=search,
         find_all=request.find_all,
     )
-    return replace(report, warnings=warnings + report.warnings)
+    checked = report.states_checked + (departure.states if departure is not None else 0)
+    return replace(report, warnings=warnings + report.warnings, states_checked=checked)
 
 
 def limits_at_start(

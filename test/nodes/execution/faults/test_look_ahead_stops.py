@@ -110,6 +110,20 @@ def request_to(configuration):
     return MotionRequest(goal=make_goal([dict(zip(ARM, configuration, strict=True))]))
 
 
+def test_a_move_leaves_the_contact_that_it_begins_in(client, robot, box):
+    start_at(client, robot)
+    client.apply(put("box", in_the_way(beyond=0.06, at=HOME)))
+    request = request_to(FAR)
+    check_error(move(client, request, speed_scale=SPEED).wait(), "MPStartStateInCollisionError", "start", "box")
+    request.options.max_start_correction = 0.1
+    sent = move(client, request, speed_scale=SPEED).wait()
+    assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
+    warnings = sent.result.validation.warnings
+    assert any("begins in contact" in text and "box" in text and "and leaves it" in text for text in warnings)
+    robot.wait_for_rest(ARM)
+    assert positions(robot.taken(), ARM)[-1] == pytest.approx(FAR, abs=1e-9)
+
+
 def slow_move(client, robot, change, **options):
     start_at(client, robot)
     sent = move(client, request_to(FAR), speed_scale=SPEED, **options)
