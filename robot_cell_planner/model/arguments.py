@@ -3,7 +3,7 @@
 `public` checks the arguments of a function, `checked_fields` the fields of a dataclass, and `check_fields` those of a
 msgspec struct from its `__post_init__`. All three read the annotations, so that documented and checked types are the
 same. Values are passed unchanged, except for lossless conversions: a list to the annotated tuple, a dict to the
-frozendict, numbers in lists to the array.
+frozendict, numbers in lists to the array, a scalar of numpy to the Python number.
 
 Only types are checked here; ranges are checked by the callee.
 """
@@ -232,6 +232,11 @@ def _none(name: str, value: Any) -> Any:
     return value
 
 
+def _without_numpy(value: Any) -> Any:
+    """Return a scalar of numpy as the Python number, which encoders and bindings take."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _number(name: str, value: Any) -> Any:
     if type(value) is float:
         return value
@@ -241,7 +246,7 @@ def _number(name: str, value: Any) -> Any:
         math.isfinite(value)
     except OverflowError:
         raise _refused(name, value, "a number of usual size") from None
-    return value
+    return _without_numpy(value)
 
 
 def _integer(name: str, value: Any) -> Any:
@@ -251,13 +256,13 @@ def _integer(name: str, value: Any) -> Any:
         raise _refused(name, value, "an integer")
     if not SMALLEST <= int(value) < BEYOND:
         raise InvalidValueError(f"{name} is an integer of {int(value).bit_length()} bits, expected at most 64")
-    return value
+    return _without_numpy(value)
 
 
 def _flag(name: str, value: Any) -> Any:
     if not isinstance(value, (bool, np.bool_)):
         raise _refused(name, value, "True or False")
-    return value
+    return _without_numpy(value)
 
 
 def _text(name: str, value: Any) -> Any:
@@ -349,8 +354,9 @@ def _mapping(kind: type, key: Check, item: Check, name: str, value: Any) -> Any:
         for inner in value:
             key(f"a key of {name}", inner)
     if not set(map(type, value.values())) <= QUICK.get(item, NONE):
-        for inner, entry in value.items():
-            item(f"{name}[{show(inner)}]", entry)
+        checked = {inner: item(f"{name}[{show(inner)}]", entry) for inner, entry in value.items()}
+        if any(checked[inner] is not entry for inner, entry in value.items()):
+            value = frozendict(checked) if isinstance(value, frozendict) else checked
     return frozendict(value) if kind is frozendict and not isinstance(value, frozendict) else value
 
 

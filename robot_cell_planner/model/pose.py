@@ -15,6 +15,7 @@ from .value import Vector3, finite, vector3
 Matrix = NDArray[np.float64]
 Quaternion = tuple[float, float, float, float]
 QUATERNION_TOLERANCE = 1e-3
+PLAIN = (float, int)
 
 
 class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -39,11 +40,9 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         norm = math.sqrt(sum(value * value for value in quaternion))
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
             raise InvalidValueError(f"quaternion {list(quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
-        # Lists and arrays become tuples; tuples are stored unchanged.
-        if type(self.position) is not tuple:
-            msgspec.structs.force_setattr(self, "position", position)
-        if type(self.quaternion) is not tuple:
-            msgspec.structs.force_setattr(self, "quaternion", quaternion)
+        # Lists and arrays become tuples, numbers of numpy those of Python.
+        msgspec.structs.force_setattr(self, "position", position)
+        msgspec.structs.force_setattr(self, "quaternion", quaternion)
 
     def _is_plainly_right(self) -> bool:
         """Return whether the types are exact and the numbers valid; if not, every field is checked in full."""
@@ -52,7 +51,9 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return False
         try:
             (px, py, pz), (x, y, z, w) = position, quaternion
-            return math.isfinite(px + py + pz) and abs(x * x + y * y + z * z + w * w - 1.0) <= QUATERNION_TOLERANCE
+            total, square = px + py + pz, x * x + y * y + z * z + w * w
+            numbers = type(total) in PLAIN and type(square) in PLAIN  # sums with a number of numpy are of numpy
+            return numbers and math.isfinite(total) and abs(square - 1.0) <= QUATERNION_TOLERANCE
         except (TypeError, ValueError, OverflowError):
             return False
 

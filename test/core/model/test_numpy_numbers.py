@@ -1,0 +1,46 @@
+"""Numbers of numpy in values are those of Python: same digests, same plans, and engines and encoders take them."""
+
+import msgspec
+import numpy as np
+import pytest
+from loaded_cells import loaded
+
+from robot_cell_planner import Goals, MotionRequest, PlanningOptions, plan_motion
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.geometry import Box, Cylinder, Mesh, Shape
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
+
+CELL, STATE = loaded()
+
+
+def scene_and_request(number, integer):
+    box = Shape(Box((number(0.25), number(0.5), number(0.125))), Pose((number(0.0), number(0.25), number(0.0))))
+    can = Shape(Cylinder(number(0.125), length=number(0.25)), Pose(quaternion=tuple(map(number, (0, 0, 1, 0)))))
+    cell = msgspec.structs.replace(CELL, bodies=CELL.bodies.set("box", RigidBody("box", (box, can))))
+    state = STATE.with_body("box", BodyState(pose=Pose((number(2.0), number(-1.0), number(1.0)))))
+    state = state.with_configuration({"elbow_joint": number(1.5)})
+    options = PlanningOptions(seed=integer(3), resolution=number(0.015625))
+    return cell, state, MotionRequest(Goals(joint_goals=({"elbow_joint": number(1.25)},)), options=options)
+
+
+@pytest.mark.parametrize("number", [np.float64, np.float32])  # the numbers above are exact in both
+def test_plans_are_the_same(number):
+    expected = scene_and_request(float, int)
+    cell, state, request = scene_and_request(number, np.int64)
+    assert (cell.digest(), state.digest()) == (expected[0].digest(), expected[1].digest())
+    plans = [plan_motion(*given) for given in (expected, (cell, state, request))]
+    first, second = (plan_to_json(plan, repeatable=True) for plan in plans)
+    assert first == second
+
+
+def test_fields_are_numbers_of_python():
+    assert [type(value) for value in Pose((np.float32(1.0), 2.0, 3.0)).position] == [float] * 3
+    assert [type(value) for value in Pose(quaternion=tuple(np.array([0.0, 0.0, 0.0, 1.0]))).quaternion] == [float] * 4
+    assert [type(value) for value in Box(tuple(np.ones(3))).size] == [float] * 3
+    assert type(Mesh("file.stl", "file.stl", "0", scale=tuple(np.ones(3))).scale[0]) is float
+    assert type(PlanningOptions(seed=np.uint8(3)).seed) is int
+    assert type(PlanningOptions(certify=np.bool_(False)).certify) is bool
+    values = STATE.with_configuration({"elbow_joint": np.float64(1.0)}).configuration
+    assert {type(value) for value in values.values()} == {float}
