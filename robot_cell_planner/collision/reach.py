@@ -1,4 +1,4 @@
-"""Which poses of a grid a group reaches, and what is in the way of the others."""
+"""Which poses of a grid a group reaches, and what obstructs the others."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ class StopRequestedError(StoppedError):
     or end of the node."""
 
     code = 709
-    remedy = "Nothing is wrong: send a new goal when motion is wanted again."
+    remedy = "Nothing is wrong: send a new goal when the robot may move again."
 
 
 class CollisionAheadError(StoppedError):

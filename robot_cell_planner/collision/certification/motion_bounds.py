@@ -176,7 +176,7 @@ class MotionModel:
     def within_prismatic_limits(self, *configurations: Floats) -> bool:
         """Return whether configurations (dof,) keep all prismatic joints within their limits, beyond which no
         motion bound holds."""
-        if not self._prismatic_joints:  # asked several times for each motion
+        if not self._prismatic_joints:  # called several times for each motion
             return True
         return all(self.prismatic_excess(q) is None for q in configurations)
 

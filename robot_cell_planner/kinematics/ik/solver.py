@@ -24,7 +24,7 @@ Validity = Callable[[Array], bool]
 
 @runtime_checkable
 class BatchValidity(Protocol):
-    """Validity of configurations that can be asked for many at once, such as `collision.FreeConfigurations`."""
+    """Validity check of one configuration or many at once, such as `collision.FreeConfigurations`."""
 
     def __call__(self, q: Array, /) -> bool:
         """Return whether a configuration (n,) is allowed."""

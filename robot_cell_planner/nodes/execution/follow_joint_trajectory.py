@@ -71,7 +71,7 @@ class FollowJointTrajectoryServer:
     ) -> None:
         parameters = self._node.parameters
         arrived, now = self._runner.now(), self._node.get_clock().now().nanoseconds
-        asked = from_follow(
+        requested = from_follow(
             goal,
             await self._runner.ready(token),
             tolerance_defaults(parameters),
@@ -79,24 +79,24 @@ class FollowJointTrajectoryServer:
             partial=parameters["allow_partial_joints_goal"],
             expected=self._expected,
         )
-        check_begin(asked.begin, now)
-        late = (now - asked.begin) * 1e-9 if asked.begin else 0.0
-        asked.after(late)  # some of it must lie in the future
+        check_begin(requested.begin, now)
+        late = (now - requested.begin) * 1e-9 if requested.begin else 0.0
+        requested.after(late)  # some of it must lie in the future
 
         def on_progress(motion: Motion) -> None:
             send(follow_feedback(motion, self._node.get_clock().now().nanoseconds))
 
         state = StateRef() if parameters["validate"] else None
-        outcome = await self._replace(asked, arrived - late, token, on_progress, state)
+        outcome = await self._replace(requested, arrived - late, token, on_progress, state)
         if outcome is None:
-            with self._access.acquired_by(asked.owner, token, self._robots.of_joints(asked.joints)):
-                outcome = await self._runner.run(asked.after(late), token, on_progress, state)
+            with self._access.acquired_by(requested.owner, token, self._robots.of_joints(requested.joints)):
+                outcome = await self._runner.run(requested.after(late), token, on_progress, state)
         outcome.check()
         result.error_code = Result.SUCCESSFUL
 
     async def _replace(
         self,
-        asked: MotionGoal,
+        requested: MotionGoal,
         begins: float,
         token: CancellationToken,
         on_progress: OnProgress,
@@ -111,8 +111,8 @@ class FollowJointTrajectoryServer:
         Raises:
             MotionBusyError: another client moves one of the robots, or several goals do.
         """
-        robots = self._robots.of_joints(asked.joints)
-        claims = self._claims(asked.owner, robots)
+        robots = self._robots.of_joints(requested.joints)
+        claims = self._claims(requested.owner, robots)
         if not claims:
             return None
         self._access.check_free(robots, claims)
@@ -121,8 +121,8 @@ class FollowJointTrajectoryServer:
         wait = begins - self._runner.now() - AHEAD
         if wait > 0.0:
             await pause(self._node, wait, newest)
-        claims = self._claims(asked.owner, robots)
-        running = [motion for motion in self._runner.streamed(asked.owner) if self._moves(motion, robots)]
+        claims = self._claims(requested.owner, robots)
+        running = [motion for motion in self._runner.streamed(requested.owner) if self._moves(motion, robots)]
         if not running:
             for claim in claims:  # goals that have not begun yet
                 claim.token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
@@ -130,14 +130,14 @@ class FollowJointTrajectoryServer:
             return None
         if len(claims) > 1:
             text = "the robots of the goal are moved by several goals, which one goal cannot replace"
-            raise MotionBusyError(text, subjects=(asked.owner,))
+            raise MotionBusyError(text, subjects=(requested.owner,))
         with ExitStack() as stack:
             further = robots.difference(*(claim.parts for claim in claims))
             if further:
-                claims.append(stack.enter_context(self._access.acquired_by(asked.owner, token, further)))
-            found = await self._replacement(running[0], asked, begins, newest, state)
+                claims.append(stack.enter_context(self._access.acquired_by(requested.owner, token, further)))
+            found = await self._replacement(running[0], requested, begins, newest, state)
             if found is not None:
-                with self._access.handed_over_to(asked.owner, token, claims, robots) as claim:
+                with self._access.handed_over_to(requested.owner, token, claims, robots) as claim:
                     outcome = await self._runner.follow(found, token, on_progress, state)
                     if found.running_continues:
                         self._access.give_back(claim, claims[:1])
@@ -148,7 +148,7 @@ class FollowJointTrajectoryServer:
     async def _replacement(
         self,
         running: StreamedMotion,
-        asked: MotionGoal,
+        requested: MotionGoal,
         begins: float,
         token: CancellationToken,
         state: StateRef | None,
@@ -156,10 +156,10 @@ class FollowJointTrajectoryServer:
         """Return the prepared replacement of a running motion; None if that ends, or was ended since it rests on its
         path, where the new goal is then to begin."""
         while True:
-            found = await self._runner.replacement(running, asked, begins, token, state)
+            found = await self._runner.replacement(running, requested, begins, token, state)
             if found is not None or running.phase is not Phase.PAUSED:
                 return found
-            await self._runner.end_at_rest(running, asked, token, state)
+            await self._runner.end_at_rest(running, requested, token, state)
 
     def _claims(self, owner: str, robots: frozenset[str]) -> list[Claim]:
         """Return the claims of this action to any of the robots."""

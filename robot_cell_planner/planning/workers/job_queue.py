@@ -20,7 +20,7 @@ class Slot:
         worker: None if none could be started.
         wake: Wakes the thread while a job runs.
         handed_over: What an idle thread waits for: a job and whether it was sent to the worker, or nothing to do.
-        is_woken: Whether `wake_all` was called since the thread asked for a job.
+        is_woken: Whether `wake_all` was called since the thread requested a job.
     """
 
     def __init__(self) -> None:

@@ -264,10 +264,10 @@ def convex_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: 
 
 
 @vectorised
-def surface_squares(scene: int, work: int, k: int, n: int, reach: float, wanted: int) -> Vector:
+def surface_squares(scene: int, work: int, k: int, n: int, reach: float, requested: int) -> Vector:
     """Return the squared distances between the centre of a sphere and the triangles of a mesh.
 
-    In the lanes whose bits are set in `wanted` they are exact below the square of `reach`, elsewhere at least that
+    In the lanes whose bits are set in `requested` they are exact below the square of `reach`, elsewhere at least that
     square. In other lanes they are upper bounds.
     """
     squares = broadcast(FAR)
@@ -278,7 +278,7 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float, wanted:
         node = number(work, STACK, waiting)
         x, y, z = real(scene, NODES, 4 * node), real(scene, NODES, 4 * node + 1), real(scene, NODES, 4 * node + 2)
         wide = node_radius(scene, node) + reach
-        if below(square_to(work, n, x, y, z), wide * wide) & wanted != 0:
+        if below(square_to(work, n, x, y, z), wide * wide) & requested != 0:
             if right_child(scene, node) < 0:
                 squares = minimum(squares, triangle_squares(scene, work, triangle_of(scene, node), n))
             else:
