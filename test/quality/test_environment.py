@@ -62,3 +62,10 @@ def test_sources_are_loaded_from_byte_code_where_python_does_not_write_it(tmp_pa
         done = subprocess.run(command, env=environment, cwd=layout.source, capture_output=True, text=True, check=True)
         loaded = cache_from_source(str(layout.source / PACKAGE / "__init__.py"))
         assert f"code object from '{loaded}'" in done.stderr
+
+
+def test_a_folder_in_which_interfaces_cannot_be_built_is_refused_at_once(tmp_path):
+    system_packages = import_module("system_packages")
+    system_packages.require_ascii_path(Layout(tmp_path / "with space"))
+    with pytest.raises(layout_module.SetupError, match="other characters than ASCII; move the repository"):
+        system_packages.require_ascii_path(Layout(tmp_path / "für"))

@@ -23,7 +23,7 @@ from layout import DISTRIBUTIONS, Layout, SetupError
 from python_packages import install_packages, make_virtual_environment
 from ros_installation import sourced_ros
 from shell_setup import write_setup_file
-from system_packages import require_supported_python, require_system_packages
+from system_packages import require_ascii_path, require_supported_python, require_system_packages
 from type_stubs import write_stubs
 from workspace import build
 
@@ -34,6 +34,7 @@ def set_up(layout: Layout, *, with_optional: bool = True) -> None:
     with_optional: Build also the interface packages that only single nodes need.
     """
     require_supported_python()
+    require_ascii_path(layout)
     folder = os.open(layout.root, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
     require_system_packages()

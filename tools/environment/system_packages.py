@@ -10,7 +10,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from layout import SetupError
+from layout import Layout, SetupError
 
 SUPPORTED = ((3, 10), (3, 13))
 
@@ -22,6 +22,15 @@ def require_supported_python() -> None:
         raise SetupError(
             f"{sys.executable} is Python {sys.version.split()[0]}; Python {lowest[0]}.{lowest[1]} to "
             f"{highest[0]}.{highest[1]} is needed: name one with PYTHON=..."
+        )
+
+
+def require_ascii_path(layout: Layout) -> None:
+    """Refuse a folder whose path CMake's scripts for ROS interfaces cannot read."""
+    if not str(layout.root).isascii():
+        raise SetupError(
+            f"{layout.root}: ROS interfaces cannot be built below a folder whose path has other characters than ASCII; "
+            "move the repository"
         )
 
 
