@@ -7,7 +7,7 @@ import configparser
 import sys
 from pathlib import Path
 
-TEMPLATE = """#!{python}
+TEMPLATE = """{first_line}
 import sys
 
 if __name__ == "__main__":  # worker processes import this file too
@@ -15,6 +15,18 @@ if __name__ == "__main__":  # worker processes import this file too
 
     sys.exit(start("{name}", "{entry_point}"))
 """
+# Kernels do not start programs whose path contains a space, and some ignore what exceeds this length. Instead, a shell
+# runs the second line, which is the beginning of a text for Python.
+MAX_FIRST_LINE = 127
+SHELL_START = """#!/bin/sh
+'''exec' '{python}' "$0" "$@"
+' '''"""
+
+
+def first_line(python: str) -> str:
+    """Return the line with which an executable names the Python that runs it."""
+    line = f"#!{python}"
+    return SHELL_START.format(python=python) if " " in line or len(line) > MAX_FIRST_LINE else line
 
 
 def main(setup_cfg: str, folder: str) -> None:
@@ -30,7 +42,7 @@ def main(setup_cfg: str, folder: str) -> None:
             continue
         name, entry_point = (part.strip() for part in line.split("="))
         path = target / name
-        text = TEMPLATE.format(python=sys.executable, name=name, entry_point=entry_point)
+        text = TEMPLATE.format(first_line=first_line(sys.executable), name=name, entry_point=entry_point)
         path.write_text(text, encoding="utf-8")
         path.chmod(0o755)
         paths.append(str(path))

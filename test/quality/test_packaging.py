@@ -3,6 +3,8 @@
 import ast
 import configparser
 import re
+import runpy
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from importlib.metadata import distribution
@@ -94,6 +96,20 @@ def test_executable_exists_and_is_installed(name):
     }
     assert function in names
     assert (Path(get_package_prefix(PACKAGE)) / "lib" / PACKAGE / name).is_file()
+
+
+@pytest.mark.parametrize("folder", ["short", "with space", "long" * 40])
+def test_executable_starts_a_python_in_any_folder(tmp_path, folder):
+    python = tmp_path / folder / "python"
+    python.parent.mkdir()
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    scripts = runpy.run_path(str(ROOT / "cmake" / "console_scripts.py"), run_name="console_scripts")
+    script = tmp_path / "script"
+    script.write_text(f"{scripts['first_line'](str(python))}\nimport sys\nprint(sys.argv[1:])\n")
+    for path in (python, script):
+        path.chmod(0o755)
+    done = subprocess.run([script, "a b", "c"], capture_output=True, text=True, check=True)
+    assert done.stdout == "['a b', 'c']\n"
 
 
 @pytest.mark.parametrize("folder", ["launch", "config", "urdf"])
