@@ -50,11 +50,12 @@ class Actuation:
         self.size = arm + (1 if self._gripper else 0)
         self.commanded = np.zeros(len(self.names))
 
-    def start(self, configuration: Array) -> None:
-        """Begin an episode at a configuration (n,)."""
-        self.commanded = configuration.copy()
+    def start(self, state: RobotCellState) -> None:
+        """Begin an episode at a state."""
+        self._state = state
+        self.commanded = np.array([state.configuration[name] for name in self.names])
 
-    def target(self, action: Array, simulated: SimulatedCell) -> Array:
+    def target(self, action: Array) -> Array:
         """Return the configuration (n,) that a POSITION or TWIST action moves to."""
         change = action[: len(self.names)] * self._step
         if self._options.action is ActionKind.TWIST:

@@ -126,7 +126,7 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         self._rules = AllowedPairs(self.cell, state)
         self._free = {name for name, body in self.cell.bodies.items() if body.inertial and body.inertial.mass > 0.0}
         self._free.update(Multibodies(self.cell, state).free_bodies)
-        self._actuation.start(np.array([state.configuration[name] for name in self._names]))
+        self._actuation.start(state)
         if self.options.safety_layer:
             self._layer = self._layer_of(state)
 
@@ -179,7 +179,7 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         if self.options.action in (ActionKind.VELOCITY, ActionKind.EFFORT):
             self._actuation.drive(simulated, action)
             return 1.0
-        start, target, scale = self._actuation.commanded, self._actuation.target(action, simulated), 1.0
+        start, target, scale = self._actuation.commanded, self._actuation.target(action), 1.0
         if self.options.safety_layer:
             assert self._layer is not None
             scale = self._layer.scale(start, target)

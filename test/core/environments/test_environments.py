@@ -3,6 +3,7 @@
 import math
 import multiprocessing
 
+import msgspec
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
@@ -13,12 +14,14 @@ from robot_cell_planner.environments import (
     ActionKind,
     CellEnvironment,
     EnvironmentOptions,
+    Reach,
     Region,
     SafetyLayer,
     make_environment,
 )
 from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.options import SimulationOptions
 
 DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
@@ -217,3 +220,25 @@ def test_an_image_shows_the_cell():
     assert len(np.unique(image.reshape(-1, 3), axis=0)) > 50
     assert isinstance(env, CellEnvironment)
     env.close()
+
+
+class OnTurnedBase(Reach):
+    """At the start of an episode, the robot is above the cell, its base turned by 90 degrees."""
+
+    def start(self, state, random):
+        pose = Pose((0.0, 0.0, 2.0), (0.0, 0.0, math.sqrt(0.5), math.sqrt(0.5)))
+        return msgspec.structs.replace(state, base_poses=state.base_poses.set("arm", pose))
+
+
+def test_a_twist_moves_the_tool_centre_point_along_the_axes_of_the_world():
+    cell, state = load_cell(DEMO)
+    region = Region((0.0, 0.0, 0.0), (0.1, 0.1, 0.1))
+    for kind in (Reach, OnTurnedBase):
+        task = kind("gripper/tcp", region, start_spread=0.0)
+        env = CellEnvironment(cell, state, task, EnvironmentOptions(action=ActionKind.TWIST))
+        env.reset(seed=1)
+        before = np.array(env.simulated.pose("gripper/tcp").position)
+        env.step(np.array((0.3, 0.0, 0.0, 0.0, 0.0, 0.0), dtype=np.float32))
+        along = np.array(env.simulated.pose("gripper/tcp").position) - before
+        env.close()
+        assert along[0] / np.linalg.norm(along) > 0.99, kind
