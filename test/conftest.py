@@ -1,4 +1,4 @@
-"""What all tests share."""
+"""Configuration shared by all tests."""
 
 import importlib.util
 import sys
@@ -8,8 +8,8 @@ import pytest
 from file_times import FileTimes
 from hypothesis import settings
 
-# For what tests share with benchmarks. At the end, so that the package itself is found where its compiled kernels
-# belong to, and not in the root of the repository.
+# For modules shared by tests and benchmarks. At the end, so that the package itself is found where its compiled kernels
+# belong, and not in the root of the repository.
 sys.path.append(str(Path(__file__).resolve().parents[1]))
 # The same examples in each run, and no test that depends on how fast the machine is.
 settings.register_profile("project", deadline=None, derandomize=True)
@@ -17,7 +17,7 @@ settings.load_profile("project")
 
 
 def pytest_configure(config):
-    """Say how the tests are run if they are run without their environment, and how long files take."""
+    """Report how to run the tests if their environment is missing, and how long files take."""
     config.pluginmanager.register(FileTimes())
     if importlib.util.find_spec("robot_cell_planner") is None:
         raise pytest.UsageError("robot_cell_planner is not importable: `make test`, or `source .venv/setup.sh` first")

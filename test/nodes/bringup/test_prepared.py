@@ -1,4 +1,4 @@
-"""Programs that are forked from a process with their libraries are like those that are started from their files."""
+"""Programs forked from a process with preloaded libraries behave like programs started from their files."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""A killed node comes back by itself and goes on where it was: through the supervisor, its nodes and a client."""
+"""The supervisor restarts a killed node, which continues from its previous state. Tested with nodes and a client."""
 
 import os
 import signal
@@ -17,24 +17,24 @@ PARAMETERS = DEMO.parents[1] / "parameters.yaml"
 
 
 class Cell:
-    """The supervisor with some nodes, and what it says."""
+    """The supervisor with some nodes, and its output."""
 
     def __init__(self, *arguments):
         command = ["robot_cell", "--cell", str(DEMO), "--only", "scene", "planning", *arguments]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         self.lines = []
-        self._said = threading.Condition()
+        self._printed = threading.Condition()
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self):
         for line in self.process.stderr:
-            with self._said:
+            with self._printed:
                 self.lines.append(line)
-                self._said.notify_all()
+                self._printed.notify_all()
 
     def wait_for(self, text, count=1):
-        with self._said:
-            assert self._said.wait_for(lambda: sum(text in line for line in self.lines) >= count, 120), self.lines
+        with self._printed:
+            assert self._printed.wait_for(lambda: sum(text in line for line in self.lines) >= count, 120), self.lines
 
     def node(self, name):
         """The process of a node."""
@@ -71,7 +71,7 @@ def client(domain):
 
 
 def plan(client):
-    """A plan, asked for until the node is there."""
+    """A plan, requested until the node is available."""
     for _ in range(20):
         try:
             return client.plan_motion(make_goal([{"shoulder_pan_joint": 0.3}]))

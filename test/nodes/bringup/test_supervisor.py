@@ -1,4 +1,4 @@
-"""The supervisor, with dummy programs in place of nodes: what starts together ends together."""
+"""The supervisor, with dummy programs in place of nodes: programs that are started together end together."""
 
 import json
 import os
@@ -39,7 +39,7 @@ session = Session([program(*entry) for entry in programs],
                   os.environ, ShutdownTimeouts(**timeouts))
 sys.exit(session.run())
 """
-# `signal.pause` would wait for ever for a signal that comes just before it.
+# `signal.pause` would wait for ever for a signal that arrives just before it.
 WAIT = "\nimport time\nwhile True: time.sleep(0.05)"
 WAITING = f"import sys; print('ready', flush=True){WAIT}"
 POLITE = f"import signal, sys; signal.signal(signal.SIGINT, lambda *_: sys.exit(0));print('ready', flush=True){WAIT}"
@@ -161,7 +161,7 @@ def test_a_signal_during_the_client_is_a_failure():
     assert run.finish()[0] == 128 + signal.SIGINT
 
 
-def test_what_does_not_end_is_killed_in_the_end():
+def test_a_program_that_does_not_end_is_killed():
     run = Run([["stubborn", STUBBORN]], interrupt=0.05, terminate=0.05)
     run.wait_for("stubborn | ready")
     run.process.send_signal(signal.SIGINT)
@@ -189,7 +189,7 @@ def test_a_node_that_is_interrupted_while_it_starts_is_no_failure():
     assert "exit status" not in err
 
 
-def test_what_ends_by_itself_is_neither_named_nor_killed():
+def test_a_program_that_ends_by_itself_is_neither_named_nor_killed():
     run = Run(
         [["stubborn", STUBBORN], ["polite", "import os; print(os.getpid());" + POLITE]], interrupt=1e6, terminate=0.05
     )
@@ -207,13 +207,13 @@ def test_what_ends_by_itself_is_neither_named_nor_killed():
 def test_a_second_signal_does_not_wait():
     run = Run([["stubborn", STUBBORN]], interrupt=1e6, terminate=1e6)
     run.wait_for("stubborn | ready")
-    said = ""
+    printed = ""
     for expected in ("SIGINT: ending", "sending SIGTERM", "sending SIGKILL"):
         run.process.send_signal(signal.SIGINT)
-        while expected not in said:
+        while expected not in printed:
             line = run.process.stderr.readline()
-            assert line, said
-            said += line
+            assert line, printed
+            printed += line
     assert run.finish()[0] == 1
 
 
@@ -254,7 +254,7 @@ def test_a_program_that_ends_too_often_is_given_up_in_one_line():
     ]
 
 
-def test_a_program_that_says_that_it_cannot_start_is_not_started_again():
+def test_a_program_that_refuses_to_start_is_not_restarted():
     code = "import sys; print('wrong cell file', file=sys.stderr); raise SystemExit(1)"
     status, _, err = Run([["picky", code, True], ["other", POLITE]], refusals=[1]).finish()
     assert status == 1
@@ -262,8 +262,8 @@ def test_a_program_that_says_that_it_cannot_start_is_not_started_again():
     assert "restarting it" not in err
 
 
-def test_a_program_that_could_start_once_is_started_again_whatever_it_says(tmp_path):
-    """The second run refuses for a moment, as when what it needs is not there yet; the third one runs."""
+def test_a_program_that_has_started_once_is_restarted_although_it_refuses(tmp_path):
+    """The second run refuses to start, as if a dependency were not available yet; the third one runs."""
     count = tmp_path / "count"
     count.write_text("0")
     code = (
@@ -280,14 +280,14 @@ def test_a_program_that_could_start_once_is_started_again_whatever_it_says(tmp_p
 def test_the_session_ends_while_a_program_waits_for_its_next_start():
     run = Run([["flaky", "raise SystemExit(4)", True], ["other", POLITE]], failures=9, steady=1e6, first_delay=1e6)
     run.wait_for("other | ready")
-    said = ""
-    while "restarting it in" not in said:
-        said += run.process.stderr.readline()
+    printed = ""
+    while "restarting it in" not in printed:
+        printed += run.process.stderr.readline()
     run.process.send_signal(signal.SIGTERM)
     assert run.finish()[0] == 0
 
 
-def test_the_nodes_are_started_again_unless_that_is_not_wanted():
+def test_the_nodes_are_restarted_unless_disabled():
     from robot_cell_planner.nodes.bringup.command_line import NODES, _programs, argument_parser
 
     def respawned(*words):
@@ -356,7 +356,7 @@ def test_no_process_outlives_a_supervisor_that_is_killed():
     assert not is_alive(pid)
 
 
-def test_what_a_process_started_itself_ends_with_it():
+def test_child_processes_end_with_their_parent():
     start = f"subprocess.Popen([sys.executable, '-S', '-c', {STUBBORN!r}])"
     code = f"import subprocess, sys; print({start}.pid, flush=True)"
     run = Run([["parent", code], ["other", POLITE]])
@@ -371,7 +371,7 @@ def test_nodes_that_are_ended_before_they_have_started_end_without_output():
     status, out, err = command("--", sys.executable, "-c", "raise SystemExit(9)")
     assert status == 9
     assert out == ""
-    # A node that was quick may have said that it started.
+    # A fast node may have printed that it started.
     lines = [line for line in err.splitlines() if "[INFO]" not in line]
     assert [line for line in lines if not line.startswith(("ROS_DOMAIN_ID", "supervisor "))] == []
 

@@ -1,4 +1,4 @@
-"""Forks of a process with the client library of ROS: its tracing goes on in the children, or there are no forks."""
+"""Forks of a process with the ROS client library: tracing continues in the children, or the process is not forked."""
 
 import subprocess
 import sys

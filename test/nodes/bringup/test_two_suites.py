@@ -20,7 +20,7 @@ pytestmark = pytest.mark.alone
 SUITES = ("left", "right")
 PATIENCE = 200.0  # [s] for nodes to appear on a busy machine
 JOINT = "shoulder_pan_joint"
-GOALS = {"left": -0.9, "right": -1.4}  # on either side of where both begin
+GOALS = {"left": -0.9, "right": -1.4}  # on either side of the start position
 # A late command is extrapolated for 0.1 s: at this fraction of the planned speed, by less than 0.01 rad.
 SLOWLY = ExecutionOptions(speed_scale=0.1)
 
@@ -89,7 +89,7 @@ def test_both_robots_move_at_once_and_each_by_its_own_commands(clients):
         assert all(low - 0.01 < value < high + 0.01 for value in reached[name].values)
 
 
-def test_a_change_of_one_scene_is_none_of_the_other(clients):
+def test_a_change_of_one_scene_does_not_affect_the_other(clients):
     before = {name: client.scene()[1] for name, client in clients.items()}
     clients["left"].apply(SceneChange(operation=SceneChange.HIDE, name="post"))
     assert clients["left"].scene()[1] == before["left"] + 1

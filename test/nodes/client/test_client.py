@@ -1,4 +1,4 @@
-"""The client waits for nobody who has ended, and sends again only what may be sent again."""
+"""The client does not wait for servers that have ended, and resends only requests that may be resent."""
 
 import os
 import signal
@@ -35,7 +35,7 @@ STATE = srv.GetState, "scene/get_state", srv.GetState.Request()
 
 
 class Server:
-    """The program, and what it says."""
+    """The server program, and its output."""
 
     def __init__(self, *arguments):
         command = [sys.executable, str(PROGRAM), *arguments]
@@ -45,7 +45,7 @@ class Server:
         for line in self.process.stdout:
             if line.startswith(word):
                 return
-        raise AssertionError(f"it never said {word!r}")
+        raise AssertionError(f"it never printed {word!r}")
 
     def end(self, number=signal.SIGKILL):
         self.process.send_signal(number)
@@ -66,7 +66,7 @@ def server(domain):
 
 @pytest.fixture
 def client(domain):
-    """A client that has seen no server that was killed before."""
+    """A client that has discovered no server that was killed before."""
     with CellClient("test_client", discovery_timeout=60.0) as client:
         yield client
 
@@ -93,13 +93,13 @@ class Call:
 
 @pytest.fixture
 def no_graph(monkeypatch):
-    """What the graph tells does not count: it tells of a killed process after its lease alone."""
+    """Without the graph, which reports a killed process only after its lease has expired."""
     monkeypatch.setattr(server_monitor, "GRAPH_TIMEOUT", float("inf"))
 
 
 @pytest.fixture
 def no_presence(monkeypatch):
-    """As if the server ran on another computer: only the graph tells of it."""
+    """As if the server ran on another computer: only the graph reports it."""
 
     def find(domain, node):
         raise LookupError(node)
@@ -122,7 +122,7 @@ def test_a_goal_whose_server_is_killed_ends_with_an_error_that_names_it(server, 
 
 
 def test_a_goal_is_lost_although_another_server_has_taken_the_place(server, client, no_graph, monkeypatch):
-    monkeypatch.setattr(client_waits, "CHECK_PERIOD", 1.0)  # the place is taken between two looks
+    monkeypatch.setattr(client_waits, "CHECK_PERIOD", 1.0)  # the server is replaced between two checks
     call = Call(plan, client, timeout=FOR_EVER)
     server.wait_for("goal")
     server.end()
@@ -144,8 +144,8 @@ def test_a_server_of_another_computer_that_is_replaced_is_lost(server, client, n
         other.end()
 
 
-def test_a_server_that_knows_nothing_of_a_goal_is_not_waited_for(server, client, monkeypatch):
-    """The result is asked for again, and the one that has taken the server's place says that it knows no such goal."""
+def test_a_server_that_does_not_have_the_goal_is_not_waited_for(server, client, monkeypatch):
+    """The result is requested again, and the server's replacement reports that it has no such goal."""
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.0)
     monkeypatch.setattr(client_waits, "ENDED", (0, 1, 2, 3, 4, 5, 6))
     monkeypatch.setattr(server_monitor.ServerMonitor, "lost", lambda self, ready: False)
@@ -186,7 +186,7 @@ def test_a_goal_that_is_sent_again_is_carried_out_once(server, client):
         again = client._send_goal_async(actions, action.PlanMotion.Goal(), goal_id=goal_id)
         other = client._wait(client._send_goal_async(actions, action.PlanMotion.Goal()), 60.0, "goal")
         assert other.accepted
-        assert not again.done(), "its answer, which came before, is passed over"
+        assert not again.done(), "its response, which arrived before, is ignored"
         for _ in (first, other):
             server.wait_for("goal")
     assert client.node.faults.count == faults
@@ -213,7 +213,7 @@ def test_the_outcome_of_a_change_is_not_known_when_its_server_is_killed(server, 
 
 
 @pytest.mark.parametrize("prefix", ["", "/"])
-def test_a_lost_reply_is_asked_for_again(server, client, monkeypatch, prefix):
+def test_a_lost_reply_is_requested_again(server, client, monkeypatch, prefix):
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
     kind, name, request = CHECK
     assert client.call_service(kind, prefix + name, request, timeout=FOR_EVER).in_collision == [True]
@@ -253,7 +253,7 @@ def test_timeouts_are_bounded(client, timeout):
             call()
 
 
-def test_what_changes_something_is_not_idempotent():
+def test_services_that_change_something_are_not_idempotent():
     changing = ("apply_changes", "load_cell", "load_state", "save_cell", "undo")
     assert not any(is_idempotent(f"scene/{name}") for name in changing)
     assert not is_idempotent("execution/control_motion")
@@ -264,7 +264,7 @@ def test_what_changes_something_is_not_idempotent():
     assert not any(is_idempotent(f"scene_node/{name}") for name in ("set_parameters", "change_state"))
 
 
-def test_a_process_that_takes_the_place_of_another_is_not_taken_for_it(domain):
+def test_a_process_is_not_mistaken_for_the_one_that_it_replaces(domain):
     name = f"/presence_{os.getpid()}"
     with pytest.raises(LookupError):
         Observed(0, name)
@@ -273,7 +273,7 @@ def test_a_process_that_takes_the_place_of_another_is_not_taken_for_it(domain):
         Presence(0, name)
     Presence(1, name).close()
     observed = Observed(0, name)
-    assert all(observed.lives for _ in range(100)), "it may be asked any number of times"
+    assert all(observed.lives for _ in range(100)), "it may be read any number of times"
     first.close()
     second = Presence(0, name)
     assert not observed.lives

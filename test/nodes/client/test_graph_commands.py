@@ -74,12 +74,12 @@ def test_a_service_that_does_not_appear_is_named_with_where_it_was_searched(comm
     assert "`robot_cell up` prints the ROS_DOMAIN_ID" in error["remedy"]
 
 
-def test_kept_messages_of_a_topic_are_printed(command):
+def test_latched_messages_of_a_topic_are_printed(command):
     message = json.loads(command("echo", "scene/state", "--count", "1", "--json"))
     assert "shoulder_pan_joint" in json.dumps(message)
 
 
-def test_what_runs_and_what_an_interface_means_is_described(command):
+def test_running_nodes_and_interfaces_are_described(command):
     text = command("describe")
     assert "service  /scene/apply_changes  [robot_cell_planner/srv/ApplyChanges]" in text
     text = command("describe", "scene/apply_changes")
@@ -106,7 +106,7 @@ def test_parameters_of_a_node_are_described_and_protected(command):
     assert lines[place + 1].strip() == expected["tf_rate"].description
 
 
-def test_messages_survive_the_way_to_plain_values_and_back():
+def test_messages_survive_conversion_to_plain_values_and_back():
     state = JointState(name=["a", "b"], position=[1.0, -2.5])
     state.header.frame_id = "world"
     assert message_from_plain(JointState, message_to_plain(state)) == state

@@ -1,4 +1,4 @@
-"""Commands with `@running` compute from where the robot is: measured joints replace those of the stored state."""
+"""Commands with `@running` start from the measured joints of the robot, which replace those of the stored state."""
 
 import contextlib
 import json
@@ -65,7 +65,7 @@ def test_poses_are_those_of_the_measured_joints(stored, capsys):
 
 
 @pytest.mark.parametrize(("given", "domain_text"), [("", "ROS_DOMAIN_ID not set (0)"), ("7", "ROS_DOMAIN_ID=7")])
-def test_a_failure_says_where_nodes_were_searched(given, domain_text, domain, monkeypatch, capsys):
+def test_a_failure_reports_where_nodes_were_searched(given, domain_text, domain, monkeypatch, capsys):
     monkeypatch.setattr("robot_cell_planner.commands.running.APPEARS_WITHIN", 0.1)
     monkeypatch.setenv("ROS_DOMAIN_ID", given)
     assert main(["fk", "@running/cell9", "--json"]) == 1
@@ -76,7 +76,7 @@ def test_a_failure_says_where_nodes_were_searched(given, domain_text, domain, mo
 
 
 class Client:
-    """A client of nodes whose robot is elsewhere than where a plan begins."""
+    """A client of nodes whose robot is not at the start of a plan."""
 
     def __init__(self, scene):
         self._scene = scene

@@ -1,4 +1,4 @@
-"""A goal has a result also if the response to it is taken before the thread that sends it continues."""
+"""A goal gets its result even if its response is handled before the sending thread continues."""
 
 import re
 import threading

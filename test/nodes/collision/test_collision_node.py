@@ -1,4 +1,4 @@
-"""The collision node through its services and topics, against the core in this process."""
+"""The collision node through its services and topics, compared with the core in this process."""
 
 import math
 import threading
@@ -53,8 +53,8 @@ def nodes(start_node, client):
 
 
 @pytest.fixture(scope="module")
-def ask(client):
-    """Call a service of the node: ask("CheckStates", configurations=...)."""
+def call(client):
+    """Call a service of the node: call("CheckStates", configurations=...)."""
 
     def call(kind, **fields):
         service = getattr(srv, kind)
@@ -76,12 +76,12 @@ def core_names(pairs):
     return [(int(pair.pair_type), pair.first, pair.second) for pair in pairs]
 
 
-def test_margins_and_steps_of_a_request(ask):
+def test_margins_and_steps_of_a_request(call):
     rows = rows_of(60)
     steps = (PairType.LINK_BODY, PairType.TOOL_BODY)
     checker = CollisionChecker(CELL, STATE, JOINTS, options=CoreOptions(0.08, steps))
     options = CollisionOptions(full_report=True, contacts=True, extra_margin=0.08, pair_types=[5, 3, 3])
-    reply = ask("CheckStates", configurations=path_to_message(JOINTS, rows), options=options)
+    reply = call("CheckStates", configurations=path_to_message(JOINTS, rows), options=options)
     assert 0 < sum(reply.in_collision) < len(rows)
     for row, report in zip(rows, reply.reports, strict=True):
         truth = checker.report(row)
@@ -92,8 +92,8 @@ def test_margins_and_steps_of_a_request(ask):
         assert (report.pairs_checked, report.pairs_skipped) == (truth.pairs_checked, truth.pairs_skipped)
 
 
-def test_a_verbose_report_lists_every_pair_once_in_order(ask):
-    report = ask("CheckStates", options=CollisionOptions(verbose=True)).reports[0]
+def test_a_verbose_report_lists_every_pair_once_in_order(call):
+    report = call("CheckStates", options=CollisionOptions(verbose=True)).reports[0]
     truth = CollisionChecker(CELL, STATE).report(verbose=True)
     names = named(report.pairs)
     assert names == sorted(names)
@@ -104,21 +104,21 @@ def test_a_verbose_report_lists_every_pair_once_in_order(ask):
     assert kinds["forearm_link"] == CollisionPair.LINK
     assert kinds["gripper/palm"] == CollisionPair.TOOL
     assert kinds["table"] == CollisionPair.BODY
-    few = ask("CheckStates", options=CollisionOptions(verbose=True, max_pairs=7)).reports[0]
+    few = call("CheckStates", options=CollisionOptions(verbose=True, max_pairs=7)).reports[0]
     assert named(few.pairs) == names[:7]
     assert few.truncated
 
 
-def test_reports_end_at_their_limit_and_say_so(ask):
+def test_reports_end_at_their_limit_and_are_marked_as_truncated(call):
     checker = CollisionChecker(CELL, STATE, JOINTS)
     row = next(q for q in rows_of(400, seed=3) if len(checker.report(q).pairs) >= 3)
     truth = core_names(checker.report(row).pairs)
     path = path_to_message(JOINTS, row[None])
-    for most in (1, 2, len(truth), len(truth) + 1):
-        options = CollisionOptions(full_report=True, max_pairs=most)
-        report = ask("CheckStates", configurations=path, options=options).reports[0]
-        assert named(report.pairs) == truth[:most]
-        assert report.truncated is (1 < most < len(truth))
+    for limit in (1, 2, len(truth), len(truth) + 1):
+        options = CollisionOptions(full_report=True, max_pairs=limit)
+        report = call("CheckStates", configurations=path, options=options).reports[0]
+        assert named(report.pairs) == truth[:limit]
+        assert report.truncated is (1 < limit < len(truth))
         assert not report.pairs[0].contacts
 
 
@@ -129,12 +129,12 @@ def trajectory_of(rows, times=None):
     return JointTrajectory(joint_names=list(JOINTS), points=points)
 
 
-def test_trajectories_are_checked_between_their_points(ask):
+def test_trajectories_are_checked_between_their_points(call):
     rows, times = rows_of(8, seed=4), [0.5 * index for index in range(8)]
     checker = CollisionChecker(CELL, STATE, JOINTS)
     truth = check_path(checker, rows, times, find_all=True, resolution=0.1, clearance=True, max_collisions=400)
     assert truth.collisions
-    reply = ask(
+    reply = call(
         "CheckTrajectory",
         trajectory=trajectory_of(rows, times),
         find_all=True,
@@ -161,12 +161,12 @@ def test_trajectories_are_checked_between_their_points(ask):
     assert there.distance == pytest.approx(truth.smallest.clearance.distance, abs=1e-9)
 
 
-def test_the_first_collision_of_a_trajectory_is_enough_unless_all_are_asked_for(ask):
+def test_the_first_collision_of_a_trajectory_is_reported_unless_all_are_requested(call):
     rows = rows_of(8, seed=4)
     first = check_path(CollisionChecker(CELL, STATE, JOINTS), rows, resolution=0.1).collisions
-    reply = ask("CheckTrajectory", trajectory=trajectory_of(rows), resolution=0.1)
+    reply = call("CheckTrajectory", trajectory=trajectory_of(rows), resolution=0.1)
     assert [found.place for found in reply.collisions] == [first[0].place]
-    still = ask("CheckTrajectory", trajectory=trajectory_of(HOME[None]))
+    still = call("CheckTrajectory", trajectory=trajectory_of(HOME[None]))
     assert still.valid
     assert still.states_checked == 1
 
@@ -177,10 +177,10 @@ def tool_at(x, y, z, **fields):
     return Target(mode=Target.TOOL, pose=pose_to_message(pose), **fields)
 
 
-def test_targets_are_held_against_what_stands(ask):
+def test_targets_are_checked_against_all_but_the_arm(call):
     heights = (0.72, 0.69, 1.2)
     targets = [tool_at(0.9, -0.1, height) for height in heights]
-    reply = ask("CheckTargets", targets=targets, options=CollisionOptions(full_report=True, contacts=True))
+    reply = call("CheckTargets", targets=targets, options=CollisionOptions(full_report=True, contacts=True))
     checker = TargetChecker(CELL, STATE)
     for target, report in zip(targets, reply.reports, strict=True):
         position = target.pose.position
@@ -193,15 +193,15 @@ def test_targets_are_held_against_what_stands(ask):
     assert not any(name in CELL.robots["arm"].mechanism.links for name in names)
 
 
-def test_a_point_axis_target_collides_only_if_every_rotation_does(ask):
-    """Beside the post the jaws, which are wider than deep, fit in one way and not in the other."""
+def test_a_point_axis_target_collides_only_if_every_rotation_does(call):
+    """Beside the post, the jaws, which are wider than deep, fit in one orientation and not in the other."""
     options = CollisionOptions(full_report=True)
     checker = TargetChecker(CELL, STATE)
     verdicts = set()
     for y in np.linspace(0.05, 0.2, 16):
         frame, axis = tool_at(0.64, y, 0.75), tool_at(0.64, y, 0.75, type=Target.POINT_AXIS)
         axis.axis = Vector3(z=-1.0)
-        fixed, free = ask("CheckTargets", targets=[frame, axis], options=options).reports
+        fixed, free = call("CheckTargets", targets=[frame, axis], options=options).reports
         core = PointAxisTarget(point=(0.64, y, 0.75), axis=(0.0, 0.0, -1.0), mode=TargetMode.TOOL)
         truth = checker.report_target(core)
         assert named(free.pairs) == core_names(truth.pairs)
@@ -210,24 +210,24 @@ def test_a_point_axis_target_collides_only_if_every_rotation_does(ask):
     assert (True, False) in verdicts
 
 
-def test_what_a_request_changes_counts(ask):
-    """The table is moved up into the tool, for this request alone."""
+def test_changes_of_a_request_apply_to_it_alone(call):
+    """The table is moved up into the tool."""
     target = tool_at(0.9, -0.1, 0.72)
     up = SceneChange(operation=SceneChange.MOVE, name="table")
     up.pose.position = Point(x=0.7, y=0.0, z=0.75)
     up.pose.orientation.w = 1.0
-    moved = ask("CheckTargets", targets=[target], state=StateRef(changes=[up]))
+    moved = call("CheckTargets", targets=[target], state=StateRef(changes=[up]))
     assert moved.reports[0].in_collision
-    assert not ask("CheckTargets", targets=[target]).reports[0].in_collision
+    assert not call("CheckTargets", targets=[target]).reports[0].in_collision
 
 
 def test_the_present_contacts_are_shown_and_taken_away_again(client):
-    """A body is put into the arm, and away again."""
-    seen, arrived = [], threading.Condition()
+    """A body is moved into the arm, and away again."""
+    received, arrived = [], threading.Condition()
 
     def listen(message):
         with arrived:
-            seen.append(message)
+            received.append(message)
             arrived.notify_all()
 
     subscription = client.node.create_subscription(MarkerArray, "collision/contacts", listen, LATCHED)
@@ -235,14 +235,14 @@ def test_the_present_contacts_are_shown_and_taken_away_again(client):
     move = SceneChange(operation=SceneChange.MOVE, name="workpiece", pose=pose_to_message(where))
     client.apply(move)
     with arrived:
-        assert arrived.wait_for(lambda: any(len(message.markers) > 1 for message in seen), 120.0)
-        shown = next(message for message in seen if len(message.markers) > 1)
+        assert arrived.wait_for(lambda: any(len(message.markers) > 1 for message in received), 120.0)
+        shown = next(message for message in received if len(message.markers) > 1)
     assert shown.markers[0].action == Marker.DELETEALL
     assert all("workpiece" in marker.text for marker in shown.markers[1:])
     move.pose = pose_to_message(STATE.bodies["workpiece"].pose)
     client.apply(move)
     with arrived:
-        assert arrived.wait_for(lambda: len(seen[-1].markers) == 1, 120.0)
+        assert arrived.wait_for(lambda: len(received[-1].markers) == 1, 120.0)
     client.node.destroy_subscription(subscription)
 
 
@@ -254,20 +254,20 @@ def options(**fields):
     return {"options": CollisionOptions(**fields)}
 
 
-def certified(ask, rows, **fields):
-    reply = ask("CertifyMotion", path=path_to_message(JOINTS, np.array(rows)), **fields)
+def certified(call, rows, **fields):
+    reply = call("CertifyMotion", path=path_to_message(JOINTS, np.array(rows)), **fields)
     return reply.certificate, list(reply.segments)
 
 
-def test_certificates_are_those_of_the_core(ask):
+def test_certificates_are_those_of_the_core(call):
     rows = rows_of(40)
     certifier = MotionCertifier(CollisionChecker(CELL, STATE, JOINTS))
-    seen = set()
+    verdicts = set()
     for start, end in pairwise(rows):
         truth = certifier.certify(start, end, 0.004)
-        found, segments = certified(ask, (start, end), extra_margin=0.004)
+        found, segments = certified(call, (start, end), extra_margin=0.004)
         assert [found.verdict] == segments == [VERDICTS[truth.verdict]]
-        seen.add(truth.verdict)
+        verdicts.add(truth.verdict)
         if truth.free:
             assert (found.clearance_beyond_margins, found.certified_fraction) == (0.004, 1.0)
             continue
@@ -275,20 +275,20 @@ def test_certificates_are_those_of_the_core(ask):
         assert found.collision.configuration.positions == pytest.approx(list(truth.configuration))
         assert {found.collision.name_a, found.collision.name_b} == {truth.pair.first, truth.pair.second}
         assert found.collision.distance - found.collision.margin < 0.004
-    assert {Verdict.FREE, Verdict.COLLIDING} <= seen
+    assert {Verdict.FREE, Verdict.COLLIDING} <= verdicts
 
 
-def test_a_path_is_certified_up_to_its_first_collision(ask):
+def test_a_path_is_certified_up_to_its_first_collision(call):
     checker = CollisionChecker(CELL, STATE, JOINTS)
     inside = next(q for q in rows_of(200, seed=5) if checker.in_collision(q))
-    found, segments = certified(ask, (HOME, HOME + 0.01, inside, HOME))
+    found, segments = certified(call, (HOME, HOME + 0.01, inside, HOME))
     assert segments == [MotionCertificate.FREE, MotionCertificate.COLLIDING, MotionCertificate.NONE]
     assert found.verdict == MotionCertificate.COLLIDING
     assert 0.0 < found.certified_fraction < 0.1
     assert 1.0 < found.collision.place <= 2.0
 
 
-def test_links_that_no_certificate_includes_are_named(ask, client):
+def test_links_that_no_certificate_includes_are_named(call, client):
     """A second robot has a link without collision shape."""
     text = (
         '<robot name="mast"><link name="foot"/><link name="head"/><joint name="turn" type="continuous">'
@@ -298,21 +298,21 @@ def test_links_that_no_certificate_includes_are_named(ask, client):
     added = client.apply(SceneChange(operation=SceneChange.ADD, models=RobotCell(robots=[mast])))
     try:
         path = JointPath(joint_names=["turn"], positions=[0.0, 0.1])
-        (warning,) = ask("CertifyMotion", path=path, state=StateRef(min_revision=added)).warnings
+        (warning,) = call("CertifyMotion", path=path, state=StateRef(min_revision=added)).warnings
         assert "mast" in warning
         assert "head" in warning
-        assert not ask("CertifyMotion", path=path_to_message(JOINTS, np.array((HOME, HOME + 0.01)))).warnings
+        assert not call("CertifyMotion", path=path_to_message(JOINTS, np.array((HOME, HOME + 0.01)))).warnings
     finally:
         client.apply(SceneChange(operation=SceneChange.REMOVE, name="mast"))
 
 
-def test_a_timed_motion_is_certified_between_its_points(ask):
+def test_a_timed_motion_is_certified_between_its_points(call):
     """Its points are free, but at full speed it swings far out and back again between them."""
     trajectory = trajectory_of(np.array((HOME, HOME + 1e-3)), [0.0, 2.0])
-    assert ask("CertifyMotion", trajectory=trajectory).certificate.verdict == MotionCertificate.FREE
+    assert call("CertifyMotion", trajectory=trajectory).certificate.verdict == MotionCertificate.FREE
     for sign, point in zip((1.0, -1.0), trajectory.points, strict=True):
         point.velocities = [0.0, 8.0 * sign, 0.0, 0.0, 0.0, 0.0]
-    found = ask("CertifyMotion", trajectory=trajectory).certificate
+    found = call("CertifyMotion", trajectory=trajectory).certificate
     assert found.verdict == MotionCertificate.COLLIDING
     assert 0.0 < found.collision.time.sec + 1e-9 * found.collision.time.nanosec < 2.0
     q = np.array(found.collision.configuration.positions)
@@ -374,12 +374,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_requests_get_their_named_error(ask, case):
+def test_bad_requests_get_their_named_error(call, case):
     kind, fields, error = BAD[case]
     with pytest.raises(error) as caught:
-        ask(kind, **fields)
+        call(kind, **fields)
     assert caught.value.message
 
 
-def test_bad_requests_left_the_node_at_work(ask):
-    assert list(ask("CheckStates").in_collision) == [False]
+def test_bad_requests_left_the_node_at_work(call):
+    assert list(call("CheckStates").in_collision) == [False]

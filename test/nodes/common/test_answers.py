@@ -1,4 +1,4 @@
-"""Kinematics, collision and planning nodes through their services and actions, against the core in this process."""
+"""Kinematics, collision and planning nodes over ROS, compared with the core in this process."""
 
 import threading
 
@@ -159,7 +159,7 @@ def plan(client, **options):
     )
 
 
-def test_plans_start_where_asked_end_at_the_goal_and_repeat(client):
+def test_plans_start_at_the_requested_state_end_at_the_goal_and_are_repeatable(client):
     first, second = plan(client), plan(client)
     assert plan_digest(first) == plan_digest(second)
     assert list(first.path.positions[:6]) == [STATE.configuration[joint] for joint in first.path.joint_names]
@@ -210,8 +210,8 @@ def test_bad_planning_requests_get_their_named_error(client, case):
         client.plan_motion(**{"goal": make_goal(["home"]), **make()})
 
 
-def test_planning_to_where_the_robot_is_is_answered(client):
-    """Its path has no motion, and the cost of that is a number too."""
+def test_planning_to_the_present_position_succeeds(client):
+    """The path has no motion, and its cost is a number."""
     values = dict(STATE.configuration)
     result = client.plan_motion(make_goal([values]), start=state_with_joints(values))
     assert set(np.ptp(np.reshape(result.path.positions, (-1, len(JOINTS))), axis=0)) == {0.0}

@@ -1,4 +1,4 @@
-"""Every callback of every node passes the barrier: whatever it raises is reported, and the node goes on."""
+"""Every callback of every node is guarded: whatever it raises is reported, and the node continues."""
 
 import gc
 import re
@@ -29,7 +29,7 @@ from robot_cell_planner.nodes.common.callback_guard import QUIET, GuardedExecuto
 from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.conversions.basic import error_from_message
 
-# All that rclpy calls on its own, raises when it has done its work.
+# Every callback that rclpy calls raises after it has done its work.
 RAISING = """
 import functools, rclpy.node
 def raising(create, place):
@@ -74,7 +74,7 @@ def test_every_callback_of_a_node_may_raise(raising_nodes, client, name):
 def test_nodes_that_raise_still_answer(raising_nodes, client):
     reply = client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request())
     assert not reply.in_collision[0]
-    # However many callbacks have raised, each kind is reported once in a while.
+    # However many callbacks have raised, reports of each kind are throttled.
     output = raising_nodes["collision_node"].output
     repeated = re.findall(r"more in the last (\d+) s", output)
     assert output.count("Traceback") - len(repeated) < 50
@@ -87,7 +87,7 @@ def test_no_node_has_another_executor():
     assert makers == ["wait_set_executor.py"]
 
 
-# The parts that somebody waits for, in this process.
+# Services and actions, whose clients wait for a reply, in this process.
 
 
 class Raiser(CellNode):
@@ -163,7 +163,7 @@ def test_an_unexpected_fault_is_an_error_of_bounded_size(raiser, client):
 
 
 @pytest.mark.parametrize("kind", ["service", "action"])
-def test_what_a_failed_request_used_is_freed_without_a_garbage_collection(raiser, client, kind):
+def test_memory_of_a_failed_request_is_freed_without_garbage_collection(raiser, client, kind):
     gc.collect()
     gc.disable()
     try:
@@ -190,7 +190,7 @@ def test_a_number_that_is_not_finite_is_an_error_that_names_it(raiser, client):
         client.call_service(srv.ForwardKinematics, "not_finite", srv.ForwardKinematics.Request())
 
 
-def test_what_cannot_be_sent_is_an_error(raiser, client):
+def test_a_response_that_cannot_be_sent_is_an_error(raiser, client):
     with pytest.raises(InternalError, match="expected a number"):
         client.call_service(srv.ForwardKinematics, "not_a_number", srv.ForwardKinematics.Request())
 
@@ -220,7 +220,7 @@ def test_a_message_that_does_not_fit_is_not_published(raiser):
     assert raiser.faults.count == before + 1
 
 
-def test_parameters_that_make_no_sense_are_refused(raiser, client):
+def test_invalid_parameters_are_refused(raiser, client):
     odd = ParameterMessage(name="use_sim_time", value=ParameterValue(type=77))
     for kind, name in ((SetParameters, "set_parameters"), (SetParametersAtomically, "set_parameters_atomically")):
         caller = client.node.create_client(kind, f"raiser/{name}", qos_profile=qos_profile_parameters)
@@ -238,7 +238,7 @@ def test_only_a_node_that_gives_up_ends():
         node.fail(InvalidRequestError("broken"))
 
 
-def test_a_second_node_of_a_name_says_so_and_ends(raising_nodes, domain, client):
+def test_a_second_node_of_a_name_reports_it_and_ends(raising_nodes, domain, client):
     second = RunningNode("scene_node", domain, cell_file=DEMO)
     assert second.wait(60) == 1
     assert second.output.count("\n") == 1, second.output
@@ -248,31 +248,31 @@ def test_a_second_node_of_a_name_says_so_and_ends(raising_nodes, domain, client)
 
 
 class Destroyed(Waitable):
-    """What another thread destroys while the executor begins to wait for it."""
+    """An entity that another thread destroys while the executor begins to wait for it."""
 
     def __init__(self):
         super().__init__(ReentrantCallbackGroup())
-        self.looks = 0
+        self.waits = 0
 
     def __enter__(self):
-        """Nothing has to be kept."""
+        """Nothing has to be acquired."""
 
     def __exit__(self, *arguments):
-        """As little."""
+        """Nothing has to be released."""
 
     def get_num_entities(self):
         return NumberOfEntities()
 
     def add_to_wait_set(self, wait_set):
-        self.looks += 1
-        if self.looks == 1:
+        self.waits += 1
+        if self.waits == 1:
             raise InvalidHandle("cannot use Destroyable because destruction was requested")
 
     def is_ready(self, wait_set):
         return False
 
 
-def test_what_is_destroyed_while_it_is_waited_for_ends_nothing(client):
+def test_an_entity_destroyed_during_a_wait_does_not_end_the_executor(client):
     node = CellNode("destroying", sole=False)
     executor = GuardedExecutor(node.faults)
     executor.add_node(node)
@@ -281,6 +281,6 @@ def test_what_is_destroyed_while_it_is_waited_for_ends_nothing(client):
     node.create_timer(0.01, lambda: fired.append(True))
     while not fired:
         executor.spin_once()
-    assert destroyed.looks > 1
+    assert destroyed.waits > 1
     executor.shutdown()
     node.destroy_node()

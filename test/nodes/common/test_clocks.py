@@ -1,4 +1,4 @@
-"""Clocks that were set, told from time that passed: in the stamps of joint_states, and on /clock."""
+"""Clocks that were set are distinguished from time that passed: in the stamps of joint_states, and on /clock."""
 
 import math
 
@@ -14,7 +14,7 @@ PERIOD = 0.005
 
 
 class Joint:
-    """What is measured of one joint; now: steady clock [s], stamp: of the robot's clock [ns]."""
+    """Measurements of one joint; now: steady clock [s], stamp: of the robot's clock [ns]."""
 
     def __init__(self):
         self.feedback = JointFeedback(jump=0.5)
@@ -57,32 +57,32 @@ def test_a_simulation_may_be_slower_or_faster(speed):
     assert joint.faults == []
 
 
-@pytest.mark.parametrize("seconds, way", [(1.5, "ahead"), (3600.0, "ahead"), (-1.5, "back"), (-4.5, "back")])
-def test_a_clock_of_the_robot_that_was_set(seconds, way):
+@pytest.mark.parametrize("seconds, direction", [(1.5, "ahead"), (3600.0, "ahead"), (-1.5, "back"), (-4.5, "back")])
+def test_a_clock_of_the_robot_that_was_set(seconds, direction):
     joint = Joint()
     joint.receive(PERIOD, PERIOD + seconds)
     (fault,) = joint.faults
-    assert f"set {way}" in fault
+    assert f"set {direction}" in fault
     joint.receive(PERIOD, PERIOD)
     assert joint.faults == []
 
 
 @pytest.mark.parametrize("kept", [0, 1, 100])
 def test_messages_that_waited_unread_do_not_count_as_a_clock_that_was_set(kept):
-    """After a pause of four seconds come the messages that the queue has kept, at once, and then new ones."""
+    """After a pause of four seconds, the queued messages arrive at once, followed by new ones."""
     joint = Joint()
     joint.receive(4.0, PERIOD)
     for _ in range(kept):
         joint.receive(0.0, PERIOD)
     joint.receive(PERIOD, 4.0 - kept * PERIOD)
     assert joint.faults == []
-    # What was waited for has come: the next step ahead is one of the clock.
+    # The queued messages have arrived: the next step ahead is one of the clock.
     joint.receive(PERIOD, 1.5)
     assert len(joint.faults) == 1
 
 
 def test_a_publisher_that_paused_sets_no_clock():
-    """A simulation whose process stood still sends what it was at, and then gives up the time that it has lost."""
+    """A simulation whose process was suspended publishes its old state, and then skips the time that it has lost."""
     joint = Joint()
     joint.receive(1.5, PERIOD)
     joint.receive(0.0, 1.5)
@@ -93,7 +93,7 @@ def test_a_publisher_that_paused_sets_no_clock():
 
 
 def test_a_simulation_that_fell_behind_little_by_little_sets_no_clock():
-    """On a busy computer each message comes a little later than it should; then the lost time is given up at once."""
+    """On a busy computer each message arrives a little late; then the lost time is skipped at once."""
     joint = Joint()
     for _ in range(400):
         joint.receive(PERIOD, 0.1 * PERIOD)
@@ -130,8 +130,8 @@ def test_a_pause_of_a_publisher_is_one_of_its_joints_and_a_pause_of_the_node_one
 
 
 @pytest.mark.parametrize("speed, lost", [(0.6, 1.0), (0.9, 0.2)])
-def test_time_that_a_slow_simulation_gives_up_is_a_pause_of_the_robot(speed, lost):
-    """It falls behind bit by bit, and then jumps to the present: the robot is where it was, and not on its path."""
+def test_time_that_a_slow_simulation_skips_is_a_pause_of_the_robot(speed, lost):
+    """It falls behind gradually, and then jumps to the present: the robot is at its old position, off its path."""
     joint, period = Joint(), 0.02
     for _ in range(round(lost / (1.0 - speed) / period)):
         joint.receive(period, speed * period)
@@ -141,7 +141,7 @@ def test_time_that_a_slow_simulation_gives_up_is_a_pause_of_the_robot(speed, los
     assert joint.faults == []
 
 
-def test_a_simulation_slower_than_the_clock_lags_until_it_gives_up_time():
+def test_a_simulation_slower_than_the_clock_lags_until_it_skips_time():
     joint = Joint()
     for _ in range(200):
         joint.receive(PERIOD, 0.5 * PERIOD)
@@ -215,7 +215,7 @@ def test_a_joint_may_move_further_between_messages_that_are_far_apart(passed, st
     assert (len(joint.faults) == 1) is faulty
 
 
-def test_how_long_a_joint_has_stood():
+def test_how_long_a_joint_has_been_at_rest():
     joint = Joint()
     feedback, now = joint.feedback, joint.now
     since = now
@@ -228,7 +228,7 @@ def test_how_long_a_joint_has_stood():
 
 
 def test_a_pause_may_fall_between_two_messages_that_waited():
-    """The first of them was sent before the pause, the second after it; both are taken at once."""
+    """The first of them was sent before the pause, the second after it; both are read at once."""
     joint = Joint()
     joint.receive(PERIOD, PERIOD)
     joint.receive(3.5, PERIOD)
@@ -237,45 +237,45 @@ def test_a_pause_may_fall_between_two_messages_that_waited():
 
 
 def test_silence_is_counted_while_messages_are_read():
-    """A process that stood still has not listened, whether or not it has looked again since."""
+    """A suspended process has received nothing, whether or not it has polled again since."""
     joint = Joint()
 
     def age(passed):
         joint.now += passed
         return joint.feedback.age(["joint"], joint.now)
 
-    def look():
+    def poll():
         joint.feedback.start_poll(joint.now)
 
     assert age(0.04) == pytest.approx(0.04)
     assert age(4.0) == pytest.approx(0.0)
-    look()
+    poll()
     assert age(0.01) == pytest.approx(0.01)
     for _ in range(100):
-        look()
+        poll()
         silence = age(0.02)
     assert silence == pytest.approx(2.01)
 
 
 class TestClockOfTheNode:
-    def test_time_that_goes_on_at_any_speed_and_stands(self):
-        watch = ClockMonitor()
+    def test_time_that_runs_at_any_speed_or_stops(self):
+        monitor = ClockMonitor()
         stamp, now = START, 0.0
         for passed, simulated in ((0.02, 0.02), (0.02, 0.002), (0.02, 0.2), (5.0, 5.0), (8.0, 0.0), (2.0, 10.0)):
             now, stamp = now + passed, stamp + round(simulated * SECOND)
-            assert watch.check(stamp, now) is None
+            assert monitor.check(stamp, now) is None
 
     def test_the_first_time_is_no_jump(self):
-        watch = ClockMonitor()
-        assert watch.check(0, 0.0) is None
-        assert watch.check(START, 0.02) is None
+        monitor = ClockMonitor()
+        assert monitor.check(0, 0.0) is None
+        assert monitor.check(START, 0.02) is None
 
-    @pytest.mark.parametrize("seconds, way", [(1.5, "ahead"), (-1.5, "back")])
-    def test_a_jump_is_reported_once(self, seconds, way):
-        watch = ClockMonitor()
-        watch.check(START, 0.0)
+    @pytest.mark.parametrize("seconds, direction", [(1.5, "ahead"), (-1.5, "back")])
+    def test_a_jump_is_reported_once(self, seconds, direction):
+        monitor = ClockMonitor()
+        monitor.check(START, 0.0)
         stamp = START + round((seconds + 0.02) * SECOND)
-        error = watch.check(stamp, 0.02)
-        assert f"set {way}" in error.message
+        error = monitor.check(stamp, 0.02)
+        assert f"set {direction}" in error.message
         assert math.isclose(error.values[0].value, 1.5, abs_tol=0.03)
-        assert watch.check(stamp + SECOND // 50, 0.04) is None
+        assert monitor.check(stamp + SECOND // 50, 0.04) is None

@@ -1,4 +1,4 @@
-"""Nodes listen on the loopback interface alone, unless the environment asks for more."""
+"""Nodes listen on the loopback interface alone, unless the environment requests more."""
 
 import os
 import re
@@ -101,8 +101,8 @@ rclpy.shutdown()
 
 @pytest.mark.parametrize("reach", ["LOCALHOST", "SUBNET"])
 @pytest.mark.parametrize("profile", [LOCALHOST_PROFILE, NETWORK_PROFILE])
-def test_processes_without_a_profile_are_heard(domain, reach, profile):
-    """Tools and nodes of users take part with the settings of ROS 2, which are shared memory first."""
+def test_messages_of_processes_without_a_profile_arrive(domain, reach, profile):
+    """Tools and nodes of users have the default settings of ROS 2, which prefer shared memory."""
     plain = {name: value for name, value in os.environ.items() if name not in UNSET}
     plain |= {"ROS_DOMAIN_ID": str(domain), RANGE: reach}
     publisher = subprocess.Popen([sys.executable, "-c", PUBLISHER], env=plain)
@@ -200,7 +200,7 @@ def test_the_release_of_fast_dds_is_known():
         {"ROS_DISCOVERY_SERVER": "192.0.2.7:11811"},
     ],
 )
-def test_who_asks_for_more_gets_it(monkeypatch, tmp_path, wish):
+def test_the_network_profile_is_used_on_request(monkeypatch, tmp_path, wish):
     monkeypatch.chdir(tmp_path)
     network = {PROFILE_VARIABLE: str(installed(NETWORK_PROFILE)), QUEUES_FROM_PROFILE: "1"}
     assert dds_variables(wish) == network

@@ -1,4 +1,4 @@
-"""Exclusive access to robots: no robot belongs to two clients, whatever they ask for and in which order they end."""
+"""Exclusive access to robots: no robot belongs to two clients, whatever they request and in whatever order they end."""
 
 from contextlib import ExitStack
 
@@ -117,7 +117,7 @@ def test_robots_of_groups(group, expected):
 
 def test_robots_of_joints():
     assert ROBOTS.of_joints(["left/elbow", "left_gripper/finger"]) == {"left/", ""}
-    assert ROBOTS.of_joints([]) == ROBOTS.all  # it is not known what moves
+    assert ROBOTS.of_joints([]) == ROBOTS.all  # any robot may move
     assert IndependentRobots(("left/", "left/rail/")).of_joint("left/rail/carriage") == "left/rail/"
 
 
@@ -129,7 +129,7 @@ def test_prefixes_that_do_not_fit_are_refused(prefixes):
 
 
 def test_access_that_was_handed_over_can_be_given_back():
-    """Of parts that the other claim did not have, nobody has it then."""
+    """Robots that the other claim did not have are free then."""
     changes = []
     access = ExclusiveAccess("is executing a motion", lambda: changes.append(access.owner))
     left, both = frozenset({"left/"}), frozenset({"left/", "right/"})

@@ -1,4 +1,4 @@
-"""A node that has just started does not answer for the joints of the scene before it knows where the robot is."""
+"""A node that has just started does not reply with the stored joints before it has received measured ones."""
 
 import threading
 from contextlib import suppress
@@ -22,7 +22,7 @@ LISTENERS = 2  # scene and collision node
 
 @pytest.fixture(scope="module")
 def publisher(client, start_node):
-    """Somebody who measures joints, and has not told of any."""
+    """A publisher of joint states that has not published any."""
     publisher = client.node.create_publisher(JointState, "joint_states", reliable(10))
     start_node("scene_node", cell_file=DEMO)
     start_node("collision_node")
@@ -38,7 +38,7 @@ def check(client, state):
 
 
 def checked(client, attempts=60):
-    """Repeat what a busy computer, which holds up the messages, lets fail."""
+    """Repeat a check that fails while a busy computer delays the messages."""
     for _ in range(attempts):
         with suppress(StaleStateError):
             return check(client, StateRef())
@@ -65,7 +65,7 @@ def test_the_first_joints_are_waited_for(client, publisher):
 
 
 def test_a_node_waits_for_joints_that_the_scene_node_has_measured(client, publisher, start_node):
-    """Whether or not it has found their publisher yet: here there is none any more."""
+    """Whether or not it has discovered their publisher: here the publisher no longer exists."""
     message = JointState(name=list(JOINTS), position=[float(value) for value in JOINTS.values()])
     while not client.call_service(
         srv.GetCell, "scene/get_cell", srv.GetCell.Request(), retries=5

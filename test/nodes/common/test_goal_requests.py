@@ -106,7 +106,7 @@ def test_a_goal_that_is_followed_has_its_status_and_the_next_one_has_not(node):
     assert last.status == GoalStatus.STATUS_UNKNOWN
 
 
-def test_what_is_to_be_done_soon_follows_the_tasks_that_are_ready(node):
+def test_calls_scheduled_soon_follow_the_tasks_that_are_ready(node):
     """Such as those that send the results of goals."""
     executor, done = GuardedExecutor(node.faults), []
     executor.add_node(node)

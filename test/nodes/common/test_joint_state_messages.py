@@ -55,7 +55,7 @@ def test_messages_are_written_as_rclpy_reads_them(sent):
 
 
 @given(messages(), st.data())
-def test_a_message_that_is_cut_is_an_error_or_what_was_not_cut(message, data):
+def test_a_truncated_message_is_an_error_or_lacks_only_padding(message, data):
     serialized = serialize_message(message)
     cut = serialized[: data.draw(st.integers(0, len(serialized)))]
     try:

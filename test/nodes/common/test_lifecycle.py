@@ -1,4 +1,4 @@
-"""Managed nodes: their states over real DDS, what they refuse in each, and that transitions leave nothing behind."""
+"""Managed nodes over real DDS: states, requests that are refused in each state, and transitions without leaks."""
 
 import os
 import threading
@@ -45,12 +45,12 @@ def nodes(start_node, client):
     return started
 
 
-def ask(client, kind, name, request=None):
+def call(client, kind, name, request=None):
     return client.call_service(kind, name, request or kind.Request(), timeout=PATIENCE)
 
 
 def state_of(client, name):
-    return ask(client, GetState, f"{name}/get_state").current_state.label
+    return call(client, GetState, f"{name}/get_state").current_state.label
 
 
 def wait_for_state(client, name, label):
@@ -64,13 +64,13 @@ def wait_for_state(client, name, label):
 
 def change(client, name, transition):
     request = ChangeState.Request(transition=T(id=transition))
-    return ask(client, ChangeState, f"{name}/change_state", request).success
+    return call(client, ChangeState, f"{name}/change_state", request).success
 
 
 def request_to(client, name):
     kind, service = REQUESTS[name]
     request = kind.Request(scale=1.0) if name == "execution_node" else None
-    return ask(client, kind, service, request)
+    return call(client, kind, service, request)
 
 
 def resources(process):
@@ -115,7 +115,7 @@ class Latest:
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_node_goes_through_all_states_and_serves_again(nodes, client, name):
     events = Latest(client, TransitionEvent, f"{name}/transition_event", reliable(100))
-    before = None  # what the first requests make stays, so the first cycle does not count
+    before = None  # allocations of the first requests remain, so the first cycle does not count
     for cycle in range(4):
         assert change(client, name, T.TRANSITION_DEACTIVATE)
         assert state_of(client, name) == "inactive"
@@ -139,13 +139,13 @@ def test_a_node_goes_through_all_states_and_serves_again(nodes, client, name):
 
 
 def test_states_and_transitions_are_those_of_rclcpp(nodes, client):
-    states = ask(client, GetAvailableStates, "scene_node/get_available_states").available_states
+    states = call(client, GetAvailableStates, "scene_node/get_available_states").available_states
     assert {"unconfigured", "inactive", "active", "finalized"} <= {state.label for state in states}
-    found = ask(client, GetAvailableTransitions, "scene_node/get_available_transitions").available_transitions
+    found = call(client, GetAvailableTransitions, "scene_node/get_available_transitions").available_transitions
     assert {each.transition.label for each in found} == {"deactivate", "shutdown"}
 
 
-def test_an_inactive_scene_publishes_nothing_and_diagnostics_say_so(nodes, client):
+def test_an_inactive_scene_publishes_nothing_and_diagnostics_report_it(nodes, client):
     diagnostics = Latest(client, DiagnosticArray, "/diagnostics", reliable(100))
     snapshots = Latest(client, SceneSnapshot, "scene/snapshot", LATCHED)
     revision = client.apply(SceneChange(operation=SceneChange.HIDE, name="post"))
@@ -173,7 +173,7 @@ def test_requests_that_wait_end_with_the_reason_when_their_node_is_deactivated(n
 
     waiting = threading.Thread(target=wait)
     waiting.start()
-    client.scene()  # the request before it has arrived, as replies of one service say nothing of another
+    client.scene()  # the request before it has arrived, as the order of replies holds for one service only
     while waiting.is_alive():
         assert change(client, "scene_node", T.TRANSITION_DEACTIVATE)
         waiting.join(0.5)
@@ -201,7 +201,7 @@ def test_without_autostart_a_node_waits_for_its_transitions(start_node, client):
     node.stop()
 
 
-def test_a_node_that_cannot_be_configured_says_why_and_stays_unconfigured(start_node, client, tmp_path):
+def test_a_node_that_cannot_be_configured_reports_why_and_stays_unconfigured(start_node, client, tmp_path):
     missing = tmp_path / "absent.yaml"
     node = start_node("scene_node", namespace="broken", autostart=False, cell_file=missing)
     before = None

@@ -1,4 +1,4 @@
-"""What is made of `joint_states`: names in any order and number, values that are none, clocks, several publishers."""
+"""Processing of `joint_states`: names in any order and number, invalid values, clocks, several publishers."""
 
 import math
 
@@ -35,14 +35,14 @@ def test_names_in_any_order_and_number(measured):
     assert measured.skipped == 0
 
 
-def test_nothing_that_concerns_the_cell(measured):
+def test_messages_without_joints_of_the_cell_change_nothing(measured):
     assert not measured.update(["conveyor"], [1.0], SECOND)
     assert not measured.update([], [], SECOND)
     assert measured.applied_to(STATE) is STATE
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, -1e308, 1e308, 1.01e6])
-def test_values_that_are_none_keep_the_last(measured, value):
+def test_invalid_values_do_not_replace_the_last_ones(measured, value):
     measured.update(JOINTS[:2], [0.1, 0.2], SECOND)
     assert measured.update(JOINTS[:2], [value, 0.3], 2 * SECOND)
     assert measured.values[JOINTS[0]] == 0.1
@@ -55,7 +55,7 @@ def test_values_that_are_none_keep_the_last(measured, value):
 
 @pytest.mark.parametrize("positions", [[], [0.1], [0.1, 0.2, 0.3]])
 def test_lists_of_other_lengths_are_skipped(measured, positions):
-    """No positions at all, as of a publisher of efforts alone, says nothing of the joints."""
+    """A message without positions, as from a publisher of efforts alone, changes nothing."""
     assert not measured.update(JOINTS[:2], positions, SECOND)
     assert not measured.values
     assert measured.skipped == 1
@@ -69,7 +69,7 @@ def test_late_messages_do_not_overtake(measured):
 
 
 def test_a_clock_that_is_set_back_is_followed(measured):
-    """As when a simulation starts over."""
+    """As when a simulation is restarted."""
     measured.update(JOINTS[:1], [0.2], 1000 * SECOND)
     assert measured.update(JOINTS[:1], [0.1], SECOND)
     assert measured.values[JOINTS[0]] == 0.1
@@ -117,7 +117,7 @@ messages = st.tuples(
 @settings(deadline=None)
 @given(st.lists(messages, max_size=8))
 def test_any_messages_give_values_of_the_cell(messages):
-    """Whatever comes, every value is finite, of a joint of the cell, and the last that counts."""
+    """Whatever arrives, every value is finite, belongs to a joint of the cell, and is the last valid one."""
     measured, expected, stamps = JointStateMonitor(CELL), {}, {}
     for names, positions, stamp in messages:
         measured.update(names, positions, stamp)

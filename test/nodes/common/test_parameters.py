@@ -1,4 +1,4 @@
-"""What the parameter services of running nodes tell of every parameter, and what they refuse."""
+"""The parameter services of running nodes describe every parameter and refuse invalid values."""
 
 import re
 import threading
@@ -31,10 +31,10 @@ def nodes(start_node):
 
 
 @pytest.fixture(scope="module")
-def ask(nodes, client):
+def call(nodes, client):
     """Call a parameter service of a node."""
 
-    def ask(node, kind, service, request):
+    def call(node, kind, service, request):
         caller = client.node.create_client(kind, f"{node}/{service}", qos_profile=qos_profile_parameters)
         assert caller.wait_for_service(60.0), nodes[node].output
         for _ in range(12):  # the first replies of a node that has just appeared can be lost
@@ -45,16 +45,16 @@ def ask(nodes, client):
                 return future.result()
         raise AssertionError(f"{node}/{service} did not answer:\n{nodes[node].output}")
 
-    return ask
+    return call
 
 
 @pytest.fixture(scope="module")
-def described(ask):
+def described(call):
     """The descriptors of a node's parameters, by name."""
 
     def described(node):
         names = list(DECLARED[node])
-        reply = ask(node, DescribeParameters, "describe_parameters", DescribeParameters.Request(names=names))
+        reply = call(node, DescribeParameters, "describe_parameters", DescribeParameters.Request(names=names))
         return dict(zip(names, reply.descriptors, strict=True))
 
     return described
@@ -71,7 +71,7 @@ def test_every_parameter_is_described(described, node):
 
 
 @pytest.mark.parametrize("node", MODULES)
-def test_every_number_has_its_range_and_every_choice_its_words(described, node):
+def test_every_number_has_its_range_and_every_choice_its_values(described, node):
     for name, found in described(node).items():
         declared = DECLARED[node][name]
         ranges = [*found.integer_range, *found.floating_point_range]
@@ -98,28 +98,28 @@ def message(name, value):
 
 
 @pytest.mark.parametrize("case", REFUSED)
-def test_a_bad_value_is_refused_at_run_time(ask, case):
+def test_a_bad_value_is_refused_at_run_time(call, case):
     node, name, value, words = REFUSED[case]
-    before = ask(node, GetParameters, "get_parameters", GetParameters.Request(names=[name])).values
+    before = call(node, GetParameters, "get_parameters", GetParameters.Request(names=[name])).values
     request = SetParameters.Request(parameters=[message(name, value)])
-    (result,) = ask(node, SetParameters, "set_parameters", request).results
+    (result,) = call(node, SetParameters, "set_parameters", request).results
     assert not result.successful
     assert words in result.reason
-    assert ask(node, GetParameters, "get_parameters", GetParameters.Request(names=[name])).values == before
+    assert call(node, GetParameters, "get_parameters", GetParameters.Request(names=[name])).values == before
 
 
-def test_a_declared_parameter_is_not_removed(ask):
+def test_a_declared_parameter_is_not_removed(call):
     request = SetParameters.Request(parameters=[ParameterMessage(name="engine", value=ParameterValue())])
-    (result,) = ask("planning_node", SetParameters, "set_parameters", request).results
+    (result,) = call("planning_node", SetParameters, "set_parameters", request).results
     assert not result.successful
 
 
-def test_a_value_in_range_is_set(ask):
+def test_a_value_in_range_is_set(call):
     for value in (12.5, 30.0):
         request = SetParameters.Request(parameters=[message("time_limit", value)])
-        (result,) = ask("planning_node", SetParameters, "set_parameters", request).results
+        (result,) = call("planning_node", SetParameters, "set_parameters", request).results
         assert result.successful, result.reason
-        found = ask("planning_node", GetParameters, "get_parameters", GetParameters.Request(names=["time_limit"]))
+        found = call("planning_node", GetParameters, "get_parameters", GetParameters.Request(names=["time_limit"]))
         assert found.values[0].double_value == value
 
 

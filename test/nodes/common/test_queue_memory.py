@@ -1,4 +1,4 @@
-"""What large messages leave behind in a node's memory."""
+"""Memory that a node retains after large messages."""
 
 import threading
 
@@ -11,7 +11,7 @@ from robot_cell_planner.nodes.common.node import SERVICES
 
 AT_ONCE = 8
 SIZE = 6_000_000  # [characters] of a request
-MOST = 0.5 * AT_ONCE * SIZE * 1e-6  # [MB]
+MAX_GROWTH = 0.5 * AT_ONCE * SIZE * 1e-6  # [MB]
 
 
 def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, client, monkeypatch):
@@ -34,21 +34,21 @@ def test_large_requests_at_the_same_time_leave_no_memory_behind(start_node, clie
         for _ in range(count):
             assert left.acquire(timeout=60.0)
 
-    def least_memory(wanted=0.0):
-        """What is held in the end [MB]: some of the last requests is still there when their answers come, and for as
-        long as the middleware takes to see that all has arrived."""
+    def min_memory(expected=0.0):
+        """The minimum of some readings [MB]: parts of the last requests are still in memory when their replies arrive,
+        until the middleware has registered that all of them have arrived."""
         found = []
-        while len(found) < 10 or (min(found) > wanted > 0.0 and len(found) < 600):
+        while len(found) < 10 or (min(found) > expected > 0.0 and len(found) < 600):
             client.scene()
             found.append(Usage.of(node.process.pid).memory)
             pause.wait(0.1)
         return min(found)
 
-    for _ in range(3):  # what the node makes with its first requests, whatever their size, does not count
+    for _ in range(3):  # allocations of the first requests, whatever their size, do not count
         send(AT_ONCE, size=10)
     send(1)
-    before = least_memory()
+    before = min_memory()
     for _ in range(3):
         send(AT_ONCE)
     send(1)
-    assert least_memory(before + MOST) < before + MOST
+    assert min_memory(before + MAX_GROWTH) < before + MAX_GROWTH

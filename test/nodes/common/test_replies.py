@@ -15,12 +15,12 @@ TEXT = "failed to send response (timeout): client will not receive response"
 
 
 def warned():
-    """As rclpy does it: a warning that is an error."""
+    """As in rclpy: a warning that is raised as an error."""
     warnings.warn(TEXT, RuntimeWarning, stacklevel=1)
 
 
 def ignored_by_c():
-    """As Python makes of a function in C that returns normally after it has raised."""
+    """The error that Python raises for a C function that returns normally after it has raised."""
     try:
         warned()
     except RuntimeWarning as error:

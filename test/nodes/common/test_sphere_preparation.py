@@ -1,4 +1,4 @@
-"""Covers that are made in the background: who asks in the meantime is told that there are none yet."""
+"""Sphere models are computed in the background; requests in the meantime are informed that there are none yet."""
 
 import logging
 import queue
@@ -39,7 +39,7 @@ class Surroundings:
         return SimpleNamespace(spheres=3, seconds=0.1, warnings=self.warnings)
 
     def next_work(self):
-        """Call what the thread has left to the node; return how many scenes it had prepared by then."""
+        """Call the next function of the thread in the node; return how many scenes the thread had prepared by then."""
         work, prepared = self.work.get(timeout=30.0)
         work()
         return prepared
@@ -52,7 +52,7 @@ class Surroundings:
 
 
 def answer(coroutine):
-    """What a coroutine returns that has nothing to wait for."""
+    """The result of a coroutine that does not have to wait."""
     with pytest.raises(StopIteration) as ended:
         coroutine.send(None)
     return ended.value.value
@@ -72,7 +72,7 @@ def test_nothing_waits_while_models_are_computed(monkeypatch, missing):
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
     maker = sphere_preparation.SpherePreparation(around, around)
     around.follow()
-    around.next_work()  # the thread has said that it computes
+    around.next_work()  # the thread has reported that it computes
     monkeypatch.setattr(sphere_preparation, "Deadline", lambda node, seconds: SimpleNamespace(passed=False, end=int))
     assert answer(maker.wait()) is False
     around.finish()
@@ -80,12 +80,12 @@ def test_nothing_waits_while_models_are_computed(monkeypatch, missing):
 
 
 @pytest.fixture
-def impatient(monkeypatch):
+def no_wait(monkeypatch):
     monkeypatch.setattr(sphere_preparation, "WAIT_TIMEOUT", 0.0)
 
 
 @pytest.mark.parametrize("error", [None, GeometryError("a shape has no sphere model", stage="sphere model")])
-def test_a_request_is_served_without_certificates_until_there_are_sphere_models(monkeypatch, impatient, missing, error):
+def test_a_request_is_served_without_certificates_until_there_are_sphere_models(monkeypatch, no_wait, missing, error):
     around, reported = Surroundings(error), []
     missing.append("link")
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
@@ -116,7 +116,7 @@ def test_stored_models_serve_requests_before_they_are_loaded(monkeypatch):
     assert reported == [around.scene]
 
 
-def test_a_process_that_uses_stored_models_itself_is_ready_when_it_has_loaded_them(monkeypatch, impatient):
+def test_a_process_that_uses_stored_models_itself_is_ready_when_it_has_loaded_them(monkeypatch, no_wait):
     around, reported = Surroundings(), []
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
     maker = sphere_preparation.SpherePreparation(around, around, reported.append, loads_first=True)
@@ -127,7 +127,7 @@ def test_a_process_that_uses_stored_models_itself_is_ready_when_it_has_loaded_th
     assert reported == [around.scene]
 
 
-def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, impatient, missing):
+def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, no_wait, missing):
     around, reported = Surroundings(), []
     missing.append("link")
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
@@ -147,7 +147,7 @@ def test_geometry_that_is_added_meanwhile_is_prepared_next(monkeypatch, impatien
     assert reported == [around.scene]
 
 
-def test_the_log_names_what_has_coarse_spheres(monkeypatch, caplog):
+def test_the_log_names_objects_with_coarse_spheres(monkeypatch, caplog):
     around = Surroundings()
     around.warnings = ("spheres of panel protrude by up to 52 mm",)
     monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)

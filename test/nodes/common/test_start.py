@@ -1,4 +1,4 @@
-"""What executables say before they start: help, limits that are too small, folders that cannot be written."""
+"""Output of executables before they start: help, limits that are too small, folders that cannot be written."""
 
 import os
 import signal
@@ -12,13 +12,13 @@ START = "import sys; sys.argv[0] = {name!r}; from robot_cell_planner.nodes.commo
 
 
 def run(name, *arguments, limits="", **environment):
-    """Exit status and output of an executable; limits: shell commands that come first."""
+    """Exit status and output of an executable; limits: shell commands that run first."""
     command = [sys.executable, "-c", START.format(name=name), *arguments]
     shell = ["sh", "-c", f'{limits}\nexec "$@"', "sh", *command]
     return subprocess.run(shell, env={**os.environ, **environment}, capture_output=True, text=True, timeout=120)
 
 
-def test_an_interrupt_before_the_node_handles_it_ends_without_a_word(tmp_path):
+def test_an_interrupt_before_the_node_handles_it_ends_it_without_output(tmp_path):
     (tmp_path / "entry.py").write_text("import os, signal\ndef main(): os.kill(os.getpid(), signal.SIGINT)\n")
     code = (
         "import sys; from robot_cell_planner.nodes.common.dependencies import start; sys.exit(start('n', 'entry:main'))"
@@ -60,7 +60,7 @@ sys.exit(node.run(HangingNode, "hanging_node"))
 """
 
 
-def test_a_middleware_that_does_not_close_does_not_keep_the_node(domain):
+def test_a_node_ends_although_its_middleware_does_not_close(domain):
     found = subprocess.run([sys.executable, "-c", HANGING_NODE], capture_output=True, text=True, timeout=120)
     assert (found.returncode, found.stdout) == (-signal.SIGALRM, "released\n")
     assert "in destroy_node" in found.stderr
@@ -98,7 +98,7 @@ def test_a_limit_that_is_too_small_is_named_in_one_line(limits, words):
 
 @pytest.mark.parametrize("allowed", [0, 1, 40])
 def test_a_limit_of_threads_that_is_too_small_is_named_in_one_line(allowed):
-    """The kernel spares root: the check runs as another user, before anything is imported that this one cannot read."""
+    """The kernel does not limit root: the check runs as another user, before imports that this user cannot read."""
     few = (
         "import os, resource, sys; sys.argv[0] = 'planning_node'; from robot_cell_planner.nodes.common import start; "
         f"resource.setrlimit(resource.RLIMIT_NPROC, ({allowed}, {allowed})); "
@@ -112,7 +112,7 @@ def test_a_limit_of_threads_that_is_too_small_is_named_in_one_line(allowed):
 
 
 def test_an_unwritable_home_is_named_and_replaced(domain):
-    """The node starts; that its journal is in no folder ends it again."""
+    """The node starts, and ends because the folder of its journal does not exist."""
     parameters = ["--ros-args", "-p", f"cell_file:={DEMO}", "-p", "journal_file:=/proc/none/journal"]
     found = run("scene_node", *parameters, HOME="/proc", ROS_LOG_DIR="", ROS_HOME="", XDG_CACHE_HOME="")
     assert "cannot write to /proc/.ros/log, /proc/.cache: logs and caches are written to" in found.stderr

@@ -1,4 +1,4 @@
-"""The buffer of TF is cleared when simulated time is set back, as that of tf2_ros is: what is static stays."""
+"""The TF buffer is cleared when simulated time is set back, as in tf2_ros; static transforms are retained."""
 
 import time
 

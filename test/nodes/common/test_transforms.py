@@ -403,7 +403,7 @@ def test_a_body_is_moved_to_where_a_camera_sees_it(client):
 
 
 def test_a_state_of_a_request_is_changed_in_a_camera_frame(client):
-    """The workpiece is tried at a place where the arm is."""
+    """The workpiece is moved into the arm for this request."""
     arm = world_pose(CELL, STATE, "forearm_link")
     reference = StateRef(changes=[move("camera", CAMERA.inverse() @ arm)])
     reply = client.call_service(srv.CheckStates, "collision/check_states", srv.CheckStates.Request(state=reference))
@@ -464,7 +464,7 @@ def test_a_body_follows_a_tracked_part_until_it_is_attached(client, tf):
     follow(client, "", name="bin")
 
 
-def test_a_body_follows_from_the_start_as_the_parameter_says(client, tf):
+def test_a_body_follows_the_frame_of_the_parameter_from_the_start(client, tf):
     tf.static(WORLD, "mast", Pose((1.5, 1.5, 0.0)))
     wait_until(lambda: is_near(pose_of(client, "post"), Pose((1.5, 1.5, 0.0))))
 
@@ -492,7 +492,7 @@ def test_a_lost_frame_is_reported_and_the_body_stays(client, tf):
     follow(client, "")
 
 
-def test_what_cannot_follow_is_refused(client):
+def test_bodies_that_cannot_follow_are_refused(client):
     with pytest.raises(UnknownNameError, match=r"wrokpiece.*workpiece"):
         follow(client, "camera", name="wrokpiece")
     with pytest.raises(InvalidRequestError, match="table is a frame of the cell"):

@@ -1,4 +1,4 @@
-"""A coroutine goes on as soon as what it awaits is there, whoever resolves it."""
+"""A coroutine continues as soon as the future that it awaits is resolved, from any task or thread."""
 
 import sys
 import threading
@@ -52,7 +52,7 @@ def call_when_asleep(thread, work):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads the state of a thread from /proc")
-def test_a_task_that_resolves_a_future_wakes_who_awaits_it(executor):
+def test_a_task_that_resolves_a_future_wakes_the_task_that_awaits_it(executor):
     future = Future()
 
     async def wait():
@@ -96,8 +96,8 @@ def test_coroutines_that_resolve_one_another_are_resumed_without_an_event(execut
     assert executor.idle_waits == 0
 
 
-def test_entities_that_come_and_go_are_waited_for_or_not(executor):
-    """Each timer makes the next one, and destroys itself."""
+def test_created_and_destroyed_entities_change_the_wait_set(executor):
+    """Each timer creates the next one, and destroys itself."""
     (node,) = executor.get_nodes()
     made, ticks = [], []
 
@@ -116,7 +116,7 @@ def test_entities_that_come_and_go_are_waited_for_or_not(executor):
 
 
 class PausingExecutor(GuardedExecutor):
-    """Pauses once between its last look at whether it ends and its wait for events."""
+    """Pauses once between its last check for shutdown and its wait for events."""
 
     def __init__(self, *arguments, **keywords):
         super().__init__(*arguments, **keywords)

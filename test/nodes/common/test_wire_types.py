@@ -1,4 +1,4 @@
-"""No message can abort a process, whatever its fields were filled with: every type, with every kind of number."""
+"""No message can abort a process, whatever values its fields have: every type, with every kind of number."""
 
 import importlib
 import itertools
@@ -23,11 +23,11 @@ from robot_cell_planner.nodes.conversions.basic import duration_to_message, time
 from robot_cell_planner.nodes.conversions.wire_types import NOT_FINITE, to_wire
 
 ROOT = Path(__file__).parents[3]
-DEPTH = 3  # names and indices; deeper fields are those of types that are looked at themselves
+DEPTH = 3  # names and indices; deeper fields are those of types that are checked themselves
 
 
 def types():
-    """Every message, request, response, goal, result and feedback of the package, and what nodes publish besides."""
+    """Every message, request, response, goal, result and feedback of the package, and other published types."""
     found = [kind for kind in vars(msg).values() if hasattr(kind, "SLOT_TYPES")]
     for kind in vars(srv).values():
         if hasattr(kind, "Request"):
@@ -84,12 +84,12 @@ NUMBERS = {
 def test_every_field_of_every_type_is_converted(number):
     for kind in types():
         message = to_wire(filled(kind, NUMBERS[number]))
-        # Ones everywhere: what comes out of the bytes is what went in.
+        # Ones everywhere: deserialization returns the serialized values.
         assert deserialize_message(serialize_message(message), kind) == to_wire(filled(kind, NUMBERS["int"])), kind
 
 
 def test_a_field_that_is_not_converted_aborts_the_process():
-    """What all of this is for: typesupport in C aborts; no exception can be caught."""
+    """The reason for the conversions: typesupport in C aborts the process; no exception can be caught."""
     code = (
         "from rclpy.serialization import serialize_message as s; from robot_cell_planner.msg import PlanningFeedback;"
         "import sys; from robot_cell_planner.nodes.conversions.wire_types import to_wire;"
@@ -142,9 +142,9 @@ def test_every_number_that_is_not_finite_is_found_and_named():
             put(message, path, 1.0)
 
 
-def test_fields_that_may_hold_anything_say_so():
-    """The table is what the comments in msg/ say."""
-    said = {}
+def test_fields_that_may_hold_any_number_are_documented():
+    """The table agrees with the comments in msg/."""
+    documented = {}
     for file in (ROOT / "msg").glob("*.msg"):
         comment = ""
         for line in file.read_text().splitlines():
@@ -153,13 +153,13 @@ def test_fields_that_may_hold_anything_say_so():
                 continue
             is_number = "=" not in line and line.strip() and not line.startswith("string")
             if is_number and re.search(r"\bNaN\b|\b[Ii]nfinite\b", comment):
-                said.setdefault(file.stem, set()).add(line.split()[1])
+                documented.setdefault(file.stem, set()).add(line.split()[1])
             if not ("=" in line and comment):
                 comment = ""
     table = {name: set(fields) for name, fields in NOT_FINITE.items()}
-    table["ErrorValue"].discard("value")  # what was found wrong may be anything
-    said["SceneChange"].add("pose")  # at MOVE
-    assert said == table
+    table["ErrorValue"].discard("value")  # an invalid value may be any number
+    documented["SceneChange"].add("pose")  # at MOVE
+    assert documented == table
 
 
 def test_large_finite_numbers_pass():
@@ -169,7 +169,7 @@ def test_large_finite_numbers_pass():
 
 
 @pytest.mark.parametrize("bad", ["text", None, b"x", [1.0]])
-def test_what_is_no_number_is_a_fault(bad):
+def test_a_value_that_is_no_number_is_a_fault(bad):
     pose = Pose()
     pose.position.x = bad
     with pytest.raises(TypeError):
