@@ -1,4 +1,4 @@
-"""Requests are saved with all that their answers depend on, and are answered the same way elsewhere."""
+"""Case files contain all inputs of a request and reproduce its result on another machine."""
 
 import json
 import os
@@ -82,7 +82,7 @@ def through_the_table(cell, state):
 
 
 def executed(cell, state, error):
-    """A motion whose robot is so far behind its commands after half of its time [rad]."""
+    """A motion whose tracking error reaches `error` [rad] after half of its duration."""
     trajectory = plan_motion(cell, state, motion()).trajectory
     names, one = trajectory.variables, np.ones(len(trajectory.variables))
     times = np.linspace(0.0, 0.5 * trajectory.duration, 20)
@@ -117,7 +117,7 @@ CASES = {
 
 
 @pytest.mark.parametrize("kind", CASES)
-def test_a_case_comes_out_the_same(demo, tmp_path, kind):
+def test_a_case_is_reproduced(demo, tmp_path, kind):
     cell, state = demo
     function, request = CASES[kind](cell, state)
     answer = answered(function, cell, state, request)
@@ -133,7 +133,7 @@ def test_a_case_comes_out_the_same(demo, tmp_path, kind):
     assert isinstance(found.result, RobotCellError) == isinstance(answer, RobotCellError)
 
 
-def test_a_case_with_meshes_has_them_and_no_path_of_this_machine(tmp_path):
+def test_a_case_contains_its_meshes_and_no_path_of_this_machine(tmp_path):
     cell, state = loaded("ur10")
     request = MotionRequest(Goals(joint_goals=({cell.group().variables[0]: 0.3},)), timing=None)
     plan = plan_motion(cell, state, request)
@@ -144,7 +144,7 @@ def test_a_case_with_meshes_has_them_and_no_path_of_this_machine(tmp_path):
     assert any(name.startswith("meshes/") for name in names)
     assert str(ROOT).encode() not in texts
     assert b"package://" not in texts
-    # As on another machine: in a process that knows no package.
+    # As on another machine: in a process that finds no ROS package.
     code = (
         "import sys; from robot_cell_planner.cases import *\nwith open_case(sys.argv[1]) as c: print(reproduce(c).same)"
     )
@@ -161,7 +161,7 @@ def test_equal_cases_have_equal_bytes(demo, tmp_path):
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
-def test_another_answer_is_reported_with_its_place(demo, tmp_path):
+def test_a_different_result_is_reported_with_its_location(demo, tmp_path):
     cell, state = demo
     plan = plan_motion(cell, state, motion(seed=1))
     file = save_case(tmp_path / "a.case", cell, state, motion(seed=2), plan)
@@ -172,7 +172,7 @@ def test_another_answer_is_reported_with_its_place(demo, tmp_path):
     assert "the answer differs: plans[0].seed was 1, is 2" in str(found)
 
 
-def test_what_no_method_answers_is_refused(demo, tmp_path):
+def test_unsupported_requests_and_occupied_folders_are_refused(demo, tmp_path):
     cell, state = demo
     blocked = tmp_path / "file"
     blocked.touch()
@@ -227,7 +227,7 @@ def test_a_damaged_case_is_refused(whole, tmp_path, damage):
 
 
 @pytest.mark.parametrize("cut", [0, 10, 1000, -10])
-def test_what_is_no_archive_is_refused(whole, tmp_path, cut):
+def test_files_that_are_not_archives_are_refused(whole, tmp_path, cut):
     file = tmp_path / "a.case"
     with zipfile.ZipFile(file, "w") as archive:
         for name, data in whole.items():
@@ -320,7 +320,7 @@ def test_the_commands_show_a_motion_that_failed(demo, tmp_path, capsys):
 
 
 @pytest.mark.parametrize("kind", ["invalid trajectory", "collision ahead"])
-def test_the_command_prints_what_is_wrong_with_a_trajectory(demo, tmp_path, capsys, kind):
+def test_the_command_prints_the_violations_of_a_trajectory(demo, tmp_path, capsys, kind):
     cell, state = demo
     function, request = CASES[kind](cell, state)
     report = answered(function, cell, state, request)

@@ -1,4 +1,4 @@
-"""The allowed pairs as a table: every step, list and exception, both ways round."""
+"""Table of the allowed collision matrix: every pair type, touch list and exception, in either order of the names."""
 
 import pytest
 from collision_cells import (
@@ -86,7 +86,7 @@ def test_each_step_has_its_pairs(first, second, step):
         ("gripper/palm", "gripper/left", PairType.WITHIN_TOOL, "neighbours at a joint"),
     ],
 )
-def test_what_is_skipped_has_a_reason(first, second, step, reason):
+def test_skipped_pairs_have_a_reason(first, second, step, reason):
     cell, state = cell_and_state()
     assert verdict(cell, state, first, second) == SkippedPair(step, first, second, reason)
 
@@ -118,7 +118,7 @@ def test_a_touch_list_of_either_side_allows_the_pair(obj, lists, first, second):
     assert found == SkippedPair(found.pair_type, first, second, f"touch list of {obj}")
 
 
-def test_a_touch_list_allows_nothing_else():
+def test_a_touch_list_allows_no_other_pair():
     cell, state = cell_and_state()
     before = {p[:3] for p in AllowedPairs(cell, state).checked()}
     after = AllowedPairs(cell, place(state, "part", attached_to="gripper", touch_bodies=("table",))).checked()
@@ -135,20 +135,20 @@ def test_a_hidden_object_is_never_checked():
     assert found.reason == "table is hidden"
 
 
-def test_what_a_hidden_tool_carries_is_still_there():
+def test_a_body_on_a_hidden_tool_is_still_checked():
     cell, state = cell_and_state()
     state = place(state, "gripper", attached_to="manipulator", hidden=True)
     assert isinstance(verdict(cell, state, "part", "table"), CheckedPair)
 
 
-def test_a_body_that_comes_to_move_is_checked_against_what_stands():
+def test_a_body_attached_to_a_moving_link_is_checked_against_static_bodies():
     cell, state = cell_and_state()
     assert verdict(cell, state, "table", "wall").reason == "neither moves"
     assert isinstance(verdict(cell, place(state, "wall", attached_to="link3"), "table", "wall"), CheckedPair)
     assert verdict(cell, place(state, "wall", attached_to="base"), "table", "wall").reason == "neither moves"
 
 
-def test_what_carries_a_body_may_touch_it():
+def test_a_parent_may_touch_its_attached_body():
     cell, state = cell_and_state()
     state = place(state, "part", attached_to="link6")
     assert verdict(cell, state, "link6", "part").reason == "link6 carries part"
@@ -160,8 +160,8 @@ def test_what_carries_a_body_may_touch_it():
     assert isinstance(verdict(cell, stack, "gripper/right", "wall"), CheckedPair)
 
 
-def test_what_carries_a_tool_is_checked_on_request():
-    """Held bodies, disabled pairs and touch lists stay as they are."""
+def test_pairs_of_parents_and_attached_objects_are_checked_on_request():
+    """Pairs of a gripper with its held body, disabled pairs and touch lists remain skipped."""
     cell, state = cell_and_state()
     usual = AllowedPairs(cell, state)
     fixed = AllowedPairs(cell, state, CollisionOptions(fixed_pairs=True))
@@ -171,7 +171,7 @@ def test_what_carries_a_tool_is_checked_on_request():
     assert any(" carries " in reasons[pair] for pair in added)
 
 
-def test_a_tool_holds_what_hangs_on_its_frames():
+def test_a_tool_holds_bodies_attached_to_its_frames():
     part = body("part", sphere(0.02))
     frame = NamedFrame("grasp", "gripper/tcp")
     cell = make_cell((arm(),), (gripper(),), (part,), frames=(frame,))
@@ -273,7 +273,7 @@ def test_no_pair_has_a_larger_margin_than_the_bound(margins, pairs):
     assert max(found) <= Margins(cell).bound <= 2.0 * max([0.0, *margins.values(), *(pair[2] for pair in pairs)])
 
 
-def test_tool_margins_hold_for_its_links():
+def test_margins_of_a_tool_apply_to_its_links():
     cell, state = cell_and_state(settings(margins={"gripper": 0.01, "gripper/left": 0.03}))
     assert verdict(cell, state, "gripper/palm", "table").margin == 0.01
     assert verdict(cell, state, "gripper/left", "table").margin == 0.03
@@ -289,20 +289,20 @@ def test_options_choose_steps_and_add_a_margin():
         CollisionOptions(-1.0)
 
 
-def test_names_in_the_settings_that_nothing_has_are_found():
+def test_unknown_names_in_the_settings_are_found():
     found = settings({"g": ("link3", "tabel")}, {"arm": 0.1, "gripper/lift": 0.1}, [PairMargin("*", "wal", 0.0)])
     cell, state = cell_and_state(found)
     assert unknown_names(cell) == ("gripper/lift", "tabel", "wal")
     assert AllowedPairs(cell, state).checked()
 
 
-def test_objects_without_collision_shapes_own_nothing():
+def test_objects_without_collision_shapes_have_no_row():
     cell, state = working_cell()
     assert "flange" not in AllowedPairs(cell, state).by_name
 
 
 def test_plain_obstacles_are_checked_once():
-    """Equal rows are shared, and differ where anything that the rules look at does."""
+    """Obstacles with equal rules share one row; a group, a margin or a touch list gives an obstacle its own row."""
     many = [body(f"stone{i}", sphere(0.1)) for i in range(1000)]
     cell, state = working_cell(many, settings({"ours": ("stone7", "link3")}, {"stone8": 0.1}))
     state = place(state, "part", attached_to="gripper", touch_bodies=("stone9",))

@@ -1,4 +1,4 @@
-"""The auditor of benchmarks/audit: it shares no code with what it audits, sees what it should, and finds nothing."""
+"""The auditor of benchmarks/audit shares no code with the library, finds planted errors, and confirms certificates."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from benchmarks.audit.record import Record
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 
 FOLDER = Path(audit.__file__).parent
-# These use the library to make cells, motions and plans; nothing of them is needed to look at a motion.
+# These use the library to make cells, motions and plans; the check of a motion needs none of them.
 MAKERS = {"__main__", "run", "cells", "generate", "plans"}
 LIBRARIES = {"coal", "numpy", "pinocchio", "xacro", "yaml"}
-# A hand of two fingers on a slide, and a plate 0.1 mm thick across its way; both fingers are driven by one variable.
+# A hand of two fingers on a slide, and a plate 0.1 mm thick across its path; one variable drives both fingers.
 ROBOT = """<robot name="hand">
 <link name="rail"/>
 <link name="palm"><collision><geometry><box size="0.02 0.2 0.02"/></geometry></collision></link>
@@ -76,7 +76,7 @@ def test_the_check_of_motions_imports_nothing_of_the_library(path: Path) -> None
         assert set(modules) <= LIBRARIES | sys.stdlib_module_names, f"{path.stem} imports {modules}"
 
 
-def test_a_thin_obstacle_between_coarse_samples_is_seen(hand: AuditModel) -> None:
+def test_a_thin_obstacle_between_coarse_samples_is_found(hand: AuditModel) -> None:
     way = Straight(np.array((0.0, 0.0)), np.array((1.4, 0.0)))
     coarse = way.at(np.linspace(0.0, 1.0, 21))
     assert min(hand.smallest_gap(NAMES, q) for q in coarse) > 0.0
@@ -86,7 +86,7 @@ def test_a_thin_obstacle_between_coarse_samples_is_seen(hand: AuditModel) -> Non
     assert abs(found.configuration[0] - 0.7353) < 0.02
 
 
-def test_fingers_that_one_variable_drives_into_each_other_are_seen(hand: AuditModel) -> None:
+def test_fingers_that_one_variable_drives_into_each_other_collide(hand: AuditModel) -> None:
     # Between the fingers are 0.1 - 0.01 - 0.001 - 2 * left.
     open_hand, closed = np.array((0.0, 0.0)), np.array((0.0, 0.0446))
     found = closest_approach(hand, NAMES, Straight(open_hand, closed))
@@ -96,7 +96,7 @@ def test_fingers_that_one_variable_drives_into_each_other_are_seen(hand: AuditMo
     assert closest_approach(hand, NAMES, Straight(open_hand, np.array((0.0, 0.0444)))).excess < 0.0
 
 
-def test_an_overlap_in_the_middle_of_a_curve_is_as_deep_as_it_is(hand: AuditModel) -> None:
+def test_the_deepest_overlap_of_a_curve_is_found_between_samples(hand: AuditModel) -> None:
     def curve(times: np.ndarray) -> np.ndarray:
         return np.column_stack((np.zeros_like(times), 0.0446 - 0.02 * (times - 0.3003) ** 2))
 
@@ -114,7 +114,7 @@ def test_a_margin_counts(hand: AuditModel) -> None:
 
 
 @pytest.mark.parametrize("robot", ["pincer", "slides"])
-def test_no_pair_closes_in_faster_than_the_bound(robot: str, tmp_path: Path) -> None:
+def test_no_pair_approaches_faster_than_its_bound(robot: str, tmp_path: Path) -> None:
     model = _robot_model(robot, 0, tmp_path)
     names = [name for name in model.joints if not model.cell.joints[name].mimic]
     matrix, base = model.expansion(names)
@@ -140,7 +140,7 @@ def test_mimics_of_mimics_are_driven(tmp_path: Path) -> None:
     assert values["rock"] == pytest.approx(1.5 * between + 0.1)
 
 
-def test_samples_with_speeds_and_accelerations_are_met() -> None:
+def test_hermite_interpolation_reproduces_a_quintic() -> None:
     true = Polynomials(np.array((0.0, 2.0)), np.random.default_rng(1).normal(size=(1, 6, 3)))
     times = np.array((0.0, 0.7, 2.0))
     powers = np.arange(6)
@@ -154,8 +154,8 @@ def test_samples_with_speeds_and_accelerations_are_met() -> None:
     assert np.abs(found.at(fine) - true.at(fine)).max() < 1e-9
 
 
-def test_an_error_of_50_micrometres_in_a_cell_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Motions that end at contact with obstacles, looked at among obstacles that are a little larger."""
+def test_an_error_of_50_micrometres_in_a_cell_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Motions that end in contact with obstacles are audited with slightly larger obstacles."""
     true = audit.described
 
     def larger(*cell: object) -> Description:

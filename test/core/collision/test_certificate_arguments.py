@@ -1,4 +1,4 @@
-"""What certificates, checks and kinematics are asked for is checked at their doors."""
+"""Public functions of certificates, collision checks and kinematics validate their arguments."""
 
 import math
 
@@ -27,13 +27,13 @@ RADIUS = 0.05
 
 
 def slide(wall=0.5):
-    """A ball on a slide along x from -pi to pi m, and a wall across its way."""
+    """A sphere on a slide along x from -pi to pi m, and a wall across its path."""
     cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", box(0.02, 1.0, 1.0)),))
     return cell, place(cell.default_state(), "wall", at(wall))
 
 
 def spindle_driven(pitch=0.01):
-    """A ball on an arm that turns about z, moved along the arm by a spindle that turns without limits."""
+    """A sphere on an arm that turns about z; a spindle that turns without limits moves it along the arm."""
     joints = {
         "turn": Joint("turn", JointKind.REVOLUTE, "base", "beam", Pose(), (0.0, 0.0, 1.0), JointLimits(-3.0, 3.0)),
         "spindle": Joint("spindle", JointKind.CONTINUOUS, "beam", "screw", Pose(), (1.0, 0.0, 0.0), JointLimits()),
@@ -50,7 +50,7 @@ def spindle_driven(pitch=0.01):
 
 
 @pytest.mark.parametrize("value", BAD)
-def test_every_door_refuses_values_that_are_none(value):
+def test_every_function_refuses_invalid_values(value):
     cell, state = slide()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)
@@ -82,7 +82,7 @@ def test_every_door_refuses_values_that_are_none(value):
 
 @pytest.mark.parametrize("margin", [math.nan, math.inf, -1e-9, -0.01, 11.0])
 def test_margins_are_checked(margin):
-    """A negative one would make a motion free that ends within the wall."""
+    """With a negative margin, a motion that ends within the wall would be free."""
     certifier = MotionCertifier(CollisionChecker(*slide()))
     for ask in (certifier.quickly_free, certifier.certify):
         with pytest.raises(InvalidRequestError, match="margin"):
@@ -97,15 +97,15 @@ def test_shapes_are_checked():
                 ask(start, end)
 
 
-def test_beyond_the_limits_of_a_slide_spheres_prove_nothing():
-    """What is known of what it carries holds within them."""
+def test_spheres_prove_no_motion_beyond_the_limits_of_a_slide():
+    """Motion bounds of the objects on a slide are valid within its limits only."""
     certifier = MotionCertifier(CollisionChecker(*slide(-1.0)))
     assert certifier.quickly_free(np.zeros(1), np.array([3.1]))
     assert not certifier.quickly_free(np.zeros(1), np.array([3.2]))
 
 
 def through_the_wall(breaks, coefficients):
-    """A curve by both doors, whose certificate nobody may get."""
+    """Both functions that certify curves refuse a curve through the wall."""
     certifier = MotionCertifier(CollisionChecker(*slide()))
     breaks, coefficients = np.array(breaks, dtype=float), np.array(coefficients, dtype=float)
     with pytest.raises(InvalidRequestError):
@@ -116,7 +116,7 @@ def through_the_wall(breaks, coefficients):
 
 @pytest.mark.parametrize("breaks", [[1.0, 0.0], [0.0, math.nan], [0.0, math.inf], [0.0], []])
 def test_breaks_ascend(breaks):
-    """A piece of negative length has negative intervals, which nothing collides in."""
+    """A piece of negative length would have negative intervals, in which no collision is found."""
     through_the_wall(breaks, [[[0.0], [1.0]]])
 
 
@@ -125,7 +125,7 @@ def test_breaks_ascend_from_piece_to_piece():
 
 
 def test_a_curve_does_not_jump():
-    """Both pieces are free, the wall is between them."""
+    """Both pieces are free; the wall is between the end of one and the start of the other."""
     through_the_wall([0.0, 1.0, 2.0], [[[0.0], [0.1]], [[0.9], [0.1]]])
 
 
@@ -152,13 +152,13 @@ def test_a_quintic_may_end_at_the_limit_of_a_slide():
         certifier.certify_curve(PolynomialMotion(breaks, over))
 
 
-def test_what_a_spindle_moves_is_proven():
-    """A slide that mimics a joint without limits has a bounded reach for some turns; beyond nothing is proven."""
+def test_motions_of_a_spindle_are_proven():
+    """A slide that mimics a joint without limits is bounded for some turns; no motion beyond them is proven."""
     certifier = MotionCertifier(CollisionChecker(*spindle_driven()))
     clear = np.array([-1.0, 0.0]), np.array([0.5, 6.0])
     assert certifier.certify(*clear).verdict is Verdict.FREE
     assert certifier.quickly_free(*clear)
-    # 0.5 m + 0.01 m per rad: the ball meets the wall at the end of the turn where it is not drawn in.
+    # 0.5 m + 0.01 m per rad: the sphere hits the wall at the end of the turn unless the spindle has moved it.
     assert certifier.certify(np.array([0.0, 0.0]), np.array([1.57, 0.0])).verdict is Verdict.COLLIDING
     assert certifier.certify(np.array([0.0, 40.0]), np.array([1.57, 40.0])).verdict is Verdict.FREE
     with pytest.raises(JointLimitError):
@@ -166,8 +166,8 @@ def test_what_a_spindle_moves_is_proven():
     assert not certifier.quickly_free(np.array([0.0, 0.0]), np.array([0.0, 60.0]))
 
 
-def test_angles_of_many_turns_are_certified_rightly():
-    """At the bound on joint values a certificate says what it says a whole number of turns before."""
+def test_angles_of_many_turns_are_certified():
+    """A certificate near the bound on joint values equals that of the same angles within the first turn."""
     joint = Joint("j", JointKind.CONTINUOUS, "base", "tip", Pose(), (0.0, 0.0, 1.0), JointLimits())
     links = {"base": Link("base"), "tip": Link("tip", collisions=(sphere(RADIUS, at(0.8)),))}
     robot = Robot("r", Mechanism("m", frozendict(links), frozendict({"j": joint})))
@@ -180,8 +180,8 @@ def test_angles_of_many_turns_are_certified_rightly():
             assert found.verdict is verdict
 
 
-def test_distances_are_right_to_what_is_allowed_for():
-    """Coal's distances of boxes far away against those of their corners and faces, which are known on paper."""
+def test_distances_are_within_their_error_allowance():
+    """The error of coal's distances to boxes far away is within its allowance, by closed formulas."""
     random = np.random.default_rng(1)
     for _ in range(300):
         away = 10.0 ** random.uniform(-3.0, 1.0)

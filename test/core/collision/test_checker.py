@@ -1,4 +1,4 @@
-"""The checker as other layers use it: inputs, batches, motions, arrangements, threads, obstacles by the thousand."""
+"""Collision checker: inputs, batches, motions, shared engines, threads, and thousands of obstacles."""
 
 import pickle
 import threading
@@ -43,12 +43,12 @@ def configurations(count, seed=0, dof=6):
 
 
 def by_distance(checker, q):
-    """Whether any pair of things is nearer than its margin: the long way to the verdict."""
+    """Whether any pair of objects is nearer than its margin, from the distances of all pairs."""
     return any(c.slack < -1e-5 for c in checker.clearances(q, 100_000, max_distance=0.5))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_a_batch_is_its_states(engine):
+def test_a_batch_equals_its_single_states(engine):
     checker = CollisionChecker(*crowded(), engine=engine)
     batch = configurations(100)
     found = checker.in_collision_batch(batch)
@@ -58,7 +58,7 @@ def test_a_batch_is_its_states(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_all_answers_agree_with_each_other(engine):
+def test_all_results_agree_with_each_other(engine):
     checker = CollisionChecker(*crowded(), engine=engine)
     for q in configurations(60, 1):
         report = checker.report(q)
@@ -68,7 +68,7 @@ def test_all_answers_agree_with_each_other(engine):
         assert (checker.distance(q).distance < -1e-5) == report.in_collision
 
 
-def test_answers_do_not_depend_on_what_was_asked_before():
+def test_results_do_not_depend_on_previous_requests():
     cell, state = crowded()
     batch = configurations(40, 2)
     checker = CollisionChecker(cell, state)
@@ -80,7 +80,7 @@ def test_answers_do_not_depend_on_what_was_asked_before():
 
 
 def make_again(cell):
-    """An equal cell that no cache knows."""
+    """An equal cell that is in no cache."""
     return pickle.loads(pickle.dumps(cell))
 
 
@@ -103,7 +103,7 @@ def test_malformed_configurations_are_refused(q, message):
 
 
 @pytest.mark.parametrize("engine", ["coal", "bullet"])
-def test_what_cannot_move_is_checked_on_request(engine):
+def test_pairs_that_cannot_move_are_checked_on_request(engine):
     """A wall through the base of the arm, and a block through the wall, in every state of the arm."""
     bodies = (body("wall", box(0.05, 2.0, 2.0)), body("block", box(0.2, 0.2, 0.2)), body("apart", box(0.1, 0.1, 0.1)))
     cell = make_cell((arm(),), (gripper(),), bodies, NO_SETTINGS)
@@ -146,7 +146,7 @@ def test_unknown_names_are_refused():
         CollisionChecker(cell, state, ("joint1", "joint1"))
 
 
-def test_other_joints_stay_as_the_state_has_them():
+def test_other_joints_keep_their_values_in_the_state():
     cell, state = crowded()
     every = CollisionChecker(cell, state)
     rest = {"joint1": 0.4, "joint4": -0.7}
@@ -177,7 +177,7 @@ def test_fingers_follow_their_joint(engine):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_fixed_to_each_other_collides_everywhere_or_nowhere(engine):
+def test_objects_fixed_to_each_other_collide_in_all_states_or_none(engine):
     cell, state = working_cell((body("clamp", sphere(0.05)),))
     free = place(state, "clamp", at(0.0, 0.0, 0.2), attached_to="flange")
     inside = place(state, "clamp", at(0.0, 0.0, 0.02), attached_to="flange")
@@ -189,7 +189,7 @@ def test_what_is_fixed_to_each_other_collides_everywhere_or_nowhere(engine):
         assert (PairType.TOOL_BODY, "gripper/palm", "clamp") in found
 
 
-def test_states_of_one_arrangement_share_what_was_built():
+def test_states_with_the_same_attachments_share_an_engine():
     cell, state = crowded()
     one = CollisionChecker(cell, state)
     other = CollisionChecker(cell, state.with_configuration({"joint1": 1.0}), ("joint2",))
@@ -200,7 +200,7 @@ def test_states_of_one_arrangement_share_what_was_built():
     assert moved._engine is not one._engine
 
 
-def test_a_checker_stays_with_its_thread():
+def test_a_checker_is_used_in_one_thread_only():
     cell, state = crowded(2)
     checker = CollisionChecker(cell, state)
     caught, engines = [], []
@@ -233,7 +233,7 @@ def test_a_checker_stays_with_its_thread():
 )
 @pytest.mark.parametrize("count", [30, 200])
 def test_trees_of_obstacles_agree_with_distances(count, collision):
-    """Few and many obstacles, alike and not, take different ways through the engine."""
+    """The engine uses different code for few and for many obstacles, and for equal and different ones."""
     surface = [body(f"bracket{i}", Shape(bracket())) for i in range(2)]
     cell, state = crowded(count, 9, collision, surface)
     state = place(place(state, "bracket0", at(0.4, 0.3, 0.4)), "bracket1", at(-0.5, 0.0, 0.3))
@@ -314,7 +314,7 @@ def test_halving_visits_every_sample_once(count):
         assert gaps.max() <= 2 * max(1, 2 ** int(np.ceil(np.log2(count / (k - 1)))))
 
 
-def test_the_default_is_the_state_itself():
+def test_the_default_configuration_is_that_of_the_state():
     cell, state = crowded()
     q = configurations(1, 10)[0]
     values = frozendict(zip(CollisionChecker(cell, state).variables, q.tolist(), strict=True))

@@ -20,7 +20,7 @@ def crowded(seed=3, count=20, collision=None):
 
 
 def every_distance(checker, q):
-    """Distance of every pair of things, without any box."""
+    """Distance of every pair of objects, without bounding boxes."""
     table, engine = checker.geometry_model, checker._engine
     engine.place(checker._expand(q))
     geometries = {}
@@ -84,13 +84,13 @@ def test_a_search_can_be_limited():
     assert checker.clearances(q, 10_000, max_distance=limit) == all_of_them[:8]
     assert checker.distance(q, max_distance=all_of_them[0].distance - 1e-3).distance == math.inf
     named = checker.clearances(q, 10_000, names=("gripper", "obstacle3"))
-    wanted = [c for c in all_of_them if "obstacle3" in c.second or "gripper" in c.first + c.second]
-    assert list(named) == wanted
+    expected_named = [c for c in all_of_them if "obstacle3" in c.second or "gripper" in c.first + c.second]
+    assert list(named) == expected_named
 
 
 @pytest.mark.parametrize(("engine", "count"), [("coal", 20), ("bullet", 20), ("coal", 700)])
 def test_the_closest_of_many_states_is_the_closest_of_each(engine, count):
-    """700 obstacles are more than are listed pair by pair."""
+    """With 700 obstacles, pairs are no longer listed one by one."""
     cell, state = crowded(6, count)
     checker = CollisionChecker(cell, state, engine=engine)
     rng = np.random.default_rng(4)
@@ -111,7 +111,7 @@ def test_the_closest_of_many_states_is_the_closest_of_each(engine, count):
     assert min(depths) < 0.0 or count == 20
 
 
-def test_of_states_that_are_equally_close_it_is_the_first():
+def test_the_first_of_equally_close_states_is_returned():
     cell, state = working_cell((body("far", Shape(bracket())),))
     checker = CollisionChecker(cell, place(state, "far", at(3.0)))
     turned = np.zeros((600, 6))
@@ -123,7 +123,7 @@ def test_of_states_that_are_equally_close_it_is_the_first():
 
 
 @pytest.mark.parametrize("beyond", [0.0, 0.02])
-def test_bounds_of_all_states_hold_whether_or_not_one_is_near_enough(beyond):
+def test_bounds_of_all_states_hold_at_any_maximum_distance(beyond):
     cell, state = crowded()
     checker = CollisionChecker(cell, state)
     states = np.random.default_rng(5).uniform(-2.5, 2.5, (400, 6))
@@ -172,7 +172,7 @@ def test_bad_arguments_are_refused():
         checker.clearances(None, 1, names=("obstacle99",))
 
 
-def test_nothing_to_check_is_infinitely_far():
+def test_without_pairs_the_distance_is_infinite():
     cell = make_cell()
     empty = CollisionChecker(cell, cell.default_state())
     assert empty.closest_of(np.zeros((2, 0))) is None

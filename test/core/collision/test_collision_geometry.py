@@ -1,4 +1,4 @@
-"""Solids of geometries, convex decompositions, and bad geometry that is refused by the name of its object."""
+"""Collision geometries and convex decompositions; invalid geometry is refused with the name of its object."""
 
 import numpy as np
 import pytest
@@ -33,14 +33,14 @@ FLAT = Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ((0, 1, 2)
         (Capsule(0.1, 0.6), (0.1, 0.1, 0.4)),
     ],
 )
-def test_primitives_stand_for_themselves(solid, half):
+def test_primitives_remain_primitives(solid, half):
     assert collision_geometries(solid) == (solid,)
     low, high = local_bounds(solid)
     assert high == pytest.approx(half)
     assert low == pytest.approx(np.negative(half))
 
 
-def test_a_mesh_is_what_its_use_says():
+def test_the_collision_geometry_of_a_mesh_follows_its_use():
     (hull,) = collision_geometries(bracket(use=MeshUse.HULL))
     (surface,) = collision_geometries(bracket(use=MeshUse.EXACT))
     pieces = collision_geometries(bracket(use=MeshUse.DECOMPOSITION))
@@ -71,7 +71,7 @@ def outside(piece, point):
     return float(((point - piece.triangles[:, 0]) * piece.face_normals).sum(axis=1).max())
 
 
-def test_a_decomposition_is_the_same_each_time_and_kept(monkeypatch, tmp_path):
+def test_a_decomposition_is_reproducible_and_cached(monkeypatch, tmp_path):
     monkeypatch.setenv("ROBOT_CELL_PLANNER_CACHE", str(tmp_path))
     mesh = bracket(0.25)
     first = convex_pieces.__wrapped__(mesh)
@@ -93,7 +93,7 @@ def test_too_many_faces_are_refused(monkeypatch):
         convex_pieces.__wrapped__(bracket(0.26))
 
 
-def test_a_decomposition_that_fails_says_so(monkeypatch):
+def test_a_decomposition_that_fails_is_an_error(monkeypatch):
     monkeypatch.setattr(decomposition, "WORKER", "robot_cell_planner.no_such_worker")
     with pytest.raises(GeometryError, match=r"V-HACD failed with status 1.*No module named"):
         convex_pieces.__wrapped__(bracket(0.27))
@@ -116,7 +116,7 @@ def triangles(mesh, faces, use):
 
 
 @pytest.mark.parametrize("use", [MeshUse.EXACT, MeshUse.DECOMPOSITION])
-def test_triangles_that_bound_nothing_are_refused_by_their_owner(use):
+def test_degenerate_triangles_are_refused_with_the_name_of_their_object(use):
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
     inwards, thin = cube.faces[:, ::-1], np.column_stack((cube.faces[:, 0], cube.faces[:, :2]))
     for faces, message in ((inwards, "point inwards"), (thin, "has an area")):
@@ -141,7 +141,7 @@ def test_the_orientation_of_triangles_does_not_matter_to_their_hull():
     assert local_bounds(one)[0].tolist() == local_bounds(other)[0].tolist()
 
 
-def test_an_open_surface_is_no_mistake():
+def test_an_open_surface_is_accepted():
     cube = trimesh.creation.box((0.1, 0.2, 0.3))
     (found,) = collision_geometries(triangles(cube, cube.faces[:-2, ::-1], MeshUse.EXACT))
     assert isinstance(found, Surface)
@@ -166,6 +166,6 @@ def test_good_geometry_passes():
         lambda: Triangles(((0.0, 0.0, 0.0), (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)), ((0, 1, 3),)),
     ],
 )
-def test_sizes_and_meshes_that_make_no_sense_never_become_a_geometry(make):
+def test_invalid_sizes_and_meshes_never_become_a_geometry(make):
     with pytest.raises(ValueError, match="expected"):
         make()

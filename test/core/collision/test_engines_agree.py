@@ -36,12 +36,12 @@ def margins():
     rng = np.random.default_rng(2)
     bodies, poses = obstacles(15, rng, spread=0.8)
     pairs = [PairMargin("part", "obstacle3", 0.1), PairMargin("gripper", "link2", 0.0)]
-    wanted = settings({"ours": ("obstacle1", "arm")}, {"*": 0.01, "arm": 0.02, "link3": 0.0, "obstacle2": 0.05}, pairs)
-    return with_obstacles(working_cell(bodies, wanted), poses)
+    chosen = settings({"ours": ("obstacle1", "arm")}, {"*": 0.01, "arm": 0.02, "link3": 0.0, "obstacle2": 0.05}, pairs)
+    return with_obstacles(working_cell(bodies, chosen), poses)
 
 
 def concave_meshes():
-    """Surfaces that stand and one that is held; no two of them meet."""
+    """Static surfaces and a held one; no two of them are in contact."""
     rng = np.random.default_rng(3)
     bodies, poses = obstacles(8, rng, spread=0.8)
     state_of = [body(f"bracket{i}", Shape(bracket())) for i in range(4)]
@@ -119,7 +119,7 @@ def test_reports_name_the_same_pairs():
             {(p.pair_type, p.first, p.second): p for p in checker.report(q).pairs} for checker in (coal, bullet)
         )
         for key in one.keys() & other.keys():
-            # Of a deep overlap the engines may find different ways out.
+            # For a deep overlap, the engines may find different directions of separation.
             if abs(one[key].depth) < 0.01:
                 assert one[key].depth == pytest.approx(other[key].depth, abs=1e-3)
                 compared += 1

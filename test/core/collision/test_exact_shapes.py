@@ -14,11 +14,11 @@ from robot_cell_planner.model.pose import IDENTITY, Pose
 
 ENGINES = ("coal", "bullet")
 CORNERS = tuple((x, y, z) for x in (-0.1, 0.1) for y in (-0.1, 0.1) for z in (-0.1, 0.1))
-CUBE = Triangles(CORNERS, ((0, 1, 2),))  # its hull is what counts
+CUBE = Triangles(CORNERS, ((0, 1, 2),))  # used as a hull
 
 
 def checker(moving, stationary, pose=IDENTITY, engine="coal", moving_pose=IDENTITY, margins=None):
-    """A checker whose single variable moves one shape along x towards another one."""
+    """A checker with a single variable, which moves one shape along x towards another."""
     cell = make_cell(
         (free_body("moving", Shape(moving, moving_pose)),),
         (),
@@ -34,7 +34,7 @@ def turned(x, *rpy):
 
 EDGE = 0.1 * math.sqrt(2.0) + 0.2
 
-# What touches what, and where: reach of the moving body towards +x plus the reach of the obstacle towards -x.
+# Shapes and their position in contact: extent of the moving body towards +x plus extent of the obstacle towards -x.
 CASES = {
     "sphere-sphere": (Sphere(0.1), Sphere(0.2), IDENTITY, IDENTITY, 0.3),
     "sphere-box": (Sphere(0.1), Box((0.4, 1.0, 1.0)), IDENTITY, IDENTITY, 0.3),
@@ -70,7 +70,7 @@ def test_distance_depth_and_points_are_exact(case, engine):
         found = check.distance(q)
         assert found.distance == pytest.approx(gap, abs=2e-5), gap
         assert (found.first, found.second) == ("slider", "obstacle")
-        # The normal leads from the second to the first: back along x.
+        # The normal points from the second to the first object: back along x.
         assert found.normal == pytest.approx((-1.0, 0.0, 0.0), abs=2e-2)
         between = np.subtract(found.point_first, found.point_second)
         assert between == pytest.approx(np.array(found.normal) * found.distance, abs=1e-4)
@@ -117,7 +117,7 @@ def segment_distance(a, b, c, d):
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("obstacle", [Box((0.4, 1.0, 1.0)), CUBE, bracket()], ids=["box", "hull", "surface"])
 def test_objects_that_touch_do_not_collide(obstacle, engine):
-    """A part that stands on a table is at distance zero, give or take rounding."""
+    """A part that rests on a table is at distance zero, up to rounding."""
     front = 0.2 if isinstance(obstacle, Box) else 0.1 if obstacle is CUBE else 0.17
     lift = at(0.0, 0.0, 0.15) if front == 0.17 else IDENTITY
     check = checker(Box((0.1, 0.08, 0.08)), obstacle, at(1.0), engine, lift)
@@ -165,7 +165,7 @@ def test_a_concave_mesh_has_its_hollow_only_when_exact(engine):
         assert check.decomposed == (("obstacle",) if use is MeshUse.DECOMPOSITION else ())
 
 
-def test_bullet_decomposes_one_of_two_surfaces_and_says_so():
+def test_bullet_decomposes_one_of_two_surfaces_with_a_warning():
     moving, obstacle = bracket(), bracket(0.4)
     results = {}
     for engine in ENGINES:
@@ -176,8 +176,8 @@ def test_bullet_decomposes_one_of_two_surfaces_and_says_so():
     assert results["coal"] == results["bullet"] == [False, False, True, True]
 
 
-def test_a_flat_sheet_that_moves_is_not_forgotten():
-    """Its box has no volume, which the library underneath takes for nothing."""
+def test_a_moving_flat_sheet_is_checked():
+    """Its bounding box has no volume, and coal treats such a box as empty."""
     sheet = Triangles(((0.0, -0.1, -0.1), (0.0, 0.1, -0.1), (0.0, 0.1, 0.1)), ((0, 1, 2),), MeshUse.EXACT)
     for engine in ENGINES:
         check = checker(sheet, Box((0.2, 1.0, 1.0)), at(1.0), engine)
@@ -189,7 +189,7 @@ def test_a_flat_sheet_that_moves_is_not_forgotten():
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("margin", [0.0, 0.02])
 @pytest.mark.parametrize("case", CASES)
-def test_verdict_first_pair_and_report_agree_on_the_very_threshold(case, margin, engine):
+def test_verdict_first_pair_and_report_agree_at_the_threshold(case, margin, engine):
     moving, obstacle, moving_pose, pose, reach = CASES[case]
     made = checker(moving, obstacle, Pose((1.0, 0.0, 0.0), pose.quaternion), engine, moving_pose, {"*": margin / 2})
     threshold = 1.0 - reach - margin + TOUCHING

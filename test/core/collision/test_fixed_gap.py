@@ -1,4 +1,4 @@
-"""The gap of what no variable moves, against all distances."""
+"""The gap of pairs that no variable moves is compared with all distances."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ CELL_FILE = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
 
 @pytest.mark.parametrize("joints", [1, 2, 3, 6])
 def test_it_is_the_smallest_of_all_pairs(joints):
-    """The fewer joints are variables, the more pairs are fixed."""
+    """With fewer joints as variables, more pairs are fixed."""
     cell, state = load_cell(CELL_FILE)
     checker = CollisionChecker(cell, state, cell.group().variables[-joints:])
     fixed = {frozenset(pair[:2]) for pair in motion_model(checker).fixed_pairs}

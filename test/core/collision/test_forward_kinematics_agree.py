@@ -1,4 +1,4 @@
-"""Forward kinematics: every implementation against Pinocchio, at random configurations of an arm with a gripper."""
+"""Every implementation of forward kinematics is compared with Pinocchio, at random configurations of an arm."""
 
 import numpy as np
 import pinocchio as pin

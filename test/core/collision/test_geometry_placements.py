@@ -1,4 +1,4 @@
-"""Poses of solids against Pinocchio's own kinematics."""
+"""Placements of collision geometries are compared with Pinocchio's kinematics."""
 
 import numpy as np
 import pinocchio as pin

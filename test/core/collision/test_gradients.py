@@ -1,4 +1,4 @@
-"""How fast each variable takes apart what was hit: held against coal's distances, and against what must follow."""
+"""Gradients of the gap of colliding pairs equal differences of coal's distances, and separate the pairs."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ ALL = {**EXACT, "cone": Cone(0.12, 0.3), "hull": pebble()}
 
 
 class Hits:
-    """Motions that hit something, and the slopes there or elsewhere."""
+    """Colliding motions, and the gradient of the gap at any configuration."""
 
     def __init__(self, cell, state):
         self.checker = CollisionChecker(cell, state)
@@ -31,12 +31,12 @@ class Hits:
         self.scene, self.work = self.certifier.packed()
 
     def hit(self, start, end):
-        """Whether a motion hits something; if so, where along it that is deepest."""
+        """Whether a motion collides; if so, the fraction at which the overlap is deepest."""
         verdict = certify_straight(self.scene.address, self.work.address, start, end, COARSE, np.zeros(3))
         return gradients.deepest(self.scene.address, self.work.address) if verdict == BLOCKED else None
 
     def at(self, q):
-        """(gap, slopes) of what was hit last, at a configuration."""
+        """(gap, gradient) of the pair of the last collision, at a configuration."""
         found = np.empty(len(q))
         return gradients.hit_gradient(self.scene.address, self.work.address, q, found), found
 
@@ -69,7 +69,7 @@ def test_outside_they_are_those_of_the_exact_distance(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_along_them_is_the_way_out(name):
-    """From inside, a step along the slopes by as much as is missing, and some times more where that bends."""
+    """A step along the gradient by the depth separates the pair; curved gaps need a few steps."""
     hits = Hits(*small_sphere_beside(ALL[name]))
     middle = np.array((0.1, -0.2, 0.05))
     assert hits.hit(middle - 0.4, middle + 0.4) is not None
@@ -97,11 +97,11 @@ def test_of_surfaces_there_are_none():
         if hits.hit(middle - direction, middle + direction) is not None:
             assert hits.at(middle)[0] == np.inf
             return
-    pytest.fail("nothing was hit")
+    pytest.fail("no motion collided")
 
 
 def test_of_an_arm_with_a_gripper_among_obstacles():
-    """By differences of the gap itself, of obstacles and of links, which move with all joints that move them apart."""
+    """The gradient equals differences of the gap, for pairs with obstacles and for pairs of links."""
     bodies, poses = obstacles(8, np.random.default_rng(5))
     hits = Hits(*with_obstacles(working_cell(bodies), poses))
     rng = np.random.default_rng(4)

@@ -1,4 +1,4 @@
-"""Cells with many bodies: boxes around obstacles exclude nothing that matters; changes equal a new checker."""
+"""Cells with many bodies: bounding boxes exclude no colliding pair; a changed checker equals a new one."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_the_tree_finds_every_overlapping_box_in_order(count: int, seed: int) ->
 
 @given(st.integers(0, 400), st.integers(0, 2**32 - 1))
 @settings(max_examples=30, deadline=None)
-def test_the_spatial_order_is_a_permutation_that_few_obstacles_keep(count: int, seed: int) -> None:
+def test_the_spatial_order_is_a_permutation_and_the_identity_for_few_obstacles(count: int, seed: int) -> None:
     points = np.random.default_rng(seed).normal(size=(count, 3))
     order = spatial_order(points).tolist()
     assert sorted(order) == list(range(count))
@@ -115,7 +115,7 @@ def test_boxes_change_no_verdict(crowded: tuple[RobotCell, RobotCellState]) -> N
     arrays = MotionCertifier(checker).scene.arrays()
     everywhere = np.where(np.arange(len(arrays.boxes)) % 6 < 3, np.float32(-1e20), np.float32(1e20))
     without = arrays._replace(boxes=np.repeat(everywhere[:, None], LANES, axis=1).astype(np.float32))
-    # Lanes that have no box must stay empty.
+    # Lanes without a box remain empty.
     unused = arrays.boxes == np.float32(1e30)
     without.boxes[unused] = 1e30
     rng = np.random.default_rng(3)
@@ -140,7 +140,7 @@ def _answers(checker: CollisionChecker, configurations: Any) -> tuple[Any, ...]:
     )
 
 
-def test_a_moved_body_gives_the_answers_of_a_new_checker(crowded: tuple[RobotCell, RobotCellState]) -> None:
+def test_a_moved_body_gives_the_results_of_a_new_checker(crowded: tuple[RobotCell, RobotCellState]) -> None:
     cell, state = crowded
     rng = np.random.default_rng(11)
     first = CollisionChecker(cell, state, group="")
@@ -161,7 +161,7 @@ def test_a_moved_body_gives_the_answers_of_a_new_checker(crowded: tuple[RobotCel
 
 
 def test_distances_belong_to_the_checker_that_placed_them(crowded: tuple[RobotCell, RobotCellState]) -> None:
-    """Another checker that shares the trees is used between placing and measuring."""
+    """Another checker that shares the trees is used between the placement and the distances."""
     cell, state = crowded
     rng = np.random.default_rng(5)
     first = CollisionChecker(cell, state, group="")
@@ -175,7 +175,7 @@ def test_distances_belong_to_the_checker_that_placed_them(crowded: tuple[RobotCe
     assert [first.geometry_distance(each.first, each.second) for each in near] == expected
 
 
-def test_near_geometries_are_in_order_and_no_closer_than_their_boxes_say(
+def test_near_geometries_are_in_order_and_no_closer_than_their_boxes(
     crowded: tuple[RobotCell, RobotCellState],
 ) -> None:
     cell, state = crowded
@@ -197,7 +197,7 @@ def test_near_geometries_are_in_order_and_no_closer_than_their_boxes_say(
 def test_geometries_fixed_to_each_other_are_near_where_their_boxes_are(
     crowded: tuple[RobotCell, RobotCellState],
 ) -> None:
-    """Bodies held by one tool, at random; what collides is among the near pairs."""
+    """Random bodies held by one tool; all colliding pairs are among the near pairs."""
     cell, state = crowded
     rng = np.random.default_rng(9)
     for _ in range(10):
@@ -216,7 +216,7 @@ def test_geometries_fixed_to_each_other_are_near_where_their_boxes_are(
 
 
 @pytest.mark.parametrize("change", ["attached", "touching", "hidden", "carrying"])
-def test_changes_of_more_than_a_pose_build_anew(crowded: tuple[RobotCell, RobotCellState], change: str) -> None:
+def test_changes_other_than_poses_build_a_new_engine(crowded: tuple[RobotCell, RobotCellState], change: str) -> None:
     cell, state = crowded
     state = state.with_body("body1", BodyState(Pose((0.0, 0.0, 0.2)), "body0"))
     before = CollisionChecker(cell, state, group="")

@@ -1,4 +1,4 @@
-"""Cylinders in the frame of a parent joint contain what they are made around."""
+"""A cylinder in the frame of the parent joint contains the cylinder that it is computed for."""
 
 import math
 
@@ -28,7 +28,7 @@ def test_a_cylinder_about_the_parent_axis_contains_all_points_of_the_first(radiu
     reach = np.hypot(moved[:, 0], moved[:, 1])
     assert reach.max() <= outer + 1e-12
     assert bottom - 1e-12 <= moved[:, 2].min() <= moved[:, 2].max() <= top + 1e-12
-    # The polygon exceeds the circle by this much at its corners, and the samples miss little.
+    # The polygon exceeds the circle by this factor at its corners; the samples miss little.
     more = radius * (1.0 / math.cos(math.pi / SIDES) - 1.0) + 0.02 * radius + 1e-12
     assert outer - reach.max() <= more
     assert top - bottom <= np.ptp(moved[:, 2]) + 2.0 * more

@@ -1,4 +1,4 @@
-"""Motion bounds of what joints that are no variables move a little from request to request, as fingers."""
+"""Motion bounds for links of joints that are not variables but change slightly between requests, such as fingers."""
 
 from pathlib import Path
 

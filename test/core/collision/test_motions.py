@@ -1,4 +1,4 @@
-"""Certified motions: each bound against an outside truth, with errors of 5 % planted, and verdicts against coal."""
+"""Certified motions: each bound is compared with an independent computation, and verdicts are compared with coal."""
 
 import math
 
@@ -54,8 +54,8 @@ RADIUS, MOTION_BOUNDS = 0.05, 0.8
 
 
 def swing(joints=1, *, wall=2.0, margin=0.0, tip=None):
-    """A ball of 50 mm, or another tip, at the end of `joints` links in a row that turn about z, 0.8 m from the first
-    axis; and a ball of 50 mm as obstacle at `wall` from that axis, in the direction of x."""
+    """A sphere of 50 mm, or another tip, at the end of `joints` links in a row that turn about z, 0.8 m from the first
+    axis; and a sphere of 50 mm as obstacle at `wall` from that axis, in the direction of x."""
     links = {"base": []} | {f"l{i}": [] for i in range(joints)} | {"tip": [tip or sphere(RADIUS)]}
     length = MOTION_BOUNDS / joints
     made = [("j0", JointKind.REVOLUTE, "base", "l0", at(0.0), Z)]
@@ -68,8 +68,8 @@ def swing(joints=1, *, wall=2.0, margin=0.0, tip=None):
     return cell, place(cell.default_state(), "wall", at(wall))
 
 
-def look_once(checker, q, displacements, extra=0.0):
-    """(uncertain, hit) of the balls at q with displacements of all joints."""
+def evaluate_once(checker, q, displacements, extra=0.0):
+    """(uncertain, hit) of the spheres at q with displacements of all joints."""
     made = MotionScene(checker).arrays(extra)
     work = work_space(made, len(checker.variables))
     work.q[:] = np.asarray(q)[:, None]
@@ -80,7 +80,7 @@ def look_once(checker, q, displacements, extra=0.0):
 
 
 class TestThresholds:
-    """A stretch is clear if and only if gaps exceed what the motion can make good, to one in a hundred or thousand."""
+    """An interval is clear if and only if gaps exceed the displacement bound, to within a hundredth or a thousandth."""
 
     @pytest.mark.parametrize("joints", [1, 2, 4])
     @pytest.mark.parametrize("turn", [0.0, 0.05, 0.3])
@@ -91,24 +91,24 @@ class TestThresholds:
         for factor, uncertain in ((1.01, False), (0.999, True)):
             cell, state = swing(joints, wall=MOTION_BOUNDS + need * factor)
             checker = CollisionChecker(cell, state)
-            assert look_once(checker, np.zeros(joints), turn)[0] is uncertain
+            assert evaluate_once(checker, np.zeros(joints), turn)[0] is uncertain
 
     @pytest.mark.parametrize("margin", [0.0, 0.02, 0.3])
     def test_of_margins(self, margin):
         for factor, uncertain in ((1.001, False), (0.999, True)):
             cell, state = swing(1, wall=MOTION_BOUNDS + (2.0 * RADIUS + margin) * factor, margin=margin)
-            assert look_once(CollisionChecker(cell, state), [0.0], 0.0) == (uncertain, uncertain)
+            assert evaluate_once(CollisionChecker(cell, state), [0.0], 0.0) == (uncertain, uncertain)
             cell, state = swing(1, wall=MOTION_BOUNDS + (2.0 * RADIUS + margin) * factor)
-            assert look_once(CollisionChecker(cell, state), [0.0], 0.0, margin) == (uncertain, uncertain)
+            assert evaluate_once(CollisionChecker(cell, state), [0.0], 0.0, margin) == (uncertain, uncertain)
 
     def test_of_slides(self):
         for factor, uncertain in ((1.001, False), (0.999, True)):
             cell = make_cell((free_body("robot", sphere(RADIUS)),), (), (body("wall", sphere(RADIUS)),))
             state = place(cell.default_state(), "wall", at((2.0 * RADIUS + 0.2) * factor))
-            assert look_once(CollisionChecker(cell, state), [0.0], 0.2)[0] is uncertain
+            assert evaluate_once(CollisionChecker(cell, state), [0.0], 0.2)[0] is uncertain
 
-    def test_of_two_that_move(self):
-        """The joint below both does not count, nor does that in the middle of a sphere; the one between them does.
+    def test_of_two_moving_links(self):
+        """The joint below both spheres and the joint in the centre of one do not count; the joint between them does.
 
         Pairs that a single joint moves are not checked here if they never collide.
         """
@@ -125,7 +125,7 @@ class TestThresholds:
             robot = Robot("r", mechanism("r", links | {"c": []}, joints), groups, disabled_pairs=disabled)
             cell = make_cell((robot,))
             checker = CollisionChecker(cell, cell.default_state())
-            assert look_once(checker, [0.0, 0.0, 0.0], 0.3)[0] is uncertain
+            assert evaluate_once(checker, [0.0, 0.0, 0.0], 0.3)[0] is uncertain
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def busy():
 
 
 def test_motion_bounds_limit_the_speed_of_every_sphere(busy):
-    """By finite differences at random configurations, and it is attained to some percent for the joint that carries."""
+    """By finite differences at random configurations; some speeds reach their bound to a few percent."""
     checker = CollisionChecker(*busy)
     scene = MotionScene(checker)
     made = scene.arrays()
@@ -213,7 +213,7 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
         q = rng.uniform(-0.4, 0.4, (LANES, 3))
         truth = np.array([checker.distance(row).distance for row in q])
         for side, sign in ((1.0005, 1.0), (0.9995, -1.0)):
-            # Where the ball may move by a little less than the distance it is clear, by a little more it is not.
+            # The sphere is clear if it may move by slightly less than the distance, and not if by slightly more.
             for lane in range(LANES):
                 work.q[:] = q[lane][:, None]
                 work.displacements[:] = 0.0
@@ -234,8 +234,8 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
 
 
 def test_a_check_of_listed_candidates_finds_what_a_full_check_does(busy):
-    """For smaller displacements, and again for still smaller ones: the same lanes are not clear, or hit. A full check
-    that leaves candidates open, because there are many, may miss hits."""
+    """For smaller displacements, twice, the same lanes are uncertain or hit. A full check may miss hits if too many
+    candidates are near to be listed."""
     checker = CollisionChecker(*busy)
     made = MotionScene(checker).arrays()
     work = work_space(made, len(checker.variables))
@@ -272,8 +272,8 @@ def test_a_check_of_listed_candidates_finds_what_a_full_check_does(busy):
 
 
 def test_lanes_do_not_depend_on_each_other(busy):
-    """Where there are many candidates, those near in lanes that are undecided already are left open: each lane is as
-    undecided as alone, where the first near candidate decides, and hit at most as often as with room in the list."""
+    """With many candidates, those that are near only in undecided lanes are skipped: each lane has the same verdict as
+    alone, where the first near candidate decides, and is hit at most as often as with room in the list."""
     checker = CollisionChecker(*busy)
     made = MotionScene(checker).arrays()
     work = work_space(made, len(checker.variables))
@@ -301,8 +301,8 @@ def test_lanes_do_not_depend_on_each_other(busy):
     assert len(kinds) > 20
 
 
-def test_where_too_much_is_near_to_be_listed_a_full_check_follows():
-    """More balls than the list holds, all of them close to a plate: the motion along it is proven all the same."""
+def test_a_full_check_follows_if_candidates_exceed_the_list():
+    """A motion along a plate is proven although more spheres are near the plate than the list of candidates holds."""
     shapes = [sphere(0.01, at(0.002 * (i % 40), 0.002 * (i // 40), 0.0)) for i in range(800)]
     cell = make_cell((free_body("robot", *shapes),), (), (body("plate", box(2.0, 2.0, 0.1)),))
     for gap, verdict in ((1e-3, schedule.FREE), (-1e-3, schedule.BLOCKED)):
@@ -329,19 +329,19 @@ def check_closely(checker, start, end, finest=1e-3):
 
 @pytest.mark.parametrize("margin", [0.0, 0.01])
 def test_verdicts_hold(busy, margin):
-    """Free motions keep their margin, colliding ones do collide where they say, hardly any are undecided."""
+    """Free motions keep their margin, colliding ones collide at the reported configuration, and few are undecided."""
     checker = CollisionChecker(*busy)
     certifier = MotionCertifier(checker)
     rng = np.random.default_rng(7)
     counts = dict.fromkeys(Verdict, 0)
-    by_balls = 0
+    by_spheres = 0
     for _ in range(120):
         start = rng.uniform(-2.0, 2.0, len(checker.variables))
         end = start + rng.normal(size=len(start)) * 0.15
         found = certifier.certify(start, end, margin)
         counts[found.verdict] += 1
         if found.free:
-            by_balls += found.exact_states == 0
+            by_spheres += found.exact_states == 0
             assert found.clearance == margin
             assert check_closely(checker, start, end) >= margin - 2e-5
             assert found.exact_states or certifier.quickly_free(start, end, margin) or found.exact_fraction == 0.0
@@ -353,7 +353,7 @@ def test_verdicts_hold(busy, margin):
             assert {found.pair.first, found.pair.second} <= {obj.name for obj in checker.allowed_pairs.objects}
             assert found.distance < margin
     assert counts[Verdict.UNDECIDED] <= 1
-    assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING], by_balls) > 5
+    assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING], by_spheres) > 5
 
 
 def test_curves_of_polynomials(busy):
@@ -374,7 +374,7 @@ def test_curves_of_polynomials(busy):
     assert min(counts[Verdict.FREE], counts[Verdict.COLLIDING]) > 3
 
 
-def test_polynomials_and_polylines_pass_through_what_defines_them():
+def test_polynomials_and_polylines_pass_through_their_points():
     rng = np.random.default_rng(10)
     breaks, coefficients = np.array([0.0, 0.7, 1.5]), rng.normal(size=(2, 6, 3))
     motion = PolynomialMotion(breaks, coefficients)
@@ -391,7 +391,7 @@ def test_polynomials_and_polylines_pass_through_what_defines_them():
 
 
 @pytest.mark.parametrize("half", [0.1, 0.4])
-def test_spreads_of_curves_bound_them(half):
+def test_deviation_bounds_of_curves_hold(half):
     rng = np.random.default_rng(9)
     for _ in range(30):
         curves = (
@@ -409,8 +409,8 @@ def test_spreads_of_curves_bound_them(half):
     assert (curves[-1].deviation_bound(0.5, half) < np.max(ways, axis=0) * 1.001).all()
 
 
-def test_a_planted_error_in_the_exact_bounds_is_seen():
-    """The arm stretched out: its speed bound is what mechanics says, to one in a thousand."""
+def test_a_planted_error_in_the_exact_bounds_is_found():
+    """The speed bound of the stretched arm equals the speed of its tip, to one in a thousand."""
     cell, state = swing(4)
     scene = MotionScene(CollisionChecker(cell, state))
     arms = [MOTION_BOUNDS * (4 - i) / 4 + RADIUS for i in range(4)]
@@ -420,7 +420,7 @@ def test_a_planted_error_in_the_exact_bounds_is_seen():
 
 @pytest.mark.parametrize("factor, done", [(0.99, True), (1.01, False), (1.05, False)])
 def test_exact_intervals_at_the_threshold(factor, done):
-    """A pair is done with where its distance exceeds what the motion can make good, and only there."""
+    """A pair is separated on an interval if and only if its distance exceeds the displacement bound."""
     gap = 0.05
     cell, state = swing(1, wall=MOTION_BOUNDS + 2.0 * RADIUS + gap)
     exact = MotionCertifier(CollisionChecker(cell, state)).exact
@@ -435,7 +435,7 @@ def test_exact_intervals_at_the_threshold(factor, done):
 
 
 def test_objects_that_no_variable_moves_are_checked():
-    """A wall through the upper arm, which is held: no motion of the wrist is free."""
+    """A wall intersects the upper arm, whose joints are fixed: no motion of the wrist is free."""
     cell, state = working_cell((body("wall", box(0.1, 0.1, 0.1)),))
     free = place(state, "wall", at(0.0, 1.5, 0.4))
     for where, verdict in ((free, Verdict.FREE), (place(state, "wall", at(0.0, 0.0, 0.4)), Verdict.COLLIDING)):
@@ -446,8 +446,8 @@ def test_objects_that_no_variable_moves_are_checked():
     assert "wall" in (found.pair.first, found.pair.second)
 
 
-def test_a_slide_without_limits_proves_nothing_about_what_turns_it():
-    """Its load may be anywhere; the slide itself is bounded, and the exact verdict stays right."""
+def test_a_slide_without_limits_has_an_unbounded_load():
+    """The position of its load is unbounded; the slide itself is bounded, and the exact verdict is correct."""
     unlimited = JointLimits()
     joints = {
         "turn": Joint("turn", JointKind.REVOLUTE, "base", "beam", Pose(), Z, JointLimits(-3.0, 3.0)),
@@ -491,21 +491,21 @@ def test_equal_requests_have_equal_answers(busy):
     assert answers[0] == answers[1]
 
 
-@pytest.mark.parametrize(("gap", "by_balls"), [(0.015, True), (0.002, False), (0.0005, False)])
-def test_what_keeps_a_distance_is_proven_free(gap, by_balls):
-    """The corners of a cube pass a ball at a distance: proven by balls at 15 mm, by exact distances at less."""
+@pytest.mark.parametrize(("gap", "by_spheres"), [(0.015, True), (0.002, False), (0.0005, False)])
+def test_motions_at_a_distance_are_proven_free(gap, by_spheres):
+    """The corners of a cube pass a sphere: proven by spheres at a distance of 15 mm, by exact distances at less."""
     corners = math.hypot(MOTION_BOUNDS + 0.05, 0.05, 0.05)
     checker = CollisionChecker(*swing(tip=box(0.1, 0.1, 0.1), wall=corners + RADIUS + gap))
     certifier = MotionCertifier(checker)
     start, end = np.array([-0.7]), np.array([0.6])
     found = certifier.certify(start, end)
     assert found.free
-    assert certifier.quickly_free(start, end) is by_balls
-    assert (found.exact_states == 0) is by_balls
+    assert certifier.quickly_free(start, end) is by_spheres
+    assert (found.exact_states == 0) is by_spheres
 
 
-def test_verdicts_do_not_depend_on_what_was_hit_before(busy):
-    """Hits that are remembered change where is looked first, and nothing else."""
+def test_verdicts_do_not_depend_on_previous_hits(busy):
+    """Cached hits change only the order in which configurations are checked."""
     certifier = MotionCertifier(CollisionChecker(*busy))
     scene, work = certifier.packed()
     rng = np.random.default_rng(4)
@@ -514,7 +514,7 @@ def test_verdicts_do_not_depend_on_what_was_hit_before(busy):
         start = rng.uniform(-2.5, 2.5, 6)
         motion = (scene.address, work.address, start, start + 0.2 * rng.normal(size=6), COARSE)
         after_others = schedule.certify_straight(*motion, np.zeros(3))
-        # What blocks it is remembered, and is a hit of its own.
+        # The pair that blocks the motion is cached, and is found again.
         again = schedule.certify_straight(*motion, np.zeros(3))
         remembered = bool(work.arrays[HITS].any())
         work.arrays[HITS][:] = 0
@@ -525,12 +525,12 @@ def test_verdicts_do_not_depend_on_what_was_hit_before(busy):
     assert min(counts[schedule.FREE], counts[schedule.BLOCKED]) > 20
 
 
-def test_the_numbers_of_arrays_are_those_of_their_names():
+def test_indices_of_arrays_match_their_names():
     for kind in (arrays.MotionArrays, arrays.WorkSpace):
         assert [getattr(arrays, name.upper()) for name in kind._fields] == list(range(len(kind._fields)))
 
 
-def test_first_places_cover_the_motion():
+def test_initial_intervals_cover_the_motion():
     for longest in (0.0, 0.3, 2.0, 2.1, 9.0):
         places = np.sort(schedule.initial_parameters(longest))
         half = 0.5 / len(places)
@@ -540,7 +540,7 @@ def test_first_places_cover_the_motion():
 
 
 def along_a_wall(gap=0.0):
-    """A ball that moves along x beside a wall, at a gap [m]."""
+    """A sphere that moves along x beside a wall, at a gap [m]."""
     wall = body("wall", box(4.0, 0.02, 1.0))
     cell = make_cell((free_body("robot", sphere(0.05)),), (), (wall,))
     return cell, place(cell.default_state(), "wall", at(0.0, 0.06 + gap))
@@ -552,6 +552,6 @@ def test_a_slide_along_a_wall_at_contact_is_soon_undecided():
     assert found.verdict is Verdict.UNDECIDED
     assert "wall" in (found.pair.first, found.pair.second)
     assert found.exact_states < 500
-    # A short one, and a long one at a gap, are proven as ever.
+    # A short motion, and a long one at a gap, are proven.
     assert certifier.certify(np.zeros(1), np.full(1, 5e-4)).free
     assert MotionCertifier(CollisionChecker(*along_a_wall(0.001))).certify(np.zeros(1), np.full(1, 0.2)).free

@@ -7,7 +7,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "certified_motions.md").read_text()
 
 
-def test_every_test_that_the_page_names_is_there():
+def test_every_test_that_the_page_names_exists():
     sources = "".join(path.read_text() for path in sorted((ROOT / "test" / "core").rglob("test_*.py")))
     named = set(re.findall(r"`(test_\w+|Test\w+)`", PAGE))
     assert len(named) >= 12

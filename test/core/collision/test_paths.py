@@ -1,4 +1,4 @@
-"""Whole paths: an early no in jumping order, or all collisions in their order with place, time and pair."""
+"""Checks of paths: an early exit at the first collision, or all collisions in order with parameter, time and pair."""
 
 import math
 
@@ -15,7 +15,7 @@ POST = 0.05
 
 @pytest.fixture
 def checker():
-    """The arm lies down and turns about the vertical axis; a post stands at zero."""
+    """The horizontal arm turns about the vertical axis; a post is at the angle zero."""
     cell = make_cell((arm(),), (), (body("post", sphere(POST)),))
     return CollisionChecker(cell, place(cell.default_state(), "post", at(0.5, 0.0, 0.25)))
 
@@ -42,7 +42,7 @@ def test_all_collisions_are_listed_in_order(checker):
         assert collision.pair.second == "post"
 
 
-def test_the_first_collision_met_ends_the_quick_check(checker):
+def test_the_quick_check_ends_at_the_first_collision(checker):
     report = check_path(checker, sweep(41))
     assert not report.valid
     assert len(report.collisions) == 1
@@ -50,7 +50,7 @@ def test_the_first_collision_met_ends_the_quick_check(checker):
     assert checker.in_collision(sweep(41)[report.collisions[0].point])
 
 
-def test_between_waypoints_only_where_asked(checker):
+def test_motions_between_waypoints_are_checked_on_request(checker):
     path = sweep(2)
     assert check_path(checker, path).valid
     report = check_path(checker, path, (0.0, 10.0), resolution=0.05, find_all=True)
@@ -110,7 +110,7 @@ def test_malformed_paths_are_refused(checker):
         check_path(checker, sweep(), max_collisions=0)
 
 
-def test_paths_of_no_and_one_point(checker):
+def test_empty_paths_and_single_points(checker):
     assert check_path(checker, np.empty((0, 6))).valid
     assert check_path(checker, sweep(1), resolution=0.1).states_checked == 1
     assert smallest_clearance(checker, np.empty((0, 6))).clearance.distance == math.inf

@@ -1,4 +1,4 @@
-"""Three hundred random arrangements: the allowed pairs against the reference, and the engine against single
+"""Three hundred random attachments: the allowed pairs are compared with a reference, and the engine with single
 pairs."""
 
 import coal
@@ -42,7 +42,7 @@ def some(rng, names, most):
 
 
 def random_robot(rng, name):
-    """A tree of up to eight links with joints of all sorts; some links have no shape, some pairs are
+    """A tree of up to eight links with joints of all types; some links have no shape, some pairs are
     disabled."""
     count = int(rng.integers(3, 9))
     links, joints = {}, []
@@ -87,27 +87,27 @@ def random_scene(seed):
         *(t.tcp_frame for t in tools),
     ]
     frames = [NamedFrame(f"frame{i}", str(rng.choice(frames_to_hang_on))) for i in range(2)]
-    things = [*links, *tool_links, *(b.name for b in bodies)]
+    entries = [*links, *tool_links, *(b.name for b in bodies)]
     wholes = [*(r.name for r in robots), *(t.name for t in tools)]
     groups = {}
     for i in range(int(rng.integers(0, 4))):
-        members = (*some(rng, [*things, *wholes], 4), *(["group0"] if chance(rng, 0.3) else []))
+        members = (*some(rng, [*entries, *wholes], 4), *(["group0"] if chance(rng, 0.3) else []))
         groups[f"group{i}"] = members
-    margins = {name: float(rng.uniform(0.0, 0.03)) for name in some(rng, [*things, *wholes, "*"], 4)}
+    margins = {name: float(rng.uniform(0.0, 0.03)) for name in some(rng, [*entries, *wholes, "*"], 4)}
     pairs = [
-        PairMargin(*(str(name) for name in rng.choice([*things, *wholes, "*"], 2)), float(rng.uniform(0.0, 0.05)))
+        PairMargin(*(str(name) for name in rng.choice([*entries, *wholes, "*"], 2)), float(rng.uniform(0.0, 0.05)))
         for _ in range(int(rng.integers(0, 3)))
     ]
     cell = make_cell(robots, tools, bodies, settings(groups, margins, pairs), frames)
-    return cell, random_state(rng, cell, frames_to_hang_on, things, wholes)
+    return cell, random_state(rng, cell, frames_to_hang_on, entries, wholes)
 
 
-def random_state(rng, cell, frames, things, wholes):
+def random_state(rng, cell, frames, entries, wholes):
     state = cell.default_state()
     groups = [group for robot in cell.robots.values() for group in robot.groups]
     for index, name in enumerate(cell.tools):
         attached = groups[index] if index < len(groups) and chance(rng, 0.8) else ""
-        touch = {"touch_links": some(rng, things, 2), "touch_bodies": some(rng, [*things, *wholes], 2)}
+        touch = {"touch_links": some(rng, entries, 2), "touch_bodies": some(rng, [*entries, *wholes], 2)}
         state = place(
             state,
             name,
@@ -118,7 +118,7 @@ def random_state(rng, cell, frames, things, wholes):
         )
     carriers = [*frames, "frame0", "frame1"]
     for name in cell.bodies:
-        touch = {"touch_links": some(rng, things, 2), "touch_bodies": some(rng, [*things, *wholes], 2)}
+        touch = {"touch_links": some(rng, entries, 2), "touch_bodies": some(rng, [*entries, *wholes], 2)}
         carrier = str(rng.choice(carriers)) if chance(rng, 0.6) else "world"
         state = place(
             state,
@@ -133,7 +133,7 @@ def random_state(rng, cell, frames, things, wholes):
 
 
 @pytest.mark.parametrize("block", range(10))
-def test_allowed_pairs_agree_with_what_the_reference_says(block):
+def test_allowed_pairs_agree_with_the_reference(block):
     for seed in range(block * SCENARIOS // 10, (block + 1) * SCENARIOS // 10):
         cell, state = random_scene(seed)
         cell.check_state(state)
@@ -150,8 +150,7 @@ def test_allowed_pairs_agree_with_what_the_reference_says(block):
 
 
 def single_pairs(cell, state, model, q):
-    """The smallest distance minus margin over the reference's pairs, by a plain call of the library for
-    each."""
+    """The smallest distance minus margin over the reference's pairs, by one call of coal for each."""
     import pinocchio as pin
 
     data = model.model.createData()
@@ -181,7 +180,7 @@ def single_pairs(cell, state, model, q):
 
 
 @pytest.mark.parametrize("block", range(5))
-def test_engine_finds_what_single_pairs_show(block):
+def test_the_engine_agrees_with_single_pairs(block):
     colliding = checked = 0
     for seed in range(block * SCENARIOS // 5, (block + 1) * SCENARIOS // 5, 3):
         cell, state = random_scene(seed)
@@ -199,7 +198,7 @@ def test_engine_finds_what_single_pairs_show(block):
     assert 0.1 * checked < colliding < 0.95 * checked
 
 
-def test_arm_that_is_used_elsewhere_agrees_too():
+def test_a_robot_without_disabled_pairs_agrees_with_the_reference():
     cell = make_cell((arm(disabled=False),), (gripper(),), (body("part", sphere(0.02)),))
     state = place(cell.default_state(), "gripper", attached_to="manipulator")
     expected = ReferenceRules(cell, state).pairs()

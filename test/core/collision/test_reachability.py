@@ -1,4 +1,4 @@
-"""Reachability: what is reached is at its pose and free; the other results by poses that must have them."""
+"""Reachability: reached poses have a free solution; poses out of reach and in collision are classified."""
 
 import json
 import math
@@ -19,7 +19,7 @@ DEMO = ROOT / "config" / "demo" / "cell.yaml"
 DOWN = Pose.from_rpy((0.6, 0.0, 0.95), (math.pi, 0.0, 0.0))
 
 
-def test_what_is_reached_is_free_and_at_the_pose():
+def test_solutions_of_reached_poses_are_free_and_at_the_pose():
     cell, state = load_cell(DEMO)
     found = reachability(cell, state, grid(DOWN, (0.8, 0.8, 0.0), 0.4))
     assert len(found.results) == 9

@@ -1,4 +1,4 @@
-"""Reports: who, where, by which step, how deep; golden texts; the error that carries them."""
+"""Collision reports: pairs, pair types, contact points and depths; their texts; the error that contains a report."""
 
 import pickle
 
@@ -17,13 +17,13 @@ UP = np.zeros(6)
 
 
 def scene(collision=NO_SETTINGS):
-    """The arm stands straight up; things are put into it and beside it."""
-    things = (
+    """The arm points straight up; bodies overlap it and are beside it."""
+    obstacles = (
         body("wall", box(0.02, 1.0, 1.0)),
         body("shelf", box(1.0, 1.0, 0.02)),
         body("ball", sphere(0.05)),
     )
-    cell, state = working_cell(things, collision)
+    cell, state = working_cell(obstacles, collision)
     state = place(state, "wall", at(0.04, 0.0, 0.4))  # its near face at x = 0.03, in links of radius 0.04
     state = place(state, "shelf", at(0.0, 0.0, 1.4), touch_bodies=("part",))
     return cell, place(state, "ball", at(0.0, -0.2, 1.3))
@@ -96,7 +96,7 @@ def test_a_free_state_has_an_empty_report():
     checker.check(UP)
 
 
-def test_the_error_carries_the_report():
+def test_the_error_contains_the_report():
     cell, state = scene()
     checker = CollisionChecker(cell, state)
     with pytest.raises(CollisionCheckError) as caught:
@@ -127,7 +127,7 @@ def test_a_verbose_report_lists_every_pair_once():
     assert checker.report(UP).checked == ()
 
 
-def test_reports_are_values():
+def test_reports_can_be_compared_and_pickled():
     cell, state = scene()
     report = CollisionChecker(cell, state).report(UP)
     assert report == CollisionChecker(cell, state).report(UP)

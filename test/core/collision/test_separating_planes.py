@@ -1,4 +1,4 @@
-"""Bounds from separating planes against the distances of the engine."""
+"""Bounds from separating planes are compared with the distances of the engine."""
 
 import itertools
 
@@ -23,7 +23,7 @@ MOTION = 0.03  # [rad] between two placements
 
 
 def faceted_sphere(count=200, use=MeshUse.EXACT):
-    """A triangle surface of more points than a surface is described by, or a hull of many."""
+    """A triangle surface with more points than its representation holds, or a hull of many points."""
     points = np.random.default_rng(3).normal(size=(count, 3))
     points *= 0.15 / np.linalg.norm(points, axis=1)[:, None]
     faces = ConvexHull(points).simplices
@@ -57,8 +57,8 @@ def cell_of_all_shapes(seed):
 
 
 def along(checker, seed):
-    """For each near pair along a random motion: its shapes, the distances, the bounds by the plane at one placement,
-    and which bounds are of that placement."""
+    """For each near pair along a random motion: its shapes, the distances, the bounds by the plane of one placement,
+    and whether each bound is of that placement."""
     geometry_model, engine = checker.geometry_model, checker._engine
     random = np.random.default_rng(seed)
     start, step = random.uniform(-2.5, 2.5, 6), random.uniform(-MOTION, MOTION, 6)
@@ -97,9 +97,9 @@ def test_bounds_are_below_all_distances_and_equal_where_the_plane_is(seed):
     assert np.median(missing) < 0.1 * MOTION
 
 
-def test_stationary_geometries_may_move_to_another_place():
+def test_stationary_geometries_may_move():
     cell, state = cell_of_all_shapes(0)
-    assert any(True for _ in along(CollisionChecker(cell, state), 1))  # has made the planes that the next one adapts
+    assert any(True for _ in along(CollisionChecker(cell, state), 1))  # computes the planes that the next call adapts
     moved = CollisionChecker(cell, place(state, "obstacle0", Pose((0.4, 0.3, 0.5))))
     boxes = 0
     for shapes, distances, bounds, here in along(moved, 1):
@@ -178,7 +178,7 @@ def certified(checker, seed, count=40):
 
 
 def test_planes_of_exact_certificates_are_below_the_distances(monkeypatch):
-    """At every configuration of a proof at which they are used."""
+    """At every configuration of a proof that uses planes."""
     cell, state = cell_of_all_shapes(3)
     checker = CollisionChecker(cell, state)
     engine, raise_bounds, raised = checker._engine, KnownPlanes.raise_bounds, []
@@ -207,7 +207,7 @@ def test_planes_save_distances_of_exact_certificates(monkeypatch):
     assert found[1] < 0.9 * without[1]  # half of it for decomposed meshes
 
 
-def test_hulls_of_which_coal_leaves_the_normal_unset_have_a_direction(tmp_path):
+def test_hulls_whose_normal_coal_does_not_set_have_a_direction(tmp_path):
     """Base and forearm of a UR3, 3.5 mm apart."""
     file = write_cell("ur3", 1, 1, tmp_path)
     cell, state = load_cell(file.path, file.roots)

@@ -1,4 +1,4 @@
-"""Pairs that one joint moves: bounds against closed formulas, and motions that need no check of them."""
+"""Pairs that one joint moves: bounds are compared with closed formulas, and separated pairs are not checked."""
 
 import math
 
@@ -48,7 +48,7 @@ def checker_of_arm(links, chain, margin=0.0):
 @given(gap=st.floats(3e-4, 0.015), margin=st.sampled_from((0.0, 2e-4)))
 @settings(max_examples=15, deadline=None)
 @pytest.mark.parametrize(("kind", "axis"), [(JointKind.REVOLUTE, Z), (JointKind.PRISMATIC, Y)])
-def test_a_bound_is_below_the_smallest_distance_and_above_a_share_of_it(kind, axis, gap, margin):
+def test_a_bound_is_below_the_smallest_distance_and_above_a_fraction_of_it(kind, axis, gap, margin):
     """The spheres are closest where both are on the same side of the axis."""
     bound = single_joint_gaps(checker_of(POST - 2 * RADIUS - gap - margin, kind, margin, axis)).item()
     assert 0.9 * SHARE * gap <= bound <= gap
@@ -59,11 +59,11 @@ def test_larger_gaps_are_not_distinguished():
 
 
 @pytest.mark.parametrize("gap", [-0.01, 0.0, 1e-5])
-def test_nothing_is_proven_of_a_pair_that_touches_at_any_value(gap):
+def test_no_bound_is_given_for_a_pair_that_touches_at_any_value(gap):
     assert single_joint_gaps(checker_of(POST - 2 * RADIUS - gap)).item() == -math.inf
 
 
-def test_nothing_is_proven_of_a_pair_that_two_joints_move():
+def test_no_bound_is_given_for_a_pair_that_two_joints_move():
     assert (single_joint_gaps(checker_of(0.1, joints=2)) == -math.inf).all()
 
 
@@ -75,7 +75,7 @@ def test_the_values_of_a_revolute_joint_beyond_its_limits_count():
     assert not MotionCertifier(checker).quickly_free(*narrow)
 
 
-def test_pairs_that_are_proven_free_are_not_checked_and_others_are():
+def test_only_pairs_that_are_not_proven_free_are_checked():
     assert len(MotionScene(checker_of(0.1)).arrays().pairs) == 0
     assert len(MotionScene(checker_of(POST)).arrays().pairs) == 1
 

@@ -1,4 +1,4 @@
-"""Spheres of large objects are coarser: their number is bounded, they hold the object, and a warning says so."""
+"""Spheres of large objects are coarser: their number is bounded, they contain the object, and a warning is given."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ GEOMETRIES = {
 
 
 @pytest.mark.parametrize("name", GEOMETRIES)
-def test_a_panel_has_few_spheres_and_they_hold_it(name):
+def test_a_panel_is_covered_by_few_spheres(name):
     (solid,) = collision_geometries(GEOMETRIES[name])
     found = object_spheres((Shape(GEOMETRIES[name]),), FINE)
     assert estimated_spheres((solid,), FINE) > 2 * LIMIT
@@ -71,7 +71,7 @@ def test_objects_of_usual_size_keep_the_requested_resolution_and_the_estimate_is
     assert len(found.spheres) <= found.estimated <= LIMIT
 
 
-def test_an_object_that_is_too_large_has_one_sphere_that_holds_all_of_it():
+def test_an_object_that_is_too_large_has_one_sphere():
     shapes = (Shape(Box((10.0, 8.0, 0.01)), at(1.0, rpy=(0.3, 0.2, 0.1))), Shape(Sphere(2.0), at(-4.0)))
     found = object_spheres(shapes, FINE)
     assert found.enclosed
@@ -84,7 +84,7 @@ def test_an_object_that_is_too_large_has_one_sphere_that_holds_all_of_it():
 
 
 def test_a_shape_that_needs_more_spheres_than_estimated_gets_coarser_ones(monkeypatch):
-    """The bound on the work of each solid holds whatever was estimated."""
+    """The bound on the number of spheres of each solid holds independently of the estimate."""
     monkeypatch.setattr(resolution, "estimated_spheres", lambda parts, protrusion: 1)
     monkeypatch.setattr("robot_cell_planner.collision.sphere_model.approximation.MAX_SPHERES", 60)
     found = object_spheres((Shape(Box((0.21, 0.2, 0.1))),), 0.0071)
@@ -92,14 +92,14 @@ def test_a_shape_that_needs_more_spheres_than_estimated_gets_coarser_ones(monkey
     assert len(found.spheres) <= 60
 
 
-def test_the_report_of_a_cell_names_what_is_coarser():
+def test_the_report_of_a_cell_names_coarser_objects():
     cell = make_cell(bodies=(body("plank", box(2.0, 1.0, 0.02)), body("brick", box(0.2, 0.1, 0.1))))
     (warning,) = prepare_sphere_models(cell).warnings
     assert "plank" in warning
 
 
 @pytest.mark.parametrize(("size", "one"), [((3.0, 2.0, 0.01), False), ((12.0, 9.0, 0.01), True)])
-def test_what_spheres_cannot_resolve_is_decided_by_exact_distances(size, one):
+def test_gaps_below_the_sphere_resolution_are_decided_by_exact_distances(size, one):
     """A panel that the last joint of an arm turns by little, 20 mm beside another one and within it."""
     panel, roof = body("panel", box(*size)), body("roof", box(0.5, 0.5, 0.01))
     cell, state = working_cell((panel, roof))

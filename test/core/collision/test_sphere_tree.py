@@ -1,4 +1,4 @@
-"""Trees of balls hold what they are made of."""
+"""Bounding-sphere trees contain the spheres that they are built from."""
 
 import math
 
@@ -20,23 +20,23 @@ SPHERES = arrays(np.float64, st.tuples(st.integers(1, 60), st.just(4)), elements
 
 
 def excess(outer, spheres):
-    """How far balls (n, 4) stick out of a ball (4,) at most [m]."""
+    """Largest distance by which spheres (n, 4) protrude from a sphere (4,) [m]."""
     return float((np.linalg.norm(spheres[:, :3] - outer[:3], axis=1) + spheres[:, 3]).max() - outer[3])
 
 
 @given(SPHERES)
-def test_a_sphere_contains_those_it_is_made_around_and_is_no_larger_than_it_must_be(spheres):
+def test_an_enclosing_sphere_contains_all_spheres_and_is_within_its_bound(spheres):
     found = bounding_sphere(spheres)
     assert excess(found, spheres) <= 1e-12
-    # Jung's theorem, for all points of all balls, and what the algorithm may be off after so many steps.
+    # Jung's theorem, for all points of all spheres, and the error of the algorithm after its number of steps.
     apart = np.linalg.norm(spheres[:, None, :3] - spheres[None, :, :3], axis=2) + spheres[:, 3] + spheres[None, :, 3].T
     widest = max(float(apart.max()), 2.0 * float(spheres[:, 3].max()))
     assert found[3] <= (1.0 + 1.0 / math.sqrt(STEPS)) * math.sqrt(3.0 / 8.0) * widest + 1e-12
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.1, 1.0])
-def test_it_is_the_smallest_where_that_is_known(radius):
-    """Balls whose centres lie on a sphere, at both ends of three diameters among others."""
+def test_it_is_the_smallest_in_known_cases(radius):
+    """Spheres whose centres are on a sphere, among them the ends of three diameters."""
     rng = np.random.default_rng(7)
     directions = rng.normal(size=(30, 3))
     directions = np.concatenate((directions, np.eye(3), -np.eye(3)))

@@ -1,4 +1,4 @@
-"""Covering spheres: they hold the solid, stick out no further than said, and the proof fails where they do not."""
+"""Sphere approximations: they contain the solid, protrude by no more than stated, and wrong ones are not proven."""
 
 import hashlib
 
@@ -50,7 +50,7 @@ SOLIDS = {
 
 
 def points_of(name, solid, rng, count=20_000):
-    """Random points of a solid, many of them on its skin, by its definition and not by its polytope."""
+    """Random points of a solid, many of them on its surface, by its definition and not by its polytope."""
     unit = rng.uniform(-1.0, 1.0, (count, 3))
     skin = rng.random((count, 1)) < 0.5
     if name == "box":
@@ -93,7 +93,7 @@ def test_every_point_lies_in_a_sphere(name):
 
 @pytest.mark.parametrize("name", ["box", "cylinder", "cone", "hull", "sliver"])
 def test_no_sphere_protrudes_further_than_stated(name):
-    """Around an inner point a ball leaves a convex solid by its radius less the distance to the nearest face."""
+    """A sphere protrudes from a convex solid by its radius less the distance of its centre from the nearest face."""
     polytope = polytope_around(SOLIDS[name])
     for sphere in approximate(SOLIDS[name], PROTRUSION).spheres:
         depth = (polytope.planes[:, 3] - polytope.planes[:, :3] @ sphere[:3]).min()
@@ -163,14 +163,14 @@ class TestCache:
         assert np.array_equal(self.fresh(), made)
 
     @pytest.mark.parametrize("damage", [lambda data: data[:-8], lambda data: b"", lambda data: data[:-1] + b"\x7f"])
-    def test_a_damaged_file_is_made_anew(self, folder, damage):
+    def test_a_damaged_file_is_recomputed(self, folder, damage):
         made = self.fresh()
         (entry,) = folder.iterdir()
         entry.write_bytes(damage(entry.read_bytes()))
         assert np.array_equal(self.fresh(), made)
 
     def test_a_file_with_smaller_spheres_is_refused(self, folder):
-        """Its checksum fits, its contents do not hold the solid."""
+        """Its checksum is correct, but its spheres do not contain the solid."""
         made = self.fresh()
         (entry,) = folder.iterdir()
         rows = approximation._packed(made * (1.0, 1.0, 1.0, 0.9))
@@ -183,7 +183,7 @@ class TestCache:
         assert hashlib.sha256(self.fresh().tobytes()).hexdigest() == made
 
 
-def test_everything_in_a_cell_is_covered():
+def test_all_objects_of_a_cell_are_covered():
     cell, _ = working_cell()
     report = prepare_sphere_models(cell)
     assert {"base", "link6", "gripper/palm", "part"} <= {obj.name for obj in report.objects}
@@ -192,8 +192,8 @@ def test_everything_in_a_cell_is_covered():
     assert 0.0 < report.protrusion <= PROTRUSION
 
 
-def test_spheres_are_finer_where_they_come_nearest_to_objects():
-    """Links that few joints move as asked for; the wrist, tools and bodies by less."""
+def test_spheres_are_finer_near_the_tip():
+    """Links that few joints move have the requested protrusion; the wrist, tools and bodies have a smaller one."""
     cell, _ = working_cell()
     found = protrusions(cell, 0.01)
     assert {found["base"], found["link2"], found["link3"]} == {0.01}
@@ -203,7 +203,7 @@ def test_spheres_are_finer_where_they_come_nearest_to_objects():
     assert report["link6"] <= 0.01 * FINER < report["base"]
 
 
-def test_what_is_covered_ahead_of_time_is_what_motions_need():
+def test_prepared_spheres_are_those_that_motions_need():
     cell, state = working_cell()
     prepare_sphere_models(cell)
     made = approximation.approximate.cache_info().misses
@@ -212,7 +212,7 @@ def test_what_is_covered_ahead_of_time_is_what_motions_need():
     assert approximation.approximate.cache_info().misses == made
 
 
-def test_what_may_be_gripped_is_what_is_small_or_carried():
+def test_small_and_attached_bodies_are_graspable():
     cell, state = working_cell()
     shapes = {"small": Box((0.2, 0.2, 0.2)), "plank": Box((1.0, 0.1, 0.1))}
     bodies = {name: RigidBody(name, (Shape(shape),)) for name, shape in shapes.items()}
@@ -229,7 +229,7 @@ def test_what_may_be_gripped_is_what_is_small_or_carried():
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 40), st.floats(0.0, 0.1))
 def test_the_container_of_a_simplex_is_the_first_sphere_with_all_its_corners(seed, count, slack):
-    """Spheres of which a grid of points of the simplex is in none may be left out."""
+    """Spheres that contain no point of a grid of the simplex may be left out."""
     rng = np.random.default_rng(seed)
     simplex = rng.uniform(-0.5, 0.5, (4, 3)) * rng.uniform(0.1, 1.0)
     spheres = np.column_stack((rng.uniform(-1.0, 1.0, (40, 3)), rng.uniform(0.0, 1.5, 40)))

@@ -1,4 +1,4 @@
-"""The pre-check of targets: what is carried against what stands, the robot left out."""
+"""The pre-check of targets: attached objects against static objects, without the robot."""
 
 import math
 
@@ -23,12 +23,12 @@ def scene():
 
 
 def downwards(x, y, z):
-    """The flange looks down, so that the part's end is 0.15 below it."""
+    """The flange points down, so that the end of the part is 0.15 m below it."""
     return Pose.from_rpy((x, y, z), (3.141592653589793, 0.0, 0.0))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_what_is_carried_is_held_against_what_stands(engine):
+def test_attached_objects_are_checked_against_static_ones(engine):
     checker = TargetChecker(*scene(), engine=engine)
     assert not checker.in_collision(downwards(0.5, 0.0, 0.16))
     report = checker.report(downwards(0.5, 0.0, 0.14))
@@ -40,7 +40,7 @@ def test_what_is_carried_is_held_against_what_stands(engine):
 
 
 def test_the_robot_is_left_out():
-    """The target lies inside the arm's own column, where any real state would collide."""
+    """The target is inside the column of the arm, where every state of the robot would collide."""
     cell, state = scene()
     assert not TargetChecker(cell, state).in_collision(downwards(0.0, 0.0, 0.5))
 
@@ -59,7 +59,7 @@ def test_it_agrees_with_the_full_check_where_the_robot_is_free():
             assert one.distance == pytest.approx(other.distance, abs=1e-6)
 
 
-def test_what_others_carry_and_what_is_hidden_does_not_count():
+def test_objects_of_other_robots_are_obstacles_and_hidden_ones_are_not():
     cell = make_cell(
         (arm(), arm("second", "second_")),
         (gripper(), spindle()),
@@ -90,12 +90,12 @@ def test_margins_count():
 
 
 def outcome(report):
-    """What a report says, to a nanometre."""
+    """The content of a report, rounded to a nanometre."""
     return [(pair.pair_type, pair.first, pair.second, round(pair.distance, 9)) for pair in report.pairs]
 
 
 @pytest.mark.parametrize("mode", [TargetMode.ROBOT, TargetMode.TOOL, TargetMode.WORKPIECE])
-def test_a_target_stands_for_the_pose_of_the_tip_that_it_means(mode):
+def test_a_target_is_converted_to_the_pose_of_the_tip(mode):
     cell, state = scene()
     state = place(state, "ball", Pose.from_rpy((0.5, 0.5, 0.5), (0.3, 0.0, 0.7)))
     checker = TargetChecker(cell, state)
@@ -112,7 +112,7 @@ def test_a_target_stands_for_the_pose_of_the_tip_that_it_means(mode):
 
 
 def test_a_point_axis_target_collides_only_if_every_rotation_does():
-    """A flat part held sideways beside a wall: turned along the wall it is free, turned into it it is not."""
+    """A flat part held sideways beside a wall: it is free if turned along the wall, and collides if turned into it."""
     cell, state = working_cell((body("wall", box(0.1, 2.0, 2.0)), body("blade", box(0.3, 0.01, 0.01))))
     state = place(state, "wall", at(0.85, 0.0, 1.0))
     state = place(state, "blade", at(0.0, 0.0, 0.2), attached_to="gripper")
@@ -125,7 +125,7 @@ def test_a_point_axis_target_collides_only_if_every_rotation_does():
     assert checker.report_target(PointAxisTarget(point=(0.8, 0.0, 0.6), axis=axis)).in_collision
 
 
-def test_a_verbose_report_lists_what_is_carried_against_what_stands():
+def test_a_verbose_report_lists_attached_against_static_objects():
     cell, state = scene()
     report = TargetChecker(cell, state).report(downwards(0.5, 0.0, 0.16), verbose=True)
     assert len(report.checked) == report.pairs_checked == 8
@@ -134,6 +134,6 @@ def test_a_verbose_report_lists_what_is_carried_against_what_stands():
     assert report.pairs_checked + report.pairs_skipped == objects * (objects - 1) // 2
 
 
-def test_a_frame_that_the_tip_does_not_carry_says_nothing():
+def test_a_frame_that_is_not_fixed_to_the_tip_is_refused():
     with pytest.raises(TargetModeMismatchError, match="link3 is not fixed to link"):
         TargetChecker(*scene()).report_target(FrameTarget(pose=Pose(), mode=TargetMode.FRAME, frame="link3"))
