@@ -1,4 +1,4 @@
-"""What is sent arrives as it was: models, states and differences through messages and their bytes, to the last bit."""
+"""Models, states and differences are unchanged after conversion to messages and bytes and back, to the last bit."""
 
 import math
 from pathlib import Path
@@ -60,7 +60,7 @@ def test_states(state):
 @laws
 @given(st.lists(states, min_size=2, max_size=4))
 def test_states_that_follow_each_other(states):
-    """What the writer keeps of one state does not get into the next."""
+    """Data that the writer caches for one state does not appear in the next."""
     writer = StateWriter()
     for state in [*states, *reversed(states)]:
         assert_same(state_from_message(sent(writer.message(state)), "state"), state)
@@ -233,7 +233,7 @@ def test_changes_in_other_units(shapes, inertial, pose, state):
 @laws
 @given(shape_tuples, inertials, poses, st.sampled_from((1.0, 0.125)))
 def test_a_model_in_units_of_its_own(shapes, inertial, pose, unit):
-    """A model says the unit of its own lengths; all others are in the unit of the change."""
+    """A model states the unit of its own lengths; all others are in the unit of the change."""
     tool = rigid_tool("tool", shapes, inertial=inertial, tcp=pose)
     frame = NamedFrame("here", pose=Pose((0.5, 1.0, 2.0)))
     cell = RobotCell("cell", tools=frozendict(tool=tool), frames=frozendict(here=frame))
@@ -255,7 +255,7 @@ def test_a_model_in_units_of_its_own(shapes, inertial, pose, unit):
 
 
 @pytest.mark.parametrize("fraction", [0.25, 1.0, math.nan])
-def test_a_plan_claims_on_the_wire_what_it_claimed(fraction):
+def test_the_certified_fraction_of_a_plan_is_read_from_its_message(fraction):
     verdict = MotionCertificate.NONE if math.isnan(fraction) else MotionCertificate.UNDECIDED
     record = PlanRecord(
         certificate=MotionCertificate(verdict=verdict, certified_fraction=0.0 if math.isnan(fraction) else fraction)

@@ -1,4 +1,4 @@
-"""Faults of motions are the same after their way through a message; other bytes are refused."""
+"""Faults of motions are unchanged after conversion to a message and back; other bytes are refused."""
 
 import array
 import math
@@ -36,7 +36,7 @@ def fault(*errors):
 
 
 @pytest.mark.parametrize("rows", [(), ((0.1, 0.0), (0.2, 1.0 / 7.0))])
-def test_a_fault_is_the_same_after_its_way(rows):
+def test_a_fault_is_unchanged_after_conversion(rows):
     before = fault(*rows)
     after = fault_from_message(fault_to_message(before))
     assert to_json(after) == to_json(before)

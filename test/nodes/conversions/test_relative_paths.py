@@ -24,20 +24,20 @@ LEFT, RIGHT = "left/manipulator", "right/manipulator"
 DEFAULTS = PlanningOptions(), TimingOptions()
 
 
-def way(*heights, frame="bar", **fields):
+def waypoints_at(*heights, frame="bar", **fields):
     targets = [make_pose_target(frame, Pose((0.0, 0.0, height))) for height in heights]
     return [CartesianWaypoint(target=target, **fields) for target in targets]
 
 
 def cartesian(*paths):
     message = action.PlanCartesian.Goal(
-        group="both", waypoints=way(0.1, 0.2, frame="table"), relative_paths=list(paths)
+        group="both", waypoints=waypoints_at(0.1, 0.2, frame="table"), relative_paths=list(paths)
     )
     return cartesian_request_from_message(message, *DEFAULTS)
 
 
 def test_a_relative_path_is_that_of_its_group():
-    request = cartesian(RelativePath(group=RIGHT, waypoints=way(0.3, 0.4)))
+    request = cartesian(RelativePath(group=RIGHT, waypoints=waypoints_at(0.3, 0.4)))
     assert list(request.relative_paths) == [RIGHT]
     path = request.relative_paths[RIGHT]
     assert path.reference_frame == "bar"
@@ -45,17 +45,17 @@ def test_a_relative_path_is_that_of_its_group():
     assert not cartesian().relative_paths
 
 
-def test_a_relative_path_that_cannot_be_meant_is_refused_with_its_field():
-    axes = way(0.3, 0.4)
+def test_an_invalid_relative_path_is_refused_with_its_field():
+    axes = waypoints_at(0.3, 0.4)
     for waypoint in axes:
         waypoint.target.type = Target.POINT_AXIS
         waypoint.target.axis.z = 1.0
-    path = RelativePath(group=RIGHT, waypoints=way(0.3, 0.4))
+    path = RelativePath(group=RIGHT, waypoints=waypoints_at(0.3, 0.4))
     for text, paths in (
         ("relative_paths[0].waypoints is empty", [RelativePath(group=RIGHT)]),
         ("relative_paths[0] has targets of type POINT_AXIS", [RelativePath(group=RIGHT, waypoints=axes)]),
         (f"relative_paths[1]: {RIGHT} has two relative paths", [path, path]),
-        ("expected 2", [RelativePath(group=RIGHT, waypoints=way(0.3))]),
+        ("expected 2", [RelativePath(group=RIGHT, waypoints=waypoints_at(0.3))]),
     ):
         with pytest.raises(InvalidRequestError, match=re.escape(text)):
             cartesian(*paths)

@@ -1,4 +1,4 @@
-"""The doctor finds what does not fit together in a graph, and nothing in one that fits."""
+"""The doctor reports incompatibilities in a graph, and none in a consistent graph."""
 
 import json
 
@@ -33,7 +33,7 @@ def texts(graph):
     return [f"{finding.level} {finding.topic}: {finding.text}" for finding in graph_findings(graph)]
 
 
-def test_a_graph_that_fits_has_no_finding():
+def test_a_consistent_graph_has_no_finding():
     assert texts(Graph(NODES, SOUND, ((STATES, -0.02),))) == []
 
 

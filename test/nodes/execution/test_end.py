@@ -8,7 +8,7 @@ from running import RunningNode
 from robot_cell_planner import srv
 from robot_cell_planner.nodes.client.client import CellClient
 
-# A second signal comes while the first one is carried out, in the midst of what holds a lock of rclpy.
+# A second signal arrives while the first one is handled, in code that holds a lock of rclpy.
 SECOND = """
 import os, signal
 from rclpy.node import Node

@@ -1,4 +1,4 @@
-"""The execution node as the client of controllers that run already: it hands trajectories over and no more."""
+"""The execution node as the client of controllers that run already: it only hands trajectories over."""
 
 import threading
 
@@ -65,21 +65,21 @@ def execution_node(client, start_execution):
 
 
 class States:
-    """The states that the node was in."""
+    """The states that the node has reported."""
 
     def __init__(self, client):
-        self._seen, self._came = [], threading.Condition()
+        self._received, self._arrived = [], threading.Condition()
         client.node.create_subscription(ExecutionStatus, "execution/status", self._take, LATCHED)
 
     def _take(self, message):
-        with self._came:
-            self._seen.append(message)
-            self._came.notify_all()
+        with self._arrived:
+            self._received.append(message)
+            self._arrived.notify_all()
 
     def wait_for(self, condition):
-        with self._came:
-            self._seen.clear()
-            assert self._came.wait_for(lambda: any(map(condition, self._seen)), 120.0)
+        with self._arrived:
+            self._received.clear()
+            assert self._arrived.wait_for(lambda: any(map(condition, self._received)), 120.0)
 
 
 @pytest.fixture(scope="module")
@@ -118,9 +118,9 @@ def error_of(goal):
 def check_on_path(commands, start, end):
     """All commands are on the straight line from start to end, without a step."""
     positions = np.array([command[0] for _, command in commands])
-    shares = (positions - start) / (end - start)
-    np.testing.assert_allclose(shares[:, :1], shares[:, 1:], atol=1e-5)
-    assert (np.diff(shares[:, 0]) >= -1e-4).all()
+    fractions = (positions - start) / (end - start)
+    np.testing.assert_allclose(fractions[:, :1], fractions[:, 1:], atol=1e-5)
+    assert (np.diff(fractions[:, 0]) >= -1e-4).all()
     times = np.array([time for time, _ in commands])
     expected = np.array([command[1] for _, command in commands])
     steps = np.abs(np.diff(positions, axis=0)) - 1e-4
@@ -147,7 +147,7 @@ def test_the_trajectory_is_handed_over_slowed_down(client, robot, arm):
     assert client.node.count_publishers("joint_commands") == 0
 
 
-def test_what_the_controller_found_is_reported(client, robot, arm):
+def test_the_error_of_the_controller_is_reported(client, robot, arm):
     robot.stuck = {"elbow"}
     with pytest.raises(TrackingError, match="arm_controller aborted the goal: Aborted due to path tolerance") as caught:
         client.execute(
@@ -235,11 +235,11 @@ def test_a_controller_that_is_deactivated_ends_the_motion_and_takes_the_next_whe
     client.execute(swing(ARM, here(robot), here(robot) + 0.1, duration=1.0))
 
 
-def test_a_goal_of_somebody_else_ends_the_motion(client, robot, arm):
+def test_a_goal_of_another_client_ends_the_motion(client, robot, arm):
     goal, _, _ = sent(client, robot, np.array([-0.5, -0.5]))
     assert arm.moving.wait(120.0)
     client._executor.create_task(
-        lambda: arm.carried.end("aborted", -1, REPLACED)  # what the controller does with the goal before
+        lambda: arm.carried.end("aborted", -1, REPLACED)  # as the controller does with the previous goal
     )
     assert REPLACED in error_of(goal).message
 
@@ -274,7 +274,7 @@ def test_other_joints_of_a_controller_stay_where_they_are(client, robot, arm):
 
 def test_a_joint_of_no_controller_is_refused(client, robot):
     robot.joints, robot.positions["finger"] = (*JOINTS, "finger"), 0.0
-    for _ in range(200):  # until the node has seen the joint: its messages and goals come in any order
+    for _ in range(200):  # until the node has seen the joint: its messages and goals arrive in any order
         robot.run_for(10)
         with pytest.raises((ExecutionError, UnknownNameError)) as caught:
             client.execute(swing(("finger",), [0.0], [0.1]))

@@ -47,7 +47,7 @@ def change(client, transition):
 
 
 def all_commands(robot):
-    """What was commanded, also what was still on its way."""
+    """All commands, also those that were still on their way."""
     commands = robot.taken()
     while True:
         robot.run_for(20)

@@ -1,5 +1,5 @@
-"""Pauses of a process while the robot moves fast, with the tolerances that nodes have by default: the motion is held
-on its path, the robot comes back to it, and the motion goes on to its end."""
+"""Pauses of a process while the robot moves fast, with the default tolerances of the nodes: the motion is held on its
+path, the robot returns to the path, and the motion continues to its end."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ PATH_TOLERANCE = 0.1  # the default
 
 
 class Validator:
-    """Finds everything valid, and tells the limits of the cell."""
+    """Reports every trajectory as valid, with the limits of the cell."""
 
     def __init__(self, node, group):
         self._service = node.create_service(
@@ -51,17 +51,17 @@ class Validator:
 
 
 class Commands:
-    """Where the first joint is commanded to, as it comes."""
+    """The latest commanded position of the first joint."""
 
     def __init__(self, node):
         self.last = np.nan
-        self._came = threading.Condition()
+        self._arrived = threading.Condition()
         self._subscription = node.create_subscription(JointState, "joint_commands", self._take, qos_profile_sensor_data)
 
     def _take(self, message):
-        with self._came:
+        with self._arrived:
             self.last = message.position[list(message.name).index(PAN)]
-            self._came.notify_all()
+            self._arrived.notify_all()
 
     def wait_until_fast(self, done):
         """Wait until the joint has moved into the fast part of a swing."""
@@ -70,16 +70,16 @@ class Commands:
         def is_fast():
             return done.is_set() or abs(self.last - middle) < 0.25
 
-        with self._came:
+        with self._arrived:
             self.last = np.nan
-            assert self._came.wait_for(is_fast, 60.0)
+            assert self._arrived.wait_for(is_fast, 60.0)
 
 
 @pytest.fixture(scope="module")
 def nodes(start_node, client):
     validator = Validator(client.node, client._group)
-    # The pauses are the subject, not the age at which joint_states count as lost, nor the time until the robot stands
-    # at the goal: a busy machine adds to the pauses.
+    # The pauses are the subject, not the age at which joint_states count as lost, nor the time until the robot is at
+    # rest at the goal: a busy machine adds to the pauses.
     execution = {"monitor_scene": False, "joint_state_lost_after": 10.0, "goal_time": 20.0}
     names = {"simulated_robot_node": {"cell_file": DEMO}, "execution_node": execution}
     yield {name: start_node(name, **given).process.pid for name, given in names.items()}
@@ -103,7 +103,7 @@ def to_and_fro(times, duration=1.6):
 
 
 def go_home(client):
-    """From wherever the robot is; on a busy computer its first states come late."""
+    """From wherever the robot is; on a busy computer its first states arrive late."""
     trajectory = swing(ARM, HOME, HOME, duration=2.0, samples=2)
     trajectory.points = trajectory.points[1:]
     for _ in range(30):
@@ -146,14 +146,14 @@ def test_a_fast_motion_survives_pauses(client, nodes, commands, which):
     sent.wait()
     record = sent.result.record
     assert sent.status == GoalStatus.STATUS_SUCCEEDED, f"{sent.result.error}\n{record}"
-    # What was held against the tolerance is within it; what the pauses made of it is told apart.
+    # Errors checked against the tolerance are within it; errors caused by the pauses are excluded.
     assert record.max_tracking_error <= PATH_TOLERANCE
     assert record.pauses >= 1
     assert record.goal_error <= 0.005
 
 
-def test_a_robot_that_does_not_come_back_after_a_pause_ends_the_motion(client, nodes, commands):
-    """Its physics stand still for longer than joint states may be away."""
+def test_a_robot_that_does_not_return_after_a_pause_ends_the_motion(client, nodes, commands):
+    """Its physics are suspended for longer than joint states may be missing."""
     go_home(client)
     sent = execute(client, to_and_fro(12))
     commands.wait_until_fast(sent.done)

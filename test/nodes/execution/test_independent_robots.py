@@ -1,5 +1,5 @@
-"""Two robots that clients move at the same time: neither motion disturbs the other, and what ends one leaves the
-other alone, unless it applies to all."""
+"""Two robots that clients move at the same time: neither motion disturbs the other, and an event that ends one does not
+affect the other, unless it applies to all."""
 
 import os
 import signal
@@ -189,7 +189,7 @@ def test_a_motion_of_both_robots_pauses_as_a_whole(client, robot):
 
 
 def test_the_speed_scale_of_one_robot(client, robot):
-    """At scale 0 a robot stands, in a motion that runs and in the next ones, until its scale is raised."""
+    """At scale 0 a robot is at rest, in a running motion and in the next ones, until its scale is raised."""
     sent = {side: start(client, robot, side, owner=side) for side in SIDES}
     try:
         assert client.set_speed_scale(0.0, ["right"]) == 1.0

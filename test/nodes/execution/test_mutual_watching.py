@@ -1,5 +1,5 @@
-"""Something gets into the way of robots that clients move independently, through the real nodes: a body, a robot
-that is moved by other means, or the motion of the other robot. Slow motions, which last longer than any check."""
+"""Obstructed paths of robots that clients move independently, with the real nodes: by a body, by a robot that is moved
+by other means, or by the motion of the other robot. The motions are slow and last longer than any check."""
 
 import numpy as np
 import pytest
@@ -22,10 +22,10 @@ SIDES = ("left", "right")
 JOINTS = {side: CELL.group(f"{side}/manipulator").variables for side in SIDES}
 BOTH = JOINTS["left"] + JOINTS["right"]
 FINGERS = {f"{side}_gripper/finger_joint": 0.042 for side in SIDES}
-# Both arms are stretched out, and swing past each other over the table, each in the way of the other in the middle.
+# Both arms are stretched out, and swing past each other over the table, where they would collide in the middle.
 SLOW = 120.0  # [s]
-ARM = [-1.0, 1.0, -1.5707963267948966, -1.5707963267948966, -1.5707963267948966]  # but the first joint
-BEGIN, BEFORE, MIDDLE, END = ([pan, *ARM] for pan in (-1.2, -0.3, 0.0, 1.2))  # before: not in each other's way
+ARM = [-1.0, 1.0, -1.5707963267948966, -1.5707963267948966, -1.5707963267948966]  # all but the first joint
+BEGIN, BEFORE, MIDDLE, END = ([pan, *ARM] for pan in (-1.2, -0.3, 0.0, 1.2))  # before: no collision
 HORIZON = 40.0  # [s], more than a check takes on a busy machine
 CHECKER = CollisionChecker(CELL, STATE, BOTH)
 
@@ -61,7 +61,8 @@ def nodes(start_node, client, robot):
 
 @pytest.fixture(autouse=True)
 def at_begin(client, robot):
-    """Both robots are put where their motions begin; a goal that does nothing succeeds once the nodes know it."""
+    """Both robots are put where their motions begin; a goal that does nothing succeeds once the nodes have received
+    that."""
     robot.heal()
     robot.forget_commands()
     for _ in range(200):
@@ -89,7 +90,7 @@ def start(client, robot, side, end=END):
 
 
 def check_path(robot, side):
-    """A robot was commanded along its path only, and stands before the middle."""
+    """A robot was commanded along its path only, and is at rest before the middle."""
     robot.wait_for_rest(JOINTS[side])
     rows = [[command[joint] for joint in JOINTS[side]] for command, _ in robot.commands if JOINTS[side][0] in command]
     commands = np.array(rows)
@@ -102,7 +103,7 @@ def positions(robot):
     return np.array([robot.positions[joint] for joint in BOTH])
 
 
-def test_a_body_in_the_way_stops_both(client, robot):
+def test_a_body_on_the_path_stops_both(client, robot):
     box = Pose(position=Point(z=1.2))
     client.apply(obstacle(0.3), put("box", Pose(position=Point(z=4.0))))
     try:
@@ -116,7 +117,7 @@ def test_a_body_in_the_way_stops_both(client, robot):
         client.apply(SceneChange(operation=SceneChange.REMOVE, name="box"))
 
 
-def test_a_robot_that_is_moved_into_the_way_stops_the_other(client, robot):
+def test_a_robot_that_is_moved_onto_the_path_stops_the_other(client, robot):
     sent = start(client, robot, "left")
     robot.stuck = set(JOINTS["right"])  # held by hand, not by commands
     for pan in np.linspace(BEGIN[0], MIDDLE[0], 13).tolist():
@@ -129,8 +130,8 @@ def test_a_robot_that_is_moved_into_the_way_stops_the_other(client, robot):
     assert not CHECKER.in_collision(positions(robot))
 
 
-def test_motions_that_would_meet_do_not(client, robot):
-    """The first that sees it stops; the other one too, unless its path is free then."""
+def test_motions_that_would_collide_are_stopped(client, robot):
+    """The first motion whose check detects it stops; the other one too, unless its path is free then."""
     sent = {side: send(client, side) for side in SIDES}
     while not any(goal.done.is_set() for goal in sent.values()):
         robot.run_for(1)

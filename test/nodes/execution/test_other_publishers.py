@@ -11,7 +11,7 @@ FOUND = ExecutionError("joint_commands has other publishers", stage="command top
 
 
 class Part:
-    """A motion, or servo; notes why it is stopped."""
+    """A motion, or servo; records why it is stopped."""
 
     def __init__(self, active=True):
         self.active, self.errors = active, []

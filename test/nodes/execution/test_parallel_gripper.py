@@ -60,7 +60,7 @@ def test_it_goes_there(client, names):
         {"position": [float("nan")]},
     ],
 )
-def test_what_it_cannot_do_is_refused(client, command):
+def test_invalid_commands_are_refused(client, command):
     sent = grip(client, **command)
     assert sent.status == GoalStatus.STATUS_ABORTED
     assert not sent.result.reached_goal

@@ -1,5 +1,5 @@
-"""Two robots with topics of their own: one trajectory moves both in one time base, and what stops one stops both, each
-on its path."""
+"""Two robots with topics of their own: one trajectory moves both in one time base, and an event that stops one stops
+both, each on its path."""
 
 import numpy as np
 import pytest
@@ -73,7 +73,7 @@ def here(robots):
     return [robots[side].positions[joint] for side in SIDES for joint in OWN]
 
 
-def shares(commands, side):
+def fractions(commands, side):
     """How far along its path a robot was commanded to be, 0 to 1 (n,); its commands have to be on it."""
     end = np.array([END[f"{side}/{joint}"] for joint in OWN])
     rows = np.array([[command[joint] for joint in OWN] for command, _ in commands])
@@ -83,9 +83,9 @@ def shares(commands, side):
 
 
 def by_stamp(robots):
-    """The share of the path of each robot at each stamp that both have."""
+    """The fraction of its path that each robot has reached, at each stamp that both have."""
     commands = {side: robot.taken() for side, robot in robots.items()}
-    found = {side: dict(zip(stamps(sent), shares(sent, side), strict=True)) for side, sent in commands.items()}
+    found = {side: dict(zip(stamps(sent), fractions(sent, side), strict=True)) for side, sent in commands.items()}
     common = sorted(set(found["left"]) & set(found["right"]))
     missing = {side: len(values) - len(common) for side, values in found.items()}
     return {side: np.array([values[stamp] for stamp in common]) for side, values in found.items()}, missing
@@ -98,7 +98,7 @@ def test_both_get_their_own_joints_at_the_same_time(client, robots):
         robot.wait_for_rest(OWN)
         assert all("/" not in name.replace("_gripper/", "") for _, message in robot.commands for name in message.name)
     found, missing = by_stamp(robots)
-    # Every command of one has one of the other with the same stamp, at the same place of the trajectory.
+    # Every command of one has one of the other with the same stamp, at the same point of the trajectory.
     assert missing == {"left": 0, "right": 0}
     assert len(found["left"]) > 100
     np.testing.assert_allclose(found["left"], found["right"], atol=1e-9)
@@ -123,7 +123,7 @@ def test_silence_of_one_robot_stops_both_on_their_paths(client, robots):
 def test_each_gripper_has_its_action(client, robots):
     result = client.move_gripper(0.03, tool="right_gripper")
     assert result.reached_goal
-    for _ in range(1000):  # the last command may still be on its way, or may have come before
+    for _ in range(1000):  # the last command may still be on its way, or may have arrived before
         if robots["right"].positions["right_gripper/finger"] == 0.03:
             break
         robots["right"].run_for(1)

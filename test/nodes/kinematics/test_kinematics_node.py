@@ -1,4 +1,4 @@
-"""The kinematics node through its services, against the core in this process."""
+"""The kinematics node through its services, compared with the core in this process."""
 
 import math
 
@@ -49,8 +49,8 @@ def nodes(start_node, client):
 
 
 @pytest.fixture(scope="module")
-def ask(client):
-    """Call a service of the node: ask("MassMatrix", configurations=...)."""
+def call(client):
+    """Call a service of the node: call("MassMatrix", configurations=...)."""
 
     def call(kind, **fields):
         words = {"Ik": "inverse_kinematics", "Fk": "forward_kinematics"}
@@ -74,11 +74,11 @@ def grid(numbers, *shape):
     return np.array(numbers).reshape(shape)
 
 
-def test_jacobians_of_a_batch(ask):
+def test_jacobians_of_a_batch(call):
     rows, rates = rows_of(7), {"elbow_joint": 0.4, "shoulder_pan_joint": -0.2}
     velocities = Configuration(joint_names=list(rates), positions=list(rates.values()))
     for number, axes in ((0, Axes.WORLD), (1, Axes.BASE), (2, Axes.TOOL)):
-        reply = ask(
+        reply = call(
             "ComputeJacobian",
             configurations=path_to_message(JOINTS, rows),
             point=Point(x=0.1, y=0.0, z=-0.2),
@@ -97,17 +97,17 @@ def test_jacobians_of_a_batch(ask):
         np.testing.assert_array_equal(twists, truth.twists())
 
 
-def test_a_jacobian_of_the_state_itself_has_no_rates(ask):
-    reply = ask("ComputeJacobian", frame="wrist_1_link")
+def test_a_jacobian_of_the_state_itself_has_no_rates(call):
+    reply = call("ComputeJacobian", frame="wrist_1_link")
     np.testing.assert_array_equal(grid(reply.jacobian, 1, 6, 6), jacobians(CELL, STATE, frame="wrist_1_link").jacobian)
     assert list(reply.derivative) == []
     assert reply.twists == []
 
 
-def test_configurations_may_name_some_joints_in_any_order_and_joints_outside_the_group(ask):
+def test_configurations_may_name_some_joints_in_any_order_and_joints_outside_the_group(call):
     names = ("elbow_joint", "gripper/finger_joint", "shoulder_pan_joint")
     rows = np.array([[0.3, 0.01, -0.4], [0.5, 0.03, 0.2]])
-    reply = ask(
+    reply = call(
         "ComputeJacobian", configurations=path_to_message(names, rows), frame="gripper/tcp", point=Point(x=0.0, y=0.1)
     )
     blocks = grid(reply.jacobian, 2, 6, 6)
@@ -115,26 +115,26 @@ def test_configurations_may_name_some_joints_in_any_order_and_joints_outside_the
         state = STATE.with_configuration({"elbow_joint": row[0], "shoulder_pan_joint": row[2]})
         truth = jacobians(CELL, state, frame="gripper/tcp", point=(0.0, 0.1, 0.0)).jacobian[0]
         np.testing.assert_allclose(block, truth, atol=1e-12)
-    only = ask("ComputeJacobian", configurations=path_to_message(names[::2], rows[:, ::2]), frame="gripper/tcp")
+    only = call("ComputeJacobian", configurations=path_to_message(names[::2], rows[:, ::2]), frame="gripper/tcp")
     assert len(only.jacobian) == 72
 
 
-def test_velocities_give_the_twist_that_was_asked_for(ask):
+def test_velocities_give_the_requested_twist(call):
     twist = Twist(linear=Vector3(x=0.05, y=-0.02, z=0.01), angular=Vector3(z=0.1))
     given = np.array((0.05, -0.02, 0.01, 0.0, 0.0, 0.1))
-    reply = ask("SolveVelocity", twist=twist, time_step=0.01)
+    reply = call("SolveVelocity", twist=twist, time_step=0.01)
     truth = velocities_for_twist(CELL, STATE, given, time_step=0.01)
     assert tuple(reply.velocities.joint_names) == JOINTS
     np.testing.assert_array_equal(reply.velocities.positions, truth.velocities)
     assert reply.scale == truth.scale == 1.0
     assert reply.smallest_singular_value == truth.smallest_singular_value
-    jacobian = grid(ask("ComputeJacobian").jacobian, 6, 6)
+    jacobian = grid(call("ComputeJacobian").jacobian, 6, 6)
     np.testing.assert_allclose(jacobian @ truth.velocities, given, atol=1e-9)
     np.testing.assert_allclose((reply.twist.linear.x, reply.twist.angular.z), (0.05, 0.1), atol=1e-9)
 
 
-def test_velocities_keep_their_limits_and_the_twist_its_direction(ask):
-    reply = ask("SolveVelocity", twist=Twist(linear=Vector3(x=50.0)), frame="wrist_3_link", reference_frame="table")
+def test_velocities_keep_their_limits_and_the_twist_its_direction(call):
+    reply = call("SolveVelocity", twist=Twist(linear=Vector3(x=50.0)), frame="wrist_3_link", reference_frame="table")
     assert 0.0 < reply.scale < 1.0
     for name, value in zip(reply.velocities.joint_names, reply.velocities.positions, strict=True):
         assert abs(value) <= CELL.variables[name].limits.velocity + 1e-9
@@ -142,7 +142,7 @@ def test_velocities_keep_their_limits_and_the_twist_its_direction(ask):
     np.testing.assert_allclose(sideways, 0.0, atol=1e-6 * reply.twist.linear.x)
 
 
-def test_inverse_dynamics_are_undone_by_forward_dynamics(ask):
+def test_inverse_dynamics_are_undone_by_forward_dynamics(call):
     rows = rows_of(5, ALL_JOINTS)
     rows[:, ALL_JOINTS.index("gripper/finger_joint")] = 0.02
     velocities, accelerations = rows_of(5, ALL_JOINTS, 2), rows_of(5, ALL_JOINTS, 3)
@@ -157,7 +157,7 @@ def test_inverse_dynamics_are_undone_by_forward_dynamics(ask):
         "external_wrenches": wrenches,
         "gravity": Vector3(x=0.5, z=-9.0),
     }
-    reply = ask("InverseDynamics", accelerations=accelerations.ravel().tolist(), **common)
+    reply = call("InverseDynamics", accelerations=accelerations.ravel().tolist(), **common)
     assert tuple(reply.joint_names) == ALL_JOINTS
     dynamics = Dynamics(CELL, STATE, (0.5, 0.0, -9.0))
     acting = {
@@ -169,13 +169,13 @@ def test_inverse_dynamics_are_undone_by_forward_dynamics(ask):
         grid(reply.efforts, *shape), dynamics.inverse(rows, velocities, accelerations, acting)
     )
     np.testing.assert_array_equal(grid(reply.gravity_efforts, *shape), dynamics.gravity(rows))
-    back = ask("ForwardDynamics", efforts=reply.efforts, **common)
+    back = call("ForwardDynamics", efforts=reply.efforts, **common)
     np.testing.assert_allclose(grid(back.accelerations, *shape), accelerations, atol=1e-6)
 
 
-def test_dynamics_of_some_joints_leave_the_others_at_rest(ask):
+def test_dynamics_of_some_joints_leave_the_others_at_rest(call):
     names = ("elbow_joint", "wrist_1_joint")
-    reply = ask(
+    reply = call(
         "InverseDynamics",
         configurations=JointPath(joint_names=list(names), positions=[0.4, -0.3]),
         accelerations=[1.0, 2.0],
@@ -187,23 +187,23 @@ def test_dynamics_of_some_joints_leave_the_others_at_rest(ask):
     np.testing.assert_allclose(reply.gravity_efforts, Dynamics(CELL, state).gravity(), atol=1e-12)
 
 
-def test_without_configurations_rates_are_those_of_the_robots_joints(ask):
-    reply = ask("InverseDynamics", accelerations=[0.5] * 6)
+def test_without_configurations_rates_are_those_of_the_robots_joints(call):
+    reply = call("InverseDynamics", accelerations=[0.5] * 6)
     acceleration = np.array([0.5 if name in CELL.variables else 0.0 for name in ALL_JOINTS])
     np.testing.assert_allclose(reply.efforts, Dynamics(CELL, STATE).inverse(a=acceleration), atol=1e-12)
 
 
-def test_mass_matrices_of_a_batch(ask):
+def test_mass_matrices_of_a_batch(call):
     rows = rows_of(4, ALL_JOINTS)
-    reply = ask("MassMatrix", configurations=path_to_message(ALL_JOINTS, rows))
+    reply = call("MassMatrix", configurations=path_to_message(ALL_JOINTS, rows))
     size = len(ALL_JOINTS)
     np.testing.assert_array_equal(grid(reply.mass_matrix, 4, size, size), Dynamics(CELL, STATE).mass_matrix(rows))
-    single = grid(ask("MassMatrix").mass_matrix, size, size)
+    single = grid(call("MassMatrix").mass_matrix, size, size)
     np.testing.assert_array_equal(single, Dynamics(CELL, STATE).mass_matrix())
 
 
-def test_all_links_in_millimetres(ask):
-    reply = ask("Fk", mode=Target.FRAME, all_links=True, native_scale=0.001, reference_frame="bin")
+def test_all_links_in_millimetres(call):
+    reply = call("Fk", mode=Target.FRAME, all_links=True, native_scale=0.001, reference_frame="bin")
     truth = all_link_poses(CELL, STATE, "bin")
     assert reply.frames == list(truth)
     for message, pose in zip(reply.poses, truth.values(), strict=True):
@@ -212,14 +212,14 @@ def test_all_links_in_millimetres(ask):
         assert CellPose(quaternion=found.quaternion).distance_to(CellPose(quaternion=pose.quaternion))[1] < 1e-7
 
 
-def test_configurations_beyond_limits_are_refused_on_request(ask):
+def test_configurations_beyond_limits_are_refused_on_request(call):
     rows = np.array([[STATE.configuration[joint] for joint in JOINTS]] * 3)
     rows[1, 2] = CELL.variables[JOINTS[2]].limits.upper + 0.001
     path = path_to_message(JOINTS, rows)
-    assert len(ask("Fk", configurations=path).poses) == 3
+    assert len(call("Fk", configurations=path).poses) == 3
     with pytest.raises(JointLimitError, match=f"configuration 1: joint {JOINTS[2]}"):
-        ask("Fk", configurations=path, check_limits=True)
-    assert len(ask("Fk", check_limits=True).poses) == 1
+        call("Fk", configurations=path, check_limits=True)
+    assert len(call("Fk", check_limits=True).poses) == 1
 
 
 def targets_of(count, seed=5):
@@ -231,9 +231,9 @@ def targets_of(count, seed=5):
     return poses, [Target(mode=Target.TOOL, pose=pose_to_message(pose)) for pose in poses]
 
 
-def test_the_solutions_are_those_of_the_core(ask):
+def test_the_solutions_are_those_of_the_core(call):
     poses, targets = targets_of(6)
-    reply = ask("Ik", targets=targets, options=IkOptions(return_all=True))
+    reply = call("Ik", targets=targets, options=IkOptions(return_all=True))
     for pose, result in zip(poses, reply.results, strict=True):
         target = FrameTarget(pose=pose, mode=TargetMode.TOOL)
         truth = inverse_kinematics(CELL, STATE, target, options=CoreIkOptions(max_solutions=256, timeout=5.0))
@@ -244,12 +244,12 @@ def test_the_solutions_are_those_of_the_core(ask):
         np.testing.assert_array_equal(limits, truth.limit_distances())
 
 
-def test_point_axis_targets_in_any_unit_and_frame(ask):
+def test_point_axis_targets_in_any_unit_and_frame(call):
     target = Target(mode=Target.TOOL, type=Target.POINT_AXIS, axis=Vector3(z=-2.0), reference_frame="pick")
     target.pose.position = Point(z=100.0)
     target.native_scale = 0.001
     target.axis = Vector3(z=1.0)
-    reply = ask("Ik", targets=[target], options=IkOptions(return_all=True, max_solutions=4, seed=3))
+    reply = call("Ik", targets=[target], options=IkOptions(return_all=True, max_solutions=4, seed=3))
     core = PointAxisTarget(
         point=(0.0, 0.0, 100.0), axis=(0.0, 0.0, 1.0), mode=TargetMode.TOOL, reference_frame="pick", native_scale=0.001
     )
@@ -258,12 +258,12 @@ def test_point_axis_targets_in_any_unit_and_frame(ask):
     assert [list(solution.positions) for solution in reply.results[0].solutions] == truth
 
 
-def test_collisions_are_avoided_and_their_pairs_named(ask):
+def test_collisions_are_avoided_and_their_pairs_named(call):
     poses, targets = targets_of(40)
     checker = CollisionChecker(CELL, STATE, JOINTS)
     options = IkOptions(return_all=True, avoid_collisions=True)
     with pytest.raises(AllSolutionsInCollisionError) as caught:
-        ask("Ik", targets=targets, options=options, collision=CollisionOptions(full_report=True))
+        call("Ik", targets=targets, options=options, collision=CollisionOptions(full_report=True))
     reply = caught.value.partial
     refused = [result for result in reply.results if result.failure.reason == IkFailure.IN_COLLISION]
     assert 0 < len(refused) < len(poses)
@@ -274,13 +274,13 @@ def test_collisions_are_avoided_and_their_pairs_named(ask):
         assert [(pair.name_a, pair.name_b) for pair in result.failure.pairs] == [(p.first, p.second) for p in found]
 
 
-def test_the_margin_of_a_request_counts(ask):
+def test_the_margin_of_a_request_counts(call):
     pose = make_pose_target("above_pick")
     options = IkOptions(return_all=True, avoid_collisions=True)
-    near = ask("Ik", targets=[pose], options=options).results[0]
+    near = call("Ik", targets=[pose], options=options).results[0]
     wide = CollisionChecker(CELL, STATE, JOINTS, options=CoreOptions(extra_margin=0.05))
     try:
-        far = ask("Ik", targets=[pose], options=options, collision=CollisionOptions(extra_margin=0.05)).results[0]
+        far = call("Ik", targets=[pose], options=options, collision=CollisionOptions(extra_margin=0.05)).results[0]
     except AllSolutionsInCollisionError as error:
         far = error.partial.results[0]
     allowed = [list(s.positions) for s in near.solutions if not wide.in_collision(np.array(s.positions))]
@@ -385,12 +385,12 @@ BAD = {
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_bad_requests_get_their_named_error(ask, case):
+def test_bad_requests_get_their_named_error(call, case):
     kind, fields, error = BAD[case]
     with pytest.raises(error) as caught:
-        ask(kind, **fields)
+        call(kind, **fields)
     assert caught.value.message
 
 
-def test_bad_requests_left_the_node_at_work(ask):
-    assert ask("Fk").frames == ["tool0"]
+def test_bad_requests_left_the_node_at_work(call):
+    assert call("Fk").frames == ["tool0"]

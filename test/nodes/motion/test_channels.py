@@ -1,4 +1,4 @@
-"""What a channel of the command stream plays after a gap of the stream, and after its time was set."""
+"""Commands of a channel of the command stream after a gap of the stream, and after its time was set."""
 
 import numpy as np
 import pytest
@@ -74,7 +74,7 @@ def test_a_gap_below_the_longest_is_made_up_for():
 
 
 @pytest.mark.parametrize("gap, goes_over", [(0.05, True), (0.6, False)])
-def test_a_successor_whose_time_came_in_a_gap_begins_only_if_the_robot_went_on(gap, goes_over):
+def test_a_successor_due_in_a_gap_begins_only_if_the_robot_continued(gap, goes_over):
     played, successor = channel(line(0.0, 1.0)), channel(line(0.25, 2.0))
     now = play(played, 0.0, 0.48)
     successor.begins = 0.5

@@ -1,4 +1,4 @@
-"""The last barrier tried alone: channels that are given something bad to play send no command that breaks a limit."""
+"""The last barrier, tested alone: channels with an invalid trajectory or sampler send no command beyond a limit."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ LIMITS = MotionLimits(
     np.array([4.0, 6.0]),
     np.array([40.0, 60.0]),
 )
-ALLOWED_SPEED, ALLOWED_ACCELERATION = 1.0 + 1e-3, 1.0 + 0.05  # what docs/execution.md says
+ALLOWED_SPEED, ALLOWED_ACCELERATION = 1.0 + 1e-3, 1.0 + 0.05  # as in docs/execution.md
 
 
 def trajectory(times, *rows):
@@ -94,7 +94,7 @@ def test_a_curve_that_is_too_fast_between_its_points_is_not_sent():
 
 
 def test_without_the_barrier_it_would_have_been_sent():
-    """The same with limits that are not known: the test above can fail."""
+    """The same without known limits, to show that the test above can fail."""
     sent = Sent(channel(STEEP, None), steady(1.0))
     assert np.abs(sent.velocities).max() > 10 * LIMITS.velocity[0]
 
@@ -128,8 +128,8 @@ GOOD = time_path(
 ).trajectory
 
 
-class Bad:
-    """A playback that goes well until some time, and then says what it is told."""
+class BadSampler:
+    """A sampler that is correct until some time; then its samples are changed by a function."""
 
     def __init__(self, played, spoil, since):
         self._played, self._spoil, self._since = played, spoil, since
@@ -172,10 +172,10 @@ def failing(sample):
         failing,
     ],
 )
-def test_sampler_that_goes_wrong_while_it_moves_ends_in_a_stop_on_the_path(spoil):
+def test_a_sampler_that_fails_in_motion_ends_in_a_stop_on_the_path(spoil):
     played = channel(GOOD)
     played.play(10.0, 0, LONGEST_GAP)
-    played.sampler = Bad(played.sampler, spoil, 10.4)
+    played.sampler = BadSampler(played.sampler, spoil, 10.4)
     sent = Sent(played, steady(4.0))
     sent.check([-1.0, -0.3])
     assert isinstance(played.violation, InternalError if spoil is failing else TrajectoryLimitError)
@@ -184,7 +184,7 @@ def test_sampler_that_goes_wrong_while_it_moves_ends_in_a_stop_on_the_path(spoil
     assert sent.velocities[95].any()
     assert not sent.velocities[-1].any()
     assert sent.times[-1] < 10.4 + 1.5
-    # Nothing more comes of it.
+    # No further command follows.
     last = sent.positions[-1]
     assert np.array_equal(Sent(played, steady(0.1)).positions[-1], last)
 
@@ -223,8 +223,8 @@ RATES = ("velocity", "acceleration", "jerk")
     st.lists(st.floats(0.001, 0.09), min_size=400, max_size=400),
     st.lists(st.tuples(st.floats(0.0, 3.0), st.floats(0.0, 1.0)), max_size=3),
 )
-def test_torn_streams_and_changes_of_speed_are_no_breach(intervals, changes):
-    """However unevenly a busy machine sends them, commands of a valid trajectory pass."""
+def test_gaps_and_changes_of_speed_are_no_violation(intervals, changes):
+    """However unevenly a busy machine sends them, commands of a valid trajectory are accepted."""
     played = channel(GOOD)
     played.play(10.0, 0, LONGEST_GAP)
     pending = sorted(changes)
@@ -246,7 +246,7 @@ def test_torn_streams_and_changes_of_speed_are_no_breach(intervals, changes):
     ),
     st.sampled_from(["positions", "velocities"]),
 )
-def test_no_curve_at_all_gets_a_command_beyond_a_limit_through(points, kind):
+def test_no_curve_leads_to_a_command_beyond_a_limit(points, kind):
     times = np.concatenate([[0.0], np.cumsum([point[0] for point in points])])
     positions = np.array([[0.0, 0.0], *(point[1:3] for point in points)])
     velocities = np.array([[0.0, 0.0], *(point[3:5] for point in points)])
@@ -259,14 +259,14 @@ def test_no_curve_at_all_gets_a_command_beyond_a_limit_through(points, kind):
 def test_without_limits_commands_are_finite(value):
     played = channel(GOOD, None)
     played.play(10.0, 0, LONGEST_GAP)
-    played.sampler = Bad(played.sampler, changed(positions=lambda p: np.add(p, [0.0, value])), 10.4)
+    played.sampler = BadSampler(played.sampler, changed(positions=lambda p: np.add(p, [0.0, value])), 10.4)
     sent = Sent(played, steady(1.0))
     assert np.isfinite(sent.positions).all()
     assert played.violation.subjects == ("lift",)
 
 
 class BadFollower:
-    """Follows well, until it does not."""
+    """Follows correctly, until its state is changed by a function."""
 
     def __init__(self, follower, spoil):
         self._follower, self._spoil, self._steps = follower, spoil, 0
@@ -279,9 +279,9 @@ class BadFollower:
     def state(self, value):
         self._follower.state = value
 
-    def step(self, wanted, seconds):
+    def step(self, requested, seconds):
         self._steps += 1
-        self._follower.step(wanted, seconds)
+        self._follower.step(requested, seconds)
         if self._steps == 100:
             state = self._follower.state
             self._follower.state = ServoState(*self._spoil(state.positions, state.velocities, state.accelerations))
@@ -300,7 +300,7 @@ class BadFollower:
         lambda p, v, a: (p, -v, a),
     ],
 )
-def test_servo_that_goes_wrong_stops_within_the_limits(spoil):
+def test_servo_that_fails_stops_within_the_limits(spoil):
     played = ServoChannel(JOINTS, "owner", LIMITS, np.zeros(2))
     played.follower = BadFollower(played.follower, spoil)
     played.follow(np.array([1.0, -0.5]), 100.0)

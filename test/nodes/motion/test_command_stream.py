@@ -1,4 +1,4 @@
-"""The stream of commands by itself: nothing is sent any more from the moment on at which it is forbidden."""
+"""The command stream alone: no command is sent once commands are forbidden."""
 
 import math
 import threading
@@ -32,7 +32,7 @@ def node(domain):
 
 
 class Publisher:
-    """Notes the positions that are published. stop_at: forbids commands once so many are."""
+    """Records the positions that are published. stop_at: forbids commands once so many are."""
 
     topic_name = "joint_commands"
 
@@ -80,7 +80,7 @@ def test_no_command_follows_once_it_is_forbidden(node, hold):
 
 
 def test_no_motion_begins_for_a_joint_that_moves_or_is_about_to(node):
-    """Also a joint that only the motion has that is to replace the running one."""
+    """Also for a joint that belongs only to the motion that will replace the running one."""
     moves, publisher = threading.Event(), Publisher(math.inf)
     stream = CommandStream(node, publisher, rate=RATE, clock=time.monotonic)
     running = line(moves.set)
@@ -101,16 +101,16 @@ def test_no_motion_begins_for_a_joint_that_moves_or_is_about_to(node):
     stream.close()
 
 
-def test_the_emergency_stop_is_seen_while_the_node_is_busy(domain):
-    """No executor spins: who gives commands looks for itself. A stop that is released at once counts, too."""
+def test_the_emergency_stop_is_detected_while_the_node_is_busy(domain):
+    """No executor spins: the thread of the commands checks itself. A stop that is released at once counts, too."""
     context = rclpy.Context()
     rclpy.init(context=context)
     node = rclpy.create_node("permission", context=context)
     changes = []
     permission = MotionPermission(node, (), changes.append)
     publisher = node.create_publisher(Bool, "emergency_stop", reliable(10))
-    seen, reason = permission.forbidden(0)
-    assert (seen, reason) == (0, None)
+    count, reason = permission.forbidden(0)
+    assert (count, reason) == (0, None)
     pressed = released = False
     moment = threading.Event()
     for _ in range(10_000):
@@ -120,7 +120,7 @@ def test_the_emergency_stop_is_seen_while_the_node_is_busy(domain):
             break
         moment.wait(0.01)
     for _ in range(10_000):
-        times, reason = permission.forbidden(seen)
+        times, reason = permission.forbidden(count)
         pressed = pressed or (reason is not None and reason.stage == "emergency stop" and times == 1)
         released = pressed and permission.forbidden(times)[1] is None
         if released:
@@ -140,7 +140,7 @@ def reaches(condition):
 
 
 def test_a_stop_that_was_pressed_before_the_node_started_counts(node):
-    """It comes from a publisher that keeps its last message; any publisher may release it."""
+    """It is published as a latched message; any publisher may release it."""
     button = node.create_publisher(Bool, "emergency_stop", reliable(10, latched=True))
     button.publish(Bool(data=True))
     permission = MotionPermission(node, (), lambda _: None)

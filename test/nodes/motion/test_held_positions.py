@@ -1,5 +1,4 @@
-"""Joints are held where they are known to be: a measurement that is old, or another publisher of commands, is no place
-to hold."""
+"""Joints are held only at known positions: not at an old measurement, and not beside another publisher of commands."""
 
 import time
 from types import SimpleNamespace
@@ -27,7 +26,7 @@ ALONE = "joint_commands has other publishers"
 
 
 class Clock:
-    """The steady clock, which a test moves."""
+    """A steady clock that a test advances."""
 
     def __init__(self):
         self.now = 1000.0
@@ -46,7 +45,7 @@ class Output:
 
 
 class Case:
-    """A stream, with measurements that a test makes up."""
+    """A command stream, with measurements of the test."""
 
     def __init__(self, hold=False, passive=()):
         self.clock, self.feedback, self.warnings = Clock(), JointFeedback(jump=10.0), []
@@ -59,7 +58,7 @@ class Case:
         self._stamp = 0
 
     def wait(self, seconds):
-        """Let time pass in which this process reads, but nothing is measured."""
+        """Let time pass in which this process polls, but nothing is measured."""
         for _ in range(round(seconds / 0.02)):
             self.clock.now += 0.02
             self.feedback.start_poll(self.clock.now)
@@ -124,7 +123,7 @@ def test_no_motion_begins_while_the_position_of_another_robot_is_old(make):
 
 @pytest.mark.parametrize("measured", [0.5, 0.9])
 def test_an_earlier_command_is_not_repeated_to_a_robot_that_has_not_been_measured_since(make, measured):
-    """Neither the command nor the last measurement is where it is: its driver was down, and it may have been moved."""
+    """Neither the command nor the last measurement is its position: its driver was down, and it may have been moved."""
     case = make()
     case.measure(left_elbow=0.0, right_elbow=0.5)
     case.begin()
@@ -148,7 +147,7 @@ def test_a_gripper_keeps_its_command(make):
 
 @pytest.mark.parametrize("known", [{}, {"left_elbow": 0.1}])
 def test_between_motions_only_a_robot_is_held_whose_joints_are_all_measured_now(make, known):
-    """After an emergency stop, of whose release the driver of the robot does not know yet."""
+    """After an emergency stop whose release has not reached the driver of the robot yet."""
     case = make(hold=True)
     case.measure(left_elbow=0.0, right_elbow=0.5)
     case.wait(60.0)
@@ -187,7 +186,7 @@ def test_nothing_is_held_beside_another_publisher_of_commands(make, monkeypatch)
 
 
 def test_a_robot_whose_measurements_are_lost_is_held_no_longer(make):
-    """It may be moved before its driver is back: it would jump to where it was held."""
+    """It may be moved before its driver is back: it would jump to the position at which it was held."""
     case = make(hold=True)
     case.measure(left_elbow=0.2, right_elbow=0.7)
     case.held.hold_between_motions(JOINTS)

@@ -1,4 +1,4 @@
-"""A motion whose speed is changed all the time remembers only the last changes."""
+"""A motion whose speed is changed continually retains only the last changes."""
 
 from types import SimpleNamespace
 from unittest.mock import MagicMock

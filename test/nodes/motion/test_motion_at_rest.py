@@ -1,4 +1,4 @@
-"""Where a streamed motion begins, and how a paused one is ended for a newer goal, in time that a test makes up."""
+"""The start of a streamed motion, and the end of a paused one for a newer goal, in time that the test advances."""
 
 import asyncio
 import math
@@ -40,7 +40,7 @@ LIMITS = MotionLimits(("joint",), *(np.array([value]) for value in (-9.0, 9.0, 2
 
 
 class Stream:
-    """Plays the channels that were started as far as a test asks for."""
+    """Plays the channels that were started for as long as a test requests."""
 
     held = frozenset()
 
@@ -135,7 +135,7 @@ class Robot:
         return self.drive.start(None, lambda: None, goal(start, start + 1.0, limits), self.feedback, **keywords)
 
     def replace(self, running):
-        """Return what the server of FollowJointTrajectory gets to run as the replacement of a motion."""
+        """Return the replacement of a motion that the FollowJointTrajectory server would run."""
         server = object.__new__(FollowJointTrajectoryServer)
         server._runner = self.runner
         newer = goal(None, -0.5)
@@ -235,7 +235,7 @@ def test_a_motion_that_resumes_meanwhile_is_replaced_while_it_moves(monkeypatch)
 
 @pytest.mark.parametrize("replaced", [False, True])
 def test_the_client_of_a_motion_that_is_not_replaced_after_all_keeps_control(replaced):
-    """Otherwise nobody could resume or stop it, if it was paused just before it was to be replaced."""
+    """Otherwise no client could resume or stop it, if it was paused just before it was to be replaced."""
     running = SimpleNamespace(
         goal=goal(0.0, 1.0), phase=Phase.PAUSED, channel=SimpleNamespace(replaced=replaced), error=None
     )

@@ -31,17 +31,17 @@ def scene_with(begin, end):
 
 
 class Monitor(MotionMonitor):
-    """Asks the look-ahead itself. delay: time along the trajectory that passes until a reply [s]."""
+    """Calls the look-ahead directly. delay: time along the trajectory that passes until a reply [s]."""
 
     def __init__(self, scene, delay):
         self.motion = SimpleNamespace(reached=BEGIN, goal=SimpleNamespace(trajectory=TRAJECTORY, names=("x", "y")))
         self.monitored = MonitoredMotion(self.motion, None, OLD)
-        self.asked = 0
+        self.requests = 0
         self._scene, self._delay = scene, delay
 
     async def _ask(self, monitored, rest, revision, token, within=0.5):
-        self.asked += 1
-        assert self.asked < MAX_REQUESTS, "it asks again and again"
+        self.requests += 1
+        assert self.requests < MAX_REQUESTS, "the request is repeated too often"
         report = look_ahead(self._scene, LookAheadRequest(rest))
         self.motion.reached = min(self.motion.reached + self._delay, TRAJECTORY.duration)
         return SimpleNamespace(report=report_to_message(report), state=SimpleNamespace(revision=NEW))
@@ -68,14 +68,14 @@ def test_an_obstacle_stops_the_motion_however_near_it_is(gap, delay):
     monitor = Monitor(scene_with(PLACE + HALF + gap, 1.5), delay)
     with pytest.raises(CollisionAheadError, match="box"):
         monitor.check()
-    assert monitor.asked <= 2
+    assert monitor.requests <= 2
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.05])
 def test_a_contact_that_the_motion_leaves_does_not_stop_it(delay):
     monitor = Monitor(scene_with(-1.5, PLACE - HALF + 0.001), delay)
     monitor.check()
-    assert monitor.asked == 1
+    assert monitor.requests == 1
 
 
 def test_an_obstacle_behind_the_contact_stops_it():
@@ -84,16 +84,16 @@ def test_an_obstacle_behind_the_contact_stops_it():
         Monitor(Scene(*gantry(walls)), 0.05).check()
 
 
-def test_what_was_passed_before_the_scene_changed_does_not_stop_it():
+def test_an_obstacle_passed_before_the_scene_changed_does_not_stop_it():
     monitor = Monitor(scene_with(PLACE + 0.1, PLACE + 0.11), 0.3)
     monitor.check()
-    assert monitor.asked == 2
+    assert monitor.requests == 2
 
 
 def test_another_robot_that_was_reached_before_the_reply_stops_it():
     scene = scene_with(PLACE + HALF + 0.02, PLACE + HALF + 0.03)
     with pytest.raises(CollisionAheadError, match="box"):
         Monitor(scene, 0.05).check_paths(NEW)
-    assert Monitor(scene, 0.05).check_paths(OLD) == NEW  # asked again at once
+    assert Monitor(scene, 0.05).check_paths(OLD) == NEW  # requested again at once
     with pytest.raises(CollisionAheadError, match="box"):
         Monitor(scene_with(PLACE + 0.049, PLACE + 1.0), 0.05).check_paths(NEW)

@@ -1,4 +1,4 @@
-"""What a motion has to check because of other robots."""
+"""Checks that a motion needs because of other robots."""
 
 from types import SimpleNamespace
 
@@ -21,7 +21,7 @@ def motion(joint, scale=1.0, passive=False):
 
 
 class Cell:
-    """Motions and measurements of the joints of two robots, and the watch of the motion of the left one."""
+    """Motions and measurements of the joints of two robots, and the monitor of the motion of the left one."""
 
     def __init__(self, robots=ROBOTS, own=None, horizon=3.0):
         self.own = own or motion("left/elbow")
@@ -67,7 +67,7 @@ def test_a_robot_that_moves_is_checked_again():
     cell = Cell()
     cell.watch.paths()
     for step in range(1, 4):
-        cell.measure(right_elbow=0.0004 * step)  # slowly: what counts is the place of the last check
+        cell.measure(right_elbow=0.0004 * step)  # slowly: the position at the last check counts
     assert cell.joints() == [("left/elbow",)]
     assert cell.joints() == []
 
@@ -89,7 +89,7 @@ def test_a_motion_of_another_robot_is_checked_all_the_time_and_along_its_traject
     assert cell.joints() == [("left/elbow",)]
 
 
-def test_a_motion_that_stands_has_nothing_to_check():
+def test_a_motion_at_rest_has_nothing_to_check():
     cell = Cell(own=motion("left/elbow", scale=0.0))
     cell.motions.append(motion("right/elbow"))
     assert cell.joints() == []
@@ -102,7 +102,7 @@ def test_the_path_is_checked_up_to_the_horizon_at_the_present_speed(horizon, end
     assert (path.times[0], path.times[-1]) == (2.0, pytest.approx(end))
 
 
-def test_without_independent_robots_nothing_is_watched():
+def test_without_independent_robots_nothing_is_checked():
     cell = Cell(IndependentRobots())
     cell.motions.append(motion("right/elbow"))
     assert not cell.watch.present()

@@ -1,4 +1,4 @@
-"""Goals are prepared from where the robot is, shortly before they start; what is true then counts."""
+"""Goals are prepared from the position of the robot, shortly before they start; the conditions at that time count."""
 
 import asyncio
 from types import SimpleNamespace
@@ -158,7 +158,7 @@ def test_a_goal_is_refused_if_motion_is_forbidden_at_its_start(monkeypatch):
 
 
 def test_measurements_of_joints_that_are_held_meanwhile_are_waited_for(monkeypatch):
-    """Those of another robot come late; the motion was refused."""
+    """Those of another robot arrive late; the motion used to be refused."""
     cell = Cell(monkeypatch, nothing)
     cell.drive.lacks_measurements = True
     wait, waits = cell._pause, []

@@ -17,7 +17,7 @@ def test_a_motion_has_the_smallest_scale_of_its_robots():
     assert scales.of_joints(["right/elbow"]) == 1.0
     assert scales.of_joints(["right/elbow", "left/elbow"]) == 0.5
     assert scales.of_joints(["rail"]) == 0.25
-    assert scales.of_joints([]) == 0.25  # it is not known what moves
+    assert scales.of_joints([]) == 0.25  # any robot may move
     scales.set(ROBOTS.all, 0.75)
     assert {scales.smallest({robot}) for robot in ROBOTS.all} == {0.75}
 

@@ -1,4 +1,4 @@
-"""What is held against the tolerances of a motion, and what its record says of that."""
+"""Errors that are checked against the tolerances of a motion, and their record."""
 
 import math
 import time
@@ -25,7 +25,7 @@ TRAJECTORY = Trajectory(("joint",), np.array([0.0, 1.0, 2.0]), np.array([[0.0], 
 
 
 class Stream:
-    """Plays a channel as far as it is told to, at a rate of 250 Hz in time that a test makes up."""
+    """Plays a channel for a given duration, at a rate of 250 Hz in time that the test advances."""
 
     def __init__(self):
         self.stamp = BEGIN
@@ -48,7 +48,7 @@ class Stream:
         channel.stopping = True
 
     def drop(self, channel):
-        """It is played no further by who plays it here."""
+        """The test does not play it any further."""
 
     def commanded_at(self, channel, stamp):
         return channel.at(stamp)
@@ -73,7 +73,7 @@ class Case:
         self.channel = self.motion.channel
 
     def measure(self, stamp, error=0.0, now=None, received=None):
-        """The robot is so far from where it was commanded to be at a time. now: of the steady clock; received: of the
+        """Measure the robot at a time, with an error from its command. now: of the steady clock; received: of the
         clock of the stamps."""
         now = time.monotonic() if now is None else now
         self.feedback.start_poll(now)
@@ -82,8 +82,8 @@ class Case:
         self.motion.poll()
 
 
-def test_what_was_measured_on_the_way_counts_when_the_end_was_commanded_meanwhile():
-    """It arrives late, as from a robot whose process was held up; the motion used to end well with an error of 0.33."""
+def test_measurements_on_the_path_count_when_the_end_was_commanded_meanwhile():
+    """They arrive late, as from a robot whose process was delayed; the motion used to succeed with an error of 0.33."""
     case = Case()
     case.stream.play(case.channel, 1.0)
     case.measure(BEGIN + SECOND // 2)
@@ -95,12 +95,12 @@ def test_what_was_measured_on_the_way_counts_when_the_end_was_commanded_meanwhil
     assert case.motion.account.max_tracking_error == pytest.approx(0.33)
 
 
-def test_a_motion_that_ends_well_has_recorded_no_error_beyond_its_tolerance():
+def test_a_motion_that_succeeds_has_recorded_no_error_beyond_its_tolerance():
     case = Case()
     case.stream.play(case.channel, 1.0)
     case.measure(BEGIN + SECOND // 2, error=0.09)
     case.stream.play(case.channel, 1.5)
-    # After the end it counts how near the robot is to the goal.
+    # After the end, the distance of the robot to the goal counts.
     case.measure(BEGIN + 5 * SECOND // 2, error=0.5)
     assert case.motion.error is None
     case.measure(BEGIN + 5 * SECOND // 2 + 1, error=0.001)
@@ -111,7 +111,7 @@ def test_a_motion_that_ends_well_has_recorded_no_error_beyond_its_tolerance():
 
 
 class Clock:
-    """The steady clock, which a test moves."""
+    """A steady clock that a test advances."""
 
     def __init__(self):
         self.now = time.monotonic()
@@ -122,7 +122,7 @@ class Clock:
 
 @pytest.mark.parametrize("speed", [1.0, 0.5, 0.25])
 def test_the_robot_has_the_goal_time_in_its_own_time(monkeypatch, speed):
-    """A simulation that runs at a fraction of the speed of time is late with everything, not away from its goal."""
+    """A simulation that is slower than real time is late, but not away from its goal."""
     clock = Clock()
     monkeypatch.setattr(streamed_motion, "time", clock)
     case = Case()
@@ -148,7 +148,7 @@ def test_a_robot_without_a_clock_has_the_goal_time_by_the_clock_of_the_computer_
 
 
 def test_time_that_the_robot_skips_does_not_count():
-    """A simulation that gives up time by which it was late has not moved meanwhile."""
+    """A simulation that skips the time by which it was late has not moved meanwhile."""
     timeout = RobotTimeout()
     assert not timeout.has_expired(2.0, 10.0, 0, counts=True)
     assert not timeout.has_expired(2.0, 11.0, SECOND, counts=True)
@@ -158,7 +158,7 @@ def test_time_that_the_robot_skips_does_not_count():
 
 
 def test_it_waits_for_a_robot_that_lags(monkeypatch):
-    """A simulation that is slower than the clock gives up time when it is too late: the robot should stand then."""
+    """A simulation that is slower than the clock skips time when it is too late: the robot should be at rest then."""
     clock = Clock()
     monkeypatch.setattr(streamed_motion, "time", clock)
     case, lag = Case(timeouts=FeedbackTimeouts(0.25, 60.0, 60.0)), 0.0
@@ -186,7 +186,7 @@ def test_it_waits_for_a_robot_that_lags(monkeypatch):
     assert case.channel.last.parameter > place
 
 
-def test_after_a_pause_it_is_held_until_the_robot_has_come_back():
+def test_after_a_pause_it_is_held_until_the_robot_has_returned():
     case = Case(path_return_timeout=60.0)
     case.stream.play(case.channel, 1.0)
     case.measure(BEGIN + SECOND // 2)
@@ -211,7 +211,7 @@ def test_after_a_pause_it_is_held_until_the_robot_has_come_back():
     assert account.pauses == 1
 
 
-def test_a_robot_that_does_not_come_back_ends_it():
+def test_a_robot_that_does_not_return_ends_it():
     case = Case(path_return_timeout=1e-3)
     case.stream.play(case.channel, 1.0)
     case.channel.sent.paused_at = time.monotonic()

@@ -26,7 +26,7 @@ from robot_cell_planner.trajectory.trajectory import Trajectory
 
 RATE = 500.0
 PERIOD = 0.01  # [s] between the times of commands
-PATIENCE = 60.0
+TIMEOUT = 60.0
 TIMEOUTS = FeedbackTimeouts(60.0, 60.0, 60.0)
 REASON = StoppedError("the emergency stop is pressed", stage="emergency stop")
 LINE = Trajectory(("joint",), np.array([0.0, 2.0, 4.0]), np.array([[0.0], [0.5], [1.0]]))
@@ -36,7 +36,7 @@ BEGINS = 2.0  # [s] when the other motion begins
 
 
 class Publisher:
-    """Publishes nothing. Each command lets time pass, unless `stands` is set.
+    """Publishes nothing. Each command lets time pass, unless `stopped` is set.
 
     broken: raised instead of publishing. forbidden: why no command may be sent.
     """
@@ -45,12 +45,12 @@ class Publisher:
     is_heard = True
 
     def __init__(self):
-        self.time, self.stands, self.broken, self.forbidden = 0.0, False, None, None
+        self.time, self.stopped, self.broken, self.forbidden = 0.0, False, None, None
 
     def publish(self, values):
         if self.broken is not None:
             raise self.broken
-        self.time += 0.0 if self.stands else PERIOD
+        self.time += 0.0 if self.stopped else PERIOD
 
 
 class Pair:
@@ -73,7 +73,7 @@ class Pair:
             node, self.stream, SamplerOptions(), HeldPositions(node, self.stream, self.feedback, 0.01)
         )
         self.changed = {"first": threading.Event(), "second": threading.Event()}
-        self.publisher.stands = True
+        self.publisher.stopped = True
         self.first = self.drive.start(None, *self._arguments("first", limits), **self._keywords("first"))
         self.measure()
         assert self.reaches(lambda: self.first.channel.sampler is not None)
@@ -97,11 +97,11 @@ class Pair:
 
     def reaches(self, condition):
         """Return whether a condition becomes true."""
-        return any(condition() or threading.Event().wait(0.01) for _ in range(round(100 * PATIENCE)))
+        return any(condition() or threading.Event().wait(0.01) for _ in range(round(100 * TIMEOUT)))
 
     def check_second_failed(self, error, stage):
-        """The node learns it at once, and the motion that never began ends with the next poll."""
-        assert self.changed["second"].wait(PATIENCE)
+        """The node is informed at once, and the motion that never began ends with the next poll."""
+        assert self.changed["second"].wait(TIMEOUT)
         self.second.poll()
         assert self.second.phase is Phase.DONE
         assert self.done.count("second") == 1
@@ -116,13 +116,13 @@ class Pair:
 def pair(request):
     made = Pair(getattr(request, "param", None))
     yield made
-    made.publisher.stands = False
+    made.publisher.stopped = False
     made.stream.close()
 
 
 def test_the_other_motion_begins_when_it_is_due(pair):
-    pair.publisher.stands = False
-    assert pair.changed["first"].wait(PATIENCE)
+    pair.publisher.stopped = False
+    assert pair.changed["first"].wait(TIMEOUT)
     assert pair.first.channel.replaced
     pair.first.poll()
     assert pair.first.error.stage == REPLACED
@@ -132,11 +132,11 @@ def test_the_other_motion_begins_when_it_is_due(pair):
 
 @pytest.mark.parametrize("pair", [NARROW], indirect=True)
 def test_a_command_that_would_violate_a_limit_ends_both(pair):
-    pair.publisher.stands = False
+    pair.publisher.stopped = False
     pair.check_second_failed(StopRequestedError, REPLACED)
     assert "limit" in str(pair.second.error)
     assert pair.publisher.time < BEGINS
-    assert pair.changed["first"].wait(PATIENCE)
+    assert pair.changed["first"].wait(TIMEOUT)
     pair.first.poll()
     assert isinstance(pair.first.error, TrajectoryLimitError)
 
@@ -153,7 +153,7 @@ def test_a_motion_that_is_stopped_ends_both(pair):
 
 def test_an_exception_of_the_middleware_ends_both(pair):
     pair.publisher.broken = RuntimeError("no transport")
-    assert pair.changed["second"].wait(PATIENCE)
+    assert pair.changed["second"].wait(TIMEOUT)
     for motion in (pair.first, pair.second):
         motion.poll()
         assert motion.phase is Phase.DONE
@@ -162,7 +162,7 @@ def test_an_exception_of_the_middleware_ends_both(pair):
 
 def test_an_emergency_stop_ends_both(pair):
     pair.publisher.forbidden = REASON
-    assert pair.changed["second"].wait(PATIENCE)
+    assert pair.changed["second"].wait(TIMEOUT)
     for motion in (pair.first, pair.second):
         motion.poll()
         assert motion.phase is Phase.DONE
@@ -171,13 +171,13 @@ def test_an_emergency_stop_ends_both(pair):
 
 @pytest.mark.parametrize("ends", ["stop", "abort"])
 def test_a_motion_that_is_cancelled_before_it_begins_ends_at_once(pair, ends):
-    """The other one goes on, and is not replaced by what has ended."""
+    """The other one continues, and is not replaced by the ended one."""
     error = CancelledError("the client cancels")
     getattr(pair.second, ends)(error)
     assert pair.second.phase is Phase.DONE
     assert pair.second.error is error
     assert pair.done == ["second"]
-    pair.publisher.stands = False
+    pair.publisher.stopped = False
     assert pair.reaches(lambda: pair.publisher.time > BEGINS + 0.1)
     assert pair.stream._channels == [pair.first.channel]
     assert pair.first.error is None

@@ -47,7 +47,7 @@ def robot(client):
 
 
 class Mode:
-    """Keeps saying which mode the robot is in, to nodes that start later, too."""
+    """Publishes the mode of the robot repeatedly, also for nodes that start later."""
 
     def __init__(self, node):
         self.value = "automatic"
@@ -75,8 +75,8 @@ def world(start_node, client, robot, mode, case_folder):
 
 @pytest.fixture(scope="module")
 def start_mismatch(client, world, robot, case_folder):
-    """The error and the case of a goal that starts elsewhere than the robot is. The goal is sent until the case is
-    there: before, the nodes may not have found each other's topics."""
+    """The error and the case of a goal that starts away from the robot. The goal is sent until the case exists: before,
+    the nodes may not have discovered each other's topics."""
     for _ in range(20):
         start_at(client, robot)
         sent = execute(client, swing(ARM, ELSEWHERE, FAR, duration=3.0, samples=31)).wait()
@@ -89,7 +89,7 @@ def start_mismatch(client, world, robot, case_folder):
 
 @pytest.fixture(autouse=True)
 def at_home(client, world, robot, mode):
-    """Everything runs, and the robot rests at home; the workpiece lies where it did."""
+    """All nodes run, the robot is at rest at home, and the workpiece is at its initial pose."""
     world.heal()
     robot.heal()
     mode.value = "automatic"

@@ -157,7 +157,7 @@ def test_simulated_time_that_jumps(client, robot, simulated_time):
 
 
 def test_simulated_time_that_jumps_with_the_robot(client, robot, simulated_time):
-    """As when a simulation is reset: the stamps of joint_states jump, too; whichever is seen first is told."""
+    """As when a simulation is reset: the stamps of joint_states jump, too; whichever is detected first is reported."""
     sent = begin(client, robot)
     simulated_time.error = robot.clock_error = -3600.0
     assert sent.wait().result.error.name in ("StoppedError", "FeedbackLostError")
@@ -167,7 +167,7 @@ def test_simulated_time_that_jumps_with_the_robot(client, robot, simulated_time)
 
 @pytest.mark.parametrize("cycles", [100, 700])  # of the robot: half a second, and longer than the clock may be off
 def test_a_gap_in_the_stream(client, robot, world, cycles):
-    """What stands still with the robot under way goes on from where it was, not where it would be by now."""
+    """A node that is suspended while the robot moves continues from where the robot was, not from where it would be."""
     start_at(client, robot)
     sent = execute(client, to_and_fro(2))
     wait_for(robot, sent, lambda command: command[PAN] < -1.7)
@@ -195,7 +195,7 @@ def test_cancel(client, robot):
     assert sent.wait().status == GoalStatus.STATUS_CANCELED
     assert sent.result.error.name == "CancelledError"
     p = check_stop(robot)
-    # What comes next begins where the commands ended.
+    # The next motion begins where the commands ended.
     here = [p[-1], *HOME[1:]]
     assert execute(client, swing(ARM, here, HOME, duration=3.0)).wait().status == GoalStatus.STATUS_SUCCEEDED
     assert positions(robot.all_taken(), [PAN])[0, 0] == p[-1]
@@ -234,7 +234,7 @@ def test_a_second_publisher_of_commands(client, robot):
     publisher = client.node.create_publisher(JointState, "joint_commands", 1)
     try:
         error = check_error(sent.wait(), "ExecutionError", "command topic", "/joint_commands")
-        # The middleware may tell of a publisher before it knows the name of its node.
+        # The middleware may report a publisher before it has discovered the name of its node.
         while list(error.subjects) == ["/joint_commands", NOT_YET_NAMED]:
             error = check_error(execute(client, to_and_fro()).wait(), "ExecutionError", "command topic")
     finally:
@@ -259,7 +259,7 @@ def test_a_newer_goal_takes_over_without_a_jump(client, robot):
 
 
 def test_a_newer_goal_replaces_a_paused_one(client, robot):
-    """Where it rests; what is paused does not go on later."""
+    """At the position of rest; the paused motion is not resumed later."""
     first = begin(client, robot, follow)
     control = srv.ControlMotion.Request
     client.call_service(srv.ControlMotion, "execution/control_motion", control(command=control.PAUSE))
@@ -321,7 +321,7 @@ def test_a_killed_planning_node(client, robot, world):
 def test_a_killed_execution_node(client, robot, world):
     begin(client, robot)
     world.nodes["execution_node"].kill()
-    # Whatever was on its way has come when the robot has published twice a hundred times.
+    # All commands have arrived when the robot has published twice a hundred times.
     robot.run_for(100)
     robot.taken()
     robot.run_for(100)
@@ -342,8 +342,8 @@ def test_a_killed_robot(client, robot, start_node):
     subscription = client.node.create_subscription(JointState, "joint_states", lambda _: came.set(), 10)
     assert came.wait(60.0)
     client.node.destroy_subscription(subscription)
-    # The execution node may find the new robot later than this process does.
-    # Its arm sags a little, so that it never stands as exactly as the robot of this process does.
+    # The execution node may discover the new robot later than this process does.
+    # Its arm sags a little, so that its position at rest is less exact than that of the robot of this process.
     assert any(stand(client, goal_tolerance=1e-3).status == GoalStatus.STATUS_SUCCEEDED for _ in range(200))
     robot.taken()
     sent = execute(client, to_and_fro())

@@ -1,4 +1,4 @@
-"""Something gets in the way of a moving robot, through the real nodes: it stops before that, or goes around it."""
+"""An obstacle obstructs the path of a moving robot, with the real nodes: the robot stops before it, or avoids it."""
 
 import json
 
@@ -40,14 +40,14 @@ SPEED = 0.2  # scale of moves whose goal is the far place
 
 @pytest.fixture
 def box(client):
-    """A box that is out of the way; it is gone after the test."""
+    """A box away from the path; it is removed after the test."""
     client.apply(obstacle(), put("box", Pose(position=Point(x=0.0, y=0.0, z=3.0))))
     yield
     client.apply(SceneChange(operation=SceneChange.REMOVE, name="box"))
 
 
 def blocked(client, robot, change, subjects):
-    """A slow motion, into whose way something gets; it stops before that."""
+    """A slow motion whose path becomes obstructed; it stops before the obstacle."""
     start_at(client, robot)
     sent = execute(client, swing(ARM, HOME, FAR, duration=SLOW, samples=301))
     wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.03)
@@ -64,11 +64,11 @@ def blocked(client, robot, change, subjects):
     return error
 
 
-def test_an_object_that_is_moved_into_the_way(client, robot, box):
+def test_an_object_that_is_moved_onto_the_path(client, robot, box):
     blocked(client, robot, [put("box", in_the_way())], ["box"])
 
 
-def test_an_object_that_comes_new(client, robot, case_folder, start_mismatch):
+def test_an_object_that_is_added(client, robot, case_folder, start_mismatch):
     """The motion and the collision ahead become cases."""
     error = blocked(client, robot, [obstacle(), put("box", in_the_way())], ["box"])
     client.apply(SceneChange(operation=SceneChange.REMOVE, name="box"))
@@ -86,7 +86,7 @@ def test_an_object_that_was_hidden(client, robot, box):
 
 
 def test_an_object_that_is_attached_to_the_robot(client, robot, box):
-    """What the gripper gets to carry meets something that the gripper alone would not."""
+    """The attached object would collide with a pillar that the gripper alone would not touch."""
     pillar = obstacle(0.05)
     pillar.models.bodies[0].name = "pillar"
     client.apply(pillar, put("pillar", in_the_way(beyond=0.135)))
@@ -97,7 +97,7 @@ def test_an_object_that_is_attached_to_the_robot(client, robot, box):
     client.apply(SceneChange(operation=SceneChange.REMOVE, name="pillar"))
 
 
-def test_what_is_not_ahead_does_not_stop_it(client, robot, box):
+def test_an_object_that_is_not_ahead_does_not_stop_it(client, robot, box):
     start_at(client, robot)
     sent = execute(client, to_and_fro(1, duration=6.0))
     wait_for(robot, sent, lambda command: command[PAN] < BLOCKED_AT - 0.25)
@@ -132,13 +132,13 @@ def slow_move(client, robot, change, **options):
     return sent
 
 
-def test_a_move_stops_before_what_got_in_the_way(client, robot, box):
+def test_a_move_stops_before_an_object_on_its_path(client, robot, box):
     sent = slow_move(client, robot, [put("box", in_the_way())]).wait()
     check_error(sent, "CollisionAheadError", "look-ahead", "box")
     check_stop(robot)
 
 
-def test_a_move_plans_a_way_around_if_asked(client, robot, box):
+def test_a_move_plans_a_path_around_it_if_requested(client, robot, box):
     sent = slow_move(client, robot, [put("box", in_the_way())], replan=True).wait()
     assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
     assert sent.result.record.replans == 1

@@ -1,4 +1,4 @@
-"""The execution node through its real interfaces, against a robot that is where it was commanded to be."""
+"""The execution node through its real interfaces, with a robot that follows its commands exactly."""
 
 import pytest
 from action_goals import EXECUTE, FOLLOW, MOVE, action_client
@@ -35,7 +35,7 @@ def execution_node(start_node, robot, validator, planner):
         # Wide enough for a robot whose process a busy machine holds up.
         joint_state_timeout=1.5,
         path_tolerance=5.0,
-        # A motion ends when the robot has come to its very end, so that its last command was heard, too.
+        # A motion ends when the robot has reached its exact end, so that its last command was received, too.
         goal_tolerance=1e-9,
         goal_time=20.0,
         gripper_goal_tolerance=1e-9,
@@ -47,7 +47,7 @@ def execution_node(start_node, robot, validator, planner):
 
 @pytest.fixture(autouse=True)
 def at_rest(client, robot, validator):
-    # Some time before they are used: the first feedback is lost while the node has not found its subscriber.
+    # Some time before they are used: the first feedback is lost while the node has not discovered its subscriber.
     for kind, name in ((ExecuteTrajectory, EXECUTE), (FollowJointTrajectory, FOLLOW), (Move, MOVE)):
         action_client(client, kind, name)
     robot.heal()

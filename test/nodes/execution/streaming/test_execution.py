@@ -67,7 +67,7 @@ def test_segments_start_where_the_commands_before_ended(client, robot):
 
 
 def test_a_motion_that_uses_its_limits_may_begin_beside_the_robot(client, robot, validator):
-    """The way from the robot is added to a motion with nothing to spare: it is slowed down, and says so."""
+    """The path from the robot is added to a motion at its limits: the motion is slowed down, with a warning."""
     validator.limits = MotionLimits(ARM, [-3.0] * 2, [3.0] * 2, [2.0] * 2, [4.0] * 2, [40.0] * 2)
     start = here(robot)
     path = np.array([np.add(start, [0.004, 0.0]), np.add(start, [0.1, 0.0])])
@@ -81,7 +81,7 @@ def test_a_motion_that_uses_its_limits_may_begin_beside_the_robot(client, robot,
     check_limits(commands, "shoulder", (2.0, 4.0, 40.0))
 
 
-def test_a_motion_that_breaks_limits_itself_is_not_slowed_down(client, robot, validator):
+def test_a_motion_that_violates_limits_itself_is_not_slowed_down(client, robot, validator):
     validator.limits = MotionLimits(ARM, [-3.0] * 2, [3.0] * 2, [0.1] * 2, [4.0] * 2, [40.0] * 2)
     with pytest.raises(TrajectoryLimitError, match="velocity"):
         client.execute(swing(ARM, np.add(here(robot), 0.004), np.add(here(robot), 0.3), duration=3.0))
@@ -135,13 +135,13 @@ def test_pause_resume_and_speed(client, robot):
     still = threading.Event()
     last = []
 
-    def stands(command):
+    def is_at_rest(command):
         last.append(command["shoulder"])
         if len(last) > 50 and last[-1] == last[-50]:
             still.set()
         return still.is_set()
 
-    robot.wait_for(stands)
+    robot.wait_for(is_at_rest)
     assert not sent.done.is_set()
     client.call_service(kinds, "execution/control_motion", control(command=control.RESUME))
     reply = client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=0.5))

@@ -1,4 +1,4 @@
-"""What ends a motion, or forbids one, is named: other clients, tolerances, feedback, the emergency stop."""
+"""Reasons that end or forbid a motion are reported: other clients, tolerances, feedback, the emergency stop."""
 
 import math
 import threading
@@ -26,7 +26,7 @@ from robot_cell_planner.nodes.common.node import LATCHED
 pytestmark = pytest.mark.alone
 
 
-def test_a_second_client_is_informed_who_has_the_motion(client, robot):
+def test_a_second_client_is_informed_which_client_moves_the_robot(client, robot):
     start = here(robot)
     sent = execute(client, swing(ARM, start, [0.3, 0.3], duration=5.0), owner="the first")
     robot.wait_for(lambda command: command["shoulder"] != start[0])
@@ -77,7 +77,7 @@ def test_lost_feedback_stops_the_motion(client, robot):
 
 
 @pytest.mark.parametrize("value, word", [(math.nan, "nan"), (5.0, "jumped")])
-def test_feedback_that_cannot_be_stops_the_motion(client, robot, value, word):
+def test_invalid_feedback_stops_the_motion(client, robot, value, word):
     start, end = here(robot), [1.5, 1.0]
     sent = execute(client, swing(ARM, start, end, duration=8.0), path_tolerance=100.0)
     robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.1)
@@ -113,17 +113,17 @@ def test_the_emergency_stop_ends_motion_at_once_and_blocks_it(client, robot, but
     eventually(StoppedError, lambda: client.execute(swing(ARM, here(robot), end)))
 
 
-def test_the_status_says_what_happens(client, robot):
-    latest, seen = {}, threading.Event()
+def test_the_status_reports_state_and_owner(client, robot):
+    latest, ended = {}, threading.Event()
 
     def take(message):
         latest[message.state] = message
         if {ExecutionStatus.IDLE, ExecutionStatus.MOVING} <= set(latest) and message.state == ExecutionStatus.IDLE:
-            seen.set()
+            ended.set()
 
     subscription = client.node.create_subscription(ExecutionStatus, "execution/status", take, LATCHED)
     run(client, robot, [0.1, 0.2], options=ExecutionOptions(owner="somebody"))
-    assert seen.wait(120.0)
+    assert ended.wait(120.0)
     client.node.destroy_subscription(subscription)
     assert latest[ExecutionStatus.MOVING].owner == "somebody"
     assert latest[ExecutionStatus.IDLE].owner == ""
@@ -133,12 +133,12 @@ def test_the_status_says_what_happens(client, robot):
 def test_a_second_publisher_of_commands_forbids_motion(client, robot):
     publisher = client.node.create_publisher(JointState, "joint_commands", 1)
 
-    def is_seen():
+    def is_refused():
         with pytest.raises(ExecutionError) as caught:
             client.execute(swing(ARM, np.add(here(robot), 0.1), [0.0, 0.0]))
         assert caught.value.subjects == ("/joint_commands", "/test_client")
 
-    eventually(AssertionError, is_seen)
+    eventually(AssertionError, is_refused)
     robot.taken()
     client.node.destroy_publisher(publisher)
     eventually(ExecutionError, lambda: run(client, robot, [0.0, 0.0]))

@@ -1,4 +1,4 @@
-"""What the execution node is asked for is checked, and the action that plans before it moves."""
+"""Checks of requests to the execution node, and the action that plans before it moves."""
 
 import math
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.alone
 
 
 @pytest.mark.parametrize("scale", [5e-324, 1e-300, 9e-4, -5e-324, math.nan, math.inf])
-def test_speeds_that_are_none_are_refused_while_it_moves_and_while_it_stands(client, robot, scale):
+def test_invalid_speeds_are_refused_in_motion_and_at_rest(client, robot, scale):
     def refuse():
         for _ in range(2):
             with pytest.raises(InvalidRequestError, match="speed scale"):
@@ -156,7 +156,7 @@ class TestMove:
         assert sent.result.validation.valid
         assert sent.result.record.commands > 0
         assert planner.requests[0].timing.method == TimingMessage.SMOOTH
-        # What is validated is no older than what was planned in.
+        # The scene of the validation is no older than the scene of the plan.
         assert validator.requests[0].state.min_revision == 3
         stages = [(feedback.planning.stage, feedback.execution.stage) for feedback in sent.feedback]
         assert stages[0] == ("search", "")

@@ -1,4 +1,4 @@
-"""FollowJointTrajectory: what users of joint_trajectory_controller rely on."""
+"""FollowJointTrajectory: behaviour that users of joint_trajectory_controller rely on."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def _check_busy(client, robot):
 
 
 class TestFollowJointTrajectory:
-    """What users of joint_trajectory_controller rely on."""
+    """Behaviour that users of joint_trajectory_controller rely on."""
 
     def test_success(self, client, robot):
         sent = follow(client, swing(ARM, here(robot), [0.4, 0.2])).wait()
@@ -54,7 +54,7 @@ class TestFollowJointTrajectory:
         assert shares[-1] == pytest.approx(1.0)
         assert {getattr(message, "index", 0) for message in sent.feedback} <= {0}  # Jazzy has no such field
 
-    def test_joints_may_come_in_any_order_and_be_a_part(self, client, robot):
+    def test_joints_may_be_in_any_order_and_incomplete(self, client, robot):
         start = here(robot)
         trajectory = swing(ARM, start, [0.3, 0.3])
         trajectory.joint_names = ["elbow"]
@@ -186,14 +186,14 @@ class TestFollowJointTrajectory:
             np.testing.assert_allclose(known[nearest], position, atol=2e-4)
             if 50 < nearest < 79_900 or 80_100 < nearest < 159_900:
                 velocity, wanted = np.array(message.velocity[:2]), speeds[nearest]
-                if late:  # by a machine that stood still: it goes on along the curve, from rest
+                if late:  # by a suspended machine: it continues along the curve, from rest
                     share = float(velocity @ wanted) / float(wanted @ wanted)
                     assert -1e-3 <= share <= 1.0 + 1e-3
                     wanted = share * wanted
                 np.testing.assert_allclose(velocity, wanted, atol=2e-3)
 
     def test_velocity_tolerance(self, client, robot):
-        """The robot of this test does not tell velocities: a tolerance of one does not count then."""
+        """The robot of this test does not report velocities: their tolerances do not count then."""
         tolerances = [JointTolerance(name="shoulder", velocity=1e-6)]
         sent = follow(client, swing(ARM, here(robot), [0.3, 0.0]), path_tolerance=tolerances).wait()
         assert sent.result.error_code == FollowJointTrajectory.Result.SUCCESSFUL

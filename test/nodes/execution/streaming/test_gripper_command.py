@@ -1,4 +1,4 @@
-"""The gripper's action, as users of ros2_control's gripper controllers know it."""
+"""The gripper's action, which behaves like that of ros2_control's gripper controllers."""
 
 import math
 
@@ -29,7 +29,7 @@ def grip(client, position, effort=0.0):
 
 
 class TestGripper:
-    """The gripper's action, as users of ros2_control's gripper controllers know it."""
+    """The gripper's action, which behaves like that of ros2_control's gripper controllers."""
 
     def test_it_goes_there(self, client, robot):
         sent = grip(client, 0.04).wait()
@@ -44,7 +44,7 @@ class TestGripper:
         assert (np.diff(fingers) >= 0.0).all()
         assert (np.diff(rows(commands), axis=0) == 0.0).all()
 
-    def test_what_it_holds_stalls_it(self, client, robot):
+    def test_a_held_object_stalls_it(self, client, robot):
         grip(client, 0.04).wait()
         robot.lowest["finger"] = 0.025
         sent = grip(client, 0.0).wait()
@@ -72,7 +72,7 @@ class TestGripper:
         assert sent.wait().result.reached_goal
         assert not sent.result.stalled
 
-    def test_what_never_moves_stalls(self, client, robot):
+    def test_a_gripper_that_never_moves_stalls(self, client, robot):
         grip(client, 0.0).wait()
         robot.stuck.add("finger")
         sent = grip(client, 0.04).wait()
@@ -80,7 +80,7 @@ class TestGripper:
         assert sent.result.position == pytest.approx(0.0)
 
     def test_a_newer_goal_takes_its_place(self, client, robot):
-        for _ in range(10):  # until the second one comes in time, on a busy computer
+        for _ in range(10):  # until the second one arrives in time, on a busy computer
             grip(client, 0.04).wait()
             robot.forget_commands()
             first = grip(client, 0.0)
