@@ -26,7 +26,7 @@ def test_garbage_is_answered(cell, name):
     assert found.usage[-1].descriptors - found.settled.descriptors < 20
 
 
-def test_what_is_valid_is_still_answered(cell):
+def test_valid_requests_are_still_answered(cell):
     call = cell.client.call_service
     call(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(uri=str(cell.file)))
     revision = call(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene.state.revision

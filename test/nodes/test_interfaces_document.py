@@ -107,12 +107,12 @@ def offered(watcher, node):
     services = watcher.get_service_names_and_types_by_node(node, "/")
     actions = get_action_server_names_and_types_by_node(watcher, node, "/")
     published = watcher.get_publisher_names_and_types_by_node(node, "/")
-    heard = watcher.get_subscriber_names_and_types_by_node(node, "/")
+    received = watcher.get_subscriber_names_and_types_by_node(node, "/")
     found = {Interface(name, "service", *kinds) for name, kinds in services if is_own(name, kinds)}
     found |= {Interface(name, "action", *kinds) for name, kinds in actions}
     for kind, topics, infos_of in (
         ("topic, out", published, watcher.get_publishers_info_by_topic),
-        ("topic, in", heard, watcher.get_subscriptions_info_by_topic),
+        ("topic, in", received, watcher.get_subscriptions_info_by_topic),
     ):
         for name, kinds in topics:
             if not is_own(name, kinds) or (kind == "topic, in" and name in (*OF_SCENE_MONITOR, "/clock")):
@@ -152,13 +152,13 @@ def enclave_of(name):
 def used(watcher, node, namespace=""):
     """Topics of DDS that a running node publishes and subscribes to, as of a node without a namespace."""
     published = watcher.get_publisher_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
-    heard = watcher.get_subscriber_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
+    received = watcher.get_subscriber_names_and_types_by_node(node, f"/{namespace}", no_demangle=True)
     plain = [
         {without_sensor(name.replace(f"/{namespace}/", "/", 1), "*") for name, _ in topics}
-        for topics in (published, heard)
+        for topics in (published, received)
     ]
-    published, heard = ({name for name in topics if not name.endswith("/_service_event")} for topics in plain)
-    return [published, heard - {CLOCK}]
+    published, received = ({name for name in topics if not name.endswith("/_service_event")} for topics in plain)
+    return [published, received - {CLOCK}]
 
 
 @pytest.mark.parametrize("node", SECTIONS.values())
@@ -166,7 +166,7 @@ def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client
     enclave = enclave_of(node)
     profiles = tuple(
         profile for profile in enclave.profiles if profile.node == node
-    )  # that of the client of acts apart
+    )  # without the profile of the client of acts
     enclave = replace(enclave, profiles=profiles)
     assert CLOCK in enclave.subscribes
     assert EVENTS in enclave.publishes
@@ -205,6 +205,6 @@ def test_the_policy_of_a_client_allows_all_that_is_documented_but_to_be_the_robo
     own = {f"rt{name}" for name in OF_RCLPY}
     assert published - own == inputs - outputs
     renamed = replace(enclave, profiles=(replace(profile, node="test_client"),))
-    needed, heard = used(client.node, "test_client")
+    needed, received = used(client.node, "test_client")
     assert needed <= set(renamed.publishes)
-    assert heard <= set(renamed.subscribes)
+    assert received <= set(renamed.subscribes)

@@ -1,4 +1,4 @@
-"""Nodes on simulated time whose clock starts late, runs at another rate than the world's, stands, and is set back."""
+"""Nodes on simulated time whose clock starts late, runs faster than real time, stops, and is set back."""
 
 import threading
 import time
@@ -82,7 +82,7 @@ def nodes(start_node, client, simulation):
 
 
 def latest(client, kind, topic, holds):
-    """The first message that is as wanted."""
+    """The first message that fulfils a condition."""
     found, arrived = [], threading.Event()
 
     def take(message):
@@ -105,7 +105,7 @@ def state_at(client, stamp, timeout=LONG):
     return time_from_message(reply.state.joint_stamp)
 
 
-def place_of(client, frame, stamp=0):
+def x_of(client, frame, stamp=0):
     request = srv.LookupTransforms.Request(frames=[frame], stamp=time_to_message(stamp))
     return client.call_service(srv.LookupTransforms, LOOKUP, request).poses[0].position.x
 
@@ -119,7 +119,7 @@ def wait_until(condition):
 
 def is_known(client, frame, stamp=0):
     try:
-        place_of(client, frame, stamp)
+        x_of(client, frame, stamp)
     except TransformError:
         return False
     return True
@@ -128,10 +128,10 @@ def is_known(client, frame, stamp=0):
 def test_before_the_clock_starts_nodes_answer_and_stamp_with_zero(client):
     message = latest(client, DiagnosticArray, "/diagnostics", lambda m: m.status[0].name == "scene")
     assert message.header.stamp == Time()
-    assert place_of(client, "world") == 0.0
+    assert x_of(client, "world") == 0.0
 
 
-def test_stamps_and_waits_go_by_a_clock_that_is_faster_than_the_world(client, simulation):
+def test_stamps_and_waits_follow_a_clock_that_is_faster_than_real_time(client, simulation):
     simulation.run(RATE, BEGIN)
     assert state_at(client, simulation.now() + 2 * SECOND) >= BEGIN + 2 * SECOND
     now = simulation.now()
@@ -151,21 +151,21 @@ def test_frames_of_tf_are_looked_up_at_simulated_times(client, simulation):
     for fraction in (0, 1):
         simulation.transform("part", 0.2 * fraction, stamp + fraction * SECOND)
     wait_until(lambda: is_known(client, "part", stamp + SECOND))
-    assert place_of(client, "part", stamp + SECOND // 4) == pytest.approx(0.05)
+    assert x_of(client, "part", stamp + SECOND // 4) == pytest.approx(0.05)
 
 
-def test_while_the_clock_stands_requests_are_answered_and_waits_end(client, simulation):
+def test_while_the_clock_is_stopped_requests_are_answered_and_waits_end(client, simulation):
     simulation.run(0.0)
-    stands_at = simulation.now()
-    state_at(client, stands_at)
+    stopped_at = simulation.now()
+    state_at(client, stopped_at)
     assert is_known(client, "part")
     with pytest.raises(StaleStateError, match=r"older than requested, after 0\.2 s"):
-        state_at(client, stands_at + SECOND, timeout=0.2)
+        state_at(client, stopped_at + SECOND, timeout=0.2)
     message = latest(client, DiagnosticArray, "/diagnostics", lambda m: m.status[0].name == "kinematics")
-    assert time_from_message(message.header.stamp) <= stands_at
+    assert time_from_message(message.header.stamp) <= stopped_at
 
 
-def test_after_the_clock_was_set_back_what_was_measured_before_is_forgotten(client, simulation):
+def test_after_the_clock_was_set_back_earlier_measurements_are_discarded(client, simulation):
     """As when a simulation is reset: the joints are followed again, and frames of the other time are unknown."""
     assert is_known(client, "part")
     simulation.run(1.0, EARLIER)
@@ -173,7 +173,7 @@ def test_after_the_clock_was_set_back_what_was_measured_before_is_forgotten(clie
     wait_until(lambda: EARLIER <= state_at(client, EARLIER) < BEGIN)
     simulation.transform("part", 0.7, simulation.now())
     wait_until(lambda: is_known(client, "part"))
-    assert place_of(client, "part") == pytest.approx(0.7)
+    assert x_of(client, "part") == pytest.approx(0.7)
     latest(client, TFMessage, "/tf", lambda m: _is_of_robot(m) and EARLIER <= _stamp(m) < BEGIN)
 
 

@@ -1,4 +1,4 @@
-"""Nodes that are told to run on simulated time while they run, by their parameter services."""
+"""Running nodes that are switched to simulated time by their parameter services."""
 
 import threading
 
@@ -39,7 +39,7 @@ class Diagnostics:
     def wait_for(self, name, holds):
         event = threading.Event()
         self._conditions.append((name, holds, event))
-        assert event.wait(60.0), f"{name} told nothing of that time"
+        assert event.wait(60.0), f"{name} published nothing of that time"
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +58,7 @@ def set_simulated(client, name, on):
     assert future.result().results[0].successful
 
 
-def test_a_clock_that_stands_and_leaps_holds_up_neither_replies_nor_diagnostics(client, nodes, diagnostics):
+def test_a_clock_that_stops_and_jumps_delays_neither_replies_nor_diagnostics(client, nodes, diagnostics):
     clock = client.node.create_publisher(Clock, "/clock", 10)
 
     def check(holds):

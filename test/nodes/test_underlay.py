@@ -1,4 +1,4 @@
-"""The interfaces of underlay/, wherever they come from, are on the wire what the public packages are."""
+"""The interfaces of underlay/ are identical on the wire to those of the public packages."""
 
 import json
 import os

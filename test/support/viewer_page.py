@@ -24,7 +24,7 @@ class Page:
     """A browser that shows the page.
 
     nodes: of the scene by name; elements: of the panel by uuid; each has the properties that it was created and updated
-    with, nodes also `position`, `wxyz` and `visible`. said: all HTML that the panel was updated with, in order.
+    with, nodes also `position`, `wxyz` and `visible`. output: all HTML that the panel was updated with, in order.
     """
 
     def __init__(self, port, origin=None):
@@ -35,7 +35,7 @@ class Page:
         )
         self._changed = threading.Condition()
         self.nodes, self.elements = {}, {}
-        self.messages, self.said = 0, []
+        self.messages, self.output = 0, []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self.send(**CAMERA)
@@ -71,7 +71,7 @@ class Page:
         kind, name = message["type"], message.get("name")
         if kind == "GuiUpdateMessage":
             self.elements.get(message["uuid"], {}).update(message["updates"])
-            self.said.append(str(message["updates"].get("content", "")))
+            self.output.append(str(message["updates"].get("content", "")))
         elif kind == "GuiRemoveMessage":
             self.elements.pop(message["uuid"], None)
         elif CREATED in message and "uuid" in message:
@@ -101,16 +101,16 @@ class Page:
     def wait_for_text(self, text, timeout=120.0):
         return self.wait_for(lambda page: text in page.texts(), repr(text), timeout)
 
-    def wait_to_say(self, pattern, timeout=120.0):
-        """Wait until the panel has said what matches a regular expression, since the last call with a match."""
+    def wait_for_output(self, pattern, timeout=120.0):
+        """Wait until the panel shows text that matches a regular expression, since the last call with a match."""
 
         def match(page):
-            place = next((place for place, text in enumerate(page.said) if re.search(pattern, text)), None)
+            place = next((place for place, text in enumerate(page.output) if re.search(pattern, text)), None)
             if place is not None:
-                del page.said[: place + 1]
+                del page.output[: place + 1]
             return place is not None
 
-        self.wait_for(match, f"{pattern!r} after the last match, but {self.said}", timeout)
+        self.wait_for(match, f"{pattern!r} after the last match, but {self.output}", timeout)
 
     def element(self, label):
         """Return the only element with a label, when there is one."""

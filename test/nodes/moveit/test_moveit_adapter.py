@@ -171,7 +171,7 @@ def test_a_plan_reaches_its_goal_without_collision(call, goal):
         (plan_request(joint_goal(BEYOND)), M.GOAL_STATE_INVALID, "shoulder_lift_joint"),
     ],
 )
-def test_what_cannot_be_served_has_its_code_and_a_reason(call, request_, expected, word):
+def test_requests_that_cannot_be_served_get_their_code_and_a_reason(call, request_, expected, word):
     reply = call(GetMotionPlan, "plan_kinematic_path", request_).motion_plan_response
     assert code(reply) == expected, reply.error_code
     assert word in reply.error_code.message

@@ -154,7 +154,7 @@ def test_a_joint_goal_is_brought_within_limits_only_as_its_tolerance_allows():
         assert list(goal.positions) == [pytest.approx(expected)]
 
 
-def test_joints_outside_the_group_must_be_where_the_goal_wants_them():
+def test_joints_outside_the_group_must_be_at_their_values_in_the_goal():
     held = STATE.tools["gripper"].configuration["finger_joint"]
     entries = [joint("elbow_joint", 1.0), joint("finger_joint", held, 0.001)]
     assert list(spec(Constraints(joint_constraints=entries)).joint_goals[0].joint_names) == ["elbow_joint"]
@@ -582,7 +582,7 @@ def test_an_octomap_is_its_occupied_voxels(keys, written):
 
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=60), st.booleans())
-def test_garbage_is_no_octomap_or_one(data, binary):
+def test_garbage_is_refused_or_a_valid_octomap(data, binary):
     error = None
     try:
         found = occupied_cells(octomap(data, binary=binary))

@@ -1,4 +1,4 @@
-"""What the actions of MoveIt send to the execution node, and say in their results, without a graph."""
+"""Requests of the MoveIt actions to the execution node, and the results of these actions, without a graph."""
 
 import pytest
 from moveit_msgs.action import ExecuteTrajectory, MoveGroup, MoveGroupSequence
@@ -76,13 +76,13 @@ def executed(suite):
     return goal.options.state.min_revision
 
 
-def test_a_motion_of_pilz_is_executed_in_the_scene_of_its_plan_and_says_that_replan_is_not_served(run, suite):
+def test_a_motion_of_pilz_is_executed_in_the_scene_of_its_plan_and_reports_that_replan_is_not_served(run, suite):
     result = run(MoveGroup, MoveGroup.Goal(request=request(PILZ), planning_options=REPLAN))
     checked(result.error_code, "replan is not supported with Pilz")
     assert executed(suite) == REVISION
 
 
-def test_a_sequence_is_executed_in_the_scene_of_its_plans_and_says_that_replan_is_not_served(run, suite):
+def test_a_sequence_is_executed_in_the_scene_of_its_plans_and_reports_that_replan_is_not_served(run, suite):
     sequence = MotionSequenceRequest(items=[MotionSequenceItem(req=request(PILZ))])
     result = run(MoveGroupSequence, MoveGroupSequence.Goal(request=sequence, planning_options=REPLAN))
     checked(result.response.error_code, "replan is not supported with Pilz")
@@ -97,7 +97,7 @@ def test_a_motion_around_obstacles_is_planned_again_and_its_result_names_the_opt
 
 
 @pytest.mark.parametrize("pipeline", [OMPL, PILZ])
-def test_options_that_are_not_set_need_no_words(run, pipeline):
+def test_options_that_are_not_set_are_not_reported(run, pipeline):
     options = PlanningOptions(replan_attempts=3, replan_delay=1.0)
     assert run(MoveGroup, MoveGroup.Goal(request=request(pipeline), planning_options=options)).error_code.message == ""
 

@@ -60,8 +60,8 @@ def holds(call):
     return True
 
 
-def answers(cell, name, value, entries):
-    """Whether each of the four places says that a joint satisfies constraints."""
+def verdicts(cell, name, value, entries):
+    """Whether a joint satisfies constraints according to each of the four functions."""
     scene = Scene(cell, cell.default_state().with_configuration({name: value}))
     message, names = Constraints(joint_constraints=entries), list(cell.variables)
     row = [scene.state.configuration[each] for each in names]
@@ -83,15 +83,15 @@ def answers(cell, name, value, entries):
 def test_a_joint_without_limits_satisfies_a_constraint_at_each_turn(cell, name, turns, place, beyond):
     entries = [constraint(name, place)]
     expected = abs(beyond) < 0.01
-    assert answers(cell, name, place + beyond + turns * TURN, entries) == dict.fromkeys(
+    assert verdicts(cell, name, place + beyond + turns * TURN, entries) == dict.fromkeys(
         ("check_state_validity", "compute_ik", "path_constraints", "goal"), expected
     )
 
 
 @pytest.mark.parametrize("name", ["bend", "drive/x"])
 def test_a_joint_that_does_not_turn_freely_satisfies_a_constraint_at_its_value_only(cell, name):
-    assert set(answers(cell, name, TURN, [constraint(name, 0.0)]).values()) == {False}
-    assert set(answers(cell, name, TURN, [constraint(name, TURN)]).values()) == {True}
+    assert set(verdicts(cell, name, TURN, [constraint(name, 0.0)]).values()) == {False}
+    assert set(verdicts(cell, name, TURN, [constraint(name, TURN)]).values()) == {True}
 
 
 @pytest.mark.parametrize("name", ["spin", "bend"])
@@ -99,7 +99,7 @@ def test_all_constraints_of_a_joint_hold(cell, name):
     entries = [constraint(name, 0.0, 0.02), constraint(name, 0.02, 0.015)]
     for order in (entries, entries[::-1]):
         for value, expected in ((0.01, True), (0.0, False), (0.03, False)):
-            found = answers(cell, name, value, order)
+            found = verdicts(cell, name, value, order)
             assert set(found.values()) == {expected}, (value, found)
 
 

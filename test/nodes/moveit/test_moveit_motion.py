@@ -1,4 +1,4 @@
-"""Motions and servo by MoveIt's interfaces: a robot that is where it was commanded to be, and the nodes around it."""
+"""Motions and servo by MoveIt's interfaces, with a robot that follows its commands exactly and the other nodes."""
 
 import threading
 
@@ -63,18 +63,18 @@ def nodes(start_node, robot, client):
 
 @pytest.fixture(autouse=True)
 def at_rest(robot, client):
-    """Begin with the robot at LEFT, and let the adapter hear of it: its requests refer to measured joints."""
-    action_client(client, MoveGroup, "move_action")  # found by the adapter before its first feedback
+    """Begin with the robot at LEFT, once the adapter has received that: its requests refer to measured joints."""
+    action_client(client, MoveGroup, "move_action")  # discovered by the adapter before its first feedback
     request = GetPlanningScene.Request(components=PlanningSceneComponents(components=ROBOT_STATE))
     for _ in range(200):
         robot.put(**dict(zip(JOINTS, LEFT, strict=True)))  # late commands of the test before may move it away again
         robot.run_for(20)
         state = client.call_service(GetPlanningScene, "get_planning_scene", request).scene.robot_state.joint_state
-        known = dict(zip(state.name, state.position, strict=True))
+        received = dict(zip(state.name, state.position, strict=True))
         robot.forget_commands()
-        if np.allclose([known.get(name, np.nan) for name in JOINTS], LEFT, atol=1e-6) and at(robot) == LEFT:
+        if np.allclose([received.get(name, np.nan) for name in JOINTS], LEFT, atol=1e-6) and at(robot) == LEFT:
             return
-    raise AssertionError(f"the robot is at {at(robot)}, and the adapter knows {known}")
+    raise AssertionError(f"the robot is at {at(robot)}, and the adapter has received {received}")
 
 
 def at(robot):
@@ -82,7 +82,7 @@ def at(robot):
 
 
 def at_rest_at(robot):
-    """Where the robot is after its last command, which may come later than the result of a goal."""
+    """Where the robot is after its last command, which may arrive later than the result of a goal."""
     robot.wait_for_rest(JOINTS)
     return at(robot)
 
@@ -225,7 +225,7 @@ def height(robot_command):
     ]
 
 
-def test_servo_follows_twists_and_joints_and_starts_as_often_as_clients_ask(client, robot):
+def test_servo_follows_twists_and_joints_and_starts_as_often_as_requested(client, robot):
     triggers, begin = Triggers(client), height(robot.positions)
     assert all(reply.success for reply in triggers.call("start", 8)), "all at once"
 

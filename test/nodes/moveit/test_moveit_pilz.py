@@ -1,4 +1,4 @@
-"""Motions of Pilz's planners: what their requests want is served or refused by name, without a graph."""
+"""Motions of Pilz's planners: fields of their requests are served or refused by name, without a graph."""
 
 from copy import deepcopy
 

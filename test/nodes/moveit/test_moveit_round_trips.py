@@ -1,4 +1,4 @@
-"""What the adapter hands out about the scene is accepted as it is, and changes nothing, without a graph."""
+"""Messages of the adapter about the scene are accepted when sent back, and change nothing, without a graph."""
 
 from copy import deepcopy
 
@@ -120,7 +120,7 @@ def test_a_held_body_that_is_attached_elsewhere_keeps_its_mass_and_colour():
     assert np.allclose(world_pose(found.cell, found.state, "workpiece").matrix, there.matrix)
 
 
-def test_what_a_message_has_changed_before_is_not_taken_for_unchanged():
+def test_an_object_changed_before_by_the_same_message_is_changed_again():
     scene = SCENES["held by a link"]
     entry = entry_of(scene, "workpiece")
     drop = AttachedCollisionObject(object=CollisionObject(id="workpiece", operation=CollisionObject.REMOVE))

@@ -32,7 +32,7 @@ def values(row):
 
 
 @pytest.fixture(scope="module")
-def held_model(tmp_path_factory):
+def pending_model(tmp_path_factory):
     """A cache without the model of one link, which another process computes; the result ends that process."""
     prepare_sphere_models(CELL, bodies=graspable(CELL, STATE))
     stored = list(cache_folder().iterdir())
@@ -69,7 +69,7 @@ def cases(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def nodes(held_model, start_node, client, cases):
+def nodes(pending_model, start_node, client, cases):
     start_node("scene_node", cell_file=DEMO)
     start_node("planning_node", case_folder=str(cases))
     client.scene()
@@ -80,7 +80,7 @@ def request(seed=1):
     return MotionRequest(start=start, goal=make_goal([values(RIGHT)]), options=PlanningOptions(seed=seed))
 
 
-def test_models_that_have_to_be_computed_are_named(held_model):
+def test_models_that_have_to_be_computed_are_named(pending_model):
     assert missing_sphere_models(CELL, graspable(CELL, STATE)) == (LINK,)
 
 
@@ -99,7 +99,7 @@ def test_a_sequence_is_planned_before_there_are_sphere_models(nodes, client):
     assert all(UNCERTIFIED in plan.record.warnings for plan in result.plans)
 
 
-def test_a_case_of_before_says_that_nothing_was_certified(nodes, client, cases):
+def test_a_case_from_before_records_that_nothing_was_certified(nodes, client, cases):
     target = make_pose_target()
     target.pose.position.x = 9.0
     goal = action.PlanMotion.Goal(request=MotionRequest(goal=make_goal([target])))
@@ -118,8 +118,8 @@ def test_a_client_does_not_wait_for_ever(nodes, client):
         client.wait_until_ready(1.0)
 
 
-def test_motions_are_certified_once_the_models_are_there(nodes, client, held_model):
-    held_model()
+def test_motions_are_certified_once_the_models_are_there(nodes, client, pending_model):
+    pending_model()
     client.wait_until_ready(120.0)
     plan = client.send_goal(action.PlanMotion, "planning/plan_motion", action.PlanMotion.Goal(request=request())).plan
     assert UNCERTIFIED not in plan.record.warnings

@@ -1,4 +1,4 @@
-"""Requests that fail are saved as case files; the latest ones are kept, and come out the same without the node."""
+"""Requests that fail are saved as case files; the latest ones are retained, and reproduced without the node."""
 
 import threading
 
@@ -46,7 +46,7 @@ def wait_for_new(folder, before):
     return new.pop()
 
 
-def test_a_failed_request_is_saved_and_comes_out_the_same(client, folder):
+def test_a_failed_request_is_saved_and_reproduced(client, folder):
     error, file = fail(client, folder, seed=5)
     with open_case(file) as case:
         assert case.method == "plan_motion"
@@ -56,7 +56,7 @@ def test_a_failed_request_is_saved_and_comes_out_the_same(client, folder):
     assert found.same, str(found)
 
 
-def test_the_latest_files_are_kept(client, folder):
+def test_the_latest_files_are_retained(client, folder):
     files = [fail(client, folder, seed)[1] for seed in range(KEPT + 2)]
     tries = threading.Event()
     while len(list(folder.glob("*.case"))) > KEPT:

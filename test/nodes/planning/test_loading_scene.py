@@ -62,7 +62,7 @@ def named(row):
 
 
 class ScriptedScene(MonitoredScene):
-    """A monitored scene that waits for what a list says, one element for each check."""
+    """A monitored scene with a list of what it waits for, one element for each check."""
 
     def __init__(self, node, script):
         super().__init__(node, ModelReader(NO_ROOTS), default_timeout=0.05)
@@ -74,7 +74,7 @@ class ScriptedScene(MonitoredScene):
 
 @pytest.mark.parametrize("timeout", [0.0, 0.05])
 def test_a_request_waits_although_the_scene_node_is_discovered_after_it(client, timeout):
-    """Not with a timeout of its own, whose error has to say that the scene node is loading its cell."""
+    """Unless it has a timeout of its own, whose error has to report that the scene node is loading its cell."""
     node, reasons, ended = client.node, [], threading.Event()
     raised = []
 
@@ -105,7 +105,7 @@ def test_a_request_waits_for_the_cell_and_reports_why(scene_node, client, pipes)
     scene_node.wait_for("building its collision geometry")
     reasons, reported, found = [], threading.Event(), []
 
-    def hear(feedback):
+    def on_feedback(feedback):
         reasons.append(feedback.progress.stage)
         if reasons.count(LOADING) == 2:  # long after the default timeout
             reported.set()
@@ -117,7 +117,7 @@ def test_a_request_waits_for_the_cell_and_reports_why(scene_node, client, pipes)
         while not found:
             reasons.clear()
             with contextlib.suppress(NoCellError):  # the planning node has not discovered the scene node
-                found.append(client.send_goal(action.PlanMotion, "planning/plan_motion", goal, hear).plan)
+                found.append(client.send_goal(action.PlanMotion, "planning/plan_motion", goal, on_feedback).plan)
 
     thread = threading.Thread(target=plan)
     thread.start()

@@ -51,7 +51,7 @@ def test_the_first_plan_is_shown_and_of_those_that_follow_at_once_the_last(node,
     spin_until(executor, lambda: len(shown) > 1)
     assert shown == [0, PLANS - 1]
     markers.show(SCENE, SimpleNamespace(group="", number=PLANS))
-    node.release()  # what is not shown yet is not shown by a node that ends
+    node.release()  # a node that ends does not show what it has not shown yet
     node.destroy_publisher(markers._publisher)
     begun = time.monotonic()
     while time.monotonic() - begun < plan_markers.PERIOD:

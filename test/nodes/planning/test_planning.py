@@ -1,4 +1,4 @@
-"""The planning node through its services and actions: what it offers, and what it answers to bad requests."""
+"""The planning node through its services and actions: its results, and its errors for bad requests."""
 
 import math
 
@@ -86,7 +86,7 @@ def plan(client, **fields):
 
 @pytest.fixture(scope="module")
 def path(client):
-    """A path around the post, as it was found."""
+    """A planned path around the post."""
     return plan(client, options=PlanningOptions(seed=3, simplify=False, tighten=False)).path
 
 
@@ -211,7 +211,7 @@ def test_the_tool_stays_upright_along_the_path(client):
         assert math.acos(min(1.0, -pose.matrix[2, 2])) <= 0.05
 
 
-def test_a_failed_goal_says_what_collides_and_what_inverse_kinematics_found(client):
+def test_a_failed_goal_reports_collisions_and_the_failure_of_inverse_kinematics(client):
     below = make_pose_target("above_pick")
     below.pose.position.z = 0.3
     goal = make_goal([values([0.0, 0.4, 0.0, 0.0, 0.0, 0.0]), away()])

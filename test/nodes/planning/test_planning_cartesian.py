@@ -1,5 +1,5 @@
-"""The plan_cartesian action of the planning node: what is asked for arrives, what fails says where, and it can be
-followed and cancelled while it runs."""
+"""The plan_cartesian action of the planning node: requests are planned as by the library, failures report the waypoint,
+and a running goal reports progress and can be cancelled."""
 
 import threading
 
@@ -77,7 +77,7 @@ def test_it_is_the_plan_of_the_library(client, above, strategy):
     target = FrameWaypoints((type(pose)((end.x, end.y, end.z), pose.quaternion),), mode=TargetMode.TOOL)
     names = {CartesianOptions.GRAPH: Strategy.GRAPH, CartesianOptions.GREEDY: Strategy.GREEDY}
     plan = plan_cartesian(CELL, state, CartesianRequest(target, options=Options(strategy=names[strategy]), timing=None))
-    # The start is told for itself and is not the first point again.
+    # The start is reported separately and is not repeated as the first point.
     assert np.array_equal(rows_of(result.plan.path), plan.path[1:])
     assert result.start_configuration.positions.tolist() == plan.path[0].tolist()
     report = result.report
@@ -121,7 +121,7 @@ def test_points_with_axes(client, above):
     assert result.report.log
 
 
-def test_a_failure_brings_what_was_reached(client, above):
+def test_a_failure_returns_the_path_that_was_reached(client, above):
     state, pose = above
     goal = line_of(state, [waypoint(pose, z=-0.1), waypoint(pose, z=-0.3)], skip_preplanning_collision_check=True)
     with pytest.raises(MPInterpolationInCollisionError) as caught:

@@ -1,4 +1,4 @@
-"""Composite groups over the wire: each of the nodes answers as the library does, and groups come and go by changes."""
+"""Composite groups over the wire: the nodes give the results of the library, and changes add and remove groups."""
 
 from pathlib import Path
 
@@ -86,19 +86,19 @@ def test_kinematics_of_both_arms(client, group):
 def test_whole_configurations_have_the_joints_of_all_robots(client):
     """The target's solution in place of the joints that it moves, the values of the state for all others."""
 
-    def ask(whole, **fields):
+    def solve(whole, **fields):
         options = messages.IkOptions(whole_configurations=whole, **fields)
         request = srv.InverseKinematics.Request(group=LEFT, targets=[make_pose_target("left_grasp")], options=options)
         return client.call_service(srv.InverseKinematics, "kinematics/inverse_kinematics", request)
 
-    plain, whole = ask(False, return_all=True), ask(True, return_all=True)
+    plain, whole = solve(False, return_all=True), solve(True, return_all=True)
     assert whole.joint_names == list(CELL.variables)
     assert len(plain.results[0].solutions) == len(whole.results[0].solutions) > 1
     for one, other in zip(plain.results[0].solutions, whole.results[0].solutions, strict=True):
         expected = {**STATE.configuration, **dict(zip(plain.joint_names, one.positions, strict=True))}
         assert list(other.positions) == [expected[name] for name in CELL.variables]
     with pytest.raises(InvalidRequestError, match="sweep is 10001"):
-        ask(True, sweep=10_001)
+        solve(True, sweep=10_001)
 
 
 def test_a_finer_sweep_of_a_free_rotation_is_that_of_the_library(client):
@@ -231,7 +231,7 @@ def test_a_malformed_simultaneous_goal_is_refused(client, parts):
         client.plan_motion(goal, group="both")
 
 
-def test_groups_come_and_go_by_changes(client):
+def test_changes_add_and_remove_groups(client):
     group = messages.CompositeGroup(name="pair", groups=[RIGHT, LEFT])
     with pytest.raises(UnknownNameError):
         client.plan_motion("up", group="pair")

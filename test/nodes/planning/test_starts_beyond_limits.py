@@ -1,4 +1,4 @@
-"""A robot that stands slightly beyond a position limit is led back through the real nodes, and the client is warned."""
+"""A robot at rest slightly beyond a position limit is moved back, with the real nodes, and the client is warned."""
 
 import pytest
 from action_goals import execute, move
@@ -54,7 +54,7 @@ def plan(client, pan):
     return client.send_goal(action.PlanMotion, "planning/plan_motion", goal).plan
 
 
-def test_the_plan_says_that_it_begins_at_the_limit(client):
+def test_the_plan_reports_that_it_begins_at_the_limit(client):
     found = plan(client, BEYOND)
     assert found.path.positions[0] == LIMIT
     assert any(PAN in warning and "-3.14249" in warning for warning in found.record.warnings)
@@ -81,7 +81,7 @@ def test_a_trajectory_from_there_is_valid_with_a_warning_and_its_limits_include_
 
 @pytest.mark.parametrize("send", [move, execute], ids=["move", "execute_trajectory"])
 def test_a_motion_from_there_is_carried_out(client, robot, send):
-    for _ in range(20):  # until the last commands have come, and the node has seen where the robot was put
+    for _ in range(20):  # until the last commands have arrived, and the node has received the position of the robot
         robot.put(**at(BEYOND))
         robot.run_for(20)
         robot.taken()
@@ -93,5 +93,5 @@ def test_a_motion_from_there_is_carried_out(client, robot, send):
             break
     assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
     assert any(PAN in warning for warning in sent.result.validation.warnings)
-    robot.wait_for(lambda command: command[PAN] == pytest.approx(-2.0, abs=1e-6))  # it may come after the result
+    robot.wait_for(lambda command: command[PAN] == pytest.approx(-2.0, abs=1e-6))  # it may arrive after the result
     assert min(command[PAN] for command, _ in robot.taken()) >= BEYOND

@@ -47,7 +47,7 @@ def test_smooth_is_faster_than_stopping_and_both_are_valid(client):
         assert not trajectory.velocities[-1].any()
 
 
-def test_samples_that_turn_back_rest_there_with_a_warning_or_as_asked(client):
+def test_samples_that_turn_back_rest_there_with_a_warning_or_as_requested(client):
     share = np.sin(np.linspace(0.0, 2.0 * np.pi, 301))[:, None]
     path = path_to_message(JOINTS, HOME + 0.1 * share * np.eye(6)[0])
     request = srv.TimeParameterize.Request(path=path, options=TimingOptions(method=TimingOptions.FOLLOW_SAMPLES))
@@ -108,7 +108,7 @@ def test_bad_requests_get_their_named_error(client, options, error):
         timed(client, **options)
 
 
-def test_a_plan_is_smooth_if_asked_for(client):
+def test_a_plan_is_smooth_if_requested(client):
     plan = client.plan_motion(
         make_goal([dict(zip(JOINTS, PATH[-1].tolist(), strict=True))]),
         start=state_with_joints(dict(zip(JOINTS, HOME.tolist(), strict=True))),

@@ -1,4 +1,4 @@
-"""`robot_cell record` beside a running node: what was published is in the bag, as the library rosbags reads it."""
+"""`robot_cell record` beside a running node: published messages are in the bag, as the library rosbags reads it."""
 
 import json
 import re
@@ -57,7 +57,7 @@ def messages(folder, topic):
         return [(time, reader.deserialize(data, kind.msgtype)) for kind, time, data in reader.messages(connections)]
 
 
-def test_all_that_is_published_is_recorded_also_what_was_published_before(client, domain, scene, tmp_path):
+def test_all_messages_are_recorded_also_those_published_before(client, domain, scene, tmp_path):
     bag = tmp_path / "new" / "bag"
     latched = client.node.create_publisher(String, "kept", LATCHED)
     latched.publish(String(data="before"))
@@ -113,7 +113,7 @@ def test_a_publisher_with_a_lower_quality_of_service_is_recorded_too(client, dom
     recording = BagRecorder(tmp_path / "bag", domain, "--topic", "mixed")
     wait_until_recorded(client, "mixed")
     tries = threading.Event()
-    while not reliable.get_subscription_count():  # the publisher itself must know the subscriber
+    while not reliable.get_subscription_count():  # the publisher itself must have discovered the subscriber
         tries.wait(0.05)
     reliable.publish(String(data="one"))
     assert reliable.wait_for_all_acked(Duration(seconds=60))
@@ -125,7 +125,7 @@ def test_a_publisher_with_a_lower_quality_of_service_is_recorded_too(client, dom
     while best_effort.get_subscription_count() < 1:
         tries.wait(0.05)
     best_effort.publish(String(data="two"))
-    # A message with best effort is lost if it is sent before the other side knows the publisher.
+    # A message with best effort is lost if it is sent before the other side has discovered the publisher.
     for _ in range(20):
         best_effort.publish(String(data="two"))
         tries.wait(0.05)
@@ -211,6 +211,6 @@ def test_a_folder_that_exists_is_not_overwritten(domain, tmp_path):
         ({"duration": float("nan")}, "the duration is nan s"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, text):
+def test_invalid_options_are_refused(options, text):
     with pytest.raises(InvalidRequestError, match=re.escape(text)):
         RecordOptions(**options)

@@ -54,7 +54,7 @@ def measure(client, publisher, offset):
     return StateRef(min_joint_stamp=message.header.stamp)
 
 
-def ask(client, publisher):
+def send_requests(client, publisher):
     """Requests of several kinds, from a measured state; some fail."""
     options, timing = PlanningOptions(seed=3), TimingOptions(method=TimingOptions.SMOOTH)
     plan = client.plan_motion("home", start=measure(client, publisher, 0.02), options=options, timing=timing)
@@ -98,7 +98,7 @@ def bag(start_node, client, domain, tmp_path_factory):
             answered.set()
 
     client.node.create_subscription(srv.ValidateTrajectory.Event, f"{LAST}/_service_event", take, 10)
-    ask(client, publisher)
+    send_requests(client, publisher)
     assert answered.wait(60.0)
     status, _, err = recorder.finish(signal.SIGINT)
     assert status == 0, err
@@ -179,7 +179,7 @@ def test_topics_that_are_recorded_late_change_nothing(bag, tmp_path, late):
     assert (status, found["differences"], found["repeated"]) == (0, [], EXPECTED), err
 
 
-def test_what_is_no_record_of_requests_is_refused(tmp_path):
+def test_folders_without_recorded_requests_are_refused(tmp_path):
     status, _, err = replayed(tmp_path / "nothing", "--offline")
     assert status == 1
     assert "is no bag that can be read" in err

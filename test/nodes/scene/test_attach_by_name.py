@@ -1,4 +1,4 @@
-"""Robots and named frames attached by scene changes: where the scene, TF and replicas have them."""
+"""Robots and named frames attached by scene changes: their places in the scene, TF and scene monitors."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def assert_same_place(a, b):
     assert angle < 1e-7
 
 
-def test_a_robot_and_a_frame_change_what_carries_them(scene_node, client):
+def test_a_robot_and_a_frame_change_their_parents(scene_node, client):
     home = where(client, "arm_base")
     mark = where(client, "mark")
     client.apply(C(operation=C.ATTACH_IN_PLACE, name="arm", attach_to="table_base"))
@@ -70,7 +70,7 @@ def test_a_robot_and_a_frame_change_what_carries_them(scene_node, client):
     assert_same_place(where(client, "arm_base"), where(client, "plate"))
 
 
-def test_tf_has_the_robot_below_what_carries_it(scene_node, client):
+def test_tf_has_the_robot_below_its_parent(scene_node, client):
     client.apply(C(operation=C.ATTACH_IN_PLACE, name="arm", attach_to="table_tip"))
 
     def base_of(message):

@@ -21,7 +21,7 @@ def test_every_topic_is_published_and_latched():
         assert topic["Durability Policy"] == "Transient Local"
 
 
-def test_everything_is_seen_from_the_world():
+def test_the_fixed_frame_is_the_world():
     settings = yaml.safe_load((ROOT / "config" / "cell.rviz").read_text())["Visualization Manager"]
     assert settings["Global Options"]["Fixed Frame"] == "world"
     assert {display["Class"].split("/")[0] for display in DISPLAYS} == {"rviz_default_plugins"}

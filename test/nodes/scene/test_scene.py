@@ -1,4 +1,4 @@
-"""The scene node through its real interfaces: revisions, errors that name, TF, replicas, and a kill."""
+"""The scene node through its real interfaces: revisions, named errors, TF, scene monitors, and a kill."""
 
 import threading
 
@@ -44,7 +44,7 @@ def scene_node(start_node, journal):
     return start_node("scene_node", cell_file=DEMO, journal_file=journal)
 
 
-def ball(name, x=0.0, radius=0.1):
+def sphere(name, x=0.0, radius=0.1):
     change = C(operation=C.ADD)
     change.models.bodies = [
         BodyModel(name=name, collision=[Shape(geometry=Geometry(type=Geometry.SPHERE, dimensions=[radius]))])
@@ -63,7 +63,7 @@ def test_the_cell_arrives_as_the_file_has_it(scene_node, client):
 
 def test_changes_are_atomic_and_revisions_gapless(scene_node, client):
     _, before = client.scene()
-    assert client.apply(ball("one"), ball("two", 0.5)) == before + 1
+    assert client.apply(sphere("one"), sphere("two", 0.5)) == before + 1
     with pytest.raises(UnknownNameError) as caught:
         client.apply(C(operation=C.HIDE, name="one"), C(operation=C.HIDE, name="oen"))
     assert "nearest: one" in str(caught.value)
@@ -76,7 +76,7 @@ def test_changes_are_atomic_and_revisions_gapless(scene_node, client):
 
 def test_undo_and_updates_since_a_revision(scene_node, client):
     scene, revision = client.scene()
-    client.apply(ball("short_lived"))
+    client.apply(sphere("short_lived"))
     reply = client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request(since_revision=revision))
     assert reply.is_update
     assert [body.name for body in reply.update.models.bodies] == ["short_lived"]
@@ -90,12 +90,12 @@ BAD_CHANGES = {
     "unknown operation": (lambda: C(operation=99), InvalidRequestError, "operation 99"),
     "no name": (lambda: C(operation=C.REMOVE), InvalidRequestError, "name is empty"),
     "surplus field": (lambda: C(operation=C.HIDE, name="bin", attach_to="tool0"), InvalidRequestError, "attach_to"),
-    "a name twice": (lambda: ball("bin"), DuplicateNameError, "bin"),
-    "name of a link": (lambda: ball("tool0"), DuplicateNameError, "tool0"),
-    "reserved name": (lambda: ball("world"), InvalidRequestError, "world"),
-    "negative size": (lambda: ball("neg", radius=-1.0), InvalidRequestError, "radius"),
-    "infinite size": (lambda: ball("inf", radius=float("inf")), InvalidRequestError, "radius"),
-    "NaN place": (lambda: ball("nan", x=float("nan")), InvalidRequestError, "position"),
+    "a name twice": (lambda: sphere("bin"), DuplicateNameError, "bin"),
+    "name of a link": (lambda: sphere("tool0"), DuplicateNameError, "tool0"),
+    "reserved name": (lambda: sphere("world"), InvalidRequestError, "world"),
+    "negative size": (lambda: sphere("neg", radius=-1.0), InvalidRequestError, "radius"),
+    "infinite size": (lambda: sphere("inf", radius=float("inf")), InvalidRequestError, "radius"),
+    "NaN place": (lambda: sphere("nan", x=float("nan")), InvalidRequestError, "position"),
     "zero quaternion": (
         lambda: C(operation=C.ATTACH, name="workpiece", attach_to="tool0", pose=_zero_quaternion()),
         InvalidRequestError,
@@ -151,7 +151,7 @@ def test_bad_changes_get_their_named_error(scene_node, client, case):
 def test_an_empty_list_and_a_wrong_revision_are_refused(scene_node, client):
     with pytest.raises(InvalidRequestError, match="empty"):
         client.apply()
-    request = srv.ApplyChanges.Request(changes=[ball("late")], expected_revision=10**6)
+    request = srv.ApplyChanges.Request(changes=[sphere("late")], expected_revision=10**6)
     with pytest.raises(RevisionConflictError):
         client.call_service(srv.ApplyChanges, "scene/apply_changes", request)
 
@@ -166,7 +166,7 @@ def gather(client, kind, topic, qos, enough):
             done.set()
 
     subscription = client.node.create_subscription(kind, topic, take, qos)
-    assert done.wait(120), f"{topic}: {len(messages)} messages came"
+    assert done.wait(120), f"{topic}: {len(messages)} messages arrived"
     client.node.destroy_subscription(subscription)
     return messages
 
@@ -214,7 +214,7 @@ def test_robot_descriptions_are_latched(scene_node, client):
     assert "manipulator" in srdf
 
 
-def test_waiting_for_what_does_not_come_ends_with_its_reason(scene_node, client):
+def test_a_wait_that_times_out_reports_its_reason(scene_node, client):
     request = srv.WaitForState.Request(min_revision=10**6)
     request.timeout.nanosec = 200_000_000
     with pytest.raises(StaleStateError) as caught:
@@ -226,17 +226,17 @@ def test_waiting_for_what_does_not_come_ends_with_its_reason(scene_node, client)
         client.call_service(srv.WaitForState, "scene/wait_for_state", request)
 
 
-def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
-    client.apply(ball("early_bird"))
-    replica = SceneMonitor(client.node, ModelReader(NO_ROOTS))
+def test_a_late_scene_monitor_equals_the_scene_node_and_follows_it(scene_node, client):
+    client.apply(sphere("early_bird"))
+    monitor = SceneMonitor(client.node, ModelReader(NO_ROOTS))
     caught_up = threading.Event()
 
     def check():
-        if replica.revision >= target[0]:
+        if monitor.revision >= target[0]:
             caught_up.set()
 
     target = [client.scene()[1]]
-    replica.on_change(check)
+    monitor.on_change(check)
     check()
     assert caught_up.wait(120)
     for step in range(20):
@@ -250,17 +250,17 @@ def test_a_late_replica_equals_the_owner_and_follows_it(scene_node, client):
     target[0] = client.apply(margins)
     check()
     assert caught_up.wait(120)
-    assert replica.scene.cell.collision.margins["early_bird"] == 0.02
+    assert monitor.scene.cell.collision.margins["early_bird"] == 0.02
     scene, revision = client.scene()
-    assert (replica.scene, replica.revision) == (scene, revision)
+    assert (monitor.scene, monitor.revision) == (scene, revision)
 
 
-def test_a_replica_asks_again_where_replies_to_its_requests_are_lost(scene_node, client, monkeypatch):
+def test_a_scene_monitor_repeats_requests_whose_replies_are_lost(scene_node, client, monkeypatch):
     monkeypatch.setattr(scene_monitor, "ASKED_AGAIN", 0.05)
-    client.apply(ball("late_bird"))
-    replica = SceneMonitor(client.node, ModelReader(NO_ROOTS))
+    client.apply(sphere("late_bird"))
+    monitor = SceneMonitor(client.node, ModelReader(NO_ROOTS))
     behind, missed, caught_up, lost = threading.Event(), threading.Event(), threading.Event(), []
-    send = replica._client.call_async
+    send = monitor._client.call_async
 
     def losing(request):
         if len(lost) < 2:
@@ -270,22 +270,22 @@ def test_a_replica_asks_again_where_replies_to_its_requests_are_lost(scene_node,
 
     def check():
         behind.set()
-        if missed.is_set() and replica.revision >= target:
+        if missed.is_set() and monitor.revision >= target:
             caught_up.set()
 
-    replica.on_change(check)
+    monitor.on_change(check)
     assert behind.wait(120)
-    monkeypatch.setattr(replica._client, "call_async", losing)
-    replica.revision = -1  # as if it had missed updates
+    monkeypatch.setattr(monitor._client, "call_async", losing)
+    monitor.revision = -1  # as if it had missed updates
     target = client.apply(C(operation=C.MOVE, name="late_bird", pose=Pose(position=Point(z=0.5))))
     missed.set()
     check()
     assert caught_up.wait(120)
     assert len(lost) == 2
-    assert replica.revision >= target
+    assert monitor.revision >= target
 
 
-def test_a_killed_node_comes_back_with_revision_and_state(scene_node, client, journal, domain, start_node):
+def test_a_killed_node_restores_revision_and_state(scene_node, client, journal, domain, start_node):
     for step in range(5):
         client.apply(C(operation=C.MOVE, name="workpiece", pose=Pose(position=Point(x=0.1 * step, z=2.0))))
     before = client.scene()
@@ -304,7 +304,7 @@ def test_a_killed_node_comes_back_with_revision_and_state(scene_node, client, jo
         ({"cell_file": DEMO, "follow_frames": "[nonsense]"}, ["follow_frames", "object=frame"]),
     ],
 )
-def test_a_node_that_cannot_start_says_why_in_one_line(domain, parameters, words):
+def test_a_node_that_cannot_start_reports_why_in_one_line(domain, parameters, words):
     node = RunningNode("scene_node", domain, namespace="other", **parameters)
     assert node.wait() == 1
     assert all(word in node.output for word in words), node.output

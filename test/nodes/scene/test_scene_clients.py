@@ -1,4 +1,4 @@
-"""Two hundred clients of the scene node at once: no revision is missing, and every replica equals the owner."""
+"""Two hundred clients of the scene node: no revision is missing, and every scene monitor equals the scene node."""
 
 import json
 import subprocess

@@ -1,4 +1,4 @@
-"""The scene node is killed under load again and again: what was acknowledged is there when it comes back."""
+"""The scene node is killed under load again and again: acknowledged changes are there when it is restarted."""
 
 import os
 import random
@@ -16,7 +16,7 @@ AT_ONCE = 8
 
 
 class Load:
-    """Moves the workpiece, several requests at a time, until told to stop."""
+    """Moves the workpiece, several requests at a time, until stopped."""
 
     def __init__(self, client, enough):
         self.service = client.node.create_client(srv.ApplyChanges, "scene/apply_changes", qos_profile=SERVICES)

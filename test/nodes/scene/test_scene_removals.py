@@ -1,4 +1,4 @@
-"""What is told of frames stays true when things leave: tools, bodies and robots, and when nothing is to be loaded."""
+"""Frames are published correctly after tools, bodies and robots are removed; an empty cell is refused."""
 
 import threading
 
@@ -46,31 +46,31 @@ def remove(client, *names):
 
 
 class Frames:
-    """Publishes joint states, and keeps the children of the latest /tf."""
+    """Publishes joint states, and retains the children of the latest /tf."""
 
     def __init__(self, client):
         self.children, self.stamp = set(), 0
-        self.come = threading.Condition()
+        self.arrived = threading.Condition()
         self._publisher = client.node.create_publisher(JointState, "joint_states", reliable(10))
         self._subscription = client.node.create_subscription(TFMessage, "/tf", self._listen, reliable(100))
         self._client = client
 
     def _listen(self, message):
-        with self.come:
+        with self.arrived:
             self.children = {transform.child_frame_id for transform in message.transforms}
             self.stamp = max((time_from_message(each.header.stamp) for each in message.transforms), default=0)
-            self.come.notify_all()
+            self.arrived.notify_all()
 
     def now(self):
         """Children of /tf of a later time than now."""
         now = self._client.node.get_clock().now
         begin = now().nanoseconds
-        with self.come:
+        with self.arrived:
             while self.stamp <= begin:
                 joints = JointState(name=JOINTS, position=[STATE.configuration[name] for name in JOINTS])
                 joints.header.stamp = now().to_msg()
                 self._publisher.publish(joints)
-                self.come.wait(0.02)
+                self.arrived.wait(0.02)
             return set(self.children)
 
 
@@ -79,7 +79,7 @@ def frames(client, scene):
     return Frames(client)
 
 
-def test_a_tool_that_leaves_takes_its_frames_with_it(loaded, frames, client):
+def test_frames_of_a_removed_tool_disappear(loaded, frames, client):
     assert "gripper/left_finger" in frames.now()
     remove(client, "gripper")
     children = frames.now()
@@ -89,12 +89,12 @@ def test_a_tool_that_leaves_takes_its_frames_with_it(loaded, frames, client):
     assert "gripper/left_finger" in frames.now()
 
 
-def test_everything_may_leave(loaded, frames, client):
+def test_everything_may_be_removed(loaded, frames, client):
     frames.now()
     reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     cell = reply.scene.cell
-    carried = {body.name for body in reply.scene.state.state.bodies if body.attached_to}
-    bodies = sorted((body.name for body in cell.bodies), key=lambda name: name not in carried)
+    attached = {body.name for body in reply.scene.state.state.bodies if body.attached_to}
+    bodies = sorted((body.name for body in cell.bodies), key=lambda name: name not in attached)
     remove(client, *(frame.name for frame in reversed(cell.frames)), *bodies, "gripper")
     remove(client, *(robot.name for robot in cell.robots))
     client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request())
@@ -102,7 +102,7 @@ def test_everything_may_leave(loaded, frames, client):
     assert "gripper/left_finger" in frames.now()
 
 
-def test_a_cell_of_nothing_is_not_loaded(loaded, client):
+def test_an_empty_cell_is_refused(loaded, client):
     for mode in (srv.LoadCell.Request.REPLACE, srv.LoadCell.Request.MERGE):
         with pytest.raises(InvalidRequestError, match="either `uri` or a non-empty `cell` is required"):
             client.call_service(srv.LoadCell, "scene/load_cell", srv.LoadCell.Request(mode=mode))
@@ -111,6 +111,6 @@ def test_a_cell_of_nothing_is_not_loaded(loaded, client):
 
 
 @pytest.mark.parametrize("name", ["arm", "bin"])
-def test_what_carries_others_stays(loaded, client, name):
+def test_a_parent_of_others_is_not_removed(loaded, client, name):
     with pytest.raises(InvalidRequestError, match="is the parent of"):
         remove(client, name)

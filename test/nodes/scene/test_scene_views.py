@@ -1,4 +1,4 @@
-"""What the scene node shows: markers, frames with a prefix, diagnostics of what is odd, and what a bad mesh meets."""
+"""Output of the scene node: markers, frames with a prefix, diagnostics of irregularities, and errors of bad meshes."""
 
 import pytest
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
@@ -40,8 +40,8 @@ def scene_node(start_node, folder):
     return start_node("scene_node", cell_file=folder / "cell.yaml", frame_prefix="cell1/", diagnostics_period=0.1)
 
 
-def markers_of(client, wanted=lambda array: True):
-    array = wait_for_message(client, MarkerArray, "scene/markers", LATCHED, wanted)
+def markers_of(client, condition=lambda array: True):
+    array = wait_for_message(client, MarkerArray, "scene/markers", LATCHED, condition)
     assert array.markers[0].action == Marker.DELETEALL
     ids = [(marker.ns, marker.id) for marker in array.markers[1:]]
     assert len(set(ids)) == len(ids)
@@ -65,7 +65,7 @@ def test_markers_of_bodies_and_of_robots_that_no_description_can_hold(scene_node
     assert {(color.r, color.g, color.b, color.a) for color in red} == {(1.0, 0.0, 0.0, 1.0)}
 
 
-def test_markers_follow_what_is_hidden_and_new(scene_node, client):
+def test_markers_follow_hidden_and_shown_objects(scene_node, client):
     client.apply(C(operation=C.SHOW, name="cone"), C(operation=C.HIDE, name="part"))
     markers = markers_of(client, lambda array: any(m.header.frame_id == "cell1/cone" for m in array.markers))
     shown = {marker.header.frame_id: marker.type for marker in markers}
@@ -97,9 +97,9 @@ def test_frames_have_the_prefix_and_follow_changes(scene_node, client):
     assert {entry.child_frame_id for entry in moving} == {"cell1/left_tip", "cell1/right_tip"}
 
 
-def status_of(client, wanted):
+def status_of(client, condition):
     message = wait_for_message(
-        client, DiagnosticArray, "/diagnostics", reliable(10), lambda array: wanted(array.status[0].message)
+        client, DiagnosticArray, "/diagnostics", reliable(10), lambda array: condition(array.status[0].message)
     )
     return message.status[0]
 
@@ -115,7 +115,7 @@ def test_diagnostics_report_unknown_names_and_files_that_change(scene_node, clie
     status_of(client, lambda text: "have changed" not in text)
 
 
-def test_a_bad_mesh_is_refused_when_it_enters(scene_node, client):
+def test_a_bad_mesh_is_refused_when_it_is_added(scene_node, client):
     change = C(operation=C.ADD)
     geometry = Geometry(type=Geometry.MESH, mesh_uri="bad.obj")
     change.models.bodies = [BodyModel(name="bad", collision=[Shape(geometry=geometry)])]

@@ -20,7 +20,7 @@ TF_RATE, VIEW_RATE = 30.0, 10.0
 
 
 class Node:
-    """Notes what is published, and holds the callbacks of timers by their rate [Hz]."""
+    """Records what is published, and has the callbacks of timers by their rate [Hz]."""
 
     def __init__(self):
         self.parameters = {"tf_rate": TF_RATE, "view_rate": VIEW_RATE, "frame_prefix": ""}

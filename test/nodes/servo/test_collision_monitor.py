@@ -1,4 +1,4 @@
-"""The collision monitor against a collision node that answers at once: no jog ends nearer to an object than its safety
+"""The collision monitor with a collision node that replies at once: no jog ends nearer to an object than its safety
 margin, at any speed, and any motion that leads away or along is possible."""
 
 import math
@@ -44,7 +44,7 @@ class Jog:
 
     def __init__(self, monkeypatch, walls=(WALL,), x=-0.5, margins=None, pairs=(), slow_down=SLOW_DOWN):
         self.now, self.requests = 100.0, []
-        self.most_at_once = math.inf  # a reply with more pairs takes longer
+        self.max_at_once = math.inf  # a reply with more pairs takes longer
         self.cell, self.state = gantry(walls)
         self.set_margins(margins or {}, pairs)
         limits = MotionLimits.of([self.cell.variables[name] for name in JOINTS])
@@ -74,7 +74,7 @@ class Jog:
     async def _reply(self, _node, _client, request, *_):
         """As the collision node replies."""
         self.requests.append(request)
-        if request.pairs > self.most_at_once:
+        if request.pairs > self.max_at_once:
             await Pause()
         response = ComputeClearance.Response()
         for index, row in enumerate(path_from_message(request.configurations, "configurations", 100)[1]):
@@ -104,10 +104,10 @@ class Jog:
 @pytest.mark.parametrize("speed", [0.2, 2e-3, 3e-4, 1e-4, 1e-5])
 @pytest.mark.parametrize("margin", [0.0, 0.05])
 def test_no_jog_is_slow_enough_to_pass_the_safety_margin(monkeypatch, speed, margin):
-    way = max(2.0 * speed, 3e-4)
-    jog = Jog(monkeypatch, x=-HALF - margin - way, margins={"wall": margin})
+    distance = max(2.0 * speed, 3e-4)
+    jog = Jog(monkeypatch, x=-HALF - margin - distance, margins={"wall": margin})
     jog.go((speed, 0.0), 80.0)
-    assert 0.0 < jog.slack < 0.95 * way
+    assert 0.0 < jog.slack < 0.95 * distance
     assert jog.go((speed, 0.0), 1.0)[0] < 1e-5
 
 
@@ -156,20 +156,20 @@ def test_a_margin_that_is_raised_meanwhile_counts(monkeypatch):
 @pytest.mark.parametrize("speed", [0.05, 3e-4])
 def test_objects_that_stay_close_do_not_hide_one_that_is_approached(monkeypatch, speed):
     """More pairs are closer than the wall than are requested at first; all are farther from their margins."""
-    way = 0.01 if speed < 1e-3 else 0.3
+    distance = 0.01 if speed < 1e-3 else 0.3
     walls, pairs = (WALL, *PLATES), (PairMargin("cube", "wall", 0.05),)
-    jog = Jog(monkeypatch, walls, x=-HALF - 0.05 - way, pairs=pairs)
-    jog.go((speed, 0.0), 2.0 * way / speed)
+    jog = Jog(monkeypatch, walls, x=-HALF - 0.05 - distance, pairs=pairs)
+    jog.go((speed, 0.0), 2.0 * distance / speed)
     wall = next(found for found in jog.checker.clearances(jog.follower.state.positions, 100) if found.margin > 0.0)
-    assert 0.0 < wall.slack < way
+    assert 0.0 < wall.slack < distance
     assert jog.requests[0].pairs == PAIRS
     assert jog.requests[-1].pairs > len(walls)
 
 
-def test_what_an_incomplete_reply_has_found_counts_at_once(monkeypatch):
+def test_pairs_of_an_incomplete_reply_count_at_once(monkeypatch):
     """Plates appear ahead, more of them than are requested at first."""
     jog, velocity = Jog(monkeypatch, x=-0.5), np.array((0.0, 0.05))
-    jog.most_at_once = PAIRS
+    jog.max_at_once = PAIRS
     jog.go(velocity, PERIOD)
     assert jog.monitor.scale(velocity) == 1.0
     jog.checker = CollisionChecker(*gantry((WALL, *PLATES)), JOINTS)

@@ -1,4 +1,4 @@
-"""Commands of servo whose numbers are beyond all measure: refused one by one, so that the session goes on."""
+"""Servo commands with excessive numbers are refused one by one, so that the session continues."""
 
 import math
 
@@ -36,7 +36,7 @@ def velocities(value):
 
 
 @pytest.mark.parametrize("value", BEYOND)
-def test_what_is_beyond_all_measure_is_refused(reader, value):
+def test_excessive_numbers_are_refused(reader, value):
     with pytest.raises(InvalidRequestError, match="servo/twist"):
         reader.twist(twist(value), HOME)
     with pytest.raises(InvalidRequestError, match="servo/target"):
@@ -46,7 +46,7 @@ def test_what_is_beyond_all_measure_is_refused(reader, value):
 
 
 @pytest.mark.parametrize("value", WITHIN)
-def test_what_is_within_is_taken(reader, value):
+def test_numbers_within_the_bounds_are_accepted(reader, value):
     np.testing.assert_array_equal(reader.twist(twist(value), HOME), [value, 0.0, value, 0.0, value, 0.0])
     assert reader.target(target(value), HOME)[1, 3] == value
     assert joint_velocities(velocities(value), JOINTS, JOINTS)[2] == value

@@ -1,4 +1,4 @@
-"""Servo through its real interfaces: a robot that is where it was commanded to be, and the nodes that watch over it."""
+"""Servo through its real interfaces, with a robot that follows its commands exactly and the nodes that monitor it."""
 
 import math
 import threading
@@ -55,8 +55,8 @@ PERIOD = 0.01
 OWNER = "jogger"
 
 
-class Heard:
-    """All messages of a topic, and waiting for one of a kind."""
+class Received:
+    """All messages of a topic, and waiting for one that fulfils a condition."""
 
     def __init__(self, node, kind, topic, quality):
         self.messages = []
@@ -77,11 +77,11 @@ class Heard:
             self._conditions.append((condition, event))
             if self.messages and condition(self.messages[-1]):
                 event.set()
-        assert event.wait(timeout), f"nothing of that kind came; last {self.messages[-1:]}"
+        assert event.wait(timeout), f"no such message arrived; last {self.messages[-1:]}"
 
 
 class Sender:
-    """Repeats a command until it is told to stop."""
+    """Repeats a command until it is stopped."""
 
     def __init__(self, client, send):
         self._node = client.node
@@ -103,12 +103,12 @@ def robot(client):
 
 @pytest.fixture(scope="module")
 def statuses(client):
-    return Heard(client.node, ServoStatus, "servo/status", reliable(50))
+    return Received(client.node, ServoStatus, "servo/status", reliable(50))
 
 
 @pytest.fixture(scope="module")
 def executions(client):
-    return Heard(client.node, ExecutionStatus, "execution/status", LATCHED)
+    return Received(client.node, ExecutionStatus, "execution/status", LATCHED)
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def at_home(nodes, robot, client, statuses, executions):
         for _ in range(5):  # round trips let late commands arrive
             robot.put(**HOME)
             client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
-        eventually_heard(client)
+        wait_for_position(client)
         robot.forget_commands()
         if all(abs(robot.positions[name] - value) < 0.02 for name, value in HOME.items()):
             break
@@ -157,8 +157,8 @@ def at_home(nodes, robot, client, statuses, executions):
     client.stop_servo()
 
 
-def eventually_heard(client):
-    """Begin and end once the node knows again where the robot is."""
+def wait_for_position(client):
+    """Begin and end a session once the node has received the position of the robot again."""
     for _ in range(100):
         try:
             client.start_servo(options(check_collision=False))
@@ -166,7 +166,7 @@ def eventually_heard(client):
             continue
         client.stop_servo()
         return
-    raise AssertionError("the node never heard of the robot")
+    raise AssertionError("the node has not received the position of the robot")
 
 
 def options(source=ServoOptions.TWIST, **fields):
@@ -176,7 +176,7 @@ def options(source=ServoOptions.TWIST, **fields):
 
 
 def stopped(client, robot):
-    """The commands of a servo session, once the last one has come, at rest."""
+    """The commands of a servo session, once the last one has arrived, at rest."""
     client.stop_servo()
     robot.wait_for_rest(JOINTS)
     return robot.taken()
@@ -239,7 +239,7 @@ def test_a_twist_is_followed_in_a_frame_that_only_tf_has(client, robot, statuses
     client.node.destroy_publisher(publisher)
 
 
-def test_joint_velocities_move_what_they_name_as_fast_as_they_say(client, robot, statuses):
+def test_joint_velocities_move_the_named_joints_at_the_given_speeds(client, robot, statuses):
     client.start_servo(options(ServoOptions.JOINT_VELOCITY, check_collision=False))
     goal = HOME[JOINTS[0]] + 0.1
     with Sender(client, lambda: client.send_joint_velocities({JOINTS[0]: 0.2})):
@@ -265,7 +265,7 @@ def test_a_session_begins_where_the_robot_was_moved_a_moment_ago(client, robot):
         robot.forget_commands()
 
 
-def test_a_target_is_tracked_to_its_place(client, robot, statuses):
+def test_a_target_is_tracked_to_its_pose(client, robot, statuses):
     client.start_servo(options(ServoOptions.TRACK_TARGET, check_collision=False))
     here = CHAIN.forward(np.array(list(HOME.values())))
     here[:3, 3] += [0.0, 0.03, 0.04]
@@ -313,7 +313,7 @@ def test_a_target_is_tracked_to_its_place(client, robot, statuses):
         (ServoOptions.TWIST, lambda client: old_twist(client), StaleStateError, ["s old (limit 1 s)"]),
     ],
 )
-def test_a_command_that_is_wrong_is_refused_with_its_reason_and_moves_nothing(
+def test_an_invalid_command_is_refused_with_its_reason_and_moves_nothing(
     client, robot, executions, source, send, kind, words
 ):
     client.start_servo(options(source, check_collision=False))
@@ -335,7 +335,7 @@ def old_twist(client):
     client._clients["servo/twist"].publish(message)
 
 
-def test_servo_has_the_motion_for_itself(client, robot):
+def test_no_other_motion_begins_during_servo(client, robot):
     client.start_servo(options(check_collision=False))
     with pytest.raises(MotionBusyError, match=OWNER):
         client.start_servo(ServoOptions(owner="other", mode=Target.ROBOT))
@@ -367,7 +367,7 @@ def test_servo_has_the_motion_for_itself(client, robot):
         ({"mode": Target.FRAME, "frame": "nowhere"}, UnknownNameError),
     ],
 )
-def test_options_that_are_wrong_are_refused_and_the_motion_stays_free(client, fields, kind):
+def test_invalid_options_are_refused_and_the_motion_stays_free(client, fields, kind):
     wrong = options(check_collision=False)
     for name, value in fields.items():
         setattr(wrong, name, value)
@@ -376,8 +376,8 @@ def test_options_that_are_wrong_are_refused_and_the_motion_stays_free(client, fi
     client.start_servo(options(check_collision=False))
 
 
-def test_it_slows_down_before_what_is_in_the_way_and_stops_without_touching(client, robot, statuses):
-    """The table is raised while the tool comes down: what counts is where it is now."""
+def test_it_slows_down_before_an_obstacle_and_stops_without_touching_it(client, robot, statuses):
+    """The table is raised while the tool moves down: its present pose counts."""
     where = STATE.bodies["table"].pose
     x, y, z = where.position
     up = SceneChange(operation=SceneChange.MOVE, name="table", pose=pose_to_message(Pose((x, y, z + 0.04))))
@@ -398,7 +398,7 @@ def test_it_slows_down_before_what_is_in_the_way_and_stops_without_touching(clie
         checker = CollisionChecker(scene.cell, scene.state, JOINTS)
         assert not checker.in_collision_batch(rows(commands)).any()
         closest = min(checker.clearances(row, names=["table"])[0].distance for row in rows(commands)[::10])
-        # What is ahead reaches as far as the command goes within the time looked ahead, 0.1 m, and the stop after it.
+        # The look-ahead covers the distance of the command within its time, 0.1 m, and the stop after it.
         assert 0.0 < closest < 0.15
         assert within_limits(commands)
     finally:
@@ -462,7 +462,7 @@ def test_another_publisher_of_commands_ends_it(client, robot, executions):
     client.stop_servo()
 
 
-def test_without_the_collision_node_it_ends_and_says_so(client, robot, nodes, executions):
+def test_without_the_collision_node_it_ends_and_reports_it(client, robot, nodes, executions):
     client.start_servo(options())
     with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
         robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002)

@@ -1,4 +1,4 @@
-"""The simulated robot through its topics: it does what it is told, refuses what makes no sense, and ends well."""
+"""The simulated robot through its topics: it follows commands, refuses invalid ones, and ends without errors."""
 
 import math
 import os
@@ -38,7 +38,7 @@ ARM = (
 
 
 class Robot:
-    """Commands the simulated robot and keeps what it publishes."""
+    """Commands the simulated robot and stores what it publishes."""
 
     def __init__(self, node):
         self.node = node
@@ -61,7 +61,7 @@ class Robot:
             self._changed.notify_all()
 
     def wait(self, condition, what):
-        """Wait until a condition holds; it is looked at when a message has come."""
+        """Wait until a condition holds; it is checked when a message has arrived."""
         with self._changed:
             if not self._changed.wait_for(condition, PATIENCE):
                 raise AssertionError(f"{what} did not happen within {PATIENCE} s")
@@ -76,7 +76,7 @@ class Robot:
         state = self.states[-1]
         return state.position[list(state.name).index(name)]
 
-    def is_heard(self):
+    def is_connected(self):
         return self._commands.get_subscription_count() > 0 and bool(self.states) and bool(self.reports)
 
     def go_to(self, **positions):
@@ -103,11 +103,11 @@ def node(start_node):
 @pytest.fixture(scope="module")
 def robot(node, client):
     robot = Robot(client.node)
-    robot.wait(robot.is_heard, "the first state")
+    robot.wait(robot.is_connected, "the first state")
     return robot
 
 
-def said(robot, node, words):
+def wait_for_output(robot, node, words):
     """Wait until the node has printed something."""
     robot.wait(lambda: words in node.output, f"{words!r} in the output of the node")
 
@@ -142,7 +142,7 @@ def test_it_starts_in_the_state_of_the_file_and_reports_the_bodies(robot):
     assert list(report.contacts) == []
 
 
-def test_joints_without_a_command_yet_stay_where_they_are_without_a_remark(robot, node):
+def test_joints_without_a_command_yet_stay_where_they_are_without_a_warning(robot, node):
     robot.command(ARM, [math.nan] * len(ARM))
     robot.command(["elbow_joint", "finger_joint"], [math.nan, 0.01])
     robot.wait(lambda: abs(robot.position("finger_joint") - 0.01) < 1e-3, "the commanded joint moving")
@@ -165,13 +165,13 @@ def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
     robot.command(["elbow_joint", "wrist_3_joint"], [bad, -0.1])
     robot.wait(lambda: abs(robot.position("wrist_3_joint") + 0.1) < 1e-3, "the joint with a good number moving")
     assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
-    said(robot, node, "position of joint elbow_joint is nan; the joint keeps its last command")
+    wait_for_output(robot, node, "position of joint elbow_joint is nan; the joint keeps its last command")
     robot.go_to(wrist_3_joint=0.0)
 
 
 def test_lists_that_do_not_fit_are_refused_and_the_node_goes_on(robot, node):
     robot.command(["elbow_joint", "wrist_3_joint"], [1.0])
-    said(robot, node, "joint_commands: rejected: there are 2 names and 1 values of position")
+    wait_for_output(robot, node, "joint_commands: rejected: there are 2 names and 1 values of position")
     robot.command([], [1.0, 2.0])
     robot.command(["elbow_joint"] * 3, [1.0] * 3)
     robot.go_to(wrist_3_joint=0.1)
@@ -188,11 +188,11 @@ def test_lists_that_do_not_fit_are_refused_and_the_node_goes_on(robot, node):
 def test_commands_beyond_limits_are_refused_by_name_and_the_joint_holds(robot, node, lists, words):
     robot.go_to(elbow_joint=1.9)
 
-    def is_said():  # warnings of one kind are throttled
+    def is_reported():  # warnings of one kind are throttled
         robot.command(["elbow_joint"], **lists)
         return words in node.output
 
-    robot.wait(is_said, f"{words!r} in the output of the node")
+    robot.wait(is_reported, f"{words!r} in the output of the node")
     robot.go_to(wrist_3_joint=robot.position("wrist_3_joint") + 0.1)
     assert robot.position("elbow_joint") == pytest.approx(1.9, abs=1e-3)
     robot.go_to(wrist_3_joint=0.0)
@@ -202,7 +202,7 @@ FLOOD = 20_000
 
 
 def test_a_flood_of_commands_ends_where_the_last_one_leads(robot, node):
-    """Far more than the node can read; it executes the newest of what is there, and goes on publishing."""
+    """Far more than the node can read; it executes the newest of the received ones, and continues to publish."""
     before = len(robot.states)
     for number in range(FLOOD):
         robot.command(["wrist_3_joint"], [0.2 * (1.0 - math.cos(20.0 * number / FLOOD))])
@@ -214,7 +214,7 @@ def test_a_flood_of_commands_ends_where_the_last_one_leads(robot, node):
 
 @pytest.mark.parametrize("kind", ["velocities", "efforts"])
 def test_a_joint_holds_when_commands_cease(robot, kind):
-    """Of a velocity or an effort; after `command_timeout`, the joint stands."""
+    """Commands of a velocity or an effort; after `command_timeout`, the joint is at rest."""
     robot.go_to(wrist_3_joint=0.1)
     robot.command(["wrist_3_joint"], **{kind: [0.5]})
     robot.wait(lambda: abs(robot.position("wrist_3_joint") - 0.1) > 1e-3, "a motion")
@@ -316,7 +316,7 @@ def test_a_service_changes_the_controller_of_joints(robot, client):
         ({"type": "cartesian_impedance", "frame": "moon"}, UnknownNameError, "moon"),
     ],
 )
-def test_controllers_that_make_no_sense_are_refused(client, robot, fields, kind, words):
+def test_invalid_controllers_are_refused(client, robot, fields, kind, words):
     request = srv.SetJointController.Request(**fields)
     with pytest.raises(kind, match=words):
         client.call_service(srv.SetJointController, "simulation/set_controller", request)
@@ -347,7 +347,7 @@ def test_time_is_paused_and_goes_on_in_steps(robot, client):
         control(client, 9)
 
 
-def test_what_is_injected_is_published(robot, client):
+def test_injected_disturbances_are_published(robot, client):
     active = []
     robot.node.create_subscription(SimulationDisturbances, "simulation/disturbances", active.append, LATCHED)
     bias = SimulationDisturbance(kind=SimulationDisturbance.ENCODER_BIAS, name="elbow_joint", value=0.01)
@@ -392,7 +392,7 @@ def fast_node(node, robot, start_node):
     fast = start_node(
         "simulated_robot_node", cell_file=DEMO, rate=100.0, publish_clock=True, real_time_factor=4.0, state_rate=50.0
     )
-    robot.wait(lambda: robot.is_heard() and len(robot.states) > 100, "the first states")
+    robot.wait(lambda: robot.is_connected() and len(robot.states) > 100, "the first states")
     return fast
 
 
@@ -406,7 +406,7 @@ def test_simulated_time_is_even_and_on_the_clock(fast_node, robot):
     robot.go_to(wrist_3_joint=0.2)
 
 
-def test_without_its_physics_the_node_ends_and_says_so(fast_node):
+def test_without_its_physics_the_node_ends_and_reports_it(fast_node):
     for pid in children(fast_node.process):
         os.kill(pid, signal.SIGKILL)
     assert fast_node.wait() == 1
@@ -419,7 +419,7 @@ def test_physics_end_with_a_node_that_is_killed(fast_node, robot, start_node):
     robot.states.clear()
     robot.reports.clear()
     node = start_node("simulated_robot_node", cell_file=DEMO)
-    robot.wait(robot.is_heard, "the first state")
+    robot.wait(robot.is_connected, "the first state")
     physics = children(node.process)
     node.kill()
     deadline = time.monotonic() + PATIENCE
@@ -434,7 +434,7 @@ def test_it_runs_in_mujoco(fast_node, robot, start_node):
     robot.states.clear()
     robot.reports.clear()
     node = start_node("simulated_robot_node", cell_file=DEMO, engine="mujoco")
-    robot.wait(robot.is_heard, "the first state")
+    robot.wait(robot.is_connected, "the first state")
     start = robot.position("elbow_joint")
     robot.go_to(shoulder_pan_joint=0.2, finger_joint=0.02)
     assert robot.position("elbow_joint") == pytest.approx(start, abs=1e-3)

@@ -55,33 +55,33 @@ def change(client, *changes):
     client.call_service(srv.ApplyChanges, "scene/apply_changes", srv.ApplyChanges.Request(changes=list(changes)))
 
 
-def ball(operation, radius):
+def sphere(operation, radius):
     found = SceneChange(operation=operation)
     shape = Shape(geometry=Geometry(type=Geometry.SPHERE, dimensions=[radius]))
-    found.models.bodies = [BodyModel(name="ball", collision=[shape], density=500.0)]
+    found.models.bodies = [BodyModel(name="sphere", collision=[shape], density=500.0)]
     if operation == SceneChange.ADD:
         place = Pose(position=Point(x=0.9, y=-0.3, z=1.0))
         place.orientation.w = 1.0
-        found.states.bodies = [BodyState(name="ball", pose=place)]
+        found.states.bodies = [BodyState(name="sphere", pose=place)]
     return found
 
 
 def test_a_body_is_spawned_replaced_and_removed_through_the_scene(client, node, reports):
     table = 0.7
-    change(client, ball(SceneChange.ADD, RADIUS))
-    reports.wait(lambda heights: abs(heights.get("ball", 9.0) - table - RADIUS) < 2e-3, "a ball on the table")
-    change(client, ball(SceneChange.REPLACE, 0.1))
-    reports.wait(lambda heights: abs(heights.get("ball", 9.0) - table - 0.1) < 2e-3, "a larger ball on the table")
-    change(client, SceneChange(operation=SceneChange.REMOVE, name="ball"))
-    reports.wait(lambda heights: "ball" not in heights, "no ball")
+    change(client, sphere(SceneChange.ADD, RADIUS))
+    reports.wait(lambda heights: abs(heights.get("sphere", 9.0) - table - RADIUS) < 2e-3, "a sphere on the table")
+    change(client, sphere(SceneChange.REPLACE, 0.1))
+    reports.wait(lambda heights: abs(heights.get("sphere", 9.0) - table - 0.1) < 2e-3, "a larger sphere on the table")
+    change(client, SceneChange(operation=SceneChange.REMOVE, name="sphere"))
+    reports.wait(lambda heights: "sphere" not in heights, "no sphere")
     change(client, SceneChange(operation=SceneChange.HIDE, name="workpiece"))
     reports.wait(lambda heights: "workpiece" not in heights, "no workpiece")
     change(client, SceneChange(operation=SceneChange.SHOW, name="workpiece"))
     reports.wait(lambda heights: "workpiece" in heights, "the workpiece again")
 
 
-def test_what_cannot_be_spawned_is_reported_and_the_simulation_goes_on(client, node, reports):
-    held = ball(SceneChange.ADD, 0.01)
+def test_bodies_that_cannot_be_spawned_are_reported_and_the_simulation_continues(client, node, reports):
+    held = sphere(SceneChange.ADD, 0.01)
     held.models.bodies[0].name = held.states.bodies[0].name = "crate"
     held.states.bodies[0].attached_to = "gripper"
     change(client, held)

@@ -53,7 +53,7 @@ def page(viewer):
 def plan(page, name):
     page.set("named state", name)
     page.press("Plan to the named state")
-    page.wait_to_say(r"Plan to the named state: \d+ waypoints in \d+ ms")
+    page.wait_for_output(r"Plan to the named state: \d+ waypoints in \d+ ms")
 
 
 # Each test begins where the one before has left the robot.
@@ -62,10 +62,10 @@ def plan(page, name):
 def test_a_plan_is_previewed_and_executed(page, robot):
     plan(page, HOME)
     page.press("Preview")
-    page.wait_to_say("Preview: the preview is running")
+    page.wait_for_output("Preview: the preview is running")
     page.press("Execute")
-    page.wait_to_say("Execute: the motion has ended")
-    robot.wait_for_rest(JOINTS)  # which takes its last commands later than they were sent
+    page.wait_for_output("Execute: the motion has ended")
+    robot.wait_for_rest(JOINTS)  # which receives its last commands later than they were sent
     assert [robot.positions[joint] for joint in JOINTS] == pytest.approx(values(HOME), abs=2e-3)
 
 
@@ -73,7 +73,7 @@ def test_a_motion_is_stopped(page, robot):
     begin, end = np.array([robot.positions[joint] for joint in JOINTS]), values(AWAY)
 
     def moved():
-        """By how much of the way."""
+        """The fraction of the path."""
         here = np.array([robot.positions[joint] for joint in JOINTS])
         return float(np.abs(here - begin).max() / np.abs(end - begin).max())
 
@@ -81,8 +81,8 @@ def test_a_motion_is_stopped(page, robot):
     page.press("Execute")
     robot.wait_for(lambda _: moved() > 0.02)
     page.press("Stop")
-    page.wait_to_say("Stop: the motion of viewer is stopped")
-    page.wait_to_say(r"<b [^>]*>Execute: [^<]*stop")
+    page.wait_for_output("Stop: the motion of viewer is stopped")
+    page.wait_for_output(r"<b [^>]*>Execute: [^<]*stop")
     robot.wait_for_rest(JOINTS)
     assert 0.02 < moved() < 0.9
 
@@ -91,10 +91,10 @@ def test_errors_of_the_nodes_are_shown(page, robot):
     plan(page, HOME)
     robot.put(**{JOINTS[0]: robot.positions[JOINTS[0]] + 0.5})
     page.press("Execute")
-    page.wait_to_say(r"<b [^>]*>Execute: [^<]*start")
+    page.wait_for_output(r"<b [^>]*>Execute: [^<]*start")
     page.set("drag a target", True)
     page.wait_for(lambda page: page.nodes["/target"]["visible"], "the handle")
     page.drag("/target", (4.0, 0.0, 0.5), (1.0, 0.0, 0.0, 0.0))
     page.press("Plan to the target")
-    page.wait_to_say(r"<b [^>]*>Plan to the target: [^<]*reach")
+    page.wait_for_output(r"<b [^>]*>Plan to the target: [^<]*reach")
     page.set("drag a target", False)

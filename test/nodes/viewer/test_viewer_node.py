@@ -1,4 +1,4 @@
-"""The live viewer over DDS: its page shows what the nodes do, and what is done on it is done by the nodes."""
+"""The live viewer over DDS: its page shows the state of the nodes, and its controls act through the nodes."""
 
 import re
 
@@ -40,7 +40,7 @@ def test_scene_changes_appear_and_acts_change_the_scene(page, client):
     )
 
 
-def test_ten_browsers_see_the_same_and_none_disturbs_another(viewer, client):
+def test_ten_browsers_show_the_same_and_none_disturbs_another(viewer, client):
     pages = [Page(port_of(viewer)) for _ in range(10)]
     for page in pages:
         page.wait_for(lambda page: len(object_positions(page)), "the objects")
@@ -56,7 +56,7 @@ def test_ten_browsers_see_the_same_and_none_disturbs_another(viewer, client):
         page.close()
 
 
-def test_a_killed_viewer_harms_nobody(client, viewer):
+def test_a_killed_viewer_does_not_disturb_the_nodes(client, viewer):
     viewer.kill()
     revision = client.apply(SceneChange(operation=SceneChange.HIDE, name="post"))
     assert client.scene()[1] == revision

@@ -338,9 +338,9 @@ def test_a_killed_robot(client, robot, start_node):
     start_at(client, robot)
     robot.silent = True
     node = start_node("simulated_robot_node", cell_file=DEMO, rate=200.0)
-    came = threading.Event()
-    subscription = client.node.create_subscription(JointState, "joint_states", lambda _: came.set(), 10)
-    assert came.wait(60.0)
+    received = threading.Event()
+    subscription = client.node.create_subscription(JointState, "joint_states", lambda _: received.set(), 10)
+    assert received.wait(60.0)
     client.node.destroy_subscription(subscription)
     # The execution node may discover the new robot later than this process does.
     # Its arm sags a little, so that its position at rest is less exact than that of the robot of this process.
