@@ -1,4 +1,4 @@
-"""Shell completion: the script for the shell, and the words that may follow."""
+"""Shell completion: the script for the shell, and the candidates for the next word."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from robot_cell_planner.commands.main import main
 
 @pytest.fixture
 def completed(monkeypatch, capsys):
-    """A function that completes the last of some words, as bash asks for it."""
+    """A function that completes the last of some words, called as bash calls it."""
 
     def complete(*words):
         monkeypatch.setenv("_ROBOT_CELL_COMPLETE", "bash_complete")

@@ -1,4 +1,4 @@
-"""The commands `execute` and `bench` on a cell file: what they print, and when they fail."""
+"""Output and exit status of the commands `execute` and `bench` for a cell file."""
 
 import io
 import json
@@ -80,7 +80,7 @@ def test_a_wrong_command_line_of_execute_is_reported(plans, capsys):
     assert "the nodes have a scene of their own" in capsys.readouterr().err
 
 
-def test_figures_of_a_cell_are_those_of_its_calls(capsys):
+def test_bench_reports_figures_of_a_cell(capsys):
     found = answer(capsys, "bench", str(DEMO), "--motions", "2", "--seed", "3")
     figures = {figure["operation"]: figure for figure in found["figures"]}
     assert list(figures) == ["forward kinematics", "inverse kinematics", "collision check", "planned motion"]
@@ -122,13 +122,13 @@ def test_stages_of_a_request_are_shown_after_a_second(capsys, monkeypatch):
 
 
 class Terminal(io.StringIO):
-    """A stream that says that it is a terminal."""
+    """A stream that reports to be a terminal."""
 
     def isatty(self):
         return True
 
 
-def test_what_takes_long_is_shown_on_a_terminal_and_leaves_an_empty_line(monkeypatch):
+def test_long_computations_are_shown_on_a_terminal_and_cleared(monkeypatch):
     terminal, shown = Terminal(), threading.Event()
     monkeypatch.setattr("robot_cell_planner.commands.progress.sys.stderr", terminal)
     monkeypatch.setattr("robot_cell_planner.commands.progress.SILENT", 0.001)
@@ -139,7 +139,7 @@ def test_what_takes_long_is_shown_on_a_terminal_and_leaves_an_empty_line(monkeyp
     assert terminal.getvalue().split("\r")[-2].strip() == ""
 
 
-def test_what_takes_long_is_not_shown_elsewhere():
+def test_long_computations_are_shown_on_terminals_only():
     before = threading.active_count()
     with Elapsed("drafting"):
         assert threading.active_count() == before

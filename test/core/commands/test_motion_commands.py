@@ -1,4 +1,4 @@
-"""The commands `fk`, `ik`, `plan`, `verify` and `view`: they answer as the library does, or say why they failed."""
+"""The commands `fk`, `ik`, `plan`, `verify` and `view` print the results of the library, or the reason of a failure."""
 
 import json
 import re
@@ -31,7 +31,7 @@ def answer(capsys, *words, status=0):
     return json.loads(capsys.readouterr().out)
 
 
-def test_fk_prints_the_poses_of_frames_in_the_state_that_is_asked_for(demo, capsys):
+def test_fk_prints_the_poses_of_frames_in_the_requested_state(demo, capsys):
     cell, state = demo
     found = answer(capsys, "fk", DEMO, "gripper/tcp", "--in", "base_link", "--from-joint", "elbow_joint=1.0")
     expected = forward_kinematics_to_frame(
@@ -104,7 +104,7 @@ def test_another_start_is_explained_by_the_joint_that_differs_most(tmp_path, cap
     assert "another joint, a tool or a body differs" in hand["violations"][0]["message"]
 
 
-def test_a_plan_of_another_cell_is_told_by_verify_and_view(tmp_path, capsys):
+def test_a_plan_of_another_cell_is_reported_by_verify_and_view(tmp_path, capsys):
     file, other = str(tmp_path / "plan.json"), tmp_path / "other.yaml"
     assert main(["plan", DEMO, "--to", "home", "--joint", "elbow_joint=1.0", "--output", file]) == 0
     page = ["--output", str(tmp_path / "page.html")]

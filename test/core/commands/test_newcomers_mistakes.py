@@ -1,4 +1,4 @@
-"""Mistakes of newcomers: each says what is wrong, as docs/mistakes.md has it."""
+"""Common mistakes: each is reported with the message in docs/mistakes.md."""
 
 from pathlib import Path
 
@@ -42,7 +42,7 @@ def urdf(shape=SHAPE):
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current folder, with an arm and a cell file that are right."""
+    """The current folder, with a valid robot description and cell file."""
     monkeypatch.chdir(tmp_path)
     for name, text in (("arm.urdf", urdf()), ("arm.srdf", SRDF), ("cell.yaml", CELL)):
         (tmp_path / name).write_text(text)
@@ -50,7 +50,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def edited(old, new):
-    """Return a mistake: the cell file with a change is checked."""
+    """Return a mistake: the check of the cell file after a change."""
 
     def check(folder):
         assert old in CELL
@@ -61,7 +61,7 @@ def edited(old, new):
 
 
 def planned(goals, cell=CELL):
-    """Return a mistake: a plan to goals."""
+    """Return a mistake: a planning request with goals."""
 
     def plan(folder):
         (folder / "cell.yaml").write_text(cell)
@@ -120,9 +120,9 @@ MISTAKES = {
 
 
 def rows():
-    """Return what is said for each mistake, from the table of the page."""
+    """Return the message of each mistake, from the table of the page."""
     cells = (line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| "))
-    return {mistake: said.strip()[1:-1] for mistake, said, _ in cells if mistake != "Mistake"}
+    return {mistake: output.strip()[1:-1] for mistake, output, _ in cells if mistake != "Mistake"}
 
 
 def test_the_page_has_all_mistakes():
@@ -132,9 +132,9 @@ def test_the_page_has_all_mistakes():
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_each_mistake_is_reported_as_on_the_page(mistake, folder, capsys):
     MISTAKES[mistake](folder)
-    said = " ".join("".join(capsys.readouterr()).split())
+    output = " ".join("".join(capsys.readouterr()).split())
     begin = 0
     for part in rows()[mistake].split("..."):
-        found = said.find(part.strip(), begin)
-        assert found >= 0, f"{part!r} is not in {said}"
+        found = output.find(part.strip(), begin)
+        assert found >= 0, f"{part!r} is not in {output}"
         begin = found + len(part.strip())

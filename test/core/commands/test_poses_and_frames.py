@@ -1,4 +1,4 @@
-"""Poses on the command line: which frame goes to them, what orientation they have, and angles in degrees."""
+"""Poses on the command line: the frame that moves to them, their orientation, and warnings about angles in degrees."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def answer(capsys, *words, status=0):
     return json.loads(capsys.readouterr().out)
 
 
-def test_new_says_that_there_is_a_tool_centre_point_and_how_it_is_moved(panda, tmp_path, capsys):
+def test_new_prints_the_tool_centre_point_and_how_to_move_it(panda, tmp_path, capsys):
     words = ["new", str(MANIPULATORS["panda"]), "--folder", str(tmp_path / "cell"), "--samples", "200"]
     assert answer(capsys, *words)["frames"] == {"tcp": "panda_hand"}
     assert main([*words, "--overwrite"]) == 0
@@ -39,7 +39,7 @@ def test_new_says_that_there_is_a_tool_centre_point_and_how_it_is_moved(panda, t
 
 
 @pytest.mark.parametrize(("given", "moved"), [([], "panda_hand"), (["--frame", "tcp"], "tcp")])
-def test_a_frame_of_the_cell_goes_to_the_pose_and_is_named(given, moved, panda, capsys):
+def test_a_frame_of_the_cell_moves_to_the_pose_and_is_printed(given, moved, panda, capsys):
     file = str(panda / "cell.yaml")
     cell, state = load_cell(file)
     found = answer(capsys, "ik", file, f"--pose={GOAL}", "--solutions", "1", *given)
@@ -81,7 +81,7 @@ def test_a_reference_frame_alone_is_the_target(capsys):
     assert "no target: give --pose, or a frame by --in" in capsys.readouterr().err
 
 
-def test_angles_of_more_than_a_turn_are_doubted_with_the_value_in_radians(capsys):
+def test_angles_of_more_than_a_turn_have_a_warning_with_the_value_in_radians(capsys):
     assert main(["ik", DEMO, "--pose", "0.4,0.1,0.6,180,0,90"]) in (0, 1)
     assert "warning --pose 0.4,0.1,0.6,180,0,90: the angle 180 rad is more than a turn" in (
         text := capsys.readouterr().err
@@ -109,14 +109,14 @@ def test_a_motion_at_a_fraction_of_the_speed_takes_as_much_longer(goal, capsys):
     assert main(["plan", DEMO, *goal, "--speed", "0"]) == 2
 
 
-def test_a_plan_to_where_the_robot_is_says_so(panda, capsys):
+def test_a_plan_to_the_current_configuration_has_a_note(panda, capsys):
     assert main(["plan", str(panda / "cell.yaml"), "--to", "home"]) == 0
     text = capsys.readouterr().out
     assert text.startswith("already at the goal: nothing moves\n")
     assert "certified" not in text
 
 
-def test_assumed_limits_are_one_line(panda, capsys):
+def test_assumed_limits_are_reported_in_one_line(panda, capsys):
     assert main(["plan", str(panda / "cell.yaml"), "--joint", "panda_joint1=0.5"]) == 0
     lines = [line for line in capsys.readouterr().out.splitlines() if "limits" in line]
     assert len(lines) == 1

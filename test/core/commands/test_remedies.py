@@ -1,4 +1,4 @@
-"""What the command line advises fits what happened, also where one type of error has several causes."""
+"""The remedy that the command line prints fits the cause, also if one type of error has several causes."""
 
 import json
 import pickle
@@ -21,7 +21,7 @@ JOINT = (
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """The current folder, with files that lack something, and a cell in a folder that is no package."""
+    """The current folder, with incomplete files, and a cell in a folder that is not a package."""
     monkeypatch.chdir(tmp_path)
     texts = {
         "mesh.urdf": f'<robot name="r">{MESH.format("no.stl")}</robot>',
@@ -72,14 +72,14 @@ def advice(capsys, *words):
     ],
     ids=lambda value: f"{value[0]} {value[-1]}" if isinstance(value, list) else "",
 )
-def test_the_remedy_is_that_of_what_happened(words, message, remedy, folder, capsys):
+def test_the_remedy_fits_the_cause(words, message, remedy, folder, capsys):
     found = advice(capsys, *words)
     assert message in found[0]
     assert "Errno" not in found[0]
     assert found[1] == remedy
 
 
-def test_what_the_remedies_name_helps(folder, capsys):
+def test_options_in_remedies_solve_the_problem(folder, capsys):
     assert main(["fk", "cells/cell.yaml", "--root", "."]) == 0
     words = ["new", "urdf/arm.urdf", "--folder", "cells", "--samples", "10"]
     assert main(words) == 1
@@ -99,7 +99,7 @@ def test_check_and_json_have_the_same_remedies(folder, capsys):
 
 @pytest.mark.parametrize("file", ["empty.json", "other.json"])
 @pytest.mark.parametrize("command", ["verify", "execute", "view"])
-def test_a_file_that_is_no_plan_is_named_so(command, file, folder, capsys):
+def test_a_file_that_is_not_a_plan_is_refused(command, file, folder, capsys):
     message, remedy = advice(capsys, command, DEMO, file)
     assert f"{file} is no plan file that can be read: " in message
     assert ("it is empty" in message) == (file == "empty.json")
@@ -123,7 +123,7 @@ def test_a_joint_value_beyond_limits_is_explained_by_its_unit(words, option, cap
     assert advice(capsys, *words)[1] == f"Values of {option} are in rad or m, and within the limits of the joint."
 
 
-def test_a_description_without_joints_is_an_error_that_is_not_the_drafts(folder, capsys):
+def test_a_description_without_joints_is_an_error(folder, capsys):
     for words in (["new", "still.urdf"], ["check", "still_cell/cell.yaml"]):
         assert main(words) == 1
         text = capsys.readouterr().out
@@ -131,7 +131,7 @@ def test_a_description_without_joints_is_an_error_that_is_not_the_drafts(folder,
         assert "robot_cell new" not in text
 
 
-def test_a_remedy_stays_with_its_error():
+def test_copies_of_an_error_keep_its_remedy():
     error = FileError.existing("a.yaml", "read cell")
     moved = error.with_message("b.yaml:3: a.yaml exists")
     assert (moved.remedy, moved.subjects, str(moved)) == (

@@ -1,4 +1,4 @@
-"""The command `robot_cell`: `new` writes a cell that plans, `check` says what is wrong with one."""
+"""`robot_cell new` writes a cell that can be used for planning; `robot_cell check` reports problems of a cell."""
 
 import json
 
@@ -41,7 +41,7 @@ def made(tmp_path_factory):
     return folder / "cell"
 
 
-def test_a_new_cell_plans_at_once(made):
+def test_a_new_cell_can_be_planned_for(made):
     names = {path.name for path in made.iterdir()}
     assert {"cell.yaml", "joint_limits.yaml", "report.md", "two_arms_odd_name.srdf", "two_arms_odd_name.urdf"} <= names
     cell, state = load_cell(made / "cell.yaml")
@@ -78,7 +78,7 @@ def test_new_replaces_nothing_unless_requested(made, capsys):
     assert "exists" in capsys.readouterr().err
 
 
-def test_check_lists_what_is_a_draft_with_a_remedy(made, capsys):
+def test_check_lists_drafts_with_a_remedy(made, capsys):
     assert main(["check", str(made / "cell.yaml"), "--json"]) == 0
     findings = json.loads(capsys.readouterr().out)["findings"]
     assert {finding["level"] for finding in findings} == {"warning", "draft"}  # no masses; assumed limits
@@ -119,7 +119,7 @@ def test_a_gripper_is_added_as_a_tool(tmp_path, capsys):
     parts = [finger.format(n) + joint.format(n, x, m) for n, x, m in fingers]
     gripper.write_text(f'<robot name="g"><link name="palm"/>{"".join(parts)}</robot>')
     path = write_arm(tmp_path / "arm")
-    # A plate that is fixed to the flange, beside the chain to its tip, which the tool overlaps at all configurations.
+    # A plate is fixed to the flange, beside the chain to the tip; the tool overlaps it at all configurations.
     plate = '<link name="plate"><collision><geometry><box size="0.02 0.02 0.3"/></geometry></collision></link>'
     fixed = '<joint name="{0}_joint" type="fixed"><parent link="l5"/><child link="{0}"/></joint>'
     added = f'{plate}<link name="tool0"/>{fixed.format("plate")}{fixed.format("tool0")}'
@@ -154,7 +154,7 @@ def test_a_gripper_is_added_as_a_tool(tmp_path, capsys):
         (["--version"], 0),
     ],
 )
-def test_the_exit_status_says_what_happened(given, status, tmp_path, monkeypatch):
+def test_the_exit_status_distinguishes_kinds_of_failure(given, status, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(given) == status
     assert not list(tmp_path.iterdir())

@@ -1,4 +1,4 @@
-"""Commands that cannot begin: a misspelt command, a library that is missing, parts of several versions."""
+"""Commands that cannot start: a misspelt command, a missing library, parts of different versions."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ def started(monkeypatch):
         (DEMO, f"'{DEMO}' is no command; `robot_cell up {DEMO}` starts the nodes of a cell file"),
     ],
 )
-def test_a_word_that_is_no_command_does_not_start_the_nodes(word, text, started, capsys):
+def test_an_unknown_command_does_not_start_the_nodes(word, text, started, capsys):
     assert main([word, "my_cell/cell.yaml"]) == 2
     assert text in capsys.readouterr().err
     assert not started
@@ -66,7 +66,7 @@ def test_up_and_options_start_the_nodes(words, given, started):
         ),
     ],
 )
-def test_what_cannot_be_imported_is_named_as_text_and_as_json(words, error, name, text, monkeypatch, capsys):
+def test_a_failed_import_is_reported_as_text_and_as_json(words, error, name, text, monkeypatch, capsys):
     def fail(_):
         raise error
 

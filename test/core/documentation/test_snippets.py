@@ -1,4 +1,4 @@
-"""Every block of code of README.md and docs/ runs, here or in the test that is named; what tables name exists."""
+"""Every code block of README.md and docs/ runs, here or in a listed test; the names in tables exist."""
 
 import json
 import re
@@ -23,7 +23,7 @@ COMPARISONS = ("from_moveit", "from_compas_fab", "from_gestalt", "from_curobo")
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
 COMMAND = re.compile(r"`robot_cell ([a-z]+)")
 IN_A_CELL_FILE = {"native_scale"}
-# Blocks that this file does not run: the test that does, which reads them, or why none can.
+# Blocks that this file does not run: the test that reads and runs them, or the reason why none can.
 OF_NODES = "test/nodes/client/test_snippets_on_nodes.py"
 ELSEWHERE = {
     ("execution", "python", 0): OF_NODES,
@@ -58,7 +58,7 @@ OTHER_PROGRAMS = {
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A copy of the repository, as far as snippets read it; what they write is no concern of others."""
+    """A copy of the files that snippets read, so that their output does not affect other tests."""
     for name in ("config", "urdf", "examples"):
         shutil.copytree(ROOT / name, tmp_path / name)
     shutil.copy(ROOT / "package.xml", tmp_path)
@@ -79,7 +79,7 @@ def _is_run_here(block):
 
 @pytest.mark.parametrize("page", here("python"))
 def test_python_runs(page, folder):
-    """In their order, in one namespace, as in a session."""
+    """The blocks of a page run in their order and in one namespace, as in a session."""
     names = {"__name__": "__main__"}
     for block in filter(_is_run_here, snippets(page)):
         if block.language == "python":
@@ -87,7 +87,7 @@ def test_python_runs(page, folder):
 
 
 def prepare(page):
-    """Write the files that the command lines of a page take for granted."""
+    """Write the files that the command lines of a page require."""
     if page == "README":
         shutil.copytree("urdf", ".", dirs_exist_ok=True)
         Path("arm.urdf.xacro").rename("ur.urdf.xacro")
@@ -177,7 +177,7 @@ def test_section_of_the_page_on_simulation(folder):
 
 
 def test_every_block_is_run():
-    """Here, in the test that ELSEWHERE names and which names the page, or it is text."""
+    """A block runs here or in the test that ELSEWHERE names, which names the page; all other blocks are text."""
     runners = {"python", "bash", "console"}
     special = {("rpc", "json", 0), ("README", "yaml", 0), ("simulation", "yaml", 0), ("security", "xml", 0)}
     blocks = {(b.page, b.language, b.number) for page in PAGES for b in snippets(page) if b.language}
@@ -192,7 +192,7 @@ def test_every_block_is_run():
     [("bash", "robot_cell plan config/demo/cell.yaml --to nowhere"), ("bash", "robot_cell up --nothing"),
      ("bash", "robot_cell replay my_bag --nothing"), ("bash", "make nothing"), ("bash", "unknown_program")],
 )  # fmt: skip
-def test_a_command_line_that_is_wrong_is_found(language, text, folder):
+def test_a_wrong_command_line_is_found(language, text, folder):
     [(words, status)] = Snippet("page", language, 0, text).commands
     with pytest.raises((AssertionError, SystemExit, ClickException)):
         run(words, status)
@@ -210,7 +210,7 @@ def exists(name):
 
 
 @pytest.mark.parametrize("page", COMPARISONS)
-def test_our_side_of_the_tables_exists(page):
+def test_names_of_this_package_in_tables_exist(page):
     rows = [line.split("|") for line in PAGES[page].read_text().splitlines() if line.startswith("| ")]
     ours = [row[2] for row in rows if len(row) > 3]
     assert len(ours) > 5

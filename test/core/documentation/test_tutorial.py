@@ -36,7 +36,7 @@ def test_the_tutorial_leads_to_a_pick_and_place(folder, capsys):
             assert program == "robot_cell"
             if words[0] != "up":  # test/nodes/bringup starts it
                 assert main(words) == 0, line
-    said = capsys.readouterr().out
-    assert "0 errors, 0 warnings" in said
-    assert float(re.search(r"the part is ([\d.]+) mm from its goal", said)[1]) < 1.0
+    output = capsys.readouterr().out
+    assert "0 errors, 0 warnings" in output
+    assert float(re.search(r"the part is ([\d.]+) mm from its goal", output)[1]) < 1.0
     assert {"cell.html", "plan.html", "plan.json", "replay.html"} <= {path.name for path in Path(os.curdir).iterdir()}

@@ -1,4 +1,4 @@
-"""Environments: the API of Gymnasium, reproducible episodes, and the safety layer."""
+"""Learning environments: the API of Gymnasium, reproducible episodes, and the safety layer."""
 
 import math
 import multiprocessing
@@ -36,7 +36,7 @@ CASES = [
 
 
 def episode(case, seed, steps=5):
-    """What an episode of random actions gives, as bytes."""
+    """Observations and rewards of an episode of random actions, as bytes."""
     env = make_environment(**case)
     random = np.random.default_rng(seed)
     observation, _ = env.reset(seed=seed)
@@ -74,12 +74,12 @@ def test_environments_run_in_processes():
 
 
 def obstacles(**options):
-    """The demonstration's arm, which starts above the bin, with a wall beside it: it soon hits something."""
+    """The demo arm starts above the bin, beside a wall, so that random actions soon collide."""
     return make_environment("reach", DEMO, period=0.4, episode_steps=1000, **options)
 
 
 def test_no_certified_action_touches_anything():
-    """Random actions; without the layer they touch the table or the post."""
+    """Random actions cause no contact; without the layer they touch the table or the post."""
     touched = {}
     for layer in (True, False):
         env = obstacles(safety_layer=layer)
@@ -136,7 +136,7 @@ def test_rewards_of_hindsight_equal_those_of_steps():
     env.close()
 
 
-def test_observations_have_what_is_left_to_the_goal_and_the_goal():
+def test_observations_contain_the_goal_and_the_difference_to_it():
     plain, by_goals = (make_environment("reach", DEMO, goal_conditioned=conditioned) for conditioned in (False, True))
     for env in (plain, by_goals):
         env.reset(seed=4)
@@ -149,8 +149,8 @@ def test_observations_have_what_is_left_to_the_goal_and_the_goal():
     by_goals.close()
 
 
-def test_the_simulation_has_the_options_that_are_given():
-    """The end of a motion is the same with a coarser step of physics."""
+def test_options_of_the_simulation_are_used():
+    """A motion ends at the same configuration with a coarser time step."""
     ends = []
     for time_step in (0.002, 0.01):
         simulation = SimulationOptions(time_step=time_step, settle_time=0.0, command_timeout=1.0)
@@ -166,7 +166,7 @@ def test_the_simulation_has_the_options_that_are_given():
     balance.close()
 
 
-def test_a_pushing_hand_moves_the_pole_as_the_equations_of_motion_say():
+def test_the_pole_accelerates_as_in_the_equations_of_motion():
     """At rest and upright: the pole's angular acceleration is m l F / (J (M + m) - m^2 l^2), J about the hinge."""
     env = make_environment("balance", period=0.02)
     env.reset(seed=1)
@@ -193,12 +193,12 @@ def test_a_pushing_hand_moves_the_pole_as_the_equations_of_motion_say():
         ({"task": "reach", "cell_file": DEMO, "render_mode": "ascii"}, InvalidRequestError, "render mode 'ascii'"),
     ],
 )
-def test_what_makes_no_sense_is_refused(arguments, kind, words):
+def test_invalid_arguments_are_refused(arguments, kind, words):
     with pytest.raises(kind, match=words):
         make_environment(**arguments)
 
 
-def test_actions_and_regions_that_make_no_sense_are_refused():
+def test_invalid_actions_and_regions_are_refused():
     env = make_environment("balance")
     env.reset(seed=1)
     for action in (np.zeros(2), np.array([math.nan])):

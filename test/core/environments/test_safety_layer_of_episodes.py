@@ -1,4 +1,4 @@
-"""The safety layer certifies what the simulation of an episode has: its state, moving fingers, and free bodies."""
+"""The safety layer certifies actions for the simulation of an episode: its state, moving fingers, and free bodies."""
 
 import numpy as np
 import pytest
@@ -32,7 +32,7 @@ ASIDE, IN_THE_WAY = Pose((0.3, 0.35, 0.0)), Pose((0.3, 0.0, 0.0))
 
 
 def cell_and_state(hand=False, hand_text=HAND):
-    """A cube that slides along x, a wall aside of its way, and a hand whose finger opens along y."""
+    """A cube that slides along x, a wall beside its path, and a hand whose finger opens along y."""
     group = PlanningGroup("x", ("x",), (), "base", "cube")
     robot = Robot("slide", read_urdf(SLIDE), groups=frozendict(x=group))
     tools = frozendict(hand=Tool("hand", read_urdf(hand_text))) if hand else frozendict()
@@ -45,7 +45,7 @@ def cell_and_state(hand=False, hand_text=HAND):
 
 
 class WallAt(Reach):
-    """A task at whose start the wall stands somewhere."""
+    """A task that places the wall at the start of an episode."""
 
     wall = IN_THE_WAY
 
@@ -61,7 +61,7 @@ def environment(cell, state, task=Reach, **options):
 
 
 def pushed(env, steps=12):
-    """What steps forward give: whether anything touched, the scales of the actions, and where the cube ends."""
+    """Results of steps forward: whether there was a contact, the scales of the actions, and the end position."""
     env.reset(seed=0)
     touched, scales = False, []
     for _ in range(steps):
@@ -74,14 +74,14 @@ def pushed(env, steps=12):
     return touched, scales, end
 
 
-def test_actions_stop_before_what_an_episode_puts_in_the_way():
+def test_actions_stop_at_obstacles_placed_by_an_episode():
     touched, scales, end = pushed(environment(*cell_and_state(), task=WallAt))
     assert not touched
     assert scales[-1] == 0.0
     assert 0.2 < end < 0.3 - 0.01 - 0.05
 
 
-def test_actions_pass_where_an_episode_has_put_something_away():
+def test_actions_pass_if_an_episode_removes_an_obstacle():
     cell, state = cell_and_state()
 
     class Away(WallAt):
@@ -94,8 +94,8 @@ def test_actions_pass_where_an_episode_has_put_something_away():
 
 
 @pytest.mark.parametrize("opening", [1.0, -1.0])
-def test_fingers_that_open_and_close_on_the_way_touch_nothing(opening):
-    """Open, the finger passes where the wall is; closed, the hand would pass beside it, but may be opened there."""
+def test_fingers_that_open_and_close_during_a_motion_touch_nothing(opening):
+    """Open, the finger would hit the wall; closed, the hand would pass beside it, but may be opened there."""
     env = environment(*cell_and_state(hand=True), gripper="hand")
     env.reset(seed=0)
     for step in range(20):
@@ -107,7 +107,7 @@ def test_fingers_that_open_and_close_on_the_way_touch_nothing(opening):
 
 
 def test_a_certified_motion_is_free_for_every_opening():
-    """The finger reaches y = 0.32, and the wall begins at 0.25: only what lies before x = 0.3 - 0.01 - 0.05 is free."""
+    """The finger reaches y = 0.32, and the wall begins at 0.25: only positions up to x = 0.3 - 0.01 - 0.05 are free."""
     cell, state = cell_and_state(hand=True)
     layer = SafetyLayer(cell, state, ("x",), 0.002, "hand")
     for end, free in ((0.2, True), (0.26, True), (0.275, False), (0.5, False)):
@@ -146,7 +146,7 @@ def test_a_finger_without_limits_cannot_be_certified():
 
 
 def with_bodies(attached_to, carried=False):
-    """A body with a mass in the way that is attached to something static, and one without a mass that it carries."""
+    """A body with a mass in the path, attached to a static object, and optionally one without a mass on top of it."""
     cell, state = cell_and_state()
     block = RigidBody("block", (Shape(Box((0.05, 0.05, 0.05))),), inertial=MASS)
     label = RigidBody("label", (Shape(Box((0.05, 0.05, 0.05))),))
@@ -159,22 +159,22 @@ def with_bodies(attached_to, carried=False):
 
 
 @pytest.mark.parametrize("carried", [False, True])
-def test_bodies_that_the_simulation_lets_go_are_touched_wherever_they_are_attached(carried):
-    """The block has a mass and is attached to a wall, which stands still: the simulation lets it move freely."""
+def test_free_bodies_may_be_touched_wherever_they_are_attached(carried):
+    """The block has a mass and is attached to a static wall: the simulation lets it move freely."""
     cell, state = with_bodies("wall", carried)
     layer = SafetyLayer(cell, state, ("x",), 0.002)
     assert layer.is_free(np.zeros(1), np.array((0.5,)))
     assert pushed(environment(cell, state), steps=5)[1] == [1.0] * 5
 
 
-def test_what_is_attached_to_the_robot_is_certified():
+def test_bodies_attached_to_the_robot_are_certified():
     cell, state = with_bodies("wall")
     state = state.with_body("block", BodyState(Pose((0.0, 0.35, 0.0)), attached_to="cube", touch_links=("cube",)))
     layer = SafetyLayer(cell, state, ("x",), 0.002)
     assert not layer.is_free(np.zeros(1), np.array((0.5,)))
 
 
-def test_the_layer_is_made_again_only_if_something_else_is_certified():
+def test_the_layer_is_rebuilt_only_if_the_certified_scene_changes():
     cell, state = with_bodies("wall")
     env = environment(cell, state, task=WallAt)
     env.reset(seed=0)

@@ -1,4 +1,4 @@
-"""Files of compas_fab: poses by closed formulas, and cells that are the same after export and import."""
+"""Files of compas_fab: poses are checked against closed formulas; export and import preserve a cell."""
 
 import copy
 import json
@@ -36,7 +36,7 @@ def frame_object(*arguments):
 
 
 def box_mesh(size=0.1):
-    """A cube whose faces have four corners, as COMPAS makes it."""
+    """A cube whose faces have four corners, as in COMPAS."""
     corners = [(x, y, z) for x in (0, size) for y in (0, size) for z in (0, size)]
     faces = [[0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3]]
     vertices = {str(i): dict(zip("xyz", map(float, corner), strict=True)) for i, corner in enumerate(corners)}
@@ -155,7 +155,7 @@ def axes(position, x, y, z):
     return matrix
 
 
-def test_a_body_at_a_tool_hangs_at_its_tcf(files):
+def test_a_body_on_a_tool_is_attached_to_its_tcf(files):
     made = import_compas(files / "given.json", files / "cell", files / "given.state.json")
     base = about_z(0.0, (1, 2, 3))
     tip = base @ about_z(0.3, (0, 0, 0.5)) @ about_z(-1.1, (1, 0, 0))
@@ -219,7 +219,7 @@ def changed(value, path, new):
         (("robot_model", "links", 0, "name"), 1, "name"),
     ],
 )
-def test_what_cannot_be_converted_is_refused_by_name(files, path, new, message):
+def test_unsupported_content_is_refused_with_its_name(files, path, new, message):
     (files / "given.json").write_text(json.dumps(changed(CELL, path, new)))
     with pytest.raises(FileError, match=message):
         import_compas(files / "given.json", files / "cell", files / "given.state.json")
@@ -235,7 +235,7 @@ def test_what_cannot_be_converted_is_refused_by_name(files, path, new, message):
         (("robot_configuration", "joint_values"), [1.0], "1 values for 2 joints"),
     ],
 )
-def test_states_that_do_not_match_are_refused_by_name(files, path, new, message):
+def test_states_that_do_not_match_are_refused_with_the_name(files, path, new, message):
     (files / "given.state.json").write_text(json.dumps(changed(STATE, path, new)))
     with pytest.raises(FileError, match=message):
         import_compas(files / "given.json", files / "cell", files / "given.state.json")

@@ -1,4 +1,4 @@
-"""Configuration packages of MoveIt: which files are used, and what becomes of their settings."""
+"""Configuration packages of MoveIt: the files that are used, and the conversion of their settings."""
 
 import json
 
@@ -92,14 +92,14 @@ def test_a_package_becomes_a_cell(package, tmp_path):
         assert part in text
 
 
-def test_the_cell_needs_nothing_of_the_package(package, tmp_path):
+def test_the_cell_needs_no_file_of_the_package(package, tmp_path):
     made = import_moveit(package, tmp_path / "cell", xacro_arguments={"last": "flange"})
     assert "flange" in made.cell.robot.mechanism.links
     texts = [(tmp_path / "cell" / name).read_text() for name in made.files]
     assert not any("arm_moveit_config" in text for text in texts)
 
 
-def test_several_descriptions_are_refused_by_name_and_chosen_by_option(package, tmp_path):
+def test_one_of_several_descriptions_is_selected_by_an_option(package, tmp_path):
     (package / "config" / "arm.srdf").rename(package / "config" / "one.srdf")
     (package / "config" / "two.srdf").write_text(SRDF)
     with pytest.raises(FileError, match=r"config/one\.srdf, config/two\.srdf.*--srdf"):

@@ -1,4 +1,4 @@
-"""Processes that need the same missing entry of the cache: one computes it, the others wait and read it."""
+"""If several processes need the same missing cache entry, one computes it, and the others wait and read it."""
 
 import os
 import signal
@@ -13,7 +13,7 @@ from robot_cell_planner.io.mesh.cache import cached_or_computed
 
 COUNT = 4
 DIGEST = "5" * 64
-# Each line that the replaced function writes to the log is one computation. It ends once all processes have begun.
+# Each line that the replaced function writes to the log is one computation. It ends once all processes have started.
 PROGRAM = """
 import os, sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Cell files: what they say, round trips, and mistakes that are refused with file, line and key."""
+"""Cell files: their content, round trips, and mistakes that are refused with file, line and key."""
 
 import math
 import os
@@ -206,7 +206,7 @@ def test_bodies_and_tools_may_be_written_relative_to_frames_too(folder):
 
 
 @pytest.mark.parametrize("name", ["again.yaml", "again.json", "again.yml"])
-def test_what_is_saved_is_loaded_again(folder, loaded, name):
+def test_saved_cells_are_loaded_unchanged(folder, loaded, name):
     save_cell(folder / name, *loaded)
     again = load_cell(folder / name)
     assert again == loaded
@@ -216,7 +216,7 @@ def test_what_is_saved_is_loaded_again(folder, loaded, name):
     assert "<robot" not in text
 
 
-def test_texts_take_the_place_of_files_that_changed_or_went(folder, loaded):
+def test_changed_or_missing_files_are_saved_as_text(folder, loaded):
     (folder / "robots/arm.urdf").write_text(ARM.replace("0 0 1", "0 0 2"))
     (folder / "robots/limits.yaml").unlink()
     cell, state = loaded
@@ -307,7 +307,7 @@ def scenes(draw):
 
 @quick
 @given(scenes())
-def test_any_bodies_and_frames_survive_the_file_to_the_last_bit(scene):
+def test_any_bodies_and_frames_are_saved_to_the_last_bit(scene):
     again = read_cell(dump_yaml(cell_entries(*scene, ".")))
     assert [to_json(value) for value in again] == [to_json(value) for value in scene]
 
@@ -319,7 +319,7 @@ def test_any_bodies_and_frames_survive_the_file_to_the_last_bit(scene):
     dictionaries(names, tool_states),
     dictionaries(names, body_states),
 )
-def test_any_state_survives_its_file(tmp_path_factory, base_poses, configuration, tools, body_values):
+def test_any_state_is_saved_and_loaded_unchanged(tmp_path_factory, base_poses, configuration, tools, body_values):
     state = RobotCellState(base_poses, configuration, tools, body_values)
     path = tmp_path_factory.getbasetemp() / "state.yaml"
     save_state(path, state)
@@ -438,7 +438,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("case", MISTAKES)
-def test_mistakes_are_refused_with_their_place(folder, case):
+def test_mistakes_are_refused_with_their_location(folder, case):
     text, kind, expected = MISTAKES[case]
     (folder / "robots/other.srdf").write_text(
         '<robot name="x"><group name="manipulator"><joint name="q"/></group></robot>'
@@ -475,7 +475,7 @@ def test_missing_files(tmp_path):
 @settings(max_examples=200, deadline=None)
 @given(st.data())
 def test_random_damage_ends_in_a_named_error(shared_folder, data):
-    """Any byte of a cell file may be another, or a part of it missing or repeated."""
+    """A byte of the cell file is changed, or a part of it is removed or repeated."""
     text = CELL.replace("robots/gripper.urdf.xacro", "robots/gripper.urdf").encode()
     (shared_folder / "robots/gripper.urdf").write_text(GRIPPER.replace("$(arg reach)", "0.2"))
     at, length = data.draw(st.integers(0, len(text) - 1)), data.draw(st.integers(1, 40))
@@ -552,7 +552,7 @@ def test_lengths_in_other_units(tmp_path):
     roots = ResourceRoots().with_folder(str(tmp_path))
 
     def read(unit):
-        # Halves and quarters, so that no bit is lost on the way.
+        # Halves and quarters, so that conversions are exact.
         lengths = {name: length / unit for name, length in {"a": 0.25, "b": 0.5, "c": 1.75}.items()}
         return read_cell(UNITS.format(unit=unit, **lengths), str(tmp_path), roots)
 
@@ -563,7 +563,7 @@ def test_lengths_in_other_units(tmp_path):
 
 
 def test_models_in_units_of_their_own(tmp_path):
-    """The unit of a body or tool is that of its shapes and its tool centre point, not that of its pose in the cell."""
+    """The unit of a body or tool applies to its shapes and its tool centre point, not to its pose in the cell."""
     (tmp_path / "part.stl").write_text(tetrahedron_stl())
     roots = ResourceRoots().with_folder(str(tmp_path))
 
@@ -620,7 +620,7 @@ MISSPELT = {
 
 
 @pytest.mark.parametrize("text", MISSPELT)
-def test_a_misspelt_key_is_named_before_what_it_leaves_out_is_missed(text):
+def test_a_misspelt_key_is_reported_rather_than_a_missing_one(text):
     with pytest.raises(FileError) as caught:
         read_cell(f"format: robot_cell/1\n{text}\n")
     assert MISSPELT[text] in caught.value.message

@@ -1,4 +1,4 @@
-"""Files that say something else than when a cell was read are told; others are not."""
+"""Files that have changed since a cell was read are reported; others are not."""
 
 import pytest
 from test_cell_file import fill
@@ -29,7 +29,7 @@ def test_a_file_that_changes_is_reported(folder, name):
     assert changed_files(cell, ResourceRoots(folders=(str(folder),))) == ()
 
 
-def test_a_mesh_that_is_gone_is_reported(folder):
+def test_a_missing_mesh_is_reported(folder):
     cell, _ = load_cell(folder / "cell.yaml")
     (folder / "meshes/part.obj").unlink()
     assert changed_files(cell) == (str(folder / "meshes/part.obj"),)

@@ -1,7 +1,7 @@
-"""Attached tools and bodies lie where compas_fab 2.0.1 has them, with compas_robots 1.0.1 for the robot.
+"""Attached tools and bodies have the poses of compas_fab 2.0.1, with compas_robots 1.0.1 for the robot.
 
 The numbers were computed with those packages for random poses and joints of the UR10 of example-robot-data. Poses are
-position and quaternion xyzw. There, a body on a tool hangs at the tool's tip; here that is the frame "tool/tcp".
+position and quaternion xyzw. There, a body on a tool is attached to the tool's tip; here that is the frame "tool/tcp".
 """
 
 import json
@@ -65,7 +65,7 @@ def test_frames(robot, number):
     np.testing.assert_allclose(scaled.position, case["workpiece_in_millimetres"], atol=1e-6)
 
 
-def test_a_mode_that_the_state_cannot_offer(robot):
+def test_a_mode_that_the_state_does_not_support(robot):
     cell = cell_with(robot, Pose())
     for mode in (TargetMode.TOOL, TargetMode.WORKPIECE):
         with pytest.raises(TargetModeMismatchError):

@@ -1,4 +1,4 @@
-"""A rail under the arm and a positioner beside it: their joints are variables of the cell like any other."""
+"""A rail under the arm and a positioner beside it: their joints are ordinary variables of the cell."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def matrix(scene, frame):
     return WorldTransforms(scene.cell, scene.state).matrix(frame)
 
 
-def test_they_are_variables_and_belong_to_groups(scene):
+def test_external_axes_are_variables_and_belong_to_groups(scene):
     assert cell_model(scene.cell, scene.state).variables == (
         "rail_joint",
         *(f"joint_{number}" for number in range(1, 7)),
@@ -86,7 +86,7 @@ def test_the_positioner_carries_the_part_and_its_frames(scene):
 
 
 def test_a_pose_that_only_the_rail_brings_within_reach(scene):
-    """Beside the tilted part, further along the rail than the arm alone reaches."""
+    """The pose is beside the tilted part, further along the rail than the arm alone reaches."""
     state = apply_changes(scene, [SetJoints({"tilt": 0.3, "joint_2": 0.3, "joint_3": 1.0})], world_pose).state
     pose = forward_kinematics_to_frame(scene.cell, state, "flange")
     x, y, z = pose.position
@@ -100,7 +100,7 @@ def test_a_pose_that_only_the_rail_brings_within_reach(scene):
     assert reached.configuration["tilt"] == 0.3
 
 
-def test_what_is_taken_from_the_positioner_leaves_it(scene):
+def test_a_part_gripped_on_the_positioner_no_longer_follows_it(scene):
     gripped = apply_changes(scene, [SetJoints({"tilt": 0.4}), Attach("part", "flange")], world_pose)
     turned_back = apply_changes(gripped, [SetJoints({"tilt": 0.0})], world_pose)
     np.testing.assert_allclose(matrix(turned_back, "part"), matrix(gripped, "part"), atol=1e-12)

@@ -1,4 +1,4 @@
-"""Whatever a path leads to and a file is written in, a reader answers with a cell or with an error that names it."""
+"""For any target of a path and any encoding of a file, a reader returns a cell or an error that names the file."""
 
 import os
 import re
@@ -76,7 +76,7 @@ PLACES = {
 
 
 @pytest.mark.parametrize("reader", READERS)
-def test_whatever_a_path_leads_to(tmp_path, reader):
+def test_readers_accept_or_refuse_any_target_of_a_path(tmp_path, reader):
     ending, read = READERS[reader]
     for number, (place, make) in enumerate(PLACES.items()):
         path = tmp_path / str(number) / f"file{ending}"
@@ -88,7 +88,7 @@ def test_whatever_a_path_leads_to(tmp_path, reader):
 
 
 def test_a_file_of_the_kernel_ends_at_the_limit():
-    """They say that they have 0 bytes."""
+    """Files of the kernel report a size of 0 bytes."""
     assert os.stat("/proc/self/status").st_size == 0
     assert b"Pid:" in read_bytes("/proc/self/status", "test")
     with pytest.raises(LimitExceededError, match="more than 10"):
@@ -114,8 +114,8 @@ def test_encodings_and_line_ends_of_yaml(tmp_path, encoding, ending):
     assert list(load_cell(tmp_path / "cell.yaml")[0].bodies) == ["b"]
 
 
-def test_old_letters_that_nothing_declares_are_named(tmp_path):
-    """A robot is read with a warning; a cell file, which somebody wrote for this package, is refused."""
+def test_undeclared_encodings_are_reported(tmp_path):
+    """A robot description is read with a warning; a cell file, which was written for this package, is refused."""
     arm, cell, found = tmp_path / "a.urdf", tmp_path / "c.yaml", r"{}:\d: byte 0x.. is not UTF-8"
     arm.write_bytes(LETTERS.encode("iso-8859-1"))
     cell.write_bytes((CELL + "# große\n").encode("iso-8859-1"))
@@ -127,7 +127,7 @@ def test_old_letters_that_nothing_declares_are_named(tmp_path):
     assert re.search(found.format("a.urdf"), warning)
 
 
-def test_what_leads_out_is_refused_for_each_kind_of_file(tmp_path):
+def test_paths_out_of_the_roots_are_refused_for_each_kind_of_file(tmp_path):
     outside, inside = tmp_path / "outside", tmp_path / "inside"
     outside.mkdir()
     inside.mkdir()

@@ -1,4 +1,4 @@
-"""Files of any kind become parts of a cell, renamed and moved as a whole."""
+"""Files of each supported kind are imported into a cell, with a prefix and a pose for all of their objects."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_every_kind(folder, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_prefix_renames_everything_and_moves_nothing(folder, name):
+def test_a_prefix_changes_names_and_no_poses(folder, name):
     plain, prefixed = import_file(folder / name), import_file(folder / name, prefix="left_")
     prefixed.cell.check_state(prefixed.state)
     before, after = world(plain), world(prefixed)
@@ -53,7 +53,7 @@ def test_a_prefix_renames_everything_and_moves_nothing(folder, name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_moving_moves_the_whole(folder, name):
+def test_a_pose_moves_all_imported_objects(folder, name):
     imported = import_file(folder / name)
     origin = Pose.from_rpy((1.0, -2.0, 0.5), (0.3, -0.2, 2.0))
     before, after = world(imported), world(moved(imported, origin))

@@ -1,4 +1,4 @@
-"""Limits files narrow and complete what a URDF says; what nobody said has stated defaults."""
+"""Limits files narrow and complete the limits of a URDF; missing limits have documented defaults."""
 
 import math
 
@@ -42,22 +42,22 @@ def test_a_file_narrows_and_completes(mechanism):
     assert slide == mechanism.joints["slide"].limits
 
 
-def test_what_a_file_says_there_is_not_is_not_taken(mechanism):
+def test_limits_with_a_false_flag_are_ignored(mechanism):
     line = "  turn: {has_velocity_limits: false, max_velocity: 1, has_jerk_limits: false, max_jerk: 0}"
     joints = read(mechanism, line)
     assert joints["turn"].limits == mechanism.joints["turn"].limits
 
 
-def test_numbers_without_their_flag_count(mechanism):
+def test_limits_without_a_flag_are_used(mechanism):
     assert read(mechanism, "  turn: {max_velocity: 1}")["turn"].limits.velocity == 1.0
 
 
-def test_rounding_beyond_the_urdf_counts_as_the_urdf(mechanism):
+def test_limits_beyond_the_urdf_by_rounding_are_those_of_the_urdf(mechanism):
     joints = read(mechanism, "  turn: {min_position: -2.00005, max_position: 2.00005}")
     assert (joints["turn"].limits.lower, joints["turn"].limits.upper) == (-2.0, 2.0)
 
 
-def test_keys_of_moveit_and_ros2_control_are_known(mechanism):
+def test_keys_of_moveit_and_ros2_control_are_accepted(mechanism):
     read(mechanism, "  turn: {has_soft_limits: true, k_velocity: 10, angle_wraparound: true, max_deceleration: 2}")
     read_limits("default_velocity_scaling_factor: 0.1\njoint_limits: {}", mechanism)
     read_limits("", mechanism)

@@ -1,4 +1,4 @@
-"""Masses and inertias of shapes, against coal's closed forms and against fine meshes of the same shapes."""
+"""Masses and inertias of shapes equal coal's closed forms and those of fine meshes of the same shapes."""
 
 import math
 
@@ -51,7 +51,7 @@ def tessellated(radius, length, tip, sides=400):
 
 
 @pytest.mark.parametrize(("solid", "tip"), [(Cylinder(0.2, 0.7), 0.2), (Cone(0.3, 0.8), 1e-9)])
-def test_meshes_come_close_to_what_they_approximate(solid, tip):
+def test_fine_meshes_have_nearly_the_inertia_of_their_shapes(solid, tip):
     exact = uniform_inertial([Shape(solid)], density=1000.0)
     mesh = uniform_inertial([Shape(tessellated(solid.radius, solid.length, tip))], density=1000.0)
     assert mesh.mass == pytest.approx(exact.mass, rel=1e-3)
@@ -97,7 +97,7 @@ def test_a_mesh_turned_inside_out_is_refused():
     "numbers",
     [{}, {"mass": 1.0, "density": 1.0}, {"mass": 0.0}, {"mass": -1.0}, {"density": math.nan}, {"density": math.inf}],
 )
-def test_senseless_numbers_are_refused(numbers):
+def test_invalid_numbers_are_refused(numbers):
     with pytest.raises(ValueError, match=r"mass|density"):
         uniform_inertial([Shape(Sphere(1.0))], **numbers)
 

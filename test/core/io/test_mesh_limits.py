@@ -1,4 +1,4 @@
-"""Mesh files that stand for more than they are, name other files, or break their parser: refused, at once, by name."""
+"""Mesh files that expand beyond limits, refer to other files, or crash their parser are refused with their name."""
 
 import json
 import os
@@ -36,7 +36,7 @@ def no_cache(monkeypatch):
 
 
 def nested(levels, uses=10):
-    """A cube that nodes of nodes of nodes use."""
+    """A cube that is used by nested nodes."""
     inner = '<instance_geometry url="#g"/>'
     nodes = "".join(
         f'<node id="n{level}">{(inner if level == 0 else f"""<instance_node url="#n{level - 1}"/>""") * uses}</node>'
@@ -132,7 +132,7 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("name", BOMBS)
-def test_a_file_that_unfolds_to_too_much_is_refused_by_name(tmp_path, name):
+def test_a_file_that_expands_beyond_limits_is_refused_with_its_name(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(BOMBS[name])
     assert len(BOMBS[name]) < 200_000
@@ -153,7 +153,7 @@ def test_nodes_that_are_used_more_than_once_are_read(tmp_path):
     assert data.vertices[:, 0].max() == 11.0
 
 
-def test_a_broken_texture_costs_no_geometry(tmp_path):
+def test_a_broken_texture_does_not_affect_the_geometry(tmp_path):
     changes = gltf(
         images=[{"bufferView": 0, "mimeType": "image/png"}],
         textures=[{"source": 0}],
@@ -180,15 +180,15 @@ NAMES_OF_OTHER_TIMES = {
 
 @pytest.mark.parametrize("encoding", ["iso-8859-1", "utf-8", "utf-8-sig"])
 @pytest.mark.parametrize("name", NAMES_OF_OTHER_TIMES)
-def test_letters_of_any_age_do_not_matter(tmp_path, name, encoding):
-    """trimesh guesses encodings with charset_normalizer, which it does not require."""
+def test_any_encoding_of_texts_is_read(tmp_path, name, encoding):
+    """trimesh guesses encodings with charset_normalizer, which is an optional dependency."""
     text = NAMES_OF_OTHER_TIMES[name].replace("ENCODING", "iso-8859-1" if encoding == "iso-8859-1" else "utf-8")
     for ending in ("\n", "\r\n"):
         (tmp_path / name).write_bytes(text.replace("\n", ending).encode(encoding))
         assert len(load_mesh(reference(tmp_path / name)).faces) in (4, 12)
 
 
-def test_binary_ply_and_stl_with_old_letters_in_the_header(tmp_path):
+def test_binary_ply_and_stl_with_any_encoding_of_the_header(tmp_path):
     import trimesh
 
     for kind in ("ply", "stl"):
@@ -220,7 +220,7 @@ def test_other_files_that_a_mesh_names_are_not_read(tmp_path):
 
 
 def test_a_damaged_file_to_show_is_not_shown(tmp_path, caplog):
-    """Its ends are those of its format, so that the quick check at the entry passes it; the rest is cut."""
+    """Its first and last bytes are valid, so that it passes the quick check; the data between them is truncated."""
     content = collada()
     middle = content.index("</source>")
     (tmp_path / "part.dae").write_text(content[:middle] + content[middle + 9 :])
@@ -264,7 +264,7 @@ PARSER_WITHOUT_END = """
 """
 
 
-def test_a_parser_goes_no_further_than_its_limits():
+def test_a_parser_stops_at_its_limits():
     command = [sys.executable, "-c", textwrap.dedent(PARSER_WITHOUT_END)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     errors = [json.loads(line)["error"] for line in done.stdout.splitlines()]
@@ -283,7 +283,7 @@ def test_a_parser_that_was_killed_is_replaced():
     assert np.array_equal(first[0], again[0])
 
 
-def test_a_parser_leaves_nothing_open():
+def test_a_parser_closes_its_descriptors():
     mesh_process.close_parser()
     before = set(os.listdir("/proc/self/fd"))
     parse_mesh(FILES["OBJ"].read_bytes(), "obj", "a.obj")
@@ -323,12 +323,12 @@ def test_a_mesh_that_cannot_be_checked_is_refused_where_it_is_named(tmp_path, na
 
 
 @pytest.mark.parametrize("kind", ["urdf", "sdf"])
-def test_a_mesh_that_is_only_visual_is_not(tmp_path, kind):
+def test_a_visual_mesh_that_cannot_be_checked_is_accepted(tmp_path, kind):
     (tmp_path / "nan.stl").write_bytes(BAD["nan.stl"])
     READERS[kind](TEXTS[kind].format("visual", "nan.stl"), tmp_path, ResourceRoots(folders=(str(tmp_path),)))
 
 
-def test_a_body_keeps_a_picture_that_cannot_be_read(tmp_path):
+def test_a_body_keeps_a_visual_that_cannot_be_read(tmp_path):
     (tmp_path / "nan.stl").write_bytes(BAD["nan.stl"])
     text = CELL.format("visual", "nan.stl") + "    collisions: [{type: sphere, radius: 1}]\n"
     cell, _ = (

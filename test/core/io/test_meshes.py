@@ -1,4 +1,4 @@
-"""Meshes: the sizes that coal's own loader sees, hulls, the cache on disk, and files that are no meshes."""
+"""Meshes: sizes as read by coal's loader, hulls, the cache on disk, and invalid files."""
 
 import numpy as np
 import pytest
@@ -172,7 +172,7 @@ def test_the_second_process_reads_the_cache(cache, monkeypatch):
 
 
 @pytest.mark.parametrize("damage", ["cut", "altered", "empty", "other version", "folder"])
-def test_a_damaged_cache_entry_is_read_anew(cache, damage):
+def test_a_damaged_cache_entry_is_recomputed(cache, damage):
     mesh = reference(FILES["binary STL"])
     first = load_mesh(mesh)
     entry = cache / f"{mesh.digest}.mesh"
@@ -204,7 +204,7 @@ def test_without_a_cache(cache, monkeypatch):
     assert not cache.exists()
 
 
-def test_a_file_that_changes_is_noticed(cache, tmp_path):
+def test_a_changed_file_is_read_again(cache, tmp_path):
     path = tmp_path / "part.dae"
     path.write_text(collada())
     before = reference(path)
@@ -255,7 +255,7 @@ def test_malformed_files_are_refused_by_name(tmp_path, cache, name):
     assert not list(cache.glob("*"))
 
 
-def test_what_is_no_mesh_file(tmp_path):
+def test_files_that_are_not_meshes(tmp_path):
     for name in ("part.step", "part", "part.png"):
         (tmp_path / name).write_bytes(b"x")
         with pytest.raises(GeometryError, match=r"\.dae, \.glb, \.obj, \.ply, \.stl"):
@@ -279,7 +279,7 @@ def test_scales_that_make_a_mesh_huge_are_refused():
         load_mesh(reference(FILES["OBJ"], scale=(1e9, 1.0, 1.0)))
 
 
-def test_a_reference_says_all_of_the_file():
+def test_a_reference_has_path_and_digest_of_the_file():
     mesh = reference(FILES["OBJ"], scale=(1.0, 2.0, 3.0), use=MeshUse.EXACT)
     assert isinstance(mesh, Mesh)
     assert mesh.path == str(FILES["OBJ"].resolve())

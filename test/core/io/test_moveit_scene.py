@@ -74,7 +74,7 @@ sphere
 """
 
 
-def test_the_form_of_today():
+def test_the_current_format():
     imported = read_moveit_scene(NEW)
     cell, state = imported.cell, imported.state
     cell.check_state(state)
@@ -91,7 +91,7 @@ def test_the_form_of_today():
     assert grasp.position == pytest.approx((0.1, 1.2, 0.3))
 
 
-def test_the_form_without_object_poses():
+def test_the_format_without_object_poses():
     imported = read_moveit_scene(OLD)
     assert imported.cell.name == "my scene"
     assert list(imported.cell.bodies) == ["box", "ball"]
@@ -99,7 +99,7 @@ def test_the_form_without_object_poses():
     assert imported.state.bodies["box"].pose == Pose()
 
 
-def test_a_scene_of_nothing():
+def test_an_empty_scene():
     assert not read_moveit_scene("empty\n.\n").cell.bodies
 
 

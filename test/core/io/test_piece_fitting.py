@@ -1,4 +1,4 @@
-"""Pieces of a decomposition: within the hull of the mesh, with all of the mesh that they contained before."""
+"""Fitted pieces of a decomposition are within the hull of the mesh and still contain their part of the mesh."""
 
 import numpy as np
 import pytest
@@ -21,13 +21,13 @@ def triangles_of(mesh):
 
 
 def beyond(points, piece):
-    """How far points (n, 3) are beyond the face planes of a convex piece (n,); negative inside."""
+    """Distance of points (n, 3) beyond the face planes of a convex piece (n,); negative inside."""
     mesh = trimesh.Trimesh(piece.vertices, piece.faces, process=False)
     return ((points[:, None] - mesh.triangles[None, :, 0]) * mesh.face_normals).sum(axis=2).max(axis=1)
 
 
 def fork():
-    """A U of two prongs, whose space is 0.1 m wide and 0.15 m deep, on a bar of 0.05 m; all 0.1 m thick."""
+    """A U of two prongs on a bar of 0.05 m; the gap is 0.1 m wide and 0.15 m deep, all parts are 0.1 m thick."""
     outline = [(-0.1, 0), (0.1, 0), (0.1, 0.2), (0.05, 0.2), (0.05, 0.05), (-0.05, 0.05), (-0.05, 0.2), (-0.1, 0.2)]
     faces = [(0, 1, 5), (1, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 7), (5, 6, 7)]
     return trimesh.creation.extrude_triangulation(np.array(outline), np.array(faces), 0.1)
@@ -46,7 +46,7 @@ def test_pieces_do_not_extend_beyond_the_hull_of_the_mesh(shape):
     assert max(beyond(piece.vertices, whole).max() for piece in pieces) < 1e-8
 
 
-def test_the_space_of_a_fork_is_free_down_to_its_bottom():
+def test_the_gap_of_a_fork_is_free_down_to_its_bottom():
     pieces = convex_pieces(triangles_of(fork()))
     grid = np.stack(np.meshgrid(np.linspace(-0.045, 0.045, 9), [0.0501, 0.1, 0.2], np.linspace(0.0, 0.1, 9)), axis=-1)
     assert min(beyond(grid.reshape(-1, 3), piece).min() for piece in pieces) > 0.0
@@ -55,8 +55,8 @@ def test_the_space_of_a_fork_is_free_down_to_its_bottom():
 
 
 @pytest.mark.parametrize("shape", ["sphere", "ring"])
-def test_a_fitted_piece_has_all_of_the_mesh_that_the_piece_has(shape):
-    """Random boxes: what is inside mesh (a closed formula) and box is in the fitted piece, which is in the box."""
+def test_a_fitted_piece_contains_the_part_of_the_mesh_in_the_piece(shape):
+    """The intersection of the mesh (a closed formula) and a random box is in the fitted piece, which is in the box."""
     generator = np.random.default_rng(1)
     if shape == "sphere":
         mesh = trimesh.creation.icosphere(subdivisions=4, radius=1.0)
@@ -84,10 +84,10 @@ def test_a_piece_without_any_of_the_mesh_is_left_out_and_a_flat_part_stays_thick
     away.apply_translation((5.0, 0.0, 0.0))
     pieces = (data_of(thick), data_of(away))
     assert fitted_pieces(pieces, data_of(sheet)) == pieces[:1]
-    assert fitted_pieces(pieces[1:], data_of(sheet)) == pieces[1:]  # rather than nothing at all
+    assert fitted_pieces(pieces[1:], data_of(sheet)) == pieces[1:]  # instead of no piece
 
 
-def test_pieces_are_told_apart_whatever_the_order_of_their_faces():
+def test_joined_pieces_are_split_again_in_any_order_of_faces():
     generator = np.random.default_rng(2)
     pieces = []
     for _ in range(20):

@@ -20,7 +20,7 @@ def ring(z, radius=0.1):
 
 
 def shape(points):
-    """A mesh of which only the hull matters."""
+    """A mesh that is used as a hull."""
     faces = tuple((i, i + 1, i + 2) for i in range(len(points) - 2))
     return Triangles(tuple(points), faces)
 
@@ -33,7 +33,7 @@ def test_a_disc_keeps_its_shape_with_few_edges_at_each_vertex():
     found = hull(shape([*ring(0.0), *ring(0.05)]))
     assert max_neighbours(found.faces) < 10
     area = 0.5 * COUNT * 0.1**2 * np.sin(2.0 * np.pi / COUNT)
-    assert volume(found) == pytest.approx(area * 0.05, rel=1e-9), "faces look outwards"
+    assert volume(found) == pytest.approx(area * 0.05, rel=1e-9), "faces point outwards"
     edges = {frozenset(edge) for face in found.faces.tolist() for edge in zip(face, np.roll(face, 1), strict=True)}
     assert len(found.vertices) - len(edges) + len(found.faces) == 2, "Euler's formula"
 
@@ -47,6 +47,6 @@ def test_distances_to_a_disc_are_those_of_a_cylinder():
         assert found.min_distance == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_cone_with_too_many_edges_at_its_tip_is_refused_with_what_to_do():
+def test_a_cone_with_too_many_edges_at_its_tip_is_refused_with_a_remedy():
     with pytest.raises(GeometryError, match=f"{COUNT} edges, expected at most {MAX_NEIGHBOURS}; use a coarser mesh"):
         hull(shape([*ring(0.0), (0.0, 0.0, 0.1)]))

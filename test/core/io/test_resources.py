@@ -1,4 +1,4 @@
-"""Files are found through packages, roots and relative paths, and nothing outside of them."""
+"""Files are found through packages, roots and relative paths; files outside of them are refused."""
 
 import os
 import sys
@@ -55,7 +55,7 @@ def roots(tree):
         "model://inner/file.txt",
     ],
 )
-def test_ways_to_one_file(tree, roots, uri):
+def test_all_forms_of_paths_to_one_file(tree, roots, uri):
     assert resolve(uri.format(tree), tree / "root", roots) == tree / "root" / "inner" / "file.txt"
 
 
@@ -83,12 +83,12 @@ def test_percent_signs_are_decoded_in_uris(tree, roots):
         "file:///etc/passwd",
     ],
 )
-def test_no_way_out(tree, roots, uri):
+def test_paths_out_of_the_roots_are_refused(tree, roots, uri):
     with pytest.raises(ResourceError):
         resolve(uri.format(tree), tree / "root", roots)
 
 
-def test_what_is_outside_is_refused_alike_whether_it_exists_or_not(tree, roots):
+def test_the_error_does_not_reveal_whether_an_outside_file_exists(tree, roots):
     messages = set()
     for name in ("secret.txt", "nothing.txt"):
         with pytest.raises(ResourceError) as caught:
@@ -128,7 +128,7 @@ def installed_packages():
 @given(st.text(max_size=30) | st.text("./%ae:pckgile", max_size=5000))
 @example("ament_index")
 @example("pinocchio")
-def test_any_text_leads_below_the_roots_or_into_an_installed_package_or_is_refused(tmp_path_factory, text):
+def test_any_path_is_in_the_roots_or_an_installed_package_or_refused(tmp_path_factory, text):
     root = tmp_path_factory.getbasetemp() / "root"
     root.mkdir(exist_ok=True)
     (root / "a").write_text("")
@@ -144,7 +144,7 @@ def test_any_text_leads_below_the_roots_or_into_an_installed_package_or_is_refus
 
 
 @pytest.mark.parametrize("name", ["ament_index", "doc"])
-def test_a_folder_beside_the_installed_packages_is_no_package(monkeypatch, tmp_path, name):
+def test_a_folder_beside_the_installed_packages_is_not_a_package(monkeypatch, tmp_path, name):
     (tmp_path / "cmeel.prefix" / "share" / name).mkdir(parents=True)
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(ResourceError, match=f"package '{name}' was not found"):
@@ -156,13 +156,13 @@ def test_a_relative_path_needs_a_folder(roots):
         resolve("inner/file.txt", "", roots)
 
 
-def test_extra_packages_come_first(tree):
+def test_extra_packages_take_precedence(tree):
     roots = ResourceRoots(packages=frozendict({"inner": str(tree / "outside")}), folders=(str(tree / "root"),))
     assert resolve("package://inner/secret.txt", "", roots) == tree / "outside" / "secret.txt"
 
 
 def test_installed_packages_may_link_to_their_sources(tree, monkeypatch):
-    """As `colcon build --symlink-install` leaves them."""
+    """The links are those of `colcon build --symlink-install`."""
     prefix = tree / "install"
     share = prefix / "share" / "some_robot"
     share.mkdir(parents=True)
@@ -180,7 +180,7 @@ def test_installed_packages_may_link_to_their_sources(tree, monkeypatch):
         resolve("package://another_robot/robot.urdf")
 
 
-def test_a_package_is_known_by_its_manifest(tree, roots):
+def test_a_package_has_the_name_in_its_manifest(tree, roots):
     (tree / "root" / "package.xml").write_text('<?xml version="1.0"?><package><name>  my_cell </name></package>')
     assert resolve("package://my_cell/inner/file.txt", "", roots) == tree / "root" / "inner" / "file.txt"
     assert enclosing_folder(tree / "root" / "inner" / "file.txt") == tree / "root"
@@ -215,7 +215,7 @@ def test_new_files_go_below_roots_only(tree, roots):
             resolve_new(uri, roots)
 
 
-def test_reading_what_is_no_file(tree):
+def test_only_regular_files_are_read(tree):
     os.mkfifo(tree / "pipe")
     for path in (tree / "root", tree / "pipe", "/dev/zero", tree / "none", "/dev/null"):
         with pytest.raises(FileError):
@@ -235,7 +235,7 @@ def test_text_must_be_utf8(tree):
     assert read_text(tree / "mark", "test") == "a"
 
 
-def test_writing_is_whole_or_nothing(tree):
+def test_writing_is_atomic(tree):
     path = tree / "new.txt"
     write_text(path, "first", "test", overwrite=False)
     with pytest.raises(FileError, match="exists"):
@@ -250,7 +250,7 @@ def test_writing_is_whole_or_nothing(tree):
     assert sorted(entry.name for entry in tree.iterdir()) == ["new.txt", "outside", "root"]
 
 
-def test_bounds_of_sizes_are_the_callers(tree):
+def test_callers_set_the_bounds_of_sizes(tree):
     (tree / "part.obj").write_text("v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n")
     (tree / "arm.urdf").write_text('<robot name="arm"><link name="base"/></robot>')
     small = ResourceRoots(folders=(str(tree),), text_bytes=20, mesh_bytes=20)

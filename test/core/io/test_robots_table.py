@@ -1,4 +1,4 @@
-"""docs/robots.md says what the script that makes it finds. A few rows stand for all, which would take a minute."""
+"""docs/robots.md equals the output of its script. Only a few rows are checked, because all would take a minute."""
 
 import importlib.util
 from pathlib import Path
@@ -33,6 +33,6 @@ def test_every_description_has_a_row(script):
         "romeo_description/urdf/romeo_laas_small.urdf",
     ],
 )
-def test_rows_are_true(script, name):
+def test_rows_are_current(script, name):
     path = dict(script.descriptions())[name]
     assert script.row(name, path) in (ROOT / "docs" / "robots.md").read_text()

@@ -1,4 +1,4 @@
-"""SDFormat files: shapes, masses, colours, what is left out, and mistakes of all kinds."""
+"""SDFormat files: shapes, masses, colours, unsupported elements, and mistakes."""
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def test_planes_are_the_upper_side_of_a_box(normal):
     np.testing.assert_allclose(matrix[:3, 3] + 0.5 * found.geometry.size[2] * matrix[:3, 2], 0.0, atol=1e-12)
 
 
-def test_ellipsoids_are_wrapped_closely():
+def test_ellipsoids_are_enclosed_closely():
     found = shape("<ellipsoid><radii>1 2 3</radii></ellipsoid>").geometry
     assert isinstance(found, Triangles)
     vertices = np.array(found.vertices) / (1.0, 2.0, 3.0)
@@ -107,7 +107,7 @@ def test_automatic_inertia():
     assert inertial.inertia[5] == pytest.approx(2.0 * 0.01 / 6.0)
 
 
-def test_what_is_left_out_is_reported():
+def test_ignored_elements_are_reported():
     content = world("<gui/><light name='sun'/><plugin/><plugin/>", model(link("l"), "<plugin/>"))
     assert read(content).left_out == ("1 x gui", "1 x light", "3 x plugin")
 
@@ -249,7 +249,7 @@ def test_other_documents_and_versions_are_refused(text):
         read_sdf(text)
 
 
-def test_includes_without_end_are_ended(tmp_path):
+def test_endless_includes_are_refused(tmp_path):
     (tmp_path / "self.sdf").write_text(
         document("<model name='m'><link name='l'/>" + include("<name>again</name>", "self.sdf") + "</model>")
     )
@@ -258,14 +258,14 @@ def test_includes_without_end_are_ended(tmp_path):
     assert isinstance(caught.value, LimitExceededError)
 
 
-def test_merging_without_end_is_ended(tmp_path):
+def test_endless_merging_is_refused(tmp_path):
     inner = include("", "self.sdf", MERGE).replace("<uri>", "<name>n</name><uri>")
     (tmp_path / "self.sdf").write_text(document(f"<model name='m'><model name='x'>{inner}</model></model>"))
     with pytest.raises(LimitExceededError):
         read(world(model(include("", "self.sdf", MERGE))), **options(tmp_path))
 
 
-def test_includes_that_multiply_are_ended(tmp_path):
+def test_includes_that_multiply_are_refused(tmp_path):
     for i in range(8):
         inner = "".join(include(f"<name>i{k}</name>", f"m{i + 1}.sdf") for k in range(8))
         (tmp_path / f"m{i}.sdf").write_text(document(f"<model name='m'><link name='l'/>{inner}</model>"))

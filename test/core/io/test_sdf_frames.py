@@ -1,4 +1,4 @@
-"""The frame semantics of SDFormat: each rule of the specification on a case worked out by hand."""
+"""The frame semantics of SDFormat: each rule of the specification is tested with a case computed by hand."""
 
 import math
 
@@ -56,7 +56,7 @@ def test_joints_are_relative_to_their_child_unless_specified_otherwise():
     )
 
 
-def test_frames_are_relative_to_what_they_are_attached_to_unless_specified_otherwise():
+def test_frames_are_relative_to_their_parent_unless_specified_otherwise():
     check(
         "<model name='m'><pose>{A}</pose>" + link("l", "<pose>{B}</pose>") + "<frame name='f0'><pose>{C}</pose></frame>"
         "<frame name='f1' attached_to='l'><pose>{C}</pose></frame>"
@@ -90,7 +90,7 @@ def test_a_world_of_frames_and_models():
     np.testing.assert_allclose(shape.pose.matrix, np.linalg.inv(X["A"]) @ X["D"] @ X["E"], atol=1e-12)
 
 
-def test_attachment_and_placement_are_apart():
+def test_attachment_and_placement_are_independent():
     """A frame on a link that is itself placed by that frame is no loop."""
     content = (
         "<model name='m'>"
@@ -103,7 +103,7 @@ def test_attachment_and_placement_are_apart():
     assert read(content).cell.frames["m::f1"].attached_to == "m::l2"
 
 
-def test_frames_are_attached_to_links_in_the_end():
+def test_frames_are_attached_to_links_through_other_frames():
     imported = read(
         f"<model name='m' canonical_link='q'>{link('p')}{link('q')}"
         + joint("j", "p", "q")
@@ -186,7 +186,7 @@ def test_joints_carry_bodies():
     assert imported.left_out == ("1 x motion of revolute joint",)
 
 
-def test_links_of_a_model_may_touch_unless_it_says_otherwise():
+def test_links_of_a_model_may_touch_unless_specified_otherwise():
     models = f"<model name='m'>{link('a')}{link('b')}<link name='none'/></model>"
     models += f"<model name='n'><self_collide>true</self_collide>{link('a')}{link('b')}</model>"
     bodies = read(f"<world name='w'>{models}</world>").state.bodies
@@ -213,12 +213,12 @@ def test_links_without_shape_are_frames():
         ("<pose rotation_format='euler_rpy' degrees='false'>0 0 0  0 0 1</pose>", Pose.from_rpy((0, 0, 0), (0, 0, 1))),
     ],
 )
-def test_how_poses_are_written(pose, expected):
+def test_formats_of_poses(pose, expected):
     assert read(f"<model name='m'>{link('l', pose)}</model>").state.bodies["m::l"].pose == expected
 
 
 @pytest.mark.parametrize("version", ["1.3", "1.4", "1.5", "1.6"])
-def test_documents_before_the_frames(version):
+def test_versions_without_frame_semantics(version):
     check(f"<model name='m'><pose>{{A}}</pose>{link('l', '<pose>{B}</pose>')}</model>", {"m::l": "AB"}, version=version)
 
 
@@ -229,7 +229,7 @@ def test_the_attribute_frame_of_old_documents():
 
 @settings(max_examples=60, deadline=None)
 @given(st.data())
-def test_any_tree_of_references(data):
+def test_random_trees_of_references(data):
     """Links and frames placed relative to any one before them, in any order in the document."""
     count = data.draw(st.integers(1, 12))
     names = [f"n{i}" for i in range(count)]
@@ -317,7 +317,7 @@ def test_merged_models(library):
     assert set(imported.cell.bodies) == {"m::body", "m::own"}
 
 
-def test_what_a_merged_model_calls_its_model_frame(library):
+def test_the_model_frame_of_a_merged_model(library):
     by_model = "<pose relative_to='__model__'>{C}</pose>"
     frame = "<frame name='f' attached_to='__model__'><pose>{B}</pose></frame>"
     arm = f"<model name='arm'>{link('a', '<pose>{A}</pose>')}{frame}{link('b', by_model)}</model>"

@@ -1,4 +1,4 @@
-"""Robots of SDFormat documents move as the specification and their URDF say."""
+"""Robots of SDFormat documents move as defined by the specification, and as their URDF does."""
 
 import sys
 from pathlib import Path
@@ -45,7 +45,7 @@ def matrix(mechanism, frame, reference="base", **values):
     return WorldTransforms(cell, cell.default_state().with_configuration(values)).matrix(frame, reference)
 
 
-def test_it_moves_as_the_urdf_of_the_same_robot():
+def test_a_robot_moves_as_its_urdf():
     """pybullet has both for the KUKA iiwa."""
     ours, theirs = load_robot("a", KUKA / "model.sdf"), load_robot("b", KUKA / "model.urdf")
     cells = [RobotCell(robots=frozendict({robot.name: robot})) for robot in (ours, theirs)]
@@ -126,7 +126,7 @@ def test_kinds_limits_and_mimics():
         ([link("a", "<collision name='c'><geometry><plane/></geometry></collision>")], "no box, sphere"),
     ],
 )
-def test_what_is_no_robot_is_refused_by_line(content, expected):
+def test_models_that_are_not_robots_are_refused_with_the_line(content, expected):
     with pytest.raises((FileError, NotSupportedError), match=expected) as caught:
         convert(*content, source="arm.sdf")
     assert caught.value.message.startswith("arm.sdf:1: ")

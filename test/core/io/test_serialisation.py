@@ -1,4 +1,4 @@
-"""Every value survives JSON and YAML to the last bit; what is no value is refused by name."""
+"""Every value is restored from JSON and YAML to the last bit; invalid values are refused with their name."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def check(value):
     ):
         assert again == value
         assert hash(again) == hash(value)
-        assert to_json(again) == text  # equality knows neither -0.0 nor the order of mappings; the text does
+        assert to_json(again) == text  # equality ignores the sign of zeros and the order of mappings; the text does not
 
 
 @slow
@@ -106,7 +106,7 @@ def test_the_same_bytes_in_another_process():
         ("[" * 100_000, Pose, "Pose"),
     ],
 )
-def test_what_is_no_value_is_refused(text, kind, expected):
+def test_invalid_values_are_refused(text, kind, expected):
     with pytest.raises(FileError, match=expected):
         from_json(text.encode("latin-1"), kind)
 

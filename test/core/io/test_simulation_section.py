@@ -68,7 +68,7 @@ def test_a_file_without_the_section_has_the_defaults(tmp_path):
         ("drives: {a: {backlash: -1}}", "backlash of a drive is -1.0, expected 0 to 0.5"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_its_line(tmp_path, text, words):
+def test_invalid_settings_are_refused_with_their_line(tmp_path, text, words):
     path = written(tmp_path, f"simulation:\n  {text}\n")
     for read in (load_simulated_robot, load_cell):
         with pytest.raises(FileError, match=f"cell.yaml:3.*{words}"):

@@ -80,14 +80,14 @@ def test_a_passive_joint_in_a_group_is_left_out_with_a_warning(mechanism):
         read(mechanism, text)
 
 
-def test_passive_joints_are_not_planned_for(mechanism):
+def test_passive_joints_are_not_variables_of_groups(mechanism):
     text = '<group name="g"><joint name="j1"/><joint name="j2"/></group><passive_joint name="j2"/>'
     semantic = read(mechanism, text)
     assert semantic.groups["g"].variables == ("j1",)
     assert semantic.passive_joints == ("j2",)
 
 
-def test_everything_else(mechanism):
+def test_states_end_effectors_and_disabled_pairs(mechanism):
     semantic = read(
         mechanism,
         '<group name="g"><chain base_link="base" tip_link="tip"/></group>'

@@ -1,4 +1,4 @@
-"""URDF: agreement with Pinocchio's reader, every element of the format, and errors that name file and line."""
+"""URDF: agreement with Pinocchio's parser, every element of the format, and errors that name file and line."""
 
 import math
 import random
@@ -20,7 +20,7 @@ from robot_cell_planner.model.pose import IDENTITY
 
 @pytest.fixture(scope="module", params=MANIPULATORS)
 def pair(request):
-    """A robot as we read it and as Pinocchio does."""
+    """A robot as read by this package and by Pinocchio."""
     path = MANIPULATORS[request.param]
     return load_robot(request.param.replace(" ", "_"), path), pin.buildModelFromUrdf(str(path))
 
@@ -34,7 +34,7 @@ def random_configuration(robot, seed):
 
 
 def for_pinocchio(robot, model, configuration):
-    """The configuration vector; a joint that mimics is independent there, and a continuous one has cosine and sine."""
+    """Pinocchio's configuration vector; mimic joints are independent in it, continuous ones have cosine and sine."""
     q = pin.neutral(model)
     for joint in robot.mechanism.joints.values():
         if joint.kind is JointKind.FIXED:
@@ -86,7 +86,7 @@ def test_mass_and_its_centre_are_pinocchios(pair):
 
 
 def carried(robot, link):
-    """Whether some joint that moves carries the link."""
+    """Whether the link moves with a joint that is not fixed."""
     while link in robot.mechanism.parent_joints:
         joint = robot.mechanism.parent_joints[link]
         if joint.kind is not JointKind.FIXED:
@@ -202,7 +202,7 @@ def test_every_element_of_joints(full):
     assert full.joints["weld"].extras.blocks == ('<mimic joint="turn"/>',)
 
 
-def test_blocks_without_meaning_are_kept(full):
+def test_unknown_blocks_are_retained(full):
     kept = "\n".join(full.blocks)
     for text in ("<transmission", "<ros2_control", "<gazebo", "<model_state", "<mu1>0.2</mu1>"):
         assert text in kept
@@ -314,7 +314,7 @@ ONLY_STRICT = ("negative mass", "negative moment")  # otherwise a warning
 
 
 @pytest.mark.parametrize("case", BAD)
-def test_malformed_text_is_refused_with_its_place(case):
+def test_malformed_text_is_refused_with_its_location(case):
     text, line, expected = BAD[case]
     with pytest.raises(FileError) as caught:
         read_urdf(text, str(BULLET), ResourceRoots(folders=(str(BULLET),)), source="robot.urdf")
@@ -340,7 +340,7 @@ def test_malformed_text_is_refused_with_its_place(case):
         (f'<robot name="r">{LINKS}<joint name="j" type="continuous">{ENDS}<mimic joint="j"/></joint></robot>', ("j",)),
     ],
 )
-def test_what_is_no_tree_is_refused(text, names):
+def test_robots_that_are_not_trees_are_refused(text, names):
     with pytest.raises(ModelError) as caught:
         read_urdf(text, source="robot.urdf")
     assert "robot.urdf" in caught.value.message

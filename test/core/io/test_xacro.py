@@ -1,4 +1,4 @@
-"""xacro files expand as the xacro program does it, and can read and do nothing else."""
+"""xacro files expand as with the xacro program, and can neither read other files nor execute code."""
 
 import os
 import re
@@ -107,7 +107,7 @@ def test_nothing_outside_is_read(tmp_path, secret, text):
         "[1][7]",
     ],
 )
-def test_expressions_that_go_too_far_are_refused(tmp_path, expression):
+def test_unsafe_and_invalid_expressions_are_refused(tmp_path, expression):
     path = write(tmp_path, f'<link name="${{{expression}}}"/>')
     with pytest.raises(FileError) as caught:
         expand_xacro(path)
@@ -155,13 +155,13 @@ BOMBS = {
 
 
 @pytest.mark.parametrize("bomb", BOMBS)
-def test_bombs_end(tmp_path, monkeypatch, bomb):
+def test_expansion_bombs_are_refused(tmp_path, monkeypatch, bomb):
     monkeypatch.setattr(xacro_files, "MAX_SECONDS", 2)
     with pytest.raises((FileError, LimitExceededError)):
         expand_xacro(write(tmp_path, BOMBS[bomb]))
 
 
-def test_computing_without_end_is_ended(tmp_path, monkeypatch):
+def test_endless_computations_are_terminated(tmp_path, monkeypatch):
     monkeypatch.setattr(xacro_files, "MAX_SECONDS", 1)
     with pytest.raises(LimitExceededError, match="did not expand"):
         expand_xacro(write(tmp_path, '<link name="${max(map(float, range(10**12)))}"/>'))
@@ -183,19 +183,19 @@ def test_an_external_entity_is_not_read(tmp_path, secret):
     assert "a: 1" not in expand_xacro(path)
 
 
-def test_pipes_are_not_waited_for(tmp_path):
+def test_pipes_are_refused_at_once(tmp_path):
     os.mkfifo(tmp_path / "pipe.xacro")
     with pytest.raises(FileError, match="not a regular file"):
         expand_xacro(write(tmp_path, '<xacro:include filename="pipe.xacro"/>'))
 
 
-def test_nothing_is_left_behind(tmp_path):
+def test_all_descriptors_are_closed(tmp_path):
     before = set(os.listdir("/proc/self/fd"))
     expand_xacro(write(tmp_path, '<link name="a"/>'))
     assert set(os.listdir("/proc/self/fd")) == before
 
 
-def test_an_argument_without_a_value_is_named_with_what_to_do(tmp_path):
+def test_an_argument_without_a_value_is_named_with_a_remedy(tmp_path):
     path = write(tmp_path, '<link name="$(arg side)"/>')
     with pytest.raises(FileError, match=r"side; give it a value: side:=VALUE on a command line, or in xacro_arguments"):
         expand_xacro(path)
