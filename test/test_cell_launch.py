@@ -1,4 +1,4 @@
-"""The launch file, for real: all nodes start, answer, and end. Runs wherever launch_testing is installed."""
+"""The launch file: all nodes start, reply, and end. Runs wherever launch_testing is installed."""
 
 import os
 import threading

@@ -1,5 +1,5 @@
-"""The launch file for ros2_control, for real, beside stand-ins for the programs of ros2_control: the simulated robot is
-started, and moves as the controllers command it. Runs wherever launch_testing is installed."""
+"""The launch file for ros2_control, with substitutes for the programs of ros2_control: the simulated robot is started,
+and moves as the controllers command it. Runs wherever launch_testing is installed."""
 
 import os
 import shutil
@@ -30,13 +30,13 @@ PROGRAMS = {
     "controller_manager": ("ros2_control_node", "spawner"),
     "robot_state_publisher": ("robot_state_publisher",),
 }
-PATIENCE = 120.0  # [s] for nodes to appear on a busy machine
+TIMEOUT = 120.0  # [s] for nodes to appear on a busy machine
 DOMAIN = reserve_domain()
 NAMESPACE = "/line_1"
 
 
 def prefix_of_stand_ins():
-    """An installation with nothing but the stand-ins, in front of what may be installed."""
+    """An installation with only the substitutes, in front of installed ones."""
     prefix = Path(tempfile.mkdtemp(prefix="stand_ins_"))
     index = prefix / "share" / "ament_index" / "resource_index" / "packages"
     index.mkdir(parents=True)
@@ -76,7 +76,7 @@ def generate_test_description():
 
 class TestRunningCell(unittest.TestCase):
     def test_arm_and_gripper_move_through_the_controllers(self):
-        with CellClient("launch_test_client", namespace=NAMESPACE, discovery_timeout=PATIENCE) as client:
+        with CellClient("launch_test_client", namespace=NAMESPACE, discovery_timeout=TIMEOUT) as client:
             robot = {}
             client.node.create_subscription(
                 JointState, "robot/joint_states", lambda m: robot.update(zip(m.name, m.position, strict=True)), 10
@@ -84,7 +84,7 @@ class TestRunningCell(unittest.TestCase):
             plan = client.plan_motion(make_goal([{"shoulder_pan_joint": -0.9}]))
             client.execute(plan.trajectory)
             assert client.move_gripper(0.02).reached_goal
-            client.settled_simulation(timeout=PATIENCE)
+            client.settled_simulation(timeout=TIMEOUT)
             assert abs(robot["shoulder_pan_joint"] + 0.9) < 0.005
             assert abs(robot["finger_joint"] - 0.02) < 0.002
 

@@ -45,7 +45,7 @@ OTHER = "other"  # namespace of an execution node in its other mode, with other 
 DEFAULT_NAME = inspect.signature(CellConnection).parameters["name"].default
 CLOCK = "rt/clock"  # subscribed to with use_sim_time
 EVENTS = "rt/*/_service_event"  # published with service_introspection
-PATIENCE = 120.0  # [s] until a node's parts are known to others
+TIMEOUT = 120.0  # [s] until a node's parts are known to others
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def nodes(start_node, client, tmp_path_factory):
 @pytest.mark.parametrize("node", SECTIONS.values())
 def test_the_table_of_a_node_is_what_it_offers(nodes, client, node):
     expected = documented(DOCUMENT.read_text(encoding="utf-8"))[node]
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     found = set()
     while found != expected and time.monotonic() < deadline and nodes[node].process.poll() is None:
         time.sleep(0.2)
@@ -175,7 +175,7 @@ def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client
     if node == "execution_node":  # follows the scene from the first servo session on, which may fail
         with suppress(RobotCellError):
             client.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True))
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     found = [set(), set()]
     while found != allowed and time.monotonic() < deadline:
         time.sleep(0.2)

@@ -11,7 +11,7 @@ FOLLOW = "joint_trajectory_controller/follow_joint_trajectory"
 EXECUTE = "execution/execute_trajectory"
 MOVE = "execution/move"
 # A goal can be lost while a node that has just been started, and this one, are still finding each other.
-ATTEMPTS, PATIENCE = 12, 5.0
+ATTEMPTS, TIMEOUT = 12, 5.0
 
 
 def action_client(client, kind, name):
@@ -30,7 +30,7 @@ class Sent:
         for _ in range(ATTEMPTS):
             future = client._send_goal_async(actions, goal, lambda message: self.feedback.append(message.feedback))
             future.add_done_callback(self._take)
-            if self._accepted.wait(PATIENCE):
+            if self._accepted.wait(TIMEOUT):
                 break
 
     def _take(self, future):

@@ -1,4 +1,4 @@
-"""Arms without obstacles, and ways of their tips that are known to be feasible, for tests of Cartesian planning."""
+"""Arms without obstacles, and paths of their tips that are known to be feasible, for tests of Cartesian planning."""
 
 import numpy as np
 import pinocchio as pin
@@ -45,9 +45,9 @@ def axes(*poses, mode=TargetMode.TOOL, **fields):
 
 
 def known_line(chain, q, direction, length, turn, lower, upper, swing=0.0, step=0.01):
-    """The pose at the end of a straight way that the joints can go from q, by their own motions; None if they cannot.
+    """The pose at the end of a straight path that the joints can follow from q; None if they cannot.
 
-    swing: of what a redundant arm has left, rad or m per step of the way.
+    swing: null-space motion of a redundant arm, rad or m per unit of the path.
     """
     start = chain.forward(q.copy())
     steps = int(np.ceil(max(length, np.linalg.norm(turn)) / step))

@@ -12,25 +12,25 @@ LOOK_AHEAD = "look_ahead"
 
 def case_of(folder, error, tries=2000):
     """The file of the motion that ended with an error; None if there is none after the tries."""
-    wanted = [error.name, error.message, error.stage, list(error.subjects), [value.value for value in error.values]]
+    expected = [error.name, error.message, error.stage, list(error.subjects), [value.value for value in error.values]]
 
-    def fits(answer):
+    def condition(answer):
         found = answer["error"]
         values = [value["value"] for value in found["values"]]
-        return [found["name"], found["message"], found["stage"], found["subjects"], values] == wanted
+        return [found["name"], found["message"], found["stage"], found["subjects"], values] == expected
 
-    return file_with(folder, "execute_trajectory", fits, tries)
+    return file_with(folder, "execute_trajectory", condition, tries)
 
 
-def file_with(folder, method, fits, tries=2000):
-    """A case of a method whose answer fits; None if there is none after the tries."""
+def file_with(folder, method, condition, tries=2000):
+    """A case of a method whose answer fulfils a condition; None if there is none after the tries."""
     pause = threading.Event()
     others = set()
     for _ in range(tries):
         for file in set(folder.glob(f"*-{method}.case")) - others:
             with zipfile.ZipFile(file) as archive:
                 answer = json.loads(archive.read("case.json"))["answer"]
-            if fits(answer):
+            if condition(answer):
                 return file
             others.add(file)
         pause.wait(0.05)
@@ -38,7 +38,7 @@ def file_with(folder, method, fits, tries=2000):
 
 
 def check_reproduced(file, *words):
-    """Another process comes to the same answer."""
+    """Another process computes the same answer."""
     done = subprocess.run(["robot_cell", "reproduce", str(file)], capture_output=True, text=True, check=False, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     for word in (*words, "the same answer"):

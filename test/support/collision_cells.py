@@ -178,7 +178,7 @@ def free_body(name, *shapes, pose=IDENTITY):
 
 
 def pebble():
-    """A convex mesh with more planes than are looked at first."""
+    """A convex mesh with more planes than are checked first."""
     points = np.random.default_rng(7).normal(size=(150, 3))
     points *= np.array((0.35, 0.25, 0.15)) / np.linalg.norm(points, axis=1)[:, None]
     faces = ConvexHull(points).simplices
@@ -186,7 +186,7 @@ def pebble():
 
 
 def small_sphere_beside(shape, radius=0.001):
-    """A ball that slides along x, y and z, and a body of one shape, which is turned."""
+    """A sphere that slides along x, y and z, and a body of one shape, which is turned."""
     slider = mechanism("m", {"base": [], "x": [], "y": [], "z": [sphere(radius)]}, [
         ("x", JointKind.PRISMATIC, "base", "x", at(0.0), (1.0, 0.0, 0.0)),
         ("y", JointKind.PRISMATIC, "x", "y", at(0.0), (0.0, 1.0, 0.0)),

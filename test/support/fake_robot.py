@@ -1,4 +1,4 @@
-"""A robot that is where it was commanded to be, and a validator; both can be made to fail."""
+"""A robot that follows its commands exactly, and a validator; both can be made to fail."""
 
 import math
 import threading
@@ -32,8 +32,8 @@ class FakeRobot:
 
     stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing. hidden:
     joints that are not published. frozen: publish the same message again and again. measured: replaces what is measured
-    of a joint. clock_error: of its stamps [s]. commands: all that came, each with its message. prefix: of its topics.
-    period: of its messages [s].
+    of a joint. clock_error: of its stamps [s]. commands: all that arrived, each with its message. prefix: of its
+    topics. period: of its messages [s].
     """
 
     def __init__(self, node, joints=JOINTS, prefix="", period=PERIOD):
@@ -112,8 +112,8 @@ class FakeRobot:
             assert self._cycles.acquire(timeout=30.0)
 
     def wait_for_rest(self, joints):
-        """Wait until the last command that came is at rest, and none that moves comes after it: some may still be on
-        their way when a goal has ended."""
+        """Wait until the last command is at rest, and none that moves arrives after it: some may still be on their way
+        when a goal has ended."""
         for _ in range(2000):
             with self._lock:
                 count = len(self.commands)
@@ -131,7 +131,7 @@ class FakeRobot:
         return commands
 
     def wait_for_last_command(self):
-        """Wait until no more commands come: some may still be on their way when a goal has ended."""
+        """Wait until no more commands arrive: some may still be on their way when a goal has ended."""
         for _ in range(1000):
             with self._lock:
                 count = len(self.commands)
@@ -142,7 +142,7 @@ class FakeRobot:
         raise AssertionError("the commands do not end")
 
     def all_taken(self):
-        """The commands, when no more come; forgets them."""
+        """The commands, when no more arrive; forgets them."""
         self.wait_for_last_command()
         return self.taken()
 
@@ -152,7 +152,7 @@ class FakeRobot:
             pass
 
     def heal(self):
-        """As it was made, but where it is."""
+        """Reset everything but the position."""
         self.stuck, self.lowest, self.measured, self.hidden = set(), {}, {}, set()
         self.silent, self.frozen, self.clock_error = False, False, 0.0
 
@@ -182,7 +182,7 @@ def swing(joints, start, end, duration=0.5, samples=26):
 
 
 class EmergencyStop:
-    """The button, whose state is told again and again, as it can change before its listeners have found it."""
+    """The button, whose state is published repeatedly, as it can change before its subscribers have discovered it."""
 
     def __init__(self, node):
         self._pressed = False
@@ -208,9 +208,9 @@ class EmergencyStop:
 
 
 class FakePlanner:
-    """Plans what `planning/plan_motion` is asked for: from where a robot is to the first joint goal.
+    """Plans requests of `planning/plan_motion`: from the position of a robot to the first joint goal.
 
-    slow: plan until it is cancelled. error: fail with it. requests: all that came.
+    slow: plan until it is cancelled. error: fail with it. requests: all that arrived.
     """
 
     def __init__(self, node, robot, group):
@@ -247,9 +247,9 @@ class FakePlanner:
             result.error = error_to_message(self.error)
             goal.abort()
             return result
-        wanted = request.goal.joint_goals[0]
-        start = [self.robot.positions[name] for name in wanted.joint_names]
-        result.plan.trajectory = swing(wanted.joint_names, start, wanted.positions)
+        requested = request.goal.joint_goals[0]
+        start = [self.robot.positions[name] for name in requested.joint_names]
+        result.plan.trajectory = swing(requested.joint_names, start, requested.positions)
         result.plan.record.state.revision = 3
         goal.succeed()
         return result

@@ -37,8 +37,8 @@ def se3(pose):
 class IndependentCell:
     """Robots, their tools and bodies of a cell.
 
-    robots: (urdf, base pose); tools: (urdf, frame, pose); bodies: (body, frame or "", pose); touching: pairs of owners
-    of shapes that are not checked; the owner of a shape is its link or body.
+    robots: (urdf, base pose); tools: (urdf, frame, pose); bodies: (body, frame or "", pose); touching: pairs of links
+    or bodies that are not checked.
     """
 
     def __init__(self, robots, tools, bodies, touching=()):
@@ -73,7 +73,7 @@ class IndependentCell:
         return name.partition("|")[0] if "|" in name else name.rpartition("_")[0]
 
     def _add_pairs(self, touching):
-        """Pairs of different units: a robot with its tool, or a body."""
+        """Pairs of different models: a robot with its tool, or a body."""
         objects = self.geometries.geometryObjects
         for first in range(len(objects)):
             for second in range(first + 1, len(objects)):
@@ -83,7 +83,7 @@ class IndependentCell:
 
     @staticmethod
     def unit(owner):
-        """The robot that a link belongs to, by its prefix, or else the owner itself."""
+        """The robot that a link belongs to, by its prefix, or else the name itself."""
         return owner.split("/")[0]
 
     def configuration(self, values):

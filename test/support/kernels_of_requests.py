@@ -6,7 +6,7 @@ import sys
 from numba.core.dispatcher import Dispatcher
 
 import robot_cell_planner.planning.workers.preload  # noqa: F401
-from robot_cell_planner.collision.geometry import geometry_model as shape_table
+from robot_cell_planner.collision.geometry import geometry_model
 from robot_cell_planner.errors import PlanningError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
@@ -51,7 +51,7 @@ for low in (0.03, 3.0):
                     pass
 here = MotionRequest(Goals(targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL),)))
 plan_motion(cell, state, here)
-shape_table.LARGE = 0  # as if there were very many bodies
+geometry_model.LARGE = 0  # as if there were very many bodies
 name, body = next(iter(state.bodies.items()))
 plan_motion(cell, state.with_body(name, body), here)  # bodies that are not known yet
 print(json.dumps({"before": len(before), "done": done, "new": sorted(signatures() - before)}))

@@ -1,4 +1,4 @@
-"""Motions of the demo robot that faults end, and what must be true of their commands."""
+"""Motions of the demo robot that end by faults, and checks of their commands."""
 
 from itertools import pairwise
 
@@ -37,7 +37,7 @@ EXECUTION = {
     "goal_time": 20.0,
 }
 
-# What gets in the way: the last part of a slow motion from home to the far place.
+# The obstructed part: the last part of a slow motion from home to the far place.
 SLOW = 20.0
 BLOCKED_AT = -2.3
 
@@ -50,7 +50,7 @@ def scale_client(client):
 
 
 def start_at(client, robot, configuration=HOME):
-    """Put the robot somewhere by hand and let the nodes hear of it: a goal that does nothing succeeds."""
+    """Move the robot by hand, and wait until the nodes have received that: a goal that does nothing succeeds."""
     robot.forget_commands()  # of a motion before, which would move it back
     for _ in range(200):
         robot.put(**dict(zip(ARM, configuration, strict=True)))
@@ -87,10 +87,10 @@ def begin(client, robot, send=execute, **options):
 
 
 def wait_for(robot, sent, condition):
-    """Wait until a command of a goal fulfils a condition; if the goal ends before, say why."""
-    seen = 0
-    while not any(condition(command) for command, _ in robot.commands[seen:]):
-        seen = max(len(robot.commands) - 1, 0)
+    """Wait until a command of a goal fulfils a condition; if the goal ends before, report why."""
+    first_new = 0
+    while not any(condition(command) for command, _ in robot.commands[first_new:]):
+        first_new = max(len(robot.commands) - 1, 0)
         assert not sent.done.is_set(), sent.result
         robot.run_for(1)
 
@@ -101,16 +101,16 @@ def was_torn(sent):
 
 
 def between_gaps(commands):
-    """Commands in parts: after a gap they go on from rest, from the very place that the last one before it named."""
+    """Commands split at gaps: after a gap they continue from rest, at the position of the last command before it."""
     p, v = positions(commands, [PAN])[:, 0], velocities(commands, [PAN])[:, 0]
-    stands = np.flatnonzero((np.diff(p) == 0.0) & (v[1:] == 0.0) & (v[:-1] != 0.0)) + 1
-    bounds = [0, *stands.tolist(), len(commands)]
+    resumed = np.flatnonzero((np.diff(p) == 0.0) & (v[1:] == 0.0) & (v[:-1] != 0.0)) + 1
+    bounds = [0, *resumed.tolist(), len(commands)]
     return [commands[begin:end] for begin, end in pairwise(bounds) if v[begin:end].any()]
 
 
 def check_stop(robot, ended_early=True, lowest=FAR[0], torn=False):
     """The commands that were recorded keep to the path and to the limits, and end at rest. torn: the parts before and
-    after a gap are held to the limits each by itself."""
+    after a gap are checked against the limits separately."""
     if ended_early:
         robot.wait_for_rest(ARM)
     commands = robot.taken()

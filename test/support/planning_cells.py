@@ -1,4 +1,4 @@
-"""Small cells whose free space is known on paper."""
+"""Small cells whose free space is known analytically."""
 
 import math
 
@@ -50,7 +50,7 @@ def wall_with_gap(gap=0.3):
 
 
 def is_free(q, gap=0.3):
-    """Whether the cube is clear of the wall, on paper."""
+    """Whether the cube is clear of the wall, analytically."""
     x, y = q
     return abs(x) >= 0.05 + HALF or 0.5 + HALF <= y <= 0.5 + gap - HALF
 
@@ -78,10 +78,10 @@ def spinner():
 
 
 def scissors(depth=0.00375, plate=True):
-    """A slide that carries two fingers which one variable turns against each other, towards an overlap: a ball of 10 mm
-    at the tip of each, 0.2 m from its axis, that meets the other `depth` deep at turn = 0; and a plate below.
+    """A slide that carries two fingers which one variable turns against each other, towards an overlap: a sphere of 10
+    mm at the tip of each, 0.2 m from its axis, that meets the other `depth` deep at turn = 0; and a plate below.
 
-    On a motion through turn = 0 both balls approach at the speed of each, which is twice the bound of either.
+    On a motion through turn = 0 both spheres approach at the speed of each, which is twice the bound of either.
     """
     text = f"""<robot name="scissors">
       <link name="base"/>

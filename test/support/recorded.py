@@ -1,8 +1,8 @@
-"""What a stream of commands must be: on its path, within the limits of the joints, and at rest at its end."""
+"""Checks of a stream of commands: on its path, within the limits of the joints, and at rest at its end."""
 
 import numpy as np
 
-TORN = 0.1  # [s] a busy machine can tear gaps into a stream; after longer ones it goes on from rest
+TORN = 0.1  # [s] a busy machine can cause gaps in a stream; after longer ones it continues from rest
 LONGEST_GAP = 0.05  # [s] between commands that are compared
 SLACK = 1.001  # for numbers that are rounded
 
@@ -28,7 +28,7 @@ def check_limits(commands, joint, limits):
     """Velocity, acceleration and jerk of a joint that moves alone, from commanded positions and velocities.
 
     When they were sent does not matter: the time between two commands follows from their positions and velocities, up
-    to what the limit of the jerk leaves open. A limit is exceeded where every possible time says so; limits: (v, a, j).
+    to what the limit of the jerk leaves open. A limit is exceeded if it is for every possible time; limits: (v, a, j).
     """
     p, v = positions(commands, [joint])[:, 0], velocities(commands, [joint])[:, 0]
     assert np.abs(v).max() <= limits[0] * (1 + 1e-9)
@@ -62,8 +62,8 @@ def times_between(p, v, jerk):
 
 
 def check_rest(commands, joint):
-    """The last command is at rest, and what comes before it nearly so: it did not end by a jump. Where the stream was
-    torn just there, the last command holds the one before it instead."""
+    """The last command is at rest, and the one before it nearly so: the motion did not end by a jump. If there is a gap
+    between them, the last command holds the one before it instead."""
     p, v = positions(commands, [joint])[:, 0], velocities(commands, [joint])[:, 0]
     assert abs(v[-1]) <= 1e-9
     if np.diff(stamps(commands))[-1] > TORN:

@@ -1,5 +1,5 @@
-"""The rules again, slow and obvious: for each pair of things, every rule is asked by walking up the
-frames."""
+"""A slow and obvious reference for the collision rules: for each pair of objects, every rule is evaluated by walking up
+the frames."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class ReferenceRules:
         return bool({b, self.unit[b]} & {*state.touch_links, *state.touch_bodies})
 
     def groups(self, name):
-        """Every ignore group with the thing in it, at whatever depth."""
+        """Every ignore group that contains the object, at whatever depth."""
         groups = self.cell.collision.ignore_groups
         found = set()
         for group in groups:
@@ -124,8 +124,8 @@ class ReferenceRules:
         return found
 
     def margin(self, a, b):
-        def fit(name, thing):
-            return 3 if name == thing else 2 if name == self.unit[thing] else 1 if name == "*" else 0
+        def fit(name, object_name):
+            return 3 if name == object_name else 2 if name == self.unit[object_name] else 1 if name == "*" else 0
 
         fitting = []
         for pair in self.cell.collision.pair_margins:

@@ -30,12 +30,12 @@ if sys.platform == "linux":
 RUN = "import sys; from robot_cell_planner.nodes.{module} import main; sys.argv[0] = '{name}'; main()"
 
 
-def wait_for_message(client, kind, topic, qos, wanted):
-    """The first message for which `wanted(message)`."""
+def wait_for_message(client, kind, topic, qos, condition):
+    """The first message that fulfils a condition."""
     found, arrived = [], threading.Event()
 
     def take(message):
-        if not found and wanted(message):
+        if not found and condition(message):
             found.append(message)
             arrived.set()
 
@@ -45,19 +45,19 @@ def wait_for_message(client, kind, topic, qos, wanted):
     return found[0]
 
 
-def wait_until_answered(client, request, attempts=12, patience=5.0):
-    """Ask until an answer comes: on a busy computer the first replies of a node that has just appeared can be lost."""
+def wait_until_answered(client, request, attempts=12, timeout=5.0):
+    """Call until a reply arrives: on a busy computer the first replies of a node that has just appeared can be lost."""
     assert client.wait_for_service(60.0), client.srv_name
     for _ in range(attempts):
         answered = threading.Event()
         client.call_async(request).add_done_callback(lambda _, answered=answered: answered.set())
-        if answered.wait(patience):
+        if answered.wait(timeout):
             return
     raise AssertionError(f"{client.srv_name} did not answer")
 
 
 class RunningNode:
-    """A node's process; what it prints is kept. before: Python code to run in it first, to inject faults. namespace: of
+    """A node's process; its output is stored. before: Python code to run in it first, to inject faults. namespace: of
     the node, where another one of its name runs in the domain.
 
     started: those that have not been stopped; their output is in the reports of failures.
@@ -117,7 +117,7 @@ class RunningNode:
         self.wait()
 
     def interrupt(self):
-        """Tell it to end, once, and do not wait for that."""
+        """Interrupt it, once, without waiting for its end."""
         if not self._interrupted and self.process.poll() is None:
             self._interrupted = True
             self.process.send_signal(signal.SIGINT)

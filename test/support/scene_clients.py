@@ -1,7 +1,7 @@
-"""A process of many clients of the scene node, each with one request under way at a time, and with a replica.
+"""A process with many clients of the scene node, each with one request under way at a time, and with a scene monitor.
 
-Arguments: seed, first client, number of clients, requests of each. Prints one JSON line with what the clients were
-told; then reads a revision from its standard input and prints the digests of its replica at that revision.
+Arguments: seed, first client, number of clients, requests of each. Prints one JSON line with the replies to the
+clients; then reads a revision from its standard input and prints the digests of its scene monitor at that revision.
 """
 
 import json
@@ -38,13 +38,13 @@ def new_body(name):
 
 
 class Client:
-    """Adds a body of its own, then moves it about, tries in vain, and asks what would be."""
+    """Adds a body of its own, then moves it, and sends requests that are refused and dry runs."""
 
     def __init__(self, number, seed, service, finished):
         self.number, self.service, self.finished = number, service, finished
         self.random = random.Random(1000 * seed + number)
-        self.accepted, self.seen, self.x, self.refused, self.tried = [], 0, 0.0, 0, 0
-        self.wanted = None
+        self.accepted, self.latest, self.x, self.refused, self.tried = [], 0, 0.0, 0, 0
+        self.requested_x = None
 
     def start(self, requests):
         self.left = requests
@@ -63,22 +63,22 @@ class Client:
             self.finished(self)
 
     def check(self, reply):
-        """Every reply is one of: accepted, at a revision that is newer than all before; tried; refused by name."""
+        """Every reply is one of: accepted, at a revision that is newer than all before; a dry run; refused by name."""
         request = self.request
         if reply.error.code == 0 and request.dry_run:
             self.tried += 1
         elif reply.error.code == 0:
             assert reply.revision == reply.update.revision == reply.update.previous_revision + 1
-            assert reply.revision > self.seen
+            assert reply.revision > self.latest
             assert request.expected_revision in (0, reply.revision - 1)
             self.accepted.append(reply.revision)
-            self.x = self.x if self.wanted is None else self.wanted
+            self.x = self.x if self.requested_x is None else self.requested_x
         else:
             conflict = request.expected_revision not in (0, reply.revision)
             assert reply.error.code == (RevisionConflictError if conflict else UnknownNameError).code, reply.error
             self.refused += 1
-        assert reply.revision >= self.seen
-        self.seen, self.wanted = reply.revision, None
+        assert reply.revision >= self.latest
+        self.latest, self.requested_x = reply.revision, None
 
     def next(self):
         kind = self.random.choice(["move", "move", "move", "expected", "dry run", "half wrong"])
@@ -89,15 +89,15 @@ class Client:
         elif kind == "dry run":
             self.send([move], dry_run=True)
         else:
-            self.wanted = x
-            self.send([move], expected=self.seen if kind == "expected" else 0)
+            self.requested_x = x
+            self.send([move], expected=self.latest if kind == "expected" else 0)
 
 
 def main():
     seed, first, count, requests = map(int, sys.argv[1:])
     rclpy.init()
     node = CellNode(f"clients{first}")
-    replica = SceneMonitor(node, ModelReader(NO_ROOTS))
+    monitor = SceneMonitor(node, ModelReader(NO_ROOTS))
     kind, name, group = srv.ApplyChanges, "scene/apply_changes", node.concurrent
     services = [node.create_client(kind, name, qos_profile=SERVICES, callback_group=group) for _ in range(4)]
     executor = SingleThreadedExecutor()
@@ -117,19 +117,19 @@ def main():
     for client in clients:
         executor.create_task(client.start, requests)
     assert all_done.wait(240), f"{len(done)} of {count} clients got all their replies"
-    told = {
+    replies = {
         "accepted": [revision for client in clients for revision in client.accepted],
         "places": {body_of(client.number): client.x for client in clients},
         "refused": sum(client.refused for client in clients),
         "tried": sum(client.tried for client in clients),
     }
-    print(json.dumps(told), flush=True)
+    print(json.dumps(replies), flush=True)
     last = int(sys.stdin.readline())
     caught_up = threading.Event()
-    replica.on_change(lambda: caught_up.set() if replica.revision >= last else None)
-    if replica.revision < last:
-        assert caught_up.wait(60), f"the replica is at {replica.revision}, the owner at {last}"
-    digests = [replica.revision, replica.scene.cell.digest(), replica.scene.state.digest()]
+    monitor.on_change(lambda: caught_up.set() if monitor.revision >= last else None)
+    if monitor.revision < last:
+        assert caught_up.wait(60), f"the scene monitor is at {monitor.revision}, the scene node at {last}"
+    digests = [monitor.revision, monitor.scene.cell.digest(), monitor.scene.state.digest()]
     print(json.dumps(digests), flush=True)
     executor.shutdown()
     thread.join()

@@ -58,7 +58,7 @@ def world(*parts):
 
 
 def check(content, expected, **options):
-    """Where things are in the world, as products of the poses above: "AB" is A times B; "" is the world."""
+    """Poses of objects in the world, as products of the poses above: "AB" is A times B; "" is the world."""
     poses = world_poses(read(content, **options))
     for name, product in expected.items():
         matrix = np.eye(4)

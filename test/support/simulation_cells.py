@@ -1,4 +1,4 @@
-"""Small cells to simulate: a gantry with a gripper, pendulums, and things on a table."""
+"""Small cells to simulate: a gantry with a gripper, pendulums, and objects on a table."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ class Import:
 
 
 def imports_of(path):
-    """All imports of a file, wherever in it they stand; relative ones resolved."""
+    """All imports of a file, wherever they are in it; relative ones resolved."""
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

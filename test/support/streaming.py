@@ -1,4 +1,4 @@
-"""Motions of the arm of the fake robot, and what was commanded in them."""
+"""Motions of the arm of the fake robot, and their commands."""
 
 import numpy as np
 from fake_robot import JOINTS, swing
@@ -10,12 +10,12 @@ ARM = JOINTS[:2]
 
 
 def on_line(commands, start, end):
-    """Whether all commands lie between two configurations, in order; returns them as shares of the way."""
-    way = np.asarray(end) - np.asarray(start)
-    shares = (rows(commands) - start) @ way / (way @ way)
-    np.testing.assert_allclose(rows(commands), np.asarray(start) + shares[:, None] * way, atol=1e-9)
-    assert (np.diff(shares) >= -1e-12).all()
-    return shares
+    """Whether all commands lie between two configurations, in order; returns them as fractions of the path."""
+    path = np.asarray(end) - np.asarray(start)
+    fractions = (rows(commands) - start) @ path / (path @ path)
+    np.testing.assert_allclose(rows(commands), np.asarray(start) + fractions[:, None] * path, atol=1e-9)
+    assert (np.diff(fractions) >= -1e-12).all()
+    return fractions
 
 
 def here(robot):
@@ -23,7 +23,7 @@ def here(robot):
 
 
 def eventually(error, action, attempts=100):
-    """Repeat what a message, that is still on its way to the node, lets fail."""
+    """Repeat an action that fails while a message is still on its way to the node."""
     for _ in range(attempts - 1):
         try:
             return action()
@@ -33,7 +33,7 @@ def eventually(error, action, attempts=100):
 
 
 def put(client, robot, **positions):
-    """Move the robot by hand; round trips let late commands arrive before, and the node hear of it."""
+    """Move the robot by hand; round trips let late commands arrive before, and the node receive the new position."""
     while True:
         client.call_service(srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=1.0))
         robot.put(**positions)
@@ -44,7 +44,7 @@ def put(client, robot, **positions):
 
 
 def run(client, robot, end, duration=0.5, **keywords):
-    """Move, from wherever the robot is, once the node has heard of that."""
+    """Move, from wherever the robot is, once the node has received its position."""
     return eventually(
         (TrajectoryStartError, FeedbackLostError, ServiceUnavailableError),
         lambda: client.execute(swing(ARM, here(robot), end, duration), **keywords),

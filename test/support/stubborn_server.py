@@ -1,5 +1,5 @@
-"""A node that keeps its clients waiting, run as a program. Its first argument, if it has one, says what becomes of the
-first goal: "request" is lost, or the "answer" to it."""
+"""A node that keeps its clients waiting, run as a program. Its first argument, if it has one, names what is lost of the
+first goal: the "request", or the "answer" to it."""
 
 import sys
 
@@ -13,7 +13,7 @@ from robot_cell_planner.nodes.common.node import CellNode, run
 
 
 class StubbornNode(CellNode):
-    """Answers a check from the second request on, no change, and ends no motion."""
+    """Replies to checks from the second request on, but to no change, and ends no motion."""
 
     def __init__(self):
         super().__init__("stubborn_node")
@@ -26,27 +26,27 @@ class StubbornNode(CellNode):
 
     async def check(self, request, response):
         self.checks += 1
-        tell("check", self.checks)
+        report("check", self.checks)
         if self.checks == 1:
             await Future()
         response.in_collision = [True]
 
     async def never(self, request, response):
-        tell("request")
+        report("request")
         await Future()
 
     async def plan(self, goal, send, token, result):
-        tell("goal")
+        report("goal")
         token.on_set(self.cancel)
         await self.cancelled
-        raise CancelledError("as told")
+        raise CancelledError("as requested")
 
     def cancel(self, error):
-        tell("cancel")
+        report("cancel")
         self.executor.create_task(lambda: self.cancelled.set_result(None))
 
 
-class DeafHandle:
+class FailingHandle:
     """The handle of an action server, by which the first answer cannot be sent."""
 
     def __init__(self, handle):
@@ -65,34 +65,34 @@ class DeafHandle:
     def send_goal_response(self, *arguments):
         self._answers += 1
         if self._answers == 1:
-            tell("unanswered")
+            report("unanswered")
             raise RCLError("the client is not known")
         self._handle.send_goal_response(*arguments)
 
 
-class ForgetfulNode(StubbornNode):
+class LosingNode(StubbornNode):
     """Loses the request, or the answer, for the first goal."""
 
     def __init__(self):
         super().__init__()
         server = self.plans
         if sys.argv[1] == "answer":
-            server._handle = DeafHandle(server._handle)
+            server._handle = FailingHandle(server._handle)
             return
         take, taken = server._execute_goal_request, []
 
         async def lose_first(request):
             taken.append(request)
-            tell("unanswered")
+            report("unanswered")
             if len(taken) > 1:
                 await take(request)
 
         server._execute_goal_request = lose_first
 
 
-def tell(*words):
+def report(*words):
     print(*words, flush=True)
 
 
 if __name__ == "__main__":
-    sys.exit(run(ForgetfulNode if len(sys.argv) > 1 else StubbornNode, "stubborn_node"))
+    sys.exit(run(LosingNode if len(sys.argv) > 1 else StubbornNode, "stubborn_node"))

@@ -1,4 +1,4 @@
-"""Stands in for joint_trajectory_controller of ros2_control: goals and cancellation, replacement, stamps, tolerances
+"""A substitute for joint_trajectory_controller of ros2_control: goals and cancellation, replacement, stamps, tolerances
 and states as of the real one (5.x, its default parameters), for a robot whose positions it may set."""
 
 import math
@@ -49,8 +49,8 @@ class Curve:
         )
 
 
-class Carried:
-    """A goal that is carried out. done: resolved with a status and an error."""
+class ActiveGoal:
+    """A goal that is executed. done: resolved with a status and an error."""
 
     def __init__(self, handle, order, start):
         self.handle, self.done = handle, Future()
@@ -77,7 +77,7 @@ class Carried:
 class TrajectoryController:
     """joint_trajectory_controller. robot: has `positions`, which it commands.
 
-    goals: all that were accepted. commands: (time, positions) of all cycles in which a goal was carried out. offset: of
+    goals: all that were accepted. commands: (time, positions) of all cycles in which a goal was active. offset: of
     what it reports as measured, by joint. factor: its speed scaling, as it is published.
     """
 
@@ -87,7 +87,7 @@ class TrajectoryController:
         self.goals, self.commands = [], []
         self.cancelled = False
         self.moving = threading.Event()
-        self.carried = None
+        self.active_goal = None
         self.held = None
         self._positions = deque(maxlen=100)  # with their times
         self._states = node.create_publisher(
@@ -97,7 +97,7 @@ class TrajectoryController:
             node,
             FollowJointTrajectory,
             f"{name}/follow_joint_trajectory",
-            self._carry_out,
+            self._execute,
             goal_callback=self._on_goal,
             handle_accepted_callback=self._on_accepted,
             cancel_callback=self._on_cancel,
@@ -120,16 +120,16 @@ class TrajectoryController:
         return np.array([self.robot.positions[name] for name in self.joints])
 
     def forget(self):
-        """As it was made."""
+        """Reset to the initial state."""
         self.goals, self.commands, self.offset, self.factor = [], [], {}, 1.0
         self.cancelled, self.active = False, True
         self.moving.clear()
 
     def deactivate(self):
         self.active = False
-        if self.carried is not None:
-            self.carried.end("aborted", Result.INVALID_GOAL, DEACTIVATED)
-        self.carried = self.held = None
+        if self.active_goal is not None:
+            self.active_goal.end("aborted", Result.INVALID_GOAL, DEACTIVATED)
+        self.active_goal = self.held = None
 
     # Goals.
 
@@ -142,30 +142,30 @@ class TrajectoryController:
         return GoalResponse.ACCEPT if self.active and whole and rest and not past else GoalResponse.REJECT
 
     def _on_accepted(self, handle):
-        if self.carried is not None:
-            self.carried.end("aborted", Result.INVALID_GOAL, REPLACED)
+        if self.active_goal is not None:
+            self.active_goal.end("aborted", Result.INVALID_GOAL, REPLACED)
         trajectory = handle.request.trajectory
         order = [list(trajectory.joint_names).index(name) for name in self.joints]
         start = seconds(trajectory.header.stamp) or self.now()
         self.goals.append(handle.request)
-        self.carried = Carried(handle, order, start)
-        first = start + self.carried.curve.times[0]
+        self.active_goal = ActiveGoal(handle, order, start)
+        first = start + self.active_goal.curve.times[0]
         if self.now() < first:  # the first point is reached from where the robot is measured
             here = np.array([self.measured(), np.zeros(len(self.joints)), np.zeros(len(self.joints))])
-            times = [self.now() - start, *self.carried.curve.times]
-            self.carried.curve = Curve(start, times, np.concatenate([[here], self.carried.curve.points]))
+            times = [self.now() - start, *self.active_goal.curve.times]
+            self.active_goal.curve = Curve(start, times, np.concatenate([[here], self.active_goal.curve.points]))
         handle.execute()
 
     def _on_cancel(self, handle):
         self.cancelled = True
-        if self.carried is not None and self.carried.handle.goal_id == handle.goal_id:
-            self.carried.end("cancelled")
-            self.carried, self.held = None, self.measured()
+        if self.active_goal is not None and self.active_goal.handle.goal_id == handle.goal_id:
+            self.active_goal.end("cancelled")
+            self.active_goal, self.held = None, self.measured()
         return CancelResponse.ACCEPT
 
-    async def _carry_out(self, handle):
-        carried = self.carried
-        status, code, text = await carried.done
+    async def _execute(self, handle):
+        active_goal = self.active_goal
+        status, code, text = await active_goal.done
         {"succeeded": handle.succeed, "aborted": handle.abort, "cancelled": handle.canceled}[status]()
         return Result(error_code=code, error_string=text)
 
@@ -174,13 +174,13 @@ class TrajectoryController:
     def _update(self):
         if not self.active:
             return
-        now, carried = self.now(), self.carried
+        now, active_goal = self.now(), self.active_goal
         self._positions.append((now, self._read()))
         if self.held is None:
             self.held = self.measured()
         desired = np.array([self.held, np.zeros(len(self.held)), np.zeros(len(self.held))])
-        if carried is not None:
-            desired = carried.curve.at(now)
+        if active_goal is not None:
+            desired = active_goal.curve.at(now)
             self.held = desired[0]
             self.commands.append((now, desired))
             stuck = getattr(self.robot, "stuck", ())
@@ -189,20 +189,20 @@ class TrajectoryController:
                     self.robot.positions[name] = position
             if np.abs(desired[1]).max() > 0.05:
                 self.moving.set()
-            self._judge(carried, np.abs(desired[0] - self.measured()), now)
+            self._check_tolerances(active_goal, np.abs(desired[0] - self.measured()), now)
         self._publish(desired)
 
-    def _judge(self, carried, error, now):
-        late = now - carried.curve.start - carried.curve.times[-1]
+    def _check_tolerances(self, active_goal, error, now):
+        late = now - active_goal.curve.start - active_goal.curve.times[-1]
         if late < 0.0:
-            if (error > carried.path).any():
-                carried.end("aborted", Result.PATH_TOLERANCE_VIOLATED, "Aborted due to path tolerance violation")
-        elif (error <= carried.goal).all():
-            carried.end("succeeded")
-        elif 0.0 < carried.goal_time < late:
-            carried.end("aborted", Result.GOAL_TOLERANCE_VIOLATED, "Aborted due to goal_time_tolerance exceeding")
-        if carried.done.done():
-            self.carried = None
+            if (error > active_goal.path).any():
+                active_goal.end("aborted", Result.PATH_TOLERANCE_VIOLATED, "Aborted due to path tolerance violation")
+        elif (error <= active_goal.goal).all():
+            active_goal.end("succeeded")
+        elif 0.0 < active_goal.goal_time < late:
+            active_goal.end("aborted", Result.GOAL_TOLERANCE_VIOLATED, "Aborted due to goal_time_tolerance exceeding")
+        if active_goal.done.done():
+            self.active_goal = None
 
     def _publish(self, desired):
         message = JointTrajectoryControllerState(joint_names=self.joints, speed_scaling_factor=self.factor)

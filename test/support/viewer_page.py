@@ -29,9 +29,9 @@ class Page:
 
     def __init__(self, port, origin=None):
         address, protocol = f"ws://127.0.0.1:{port}", f"viser-v{version('viser')}"
-        patient = {"open_timeout": 120.0, "ping_interval": None}  # however busy the computer is
+        timeouts = {"open_timeout": 120.0, "ping_interval": None}  # however busy the computer is
         self._socket = connect(
-            address, subprotocols=[protocol], origin=origin, compression=None, max_size=None, **patient
+            address, subprotocols=[protocol], origin=origin, compression=None, max_size=None, **timeouts
         )
         self._changed = threading.Condition()
         self.nodes, self.elements = {}, {}
@@ -78,8 +78,8 @@ class Page:
             own = {key: value for key, value in message.items() if key != CREATED}
             self.elements[message["uuid"]] = {**own, **message[CREATED]}
         elif CREATED in message:
-            kept = {key: self.nodes.get(name, {}).get(key, value) for key, value in PLACED.items()}
-            self.nodes[name] = {"type": kind, **message[CREATED], **kept}
+            retained = {key: self.nodes.get(name, {}).get(key, value) for key, value in PLACED.items()}
+            self.nodes[name] = {"type": kind, **message[CREATED], **retained}
         elif kind == "RemoveSceneNodeMessage":
             for each in [each for each in self.nodes if each == name or each.startswith(f"{name}/")]:
                 del self.nodes[each]

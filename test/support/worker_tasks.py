@@ -19,7 +19,7 @@ def crash(scene, request, control):
 
 
 def hang(scene, request, control):
-    """As a native library that never returns: it holds the interpreter lock and hears nothing."""
+    """As a native library that never returns: it holds the interpreter lock and handles no signal."""
     control.progress("hanging")
     ctypes.PyDLL(None).sleep(600)
 
@@ -33,7 +33,7 @@ def obey(scene, request, control):
 
 
 def chatter(scene, request, control):
-    """Tells how far it is without end, and hears nothing."""
+    """Reports progress without end, and ignores cancellation."""
     while True:
         control.progress("going on")
 
@@ -46,7 +46,7 @@ def prepare(scene, request, control):
 
 
 def prepare_when_continued(scene, request, control):
-    """Stands still until it gets SIGCONT."""
+    """Stopped until it gets SIGCONT."""
     os.kill(os.getpid(), signal.SIGSTOP)
     PREPARED.append(scene.cell.digest_with_places())
 
@@ -60,7 +60,7 @@ def prepared(scene, request, control):
 
 
 def limited(scene, request, control):
-    """As in a shell with `ulimit -v`: more memory is wanted than there may be."""
+    """As in a shell with `ulimit -v`: it requests more memory than the limit."""
     import resource
 
     resource.setrlimit(resource.RLIMIT_AS, (2**34, resource.RLIM_INFINITY))

@@ -18,7 +18,7 @@ from robot_cell_planner.nodes.common.node import reliable
 pytestmark = pytest.mark.alone
 
 SUITES = ("left", "right")
-PATIENCE = 200.0  # [s] for nodes to appear on a busy machine
+TIMEOUT = 200.0  # [s] for nodes to appear on a busy machine
 JOINT = "shoulder_pan_joint"
 GOALS = {"left": -0.9, "right": -1.4}  # on either side of the start position
 # A late command is extrapolated for 0.1 s: at this fraction of the planned speed, by less than 0.01 rad.
@@ -46,9 +46,9 @@ def full_names(node):
 
 @pytest.fixture(scope="module")
 def clients(suites):
-    made = {name: CellClient(f"{name}_client", namespace=name, discovery_timeout=PATIENCE) for name in SUITES}
+    made = {name: CellClient(f"{name}_client", namespace=name, discovery_timeout=TIMEOUT) for name in SUITES}
     wanted, tries = {f"/{suite}/{name}_node" for suite in SUITES for name in NODES}, threading.Event()
-    for _ in range(round(PATIENCE / 0.2)):
+    for _ in range(round(TIMEOUT / 0.2)):
         missing = wanted - set(full_names(made["left"].node))
         if not missing:
             break
@@ -83,7 +83,7 @@ def test_both_robots_move_at_once_and_each_by_its_own_commands(clients):
         for done in [pool.submit(move, clients[name], GOALS[name]) for name in SUITES]:
             done.result()
     for name, client in clients.items():
-        client.settled_simulation(timeout=PATIENCE)
+        client.settled_simulation(timeout=TIMEOUT)
         assert reached[name].values[-1] == pytest.approx(GOALS[name], abs=0.01)
         low, high = sorted((reached[name].values[0], GOALS[name]))
         assert all(low - 0.01 < value < high + 0.01 for value in reached[name].values)
@@ -110,7 +110,7 @@ def test_tf_has_both_trees_and_nothing_of_one_in_the_other(clients):
     node = clients["left"].node
     node.create_subscription(TFMessage, "/tf_static", take, reliable(10, latched=True))
     node.create_subscription(TFMessage, "/tf", take, reliable(100))
-    assert whole.wait(PATIENCE)
+    assert whole.wait(TIMEOUT)
     for child, parent in dict(parents).items():
         suite = child.partition("/")[0]
         assert suite in SUITES

@@ -14,7 +14,7 @@ from robot_cell_planner import action
 from robot_cell_planner.nodes.client.client import CellClient
 
 NAME = "planning/plan_motion"
-PATIENCE = 60.0  # [s] for a response
+TIMEOUT = 60.0  # [s] for a response
 
 
 class Lock:
@@ -29,7 +29,7 @@ class Lock:
     def __exit__(self, *error):
         self._lock.__exit__(*error)
         if threading.current_thread() is threading.main_thread():
-            assert self._handled.wait(PATIENCE)
+            assert self._handled.wait(TIMEOUT)
 
 
 class SlowSender(ActionClient):

@@ -18,7 +18,7 @@ from robot_cell_planner.nodes.client.client import make_goal
 from robot_cell_planner.nodes.common.node import LATCHED, reliable
 
 T = Transition
-PATIENCE = 120.0  # [s]
+TIMEOUT = 120.0  # [s]
 GIVEN = {
     "scene_node": {"cell_file": DEMO},
     "kinematics_node": {},
@@ -46,7 +46,7 @@ def nodes(start_node, client):
 
 
 def call(client, kind, name, request=None):
-    return client.call_service(kind, name, request or kind.Request(), timeout=PATIENCE)
+    return client.call_service(kind, name, request or kind.Request(), timeout=TIMEOUT)
 
 
 def state_of(client, name):
@@ -109,7 +109,7 @@ class Latest:
 
     def wait_for(self, wanted):
         with self._arrived:
-            assert self._arrived.wait_for(lambda: any(map(wanted, self.messages)), PATIENCE)
+            assert self._arrived.wait_for(lambda: any(map(wanted, self.messages)), TIMEOUT)
 
 
 @pytest.mark.parametrize("name", GIVEN)

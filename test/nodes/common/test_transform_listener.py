@@ -15,7 +15,7 @@ from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.common.transform_listener import TransformListener
 from robot_cell_planner.nodes.conversions.basic import transform_to_message
 
-PATIENCE = 120.0  # [s]
+TIMEOUT = 120.0  # [s]
 SECOND = 10**9
 
 
@@ -29,7 +29,7 @@ def node(domain):
 
 
 def lookup_until_there(listener, frame):
-    until = time.monotonic() + PATIENCE
+    until = time.monotonic() + TIMEOUT
     while True:
         try:
             return listener.lookup("world", frame)

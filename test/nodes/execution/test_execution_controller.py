@@ -161,7 +161,7 @@ def test_pause_and_resume_keep_to_the_path(client, robot, arm, states):
     assert arm.moving.wait(120.0)
     control(client, KINDS.PAUSE)
     states.wait_for(lambda status: status.state == ExecutionStatus.PAUSED)
-    while arm.carried is not None:
+    while arm.active_goal is not None:
         robot.run_for(1)
     paused = here(robot)
     assert (np.abs(paused - start) > 0.02).all()
@@ -192,7 +192,7 @@ def test_a_stop_comes_to_rest_on_the_path(client, robot, arm):
     control(client, KINDS.STOP)
     assert isinstance(error_of(goal), StopRequestedError)
     assert not arm.cancelled
-    assert arm.carried is None
+    assert arm.active_goal is None
     check_on_path(arm.commands, start, end)
     assert not arm.commands[-1][1][1].any()
     assert (np.abs(here(robot) - end) > 0.02).all()
@@ -239,7 +239,7 @@ def test_a_goal_of_another_client_ends_the_motion(client, robot, arm):
     goal, _, _ = sent(client, robot, np.array([-0.5, -0.5]))
     assert arm.moving.wait(120.0)
     client._executor.create_task(
-        lambda: arm.carried.end("aborted", -1, REPLACED)  # as the controller does with the previous goal
+        lambda: arm.active_goal.end("aborted", -1, REPLACED)  # as the controller does with the previous goal
     )
     assert REPLACED in error_of(goal).message
 
@@ -314,13 +314,13 @@ def test_a_motion_that_a_killed_node_left_is_cancelled_by_the_next_and_those_of_
     assert arm.moving.wait(120.0)
     execution_node.kill()
     robot.run_for(100)
-    assert arm.carried is not None  # the controller continues
+    assert arm.active_goal is not None  # the controller continues
     node = start_execution()
-    while arm.carried is not None:
+    while arm.active_goal is not None:
         robot.run_for(1)
     assert arm.cancelled
     assert (np.abs(here(robot) - end) > 0.02).all()
-    assert rail.carried is not None
+    assert rail.active_goal is not None
     assert not rail.cancelled
     sent_by_other.cancel()
     goal, _, end = sent(client, robot, np.array([0.1, 0.1]), duration=1.0)

@@ -169,15 +169,15 @@ def there_and_back(pose, count):
 
 def test_it_reports_its_progress(client, above):
     state, pose = above
-    told = []
+    reported = []
     goal = line_of(state, there_and_back(pose, 400), max_step_distance=0.002)
-    result = client.send_goal(action.PlanCartesian, ACTION, goal, lambda feedback: told.append(feedback.progress))
+    result = client.send_goal(action.PlanCartesian, ACTION, goal, lambda feedback: reported.append(feedback.progress))
     assert result.report.fraction == 1.0
-    fractions = [progress.fraction for progress in told if not np.isnan(progress.fraction)]
+    fractions = [progress.fraction for progress in reported if not np.isnan(progress.fraction)]
     assert len(fractions) >= 3
     assert fractions == sorted(fractions)
     assert 0.0 <= fractions[0] < fractions[-1] <= 1.0
-    assert max(progress.states_checked for progress in told) > 100
+    assert max(progress.states_checked for progress in reported) > 100
 
 
 def test_it_can_be_cancelled(client, above):

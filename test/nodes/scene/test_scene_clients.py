@@ -29,20 +29,20 @@ def test_two_hundred_clients(scene_node, client):
         )
         for i in range(PROCESSES)
     ]
-    told = [json.loads(process.stdout.readline()) for process in processes]
-    accepted = sorted(revision for found in told for revision in found["accepted"])
+    replies = [json.loads(process.stdout.readline()) for process in processes]
+    accepted = sorted(revision for found in replies for revision in found["accepted"])
     scene, revision = client.scene()
     assert accepted == list(range(before + 1, revision + 1))
-    for found in told:
+    for found in replies:
         for name, x in found["places"].items():
             assert scene.state.bodies[name].pose.position[0] == x
-    requests = len(accepted) + sum(found["refused"] + found["tried"] for found in told)
+    requests = len(accepted) + sum(found["refused"] + found["tried"] for found in replies)
     assert requests == CLIENTS * REQUESTS
-    assert all(found["refused"] and found["tried"] for found in told)
-    owner = [revision, scene.cell.digest(), scene.state.digest()]
+    assert all(found["refused"] and found["tried"] for found in replies)
+    expected = [revision, scene.cell.digest(), scene.state.digest()]
     for process in processes:
         process.stdin.write(f"{revision}\n")
         process.stdin.flush()
-        assert json.loads(process.stdout.readline()) == owner
+        assert json.loads(process.stdout.readline()) == expected
         process.stdin.close()
         assert process.wait(30) == 0

@@ -15,7 +15,7 @@ from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.nodes.common.node import LATCHED, sensor
 from robot_cell_planner.nodes.conversions.basic import time_from_message
 
-PATIENCE = 120.0
+TIMEOUT = 120.0
 CAMERA = "above_pick"
 TOPICS = {
     f"{CAMERA}/image_raw": Image,
@@ -46,7 +46,7 @@ class Received:
 
     def wait(self, condition, what):
         with self._changed:
-            assert self._changed.wait_for(condition, PATIENCE), f"no {what} within {PATIENCE} s"
+            assert self._changed.wait_for(condition, TIMEOUT), f"no {what} within {TIMEOUT} s"
 
     def several(self, topic):
         """At least three messages of a topic."""
@@ -141,7 +141,7 @@ def test_no_sensor_is_published_unless_asked_for(start_node, client):
     start_node("simulated_robot_node", namespace="quiet", cell_file=DEMO)
     heard = threading.Event()
     client.node.create_subscription(JointState, "/quiet/joint_states", lambda _: heard.set(), sensor(1))
-    assert heard.wait(PATIENCE)
+    assert heard.wait(TIMEOUT)
     names = [name for name, _ in client.node.get_topic_names_and_types()]
     assert not [name for name in names if name.startswith("/quiet/sensors/")]
 
@@ -149,7 +149,7 @@ def test_no_sensor_is_published_unless_asked_for(start_node, client):
 def test_a_sensor_that_does_not_exist_is_refused(domain):
     node = RunningNode("simulated_robot_node", domain, namespace="wrong", cell_file=DEMO, sensors=["wrst"])
     try:
-        assert node.process.wait(PATIENCE) != 0
+        assert node.process.wait(TIMEOUT) != 0
     finally:
         node.stop()
     assert "sensor 'wrst'" in node.output

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.alone
 
 RATE = 200.0
 STAY = 20  # states
-PATIENCE = 120.0
+TIMEOUT = 120.0
 ARM = (
     "shoulder_pan_joint", "shoulder_lift_joint", "elbow_joint", "wrist_1_joint", "wrist_2_joint", "wrist_3_joint",
 )  # fmt: skip
@@ -63,8 +63,8 @@ class Robot:
     def wait(self, condition, what):
         """Wait until a condition holds; it is checked when a message has arrived."""
         with self._changed:
-            if not self._changed.wait_for(condition, PATIENCE):
-                raise AssertionError(f"{what} did not happen within {PATIENCE} s")
+            if not self._changed.wait_for(condition, TIMEOUT):
+                raise AssertionError(f"{what} did not happen within {TIMEOUT} s")
 
     def command(self, names, positions=(), velocities=(), efforts=(), stamp=None):
         message = JointState(name=list(names))
@@ -422,7 +422,7 @@ def test_physics_end_with_a_node_that_is_killed(fast_node, robot, start_node):
     robot.wait(robot.is_connected, "the first state")
     physics = children(node.process)
     node.kill()
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + TIMEOUT
     while not all(map(is_gone, physics)) and time.monotonic() < deadline:
         time.sleep(0.02)
     assert physics

@@ -10,7 +10,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.msg import BodyModel, BodyState, Geometry, SceneChange, Shape, SimulationState
 from robot_cell_planner.nodes.common.node import reliable
 
-PATIENCE = 60.0
+TIMEOUT = 60.0
 RADIUS = 0.05
 
 
@@ -29,7 +29,7 @@ class Reports:
 
     def wait(self, condition, what):
         with self._changed:
-            assert self._changed.wait_for(lambda: condition(self.heights), PATIENCE), (what, self.heights)
+            assert self._changed.wait_for(lambda: condition(self.heights), TIMEOUT), (what, self.heights)
 
 
 @pytest.fixture(scope="module", params=["bullet", "mujoco"])
