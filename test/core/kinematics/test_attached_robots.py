@@ -1,4 +1,4 @@
-"""Robots on links of other robots and on bodies: they move as one description with fixed joints in their place does."""
+"""Robots on links of other robots and on bodies move like one robot description with fixed joints between them."""
 
 import msgspec
 import numpy as np
@@ -29,7 +29,7 @@ replace = msgspec.structs.replace
 
 
 def in_one_description(cell, state):
-    """The same cell with a single robot, in which fixed joints take the places of the attachments."""
+    """The same cell with a single robot, in which fixed joints replace the attachments."""
     links, joints = {}, {}
     for robot in reversed(cell.robots.values()):
         parent, pose = robot.attached_to, state.base_poses[robot.name]
@@ -70,7 +70,7 @@ def test_poses_are_those_of_one_description_and_of_the_frame_tree(stack):
 
 
 def test_a_robot_follows_a_body_that_moves(stack):
-    """Also if what was computed for the state before is at hand."""
+    """Also if results for the previous state are cached."""
     cell, state = stack
     desk = BodyState(random_pose(np.random.default_rng(5), 0.3), "spot")
     wall = RigidBody("wall", (Shape(Box((4.0, 4.0, 4.0))),))
@@ -92,7 +92,7 @@ def reference_link(cell, state, link):
     return Placements(placements(cell, state)).world(link)
 
 
-def test_batches_and_jacobians_include_the_joints_of_what_carries_a_robot(stack):
+def test_batches_and_jacobians_include_the_joints_of_parent_robots(stack):
     cell, state = stack
     group = "one_all+three_all+two_all"
     variables = cell.group(group).variables
@@ -104,7 +104,7 @@ def test_batches_and_jacobians_include_the_joints_of_what_carries_a_robot(stack)
     slopes = ((positions[::2] - positions[1::2]) / (2.0 * step)).T
     found = jacobians(cell, state, group, "one_i", configurations=q[None]).jacobian[0]
     np.testing.assert_allclose(found[:3], slopes, atol=1e-6)
-    # The ancestors of the spot that carries "one" move it.
+    # The ancestors of the frame that robot "one" is attached to move it.
     moved = {name for name, column in zip(variables, slopes.T, strict=True) if np.abs(column).max() > 1e-9}
     assert {"three_turn", "two_turn"} <= moved
     assert "three_last" not in moved
@@ -124,7 +124,7 @@ def test_dynamics_are_those_of_one_description(stack):
 
 
 def test_the_mass_matrix_is_that_of_inverse_dynamics(stack):
-    """Pinocchio's algorithm for composite rigid bodies loses masses if joints are not in depth-first order."""
+    """Pinocchio's composite rigid body algorithm omits masses if joints are not in depth-first order."""
     dynamics = Dynamics(*stack)
     n = len(dynamics.variables)
     q = np.random.default_rng(3).uniform(-1.0, 1.0, n)
@@ -133,7 +133,7 @@ def test_the_mass_matrix_is_that_of_inverse_dynamics(stack):
     assert np.linalg.eigvalsh(columns).min() > 0.0
 
 
-def test_carriers_come_first_in_the_order_of_joints(stack):
+def test_joints_of_parent_robots_are_first_in_the_order_of_joints(stack):
     names = [name.partition("_")[0] for name in cell_model(*stack).variables]
     assert list(dict.fromkeys(names)) == ["three", "two", "one"]
 
@@ -183,11 +183,11 @@ CUBE = Shape(Box((0.1, 0.1, 0.1)))
         ("nowhere", UnknownNameError, ("nowhere",)),
     ],
 )
-def test_loops_and_robots_on_tools_are_refused_by_name(attached_to, error, names):
+def test_loops_and_robots_on_tools_are_refused_with_their_names(attached_to, error, names):
     cell, state = stacked_cell()
     body = RigidBody("on_tool", (CUBE,))
     robots = cell.robots.set("three", replace(cell.robots["three"], attached_to=attached_to))
-    if error is NotSupportedError:  # on another robot, or it would be a loop
+    if error is NotSupportedError:  # on another robot; otherwise it would be a loop
         state = state.with_tool("tool", replace(state.tools["tool"], attached_to=""))
     cell = replace(cell, robots=robots, bodies=cell.bodies.set("on_tool", body))
     state = state.with_body("on_tool", BodyState(random_pose(np.random.default_rng(0)), "tool"))

@@ -1,4 +1,4 @@
-"""Malformed requests get an error with a name and a sentence; nothing is repaired in silence, and nothing dies."""
+"""Malformed requests are refused with a named error and a message; none is silently repaired or crashes the process."""
 
 import msgspec
 import numpy as np
@@ -67,7 +67,7 @@ MALFORMED_VALUES = {
 
 
 @pytest.mark.parametrize("case", MALFORMED_VALUES)
-def test_malformed_values_cannot_be_made(case):
+def test_malformed_values_cannot_be_created(case):
     with pytest.raises(ValueError) as caught:
         MALFORMED_VALUES[case]()
     assert len(str(caught.value)) > 10
@@ -203,7 +203,7 @@ BAD_REQUESTS = {
 
 
 @pytest.mark.parametrize("case", BAD_REQUESTS)
-def test_bad_requests_get_a_named_error(case):
+def test_bad_requests_are_refused_with_a_named_error(case):
     call, kind = BAD_REQUESTS[case]
     cell, state = demo()
     with pytest.raises(kind) as caught:
@@ -213,11 +213,11 @@ def test_bad_requests_get_a_named_error(case):
     assert caught.value.stage
 
 
-def test_there_are_enough_of_them():
+def test_the_number_of_bad_requests():
     assert len(MALFORMED_VALUES) + len(BAD_REQUESTS) >= 50
 
 
-def test_a_bad_request_leaves_nothing_behind():
+def test_a_bad_request_does_not_affect_the_next_one():
     cell = arm("ur5")
     state = cell.default_state()
     good = FrameTarget(pose=Pose((0.4, 0.1, 0.3), (1.0, 0.0, 0.0, 0.0)))

@@ -1,4 +1,4 @@
-"""The copies of kernels on disk."""
+"""The cache of compiled kernels on disk."""
 
 import os
 import subprocess
@@ -24,7 +24,7 @@ def run(folder: Path, cache: Path) -> None:
     subprocess.run([sys.executable, "-c", SCRIPT, str(folder)], env=environment, cwd=folder, check=True, timeout=500)
 
 
-def test_a_kernel_is_compiled_once_whichever_link_it_was_found_through(tmp_path):
+def test_a_kernel_is_compiled_once_for_all_symbolic_links_to_it(tmp_path):
     sources, link, cache = tmp_path / "sources", tmp_path / "link", tmp_path / "cache"
     sources.mkdir()
     (sources / "some_kernels.py").write_text(KERNELS)
@@ -36,7 +36,7 @@ def test_a_kernel_is_compiled_once_whichever_link_it_was_found_through(tmp_path)
     assert copies(cache) == first
 
 
-def test_a_kernel_that_has_changed_is_compiled_anew(tmp_path):
+def test_a_changed_kernel_is_compiled_again(tmp_path):
     (tmp_path / "some_kernels.py").write_text(KERNELS)
     run(tmp_path, tmp_path / "cache")
     first = copies(tmp_path / "cache")

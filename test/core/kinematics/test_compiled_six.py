@@ -1,4 +1,4 @@
-"""Compiled closed forms of six revolute joints, beside EAIK and forward kinematics."""
+"""Compiled closed forms of six revolute joints are compared with EAIK and forward kinematics."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ X, Y, Z = np.eye(3)
 
 
 def six_of(name: str) -> Array:
-    """The table of six joints of an arm: of seven, those without the last or the first."""
+    """The table of six joints of an arm; for an arm of seven joints, those without the last or the first."""
     cell = arm(name)
     table = chain_to(cell, cell.default_state(), cell.tip_link(), cell.group().variables).table
     if len(table) == 8:
@@ -63,7 +63,7 @@ def test_the_solutions_are_those_of_eaik(name: str) -> None:
         assert len(ours) == len(theirs)
 
 
-# The first three axes meet; of the others two meet, or two are parallel. And three parallel axes before two that meet.
+# Three intersecting axes, then two that intersect or are parallel; or three parallel axes before two that intersect.
 ARRANGEMENTS = {
     "two meet": ((Z, Y, X, Y, Z, X), {0: 0, 1: 0, 2: 0, 5: 4}),
     "two parallel": ((Z, Y, X, Y, Y, Z), {0: 0, 1: 0, 2: 0}),

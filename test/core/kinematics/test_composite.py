@@ -1,4 +1,4 @@
-"""Inverse kinematics of two arms: each reaches its own target, also relative to what the other carries."""
+"""Inverse kinematics of two arms: each reaches its own target, also relative to an object held by the other."""
 
 import numpy as np
 import pytest
@@ -114,7 +114,7 @@ def test_a_target_may_follow_the_other_arm(arms):
     try:
         result = composite_inverse_kinematics(cell, state, targets, "both", IkOptions(max_solutions=3))
     except OutOfReachError:
-        pytest.fail("the target relative to the other arm is within reach")
+        pytest.fail("no solution for a reachable target relative to the other arm")
     for row in range(len(result)):
         reached = at(state, result, row)
         assert_there(reference_world_pose(cell, reached, "left_gripper/tcp"), left)

@@ -1,4 +1,4 @@
-"""Jacobians against finite differences, and what follows from them."""
+"""Jacobians and derived quantities are compared with finite differences."""
 
 import numpy as np
 import pinocchio as pin
@@ -105,7 +105,7 @@ def test_the_jacobian_is_pinocchios():
         assert names == model.variables[:6]
 
 
-def test_without_configurations_it_is_that_of_the_state_at_the_tool_centre_point():
+def test_the_default_jacobian_is_that_of_the_state_at_the_tool_centre_point():
     cell, state = demo()
     q = [state.configuration[name] for name in cell.group().variables]
     here = jacobians(cell, state)

@@ -1,4 +1,4 @@
-"""Dynamics: inverse against forward, gravity against energy, payload, wrenches, mimicking joints."""
+"""Dynamics: inverse and forward dynamics, gravity and potential energy, payload, wrenches, mimic joints."""
 
 import msgspec
 import numpy as np
@@ -47,7 +47,7 @@ def test_forward_dynamics_undoes_inverse_dynamics(name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_efforts_are_mass_times_acceleration_plus_what_is_there_without(name):
+def test_efforts_are_linear_in_the_acceleration(name):
     cell, state = CASES[name]
     dynamics = Dynamics(cell, state)
     rng = np.random.default_rng(2)
@@ -78,7 +78,7 @@ def test_gravity_is_the_slope_of_the_potential_energy(name):
 
 
 @pytest.mark.parametrize("name", ["ur5", "xarm7"])
-def test_it_is_what_pinocchio_says_of_the_urdf(name):
+def test_dynamics_equal_those_of_pinocchio(name):
     cell, state = _plain(name)
     reference = pin.buildModelFromUrdf(str(urdf_of(name)))
     reference.gravity.linear = np.array((0.0, 0.0, -G))
@@ -97,7 +97,7 @@ def test_it_is_what_pinocchio_says_of_the_urdf(name):
     np.testing.assert_allclose(dynamics.inverse(q, v, a), expected[order], atol=1e-9)
 
 
-def test_a_held_body_is_felt_as_its_weight_times_its_lever():
+def test_a_held_body_adds_the_torque_of_its_weight():
     cell, state = demo()
     body = msgspec.structs.replace(cell.bodies["workpiece"], inertial=Inertial(2.0, Pose((0.01, 0.0, 0.0))))
     cell = msgspec.structs.replace(cell, bodies=cell.bodies.set("workpiece", body))
@@ -109,7 +109,7 @@ def test_a_held_body_is_felt_as_its_weight_times_its_lever():
     np.testing.assert_allclose(added[:6], jacobian[:3].T @ np.array((0.0, 0.0, 2.0 * G)), atol=1e-9)
 
 
-def test_a_wrench_is_felt_through_the_transposed_jacobian():
+def test_a_wrench_adds_efforts_by_the_transposed_jacobian():
     cell, state = demo()
     wrench = np.array((3.0, -2.0, 1.0, 0.5, 0.4, -0.3))
     dynamics = Dynamics(cell, state)
@@ -120,14 +120,14 @@ def test_a_wrench_is_felt_through_the_transposed_jacobian():
     np.testing.assert_allclose(felt[:6], -jacobian.T @ wrench, atol=1e-9)
 
 
-def test_a_wrench_on_what_does_not_move_is_felt_by_nobody():
+def test_a_wrench_on_a_static_object_has_no_effect():
     cell, state = demo()
     dynamics = Dynamics(cell, state)
     np.testing.assert_array_equal(dynamics.inverse(wrenches={"table": np.ones(6)}), dynamics.inverse())
 
 
-def test_a_mimicking_joint_is_part_of_its_variables_effort():
-    """Power at the variables is the power that all joints take."""
+def test_a_mimic_joint_adds_to_the_effort_of_its_variable():
+    """The power at the variables equals the power at all joints."""
     cell, state = odd_cell()
     dynamics, model = Dynamics(cell, state), cell_model(cell, state)
     rng = np.random.default_rng(6)

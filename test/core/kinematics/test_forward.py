@@ -46,7 +46,7 @@ def test_modes_are_the_frames_of_tip_tool_and_workpiece():
         assert max(pose.distance_to(transforms.between("bin", frame))) < 1e-9
 
 
-def test_a_mode_that_the_state_cannot_offer_is_an_error():
+def test_a_mode_that_the_state_does_not_support_is_an_error():
     cell, state = demo()
     with pytest.raises(TargetModeMismatchError, match="gripper"):
         forward_kinematics(cell, state, mode=TargetMode.WORKPIECE)
@@ -68,7 +68,7 @@ def test_of_several_workpieces_one_must_be_named():
     assert target_frame(cell, state, mode=TargetMode.WORKPIECE, frame="bin") == "bin"
 
 
-def test_a_workpiece_may_hang_from_a_named_frame_or_from_another_body():
+def test_a_workpiece_may_be_attached_to_a_named_frame_or_another_body():
     cell, state = odd_cell()
     assert target_frame(cell, state, "two_all", TargetMode.WORKPIECE) == "held"
     assert target_frame(cell, state, "two_all", TargetMode.WORKPIECE, "on_held") == "on_held"
@@ -147,7 +147,7 @@ def test_a_batch_may_name_some_variables_in_any_order_and_of_tools():
         np.testing.assert_allclose(pose, WorldTransforms(cell, moved).matrix(finger), atol=1e-12)
 
 
-def test_read_only_sliced_and_integer_arrays_are_taken():
+def test_read_only_sliced_and_integer_arrays_are_accepted():
     cell, state = demo()
     names = cell.group().variables
     rows = np.arange(24.0).reshape(2, 12)[:, ::2] / 10.0
@@ -170,7 +170,7 @@ def test_malformed_batches_are_refused(rows):
         forward_batch(cell, state, "tool0", cell.group().variables, rows)
 
 
-def test_a_chain_answers_for_one_configuration():
+def test_forward_kinematics_of_a_chain():
     cell, state = demo()
     names = cell.group().variables
     chain = chain_to(cell, state, "gripper/tcp", names)

@@ -1,4 +1,4 @@
-"""Frames that have to stay in sets: deviations against scipy and closed formulas, projection, and traced motions."""
+"""Frame constraints: deviations are compared with scipy and closed formulas; projection, and traced motions."""
 
 import math
 from itertools import pairwise
@@ -47,7 +47,7 @@ def sets_of(rules, random, tolerance=1e-3):
 
 
 def expected(sets, k, q):
-    """The deviation by other means."""
+    """The deviation by scipy and closed formulas."""
     pose, at, axis = CHAIN.forward(q), sets.poses[k], sets.axes[k]
     offset = pose[:3, 3] - at[:3, 3]
     if sets.rules[k] == kernels.AXIS_IN_CONE:
@@ -132,7 +132,7 @@ def test_projection_along_a_basis_leaves_the_rest():
 @settings(deadline=None)
 @given(seeds, st.integers(1, 3))
 def test_a_step_is_the_smallest_that_solves_the_equations(seed, count):
-    """Against the pseudoinverse; residuals within the precision do not count."""
+    """Compared with the pseudoinverse; residuals within the precision are ignored."""
     random = np.random.default_rng(seed)
     sets, gradients = sets_of((kernels.POSITION_ON_PLANE,) * count, random), random.normal(size=(count, 6))
     residuals = random.uniform(0.01, 0.1, count)

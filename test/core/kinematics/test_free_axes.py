@@ -93,7 +93,7 @@ def test_free_axes_admit_the_rotations_along_them_and_no_others(name, solver, fr
 
 @pytest.mark.parametrize("free", ["x", "y", "z", "xy", "xz", "yz"])
 def test_the_error_is_the_smallest_rotation_to_a_free_one(free):
-    """No rotation of a fine sample of the free ones is nearer, and the error's rotation leads to a free one."""
+    """No rotation of a dense sample of the free ones is nearer, and the rotation by the error results in a free one."""
     rng = np.random.default_rng(3)
     axes = [index for index, axis in enumerate("xyz") if axis in free]
     samples = Rotation.from_matrix(free_rotations(tuple(axes), 20000, 0))
@@ -200,7 +200,7 @@ def test_angles_from_3_14_on_are_free_and_smaller_ones_are_bounds():
 @pytest.mark.parametrize(
     "angles", [(0.0, 0.1, 0.1), (-1.0, 0.1, 0.1), (np.nan, 0.1, 0.1), (np.inf, 1.0, 1.0), (1.0, 1.0)]
 )
-def test_angles_that_are_no_tolerances_are_refused(angles):
+def test_invalid_tolerances_are_refused(angles):
     with pytest.raises(InvalidValueError):
         FrameTarget(pose=Pose(), tolerance_angles=angles)
 

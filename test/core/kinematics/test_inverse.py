@@ -1,4 +1,4 @@
-"""Inverse kinematics: laws for arms with and without a closed form, in every mode."""
+"""Inverse kinematics of arms with and without a closed form, in every target mode."""
 
 import os
 import subprocess
@@ -36,7 +36,7 @@ def problems(cell, state, count, seed, group="", tip=""):
 
 
 def check(cell, state, target, result, group=""):
-    """Every solution reaches the target within limits, by forward kinematics of the whole state, and none twice."""
+    """All solutions are distinct and reach the target within limits, by forward kinematics of the whole state."""
     lower, upper = (np.array([getattr(cell.variables[n].limits, end) for n in result.variables])
                     for end in ("lower", "upper"))  # fmt: skip
     assert len(result) > 0
@@ -52,13 +52,13 @@ def check(cell, state, target, result, group=""):
 
 
 def apart(first, second):
-    """Largest difference of joints, whole turns aside."""
+    """Largest difference of joint values, up to multiples of 2 pi."""
     gap = np.asarray(first) - np.asarray(second)
     return np.abs(gap - TURN * np.round(gap / TURN)).max(axis=-1)
 
 
 @pytest.mark.parametrize("name", CLOSED_FORM)
-def test_a_closed_form_gives_all_solutions_the_one_that_made_the_pose_among_them(name):
+def test_a_closed_form_gives_all_solutions_including_the_original(name):
     cell = arm(name)
     state = cell.default_state()
     for goal, target, start in problems(cell, state, 150, seed=5):
@@ -115,7 +115,7 @@ def test_the_default_tolerance_is_a_micrometre_in_every_unit():
 
 
 @pytest.mark.parametrize("name", [*ARMS, "skew"])
-def test_the_numeric_search_finds_what_is_there(name):
+def test_the_numeric_search_reaches_reachable_poses(name):
     cell = without_closed_form() if name == "skew" else arm(name)
     state = cell.default_state()
     missed = 0
@@ -142,7 +142,7 @@ def test_the_numeric_search_agrees_with_the_closed_form():
         assert len(searched) <= len(exact)
 
 
-def test_an_arm_without_a_closed_form_says_so():
+def test_an_arm_without_a_closed_form_is_reported():
     cell = without_closed_form()
     state = cell.default_state()
     _, target, start = next(problems(cell, state, 1, seed=0))
@@ -152,7 +152,7 @@ def test_an_arm_without_a_closed_form_says_so():
 
 
 @pytest.mark.parametrize("name", ARMS)
-def test_the_start_comes_first_if_it_is_there_already(name):
+def test_the_start_is_the_first_solution_if_it_reaches_the_target(name):
     cell = arm(name)
     rng = np.random.default_rng(11)
     for _ in range(5):
@@ -165,7 +165,7 @@ def test_the_start_comes_first_if_it_is_there_already(name):
 
 @pytest.mark.parametrize("wrist", [0.0, np.pi, -np.pi])
 def test_singular_configurations_are_solved(wrist):
-    """The wrist of a UR arm is singular where its second joint is straight: there are solutions without number."""
+    """The wrist of a UR arm is singular where its second joint is straight: there are infinitely many solutions."""
     cell = arm("ur5")
     q = np.array([0.4, -1.2, 1.3, -0.7, wrist, 0.9])
     for offset in (0.0, 1e-9, 1e-7, 1e-5, 0.3):
@@ -249,31 +249,31 @@ def test_the_iterator_gives_the_same_solutions_until_it_is_exhausted():
         np.testing.assert_array_equal(three, one_by_one[:3])
 
 
-def test_the_iterator_searches_no_further_than_it_is_asked():
+def test_the_iterator_computes_solutions_on_demand():
     cell = arm("panda")
     _, target, start = next(problems(cell, cell.default_state(), 1, seed=15))
-    asked = []
-    solutions = iter_inverse_kinematics(cell, start, target, is_valid=lambda q: asked.append(q) is None)
+    checked = []
+    solutions = iter_inverse_kinematics(cell, start, target, is_valid=lambda q: checked.append(q) is None)
     next(solutions)
-    assert len(asked) == 1
+    assert len(checked) == 1
 
 
-def test_only_valid_solutions_leave_and_no_more_are_asked_about_than_needed():
+def test_only_valid_solutions_are_returned_and_no_more_than_needed_are_checked():
     cell = arm("ur5")
     _, target, start = next(problems(cell, cell.default_state(), 1, seed=16))
     everything = inverse_kinematics(cell, start, target).solutions
-    asked = []
+    checked = []
 
     def is_valid(q):
-        asked.append(q)
-        return len(asked) % 2 == 0
+        checked.append(q)
+        return len(checked) % 2 == 0
 
     kept = inverse_kinematics(cell, start, target, is_valid=is_valid)
     np.testing.assert_array_equal(kept.solutions, everything[1::2])
-    asked.clear()
+    checked.clear()
     kept = inverse_kinematics(cell, start, target, is_valid=is_valid, options=IkOptions(max_solutions=1))
     np.testing.assert_array_equal(kept.solutions, everything[1:2])
-    assert len(asked) == 2
+    assert len(checked) == 2
 
 
 def test_a_validity_check_cannot_change_the_solutions():
@@ -310,7 +310,7 @@ def test_targets_may_be_written_in_another_frame_and_in_millimetres():
     result = inverse_kinematics(cell, state, target)
     expected = [elsewhere.configuration[name] for name in result.variables]
     assert apart(result.solutions, expected).min() < 1e-6
-    # In its own frame as it lies now: 50 mm ahead along the tool.
+    # In the current frame of the tool: 50 mm ahead along its axis.
     ahead = FrameTarget(pose=Pose((0.0, 0.0, 0.05)), mode=TargetMode.TOOL, reference_frame="gripper/tcp")
     best = inverse_kinematics(cell, state, ahead).best
     moved = forward_kinematics(cell, put(cell, state, best), mode=TargetMode.TOOL)
@@ -337,7 +337,7 @@ def test_point_and_axis_are_reached_whatever_the_rotation(name):
 
 
 def test_a_coarse_tolerance_is_a_tolerance():
-    """A target that is just out of reach is reached within a tolerance that covers the gap."""
+    """A target that is just out of reach is reached within a tolerance larger than the distance."""
     cell = arm("ur5")
     stretched = put(cell, cell.default_state(), [0.0, 0.0, 0.0, 0.0, 1.1, 0.2])  # along x
     pose = forward_kinematics(cell, stretched)
@@ -352,7 +352,7 @@ def test_a_coarse_tolerance_is_a_tolerance():
     assert angle <= 0.02
 
 
-def test_joints_outside_the_group_are_held():
+def test_joints_outside_the_group_are_fixed():
     """The arm of the rail robot alone, with the rail where the state has it."""
     cell = arm("rail")
     robot = cell.robot
@@ -373,8 +373,8 @@ def test_joints_outside_the_group_are_held():
         np.testing.assert_allclose(turned_round.solutions[:, ::-1], result.solutions, atol=1e-9)
 
 
-def test_fewer_than_six_joints_reach_what_they_can():
-    """Of the UR5 all but the last joint, or the last three alone."""
+def test_fewer_than_six_joints_are_solved_for_reachable_poses():
+    """Groups of the UR5: all joints but the last, or only the last three."""
     cell = arm("ur5")
     names = cell.group().variables
     for variables in (names[:5], names[3:]):

@@ -1,4 +1,4 @@
-"""Inverse kinematics says why there is nothing: out of reach, limits, collision, time; and how near it came."""
+"""Errors of inverse kinematics report the reason (reach, limits, collision, time) and the closest configuration."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from robot_cell_planner.model.pose import Pose
 
 
 def closest_is_true(cell, state, target, error):
-    """The closest configuration is within limits and leaves what the error says."""
+    """The closest configuration is within limits and has the deviation that the error reports."""
     closest = error.partial.closest
     reached = forward_kinematics(cell, put(cell, state, closest.positions))
     distance, angle = reached.distance_to(target.pose)
@@ -30,8 +30,8 @@ def closest_is_true(cell, state, target, error):
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "skew"])
-def test_out_of_reach_by_how_much(name):
-    """Twice the distance along a ray adds as much to what is missing."""
+def test_out_of_reach_with_the_distance(name):
+    """Along a ray, the reported distance grows by as much as the distance of the target."""
     cell = without_closed_form() if name == "skew" else arm(name)
     state = put(cell, cell.default_state(), [0.4, -0.5, 0.6, -0.7, 0.8, 0.9, 0.2][: len(cell.group().variables)])
     missing = []
@@ -54,8 +54,8 @@ def test_out_of_reach_of_a_point_and_axis():
 
 
 @pytest.mark.parametrize("solver", [IkSolver.AUTO, IkSolver.NUMERIC])
-def test_beyond_the_limits_of_which_joint_by_how_much(solver):
-    """The demonstration's shoulder stops at 0.5 rad; straight down in front lies beyond for every solution."""
+def test_beyond_limits_with_joint_and_excess(solver):
+    """The shoulder of the demo is limited to 0.5 rad; every solution for a pose straight down in front exceeds it."""
     cell = arm("demo")
     limits = cell.variables["shoulder_lift_joint"].limits
     names = cell.group().variables
@@ -74,7 +74,7 @@ def test_beyond_the_limits_of_which_joint_by_how_much(solver):
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "skew"])
-def test_all_in_collision_with_which_pairs(name):
+def test_all_in_collision_with_the_pairs(name):
     cell = without_closed_form() if name == "skew" else arm(name)
     state = put(cell, cell.default_state(), [0.4, -0.5, 0.6, -0.7, 0.8, 0.9, 0.2][: len(cell.group().variables)])
     target = FrameTarget(pose=forward_kinematics(cell, state))
@@ -89,7 +89,7 @@ def test_all_in_collision_with_which_pairs(name):
     assert failure.closest.distance <= 1e-6
 
 
-def test_time_is_up():
+def test_a_time_limit_is_reported():
     cell = arm("panda")
     target = FrameTarget(pose=forward_kinematics(cell, cell.default_state()))
     with pytest.raises(TimedOutError) as caught:
@@ -109,7 +109,7 @@ def test_a_reachable_point_in_an_impossible_orientation():
     closest_is_true(cell, state, target, caught.value)
 
 
-def test_an_iterator_without_solutions_fails_when_it_is_first_asked():
+def test_an_iterator_without_solutions_fails_at_its_first_step():
     cell = arm("ur5")
     solutions = iter_inverse_kinematics(cell, cell.default_state(), FrameTarget(pose=Pose((9.0, 0.0, 0.0))))
     with pytest.raises(OutOfReachError):

@@ -1,4 +1,4 @@
-"""The cell's model against Pinocchio's own reading of a URDF, and against poses multiplied along the tree."""
+"""The model of a cell is compared with Pinocchio's URDF parser, and with poses multiplied along the tree."""
 
 import threading
 
@@ -19,7 +19,7 @@ from robot_cell_planner.model.state import BodyState
 
 
 def pinocchio_configuration(model, mechanism, values):
-    """Pinocchio holds a continuous joint as cosine and sine, and reads a mimicking joint as one of its own."""
+    """In Pinocchio, a continuous joint has cosine and sine, and a mimic joint from URDF is an independent joint."""
     q = pin.neutral(model)
     for name in mechanism.joints:
         source, multiplier, offset = mechanism.mimic_source(name)
@@ -32,7 +32,7 @@ def pinocchio_configuration(model, mechanism, values):
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_links_lie_where_pinocchio_puts_them(name):
+def test_links_have_the_poses_of_pinocchio(name):
     cell = arm(name)
     state = cell.default_state()
     reference = pin.buildModelFromUrdf(str(urdf_of(name)))
@@ -67,7 +67,7 @@ def test_masses_are_those_that_pinocchio_reads(name):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_every_frame_of_an_odd_cell_lies_where_the_tree_says(seed):
+def test_every_frame_of_a_random_cell_has_the_pose_of_the_tree(seed):
     cell, state = odd_cell(seed)
     expected = Placements(placements(cell, state))
     transforms = WorldTransforms(cell, state)
@@ -140,7 +140,7 @@ def test_a_held_body_adds_its_mass_to_the_joint_that_carries_it():
     assert loaded.model.nv == plain.model.nv
 
 
-def test_each_thread_has_data_of_its_own():
+def test_each_thread_has_its_own_data():
     cell, state = demo()
     model = cell_model(cell, state)
     seen = [model.data(), model.data()]
@@ -168,7 +168,7 @@ def test_unknown_names_and_loops_are_refused():
         model.configuration(lacking)
 
 
-def test_base_poses_and_tool_poses_move_what_they_carry():
+def test_base_poses_and_tool_poses_move_attached_objects():
     cell, state = demo()
     rng = np.random.default_rng(0)
     base, tool = random_pose(rng), random_pose(rng, 0.1)

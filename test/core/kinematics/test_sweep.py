@@ -1,4 +1,4 @@
-"""Sweep of a joint of redundant arms: the values are those of a sort, and the solutions those of each value alone."""
+"""Sweep of a joint of redundant arms: values are ordered by distance, and solutions equal those of single values."""
 
 import math
 
@@ -67,8 +67,8 @@ def test_a_sweep_finds_what_the_values_of_a_batch_find(name):
 
 
 def batches(problem, form, values):
-    """The solutions of each batch that has some, the number of values until its end, and the candidates of the
-    others, by one call for each batch; at the end, that of the rest without solutions."""
+    """By one call for each batch: solutions, number of values, and candidates of batches without solutions until then;
+    at the end, those of the remaining batches without solutions."""
     found, ends, misses, begin = [], [], [np.empty((0, len(problem.start)))], 0
     while begin < len(values):
         size = 1 if begin == 0 else AT_ONCE if begin < 8 else 32

@@ -1,4 +1,4 @@
-"""The transform buffer: laws of interpolation, composition and inverses, and tf2's errors and rules of its cache."""
+"""The transform buffer: interpolation, composition and inverses, and the errors and cache rules of tf2."""
 
 import math
 
@@ -51,7 +51,7 @@ def buffer():
 @given(poses, poses, st.integers(0, SECOND))
 def test_between_samples_poses_are_interpolated_by_the_closed_formula(first, second, stamp):
     if Pose(quaternion=first.quaternion).distance_to(Pose(quaternion=second.quaternion))[1] > math.pi - 1e-3:
-        return  # either way round is right
+        return  # rotation in either direction is correct
     buffer = TransformBuffer()
     insert(buffer, "world", "part", first, SECOND)
     insert(buffer, "world", "part", second, 2 * SECOND)
@@ -90,7 +90,7 @@ def test_the_latest_common_time_is_the_earliest_of_the_latest(buffer):
     assert found.pose.position == (4.0, 0.0, 0.0)
 
 
-def test_static_frames_are_there_at_all_times(buffer):
+def test_static_frames_exist_at_all_times(buffer):
     insert(buffer, "world", "camera", moved(1.0), static=True)
     assert buffer.lookup("world", "camera", 5).pose == moved(1.0)
     assert buffer.lookup("world", "camera").stamp == 0
@@ -146,14 +146,14 @@ def test_a_loop_is_reported(buffer):
             buffer.lookup("c", "a", stamp)
 
 
-def test_samples_may_come_in_any_order(buffer):
+def test_samples_may_arrive_in_any_order(buffer):
     for stamp in (3, 1, 2):
         insert(buffer, "world", "part", moved(stamp), stamp * SECOND)
     assert buffer.lookup("world", "part", 3 * SECOND // 2).pose.position == pytest.approx((1.5, 0.0, 0.0))
     assert buffer.lookup("world", "part").pose == moved(3.0)
 
 
-def test_the_later_of_two_samples_at_one_time_counts_and_repeated_ones_are_kept_once(buffer):
+def test_a_later_sample_at_one_time_replaces_the_first_and_repeated_ones_are_stored_once(buffer):
     insert(buffer, "world", "part", moved(0.0), SECOND)
     for x in (1.0, 2.0, 1.0):
         assert insert(buffer, "world", "part", moved(x), 2 * SECOND)
@@ -162,7 +162,7 @@ def test_the_later_of_two_samples_at_one_time_counts_and_repeated_ones_are_kept_
     assert len(buffer._moving["part"].stamps) == 4
 
 
-def test_samples_are_kept_for_the_cache_time(buffer):
+def test_samples_are_stored_for_the_cache_time(buffer):
     insert(buffer, "world", "part", stamp=SECOND)
     insert(buffer, "world", "part", stamp=12 * SECOND)
     assert not insert(buffer, "world", "part", stamp=2 * SECOND - 1)
@@ -188,7 +188,7 @@ def test_a_frame_that_becomes_static_loses_its_samples_and_the_other_way_round(b
         buffer.lookup("world", "part", 5)
 
 
-def test_clearing_forgets_what_moves(buffer):
+def test_clearing_removes_moving_transforms_only(buffer):
     insert(buffer, "world", "camera", moved(1.0), static=True)
     insert(buffer, "world", "part", moved(1.0), 9 * SECOND)
     buffer.clear()

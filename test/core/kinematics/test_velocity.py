@@ -1,4 +1,4 @@
-"""Velocities for a twist: exact where they can be, within bounds always, in the right direction."""
+"""Velocities for a twist: exact where possible, always within bounds, and in the direction of the twist."""
 
 import numpy as np
 import pinocchio as pin
@@ -36,20 +36,20 @@ def test_the_twist_is_reached_or_scaled_in_its_direction(seed, twist):
     assert 0.0 <= solution.scale <= 1.0
 
 
-def test_freedom_is_used_for_what_is_preferred():
+def test_redundancy_is_used_for_preferred_velocities():
     jacobian = panda(1)
     twist = np.array([0.05, 0.0, -0.02, 0.0, 0.1, 0.0])
     preferred = np.full(7, 0.3)
     plain = solve_velocity(jacobian, twist, bounds(7, 10.0), damping=0.0)
-    wished = solve_velocity(jacobian, twist, bounds(7, 10.0), preferred, damping=0.0)
-    np.testing.assert_allclose(wished.twist, twist, atol=1e-9)
-    assert np.linalg.norm(wished.velocities - preferred) < np.linalg.norm(plain.velocities - preferred) - 1e-3
-    # Of all that give the twist it is the nearest: what is left lies in the range of the transposed Jacobian.
-    left = wished.velocities - preferred
+    with_preference = solve_velocity(jacobian, twist, bounds(7, 10.0), preferred, damping=0.0)
+    np.testing.assert_allclose(with_preference.twist, twist, atol=1e-9)
+    assert np.linalg.norm(with_preference.velocities - preferred) < np.linalg.norm(plain.velocities - preferred) - 1e-3
+    # It is the nearest of all solutions for the twist: the difference is in the range of the transposed Jacobian.
+    left = with_preference.velocities - preferred
     np.testing.assert_allclose(left, np.linalg.pinv(jacobian) @ (jacobian @ left), atol=1e-9)
 
 
-def test_other_joints_make_up_for_one_that_is_held_back():
+def test_other_joints_compensate_for_a_limited_one():
     jacobian = panda(2)
     twist = np.array([0.1, 0.05, 0.0, 0.0, 0.0, 0.1])
     free = solve_velocity(jacobian, twist, bounds(7, 10.0), damping=0.0)
@@ -85,7 +85,7 @@ def test_near_a_singularity_velocities_stay_moderate():
 
 
 @pytest.mark.parametrize("reference_frame", ["world", "gripper/tcp", "bin"])
-def test_velocities_for_a_twist_move_the_tool_that_way(reference_frame):
+def test_velocities_for_a_twist_move_the_tool_along_it(reference_frame):
     cell, state = demo()
     twist = np.array((0.02, -0.01, 0.03, 0.05, -0.04, 0.02))
     solution = velocities_for_twist(cell, state, twist, reference_frame=reference_frame, damping=0.0)
@@ -112,7 +112,7 @@ def test_velocities_for_a_twist_keep_the_limits_of_the_cell():
             assert abs(velocity) <= cell.variables[name].limits.velocity
 
 
-def test_nothing_commanded_nothing_moves():
+def test_without_a_command_nothing_moves():
     solution = solve_velocity(panda(3), np.zeros(6), bounds(7, 1.0))
     np.testing.assert_allclose(solution.velocities, np.zeros(7), atol=1e-12)
     assert solution.scale == 1.0

@@ -1,4 +1,4 @@
-"""Composite groups have the joints of their groups in order, wherever they come from, and never an unknown one."""
+"""Composite groups consist of the joints of their groups in order, from any source; unknown groups are refused."""
 
 import msgspec
 import pytest
@@ -119,7 +119,7 @@ def test_names_are_unique():
         apply(scene, Add(with_groups(CompositeGroup("both", ("hand", "none")))))
 
 
-def test_changes_of_groups_are_differences_and_a_robot_stays_while_a_group_has_it():
+def test_changes_of_groups_are_differences_and_robots_in_use_cannot_be_removed():
     without, scene = two_robots(), two_robots(BOTH)
     turned = apply(scene, Replace(with_groups(CompositeGroup("both", ("b_hand", "hand")))))
     assert turned.cell.group("both").variables == ("b_turn", "b_push", "turn", "push")
@@ -135,7 +135,7 @@ def test_changes_of_groups_are_differences_and_a_robot_stays_while_a_group_has_i
     assert without.cell.digest() != scene.cell.digest() != turned.cell.digest()
 
 
-def test_a_journal_gives_groups_back(tmp_path):
+def test_a_journal_restores_groups(tmp_path):
     journal = Journal(tmp_path / "scene.journal")
     owner = SceneHistory(reference_world_pose, journal)
     scene = two_robots()
@@ -148,7 +148,7 @@ def test_a_journal_gives_groups_back(tmp_path):
     again.close()
 
 
-def test_a_cell_file_gives_groups_back(tmp_path, request):
+def test_a_cell_file_restores_groups(tmp_path, request):
     file = request.config.rootpath / "config" / "two_arms" / "cell.yaml"
     cell, state = load_cell(file)
     assert cell.groups["both"].groups == ("left/manipulator", "right/manipulator")

@@ -1,4 +1,4 @@
-"""Numbers of numpy in values are those of Python: same digests, same plans, and engines and encoders take them."""
+"""NumPy numbers in values are converted to Python numbers: digests and plans are equal."""
 
 import msgspec
 import numpy as np

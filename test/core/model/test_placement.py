@@ -1,4 +1,4 @@
-"""Poses by plain multiplication agree with the kinematics layer, which asks Pinocchio, on random mechanisms."""
+"""Poses by plain multiplication agree with the kinematics layer, which uses Pinocchio, for random mechanisms."""
 
 import numpy as np
 import pytest
@@ -50,7 +50,7 @@ def test_plane_axes_are_right_handed(normal):
     np.testing.assert_allclose(np.cross(x, y), normal, atol=1e-12)
 
 
-def test_frames_that_lead_nowhere():
+def test_unknown_frames_and_loops():
     where = Placements({"a": ("b", IDENTITY), "b": ("a", Pose((1.0, 0.0, 0.0))), "c": ("none", IDENTITY)})
     with pytest.raises(FrameCycleError, match="a -> b -> a"):
         where.world("a")

@@ -1,4 +1,4 @@
-"""Poses obey the laws of rigid motions, and agree with matrices."""
+"""Poses fulfil the laws of rigid motions, and agree with matrices."""
 
 import math
 
@@ -95,13 +95,13 @@ def test_malformed_poses_are_refused(position, quaternion, words):
         Pose(position, quaternion)
 
 
-def test_a_slightly_long_quaternion_is_kept_as_given_but_used_at_unit_length():
+def test_a_slightly_long_quaternion_is_retained_but_used_at_unit_length():
     pose = Pose((0, 0, 0), (0.0, 0.0, 0.0, 1.0005))
     assert pose.quaternion[3] == 1.0005
     np.testing.assert_allclose(pose.matrix, IDENTITY.matrix)
 
 
-def test_a_matrix_that_is_no_rotation_is_refused():
+def test_a_matrix_that_is_not_a_rotation_is_refused():
     matrix = np.eye(4)
     matrix[0, 0] = 1.001
     with pytest.raises(ValueError, match="orthonormal"):

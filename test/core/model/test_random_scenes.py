@@ -1,4 +1,4 @@
-"""Laws of changes on random mechanisms with random trees of bodies and frames, against Pinocchio's own placements."""
+"""Properties of scene changes for random mechanisms, bodies and frames, compared with Pinocchio's placements."""
 
 import math
 
@@ -34,7 +34,7 @@ poses = st.builds(Pose, st.tuples(near, near, near), quaternions())
 
 @st.composite
 def scenes(draw):
-    """A robot of any tree, a tool on a link that a group ends at, and bodies and frames carried by anything before."""
+    """A random robot, a tool on the tip of a group, and bodies and frames attached to any frame before them."""
     mechanism = draw(mechanisms())
     assume(all(np.linalg.norm(joint.origin.position) < 1e3 for joint in mechanism.joints.values()))
     links = list(mechanism.links)
@@ -70,7 +70,7 @@ def scenes(draw):
     return Scene(cell, state)
 
 
-def things(scene):
+def objects(scene):
     return [*scene.state.bodies, *scene.cell.frames]
 
 
@@ -89,7 +89,7 @@ def extent(scene):
 
 
 def other_frames(scene, name):
-    """Frames that a thing may be attached to: all but itself and what it carries."""
+    """Frames that an object may be attached to: all but itself and its descendants."""
     tree = FrameTree(scene.cell, scene.state)
     below = {name, *tree.descendants(name)}
     return [frame for frame in tree if frame not in below]
@@ -97,8 +97,8 @@ def other_frames(scene, name):
 
 @laws
 @given(scenes())
-def test_transforms_are_pinocchios_own(scene):
-    """A model in which Pinocchio itself holds every frame gives the same placements."""
+def test_transforms_are_those_of_pinocchio(scene):
+    """A Pinocchio model that contains every frame gives the same placements."""
     model = cell_model(scene.cell, scene.state)
     own = pin.Model(model.mechanisms.pin_model)
     for name in FrameTree(scene.cell, scene.state):
@@ -118,7 +118,7 @@ def test_transforms_are_pinocchios_own(scene):
 
 @laws
 @given(scenes())
-def test_moving_frames_are_those_that_a_joint_carries(scene):
+def test_moving_frames_are_those_that_a_joint_moves(scene):
     model, tree = cell_model(scene.cell, scene.state), FrameTree(scene.cell, scene.state)
     for name in tree:
         assert tree.is_moving(name) == (model.frame(name).joint != 0)
@@ -127,7 +127,7 @@ def test_moving_frames_are_those_that_a_joint_carries(scene):
 @laws
 @given(scenes(), st.data())
 def test_grip_detach_and_reparenting_keep_every_pose_in_the_world(scene, data):
-    name = data.draw(st.sampled_from(things(scene)))
+    name = data.draw(st.sampled_from(objects(scene)))
     carrier = data.draw(st.sampled_from(other_frames(scene, name)))
     before = {frame: world(scene, frame) for frame in FrameTree(scene.cell, scene.state)}
     gripped = apply_changes(scene, [Attach(name, carrier)], world_pose)
@@ -145,7 +145,7 @@ def test_grip_detach_and_reparenting_keep_every_pose_in_the_world(scene, data):
 @laws
 @given(scenes(), st.data())
 def test_attach_and_move_put_an_object_at_their_pose_and_move_what_is_attached_to_it(scene, data):
-    name = data.draw(st.sampled_from(things(scene)))
+    name = data.draw(st.sampled_from(objects(scene)))
     others = other_frames(scene, name)
     carrier, reference = data.draw(st.sampled_from(others)), data.draw(st.sampled_from(others))
     pose = data.draw(poses)
@@ -170,8 +170,8 @@ def test_attach_and_move_put_an_object_at_their_pose_and_move_what_is_attached_t
 
 @laws
 @given(scenes(), st.data())
-def test_what_is_gripped_follows_the_joints_rigidly(scene, data):
-    name = data.draw(st.sampled_from(things(scene)))
+def test_gripped_objects_follow_the_joints_rigidly(scene, data):
+    name = data.draw(st.sampled_from(objects(scene)))
     carrier = data.draw(st.sampled_from(other_frames(scene, name)))
     gripped = apply_changes(scene, [Attach(name, carrier)], world_pose)
     before = np.linalg.inv(world(gripped, carrier)) @ world(gripped, name)
@@ -184,7 +184,7 @@ def test_what_is_gripped_follows_the_joints_rigidly(scene, data):
 @laws
 @given(scenes(), st.data())
 def test_loops_are_refused_and_change_nothing(scene, data):
-    name = data.draw(st.sampled_from(things(scene)))
+    name = data.draw(st.sampled_from(objects(scene)))
     below = [name, *FrameTree(scene.cell, scene.state).descendants(name)]
     target = data.draw(st.sampled_from(below))
     before = to_json(scene)
@@ -209,7 +209,7 @@ def test_a_difference_leads_from_any_scene_to_any_other(first, second):
 
 @laws
 @given(scenes())
-def test_whole_scenes_survive_json_to_the_last_bit(scene):
+def test_scenes_are_restored_from_json_to_the_last_bit(scene):
     again = from_json(to_json(scene), Scene)
     assert again == scene
     assert to_json(again) == to_json(scene)
@@ -219,7 +219,7 @@ def test_whole_scenes_survive_json_to_the_last_bit(scene):
 @laws
 @given(scenes(), st.data())
 def test_nan_leaves_components_and_joints_as_they_are(scene, data):
-    name = data.draw(st.sampled_from(things(scene)))
+    name = data.draw(st.sampled_from(objects(scene)))
     old = world_pose(scene.cell, scene.state, name)
     axis, value = data.draw(st.integers(0, 2)), data.draw(near)
     position = tuple(value if i == axis else math.nan for i in range(3))

@@ -1,5 +1,4 @@
-"""The library's one object for scripts: goals of every kind, bodies in one line, and motions that are reported as they
-were."""
+"""OfflineCell, the interface for scripts: goals of every kind, bodies in one line, and reports of executed motions."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -46,15 +45,15 @@ def test_goals_of_every_kind_are_reached(cell):
     flange = forward_kinematics(cell.cell, cell.state)
     assert cell.plan(joints=given).path[-1].tolist() == given
     assert cell.plan(joints={variables[0]: given[0]}).path[-1].tolist() == given
-    for plan, mode, wanted in (
+    for plan, mode, expected in (
         (cell.plan(tool_at="world", pose=pose), TargetMode.TOOL, pose),
         (cell.plan(flange_at="world", pose=flange, joints=None), TargetMode.ROBOT, flange),
         (cell.plan_line(tool_at="gripper/tcp", pose=Pose((0.0, 0.0, -0.05))), TargetMode.TOOL, None),
     ):
         reached = cell.state.with_configuration(plan.end_configuration())
-        wanted = wanted or cell.pose("gripper/tcp") @ Pose((0.0, 0.0, -0.05))
+        expected = expected or cell.pose("gripper/tcp") @ Pose((0.0, 0.0, -0.05))
         found = forward_kinematics(cell.cell, reached, mode=mode)
-        assert found.distance_to(wanted) == pytest.approx((0.0, 0.0), abs=1e-5)
+        assert found.distance_to(expected) == pytest.approx((0.0, 0.0), abs=1e-5)
     several = Goals(named_states=("home",), targets=(FrameTarget(pose=pose, mode=TargetMode.TOOL),))
     assert cell.plan(goals=several).goal in (0, 1)
     assert cell.plan(named_state=("home", "up")).goal == 0
@@ -106,8 +105,8 @@ def test_a_motion_reports_its_lag_and_no_contacts(cell):
     assert reached == pytest.approx(-0.9, abs=1e-3)
 
 
-def test_a_motion_into_something_that_the_planner_does_not_know_is_an_error(cell):
-    """The simulation has a wall that was hidden from the planner afterwards."""
+def test_a_collision_with_an_object_unknown_to_the_planner_is_an_error(cell):
+    """The simulation contains a wall that is later hidden from the planner."""
     plan = cell.plan(joints={"shoulder_pan_joint": 0.6})
     row = plan.path[-1] * 0.6 + plan.path[0] * 0.4
     there = cell.state.with_configuration(dict(zip(plan.variables, row.tolist(), strict=True)))
@@ -130,8 +129,8 @@ def test_surfaces_that_meet_without_force_or_depth_do_not_end_a_motion(cell, dep
 
 
 @pytest.mark.parametrize(("resolved", "depth", "near"), [(1e-4, 5e-5, 1), (-1e-4, 5e-5, 0), (1e-4, 5e-4, 0)])
-def test_links_that_the_plan_keeps_nearly_in_contact_may_touch(cell, monkeypatch, resolved, depth, near):
-    """resolved [m]: gap that the physics resolves, beyond the gap of the links."""
+def test_links_that_are_nearly_in_contact_in_the_plan_may_touch(cell, monkeypatch, resolved, depth, near):
+    """resolved [m]: excess of the gap that the physics engine resolves over the gap of the links."""
     plan = cell.plan(joints={"shoulder_pan_joint": -0.9})
     end = cell.state.with_configuration(plan.end_configuration())
     checker = CollisionChecker(cell.cell, end, plan.variables)
@@ -145,7 +144,7 @@ def test_links_that_the_plan_keeps_nearly_in_contact_may_touch(cell, monkeypatch
 
 
 def test_a_part_that_is_not_gripped_is_lost(cell):
-    """The gripper stays open, while the planner believes that it holds the workpiece."""
+    """The gripper remains open, while the planner assumes that it holds the workpiece."""
     cell.move("above", tool_at="above_pick")
     cell.line("down", tool_at="pick")
     cell.attach("workpiece", "gripper/tcp", touch_links=("gripper/left_finger", "gripper/right_finger"))
@@ -154,7 +153,7 @@ def test_a_part_that_is_not_gripped_is_lost(cell):
     assert failure.value.partial.part_errors["workpiece"] > 0.05
 
 
-def test_a_start_in_collision_is_warned_of(cell, caplog):
+def test_a_start_in_collision_has_a_warning(cell, caplog):
     cell.add_box("block", (0.2, 0.2, 0.2), cell.pose("gripper/tcp"))
     with OfflineCell(cell.cell, cell.state):
         assert "block" in caplog.text
