@@ -103,7 +103,7 @@ def is_own(name, kinds):
 
 
 def offered(watcher, node):
-    """The interfaces that a running node has, as others see it."""
+    """The interfaces that a running node has, as other nodes discover it."""
     services = watcher.get_service_names_and_types_by_node(node, "/")
     actions = get_action_server_names_and_types_by_node(watcher, node, "/")
     published = watcher.get_publisher_names_and_types_by_node(node, "/")

@@ -74,7 +74,7 @@ def test_a_clock_that_stops_and_jumps_delays_neither_replies_nor_diagnostics(cli
         timer = client.node.create_timer(0.05, lambda second=second: clock.publish(Clock(clock=Time(sec=second))))
         check(lambda stamp, second=second: stamp.sec == second)
         client.node.destroy_timer(timer)
-    clock.publish(Clock(clock=Time(sec=-1)))  # refused: rclpy knows no times before 0
+    clock.publish(Clock(clock=Time(sec=-1)))  # refused: rclpy has no times before 0
     check(lambda stamp: stamp.sec == 5)
     for name in NODES:
         set_simulated(client, name, False)

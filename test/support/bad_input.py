@@ -191,7 +191,7 @@ def following(name, frame="nil", x=0.0):
 
 LINK = '<robot name="r"><link name="other_base"/></robot>'
 Invalid, Unknown, Twice = InvalidRequestError, UnknownNameError, DuplicateNameError
-# What is wrong with one change, in the demo's cell.
+# Invalid changes, in the demo's cell.
 CHANGES = {
     "operation 200": (C(operation=200), Invalid),
     "operation 14": (C(operation=14), Invalid),

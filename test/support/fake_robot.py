@@ -84,10 +84,11 @@ class FakeRobot:
 
     def _move(self):
         now = monotonic()
-        way, self._moved_at = FASTEST * (now - self._moved_at), now
+        max_step, self._moved_at = FASTEST * (now - self._moved_at), now
         for name, position in self.positions.items():
             left = position - self._reached.get(name, position)
-            self._reached[name] = position if abs(left) <= way else self._reached[name] + math.copysign(way, left)
+            step = math.copysign(max_step, left)
+            self._reached[name] = position if abs(left) <= max_step else self._reached[name] + step
 
     def put(self, **positions):
         """Move the robot by other means than commands."""

@@ -2,4 +2,4 @@
 
 from pathlib import Path
 
-SUPPORT = Path(__file__).parent  # what tests share; on the path of every test
+SUPPORT = Path(__file__).parent  # modules shared by tests; on the path of every test

@@ -54,14 +54,14 @@ def start_at(client, robot, configuration=HOME):
     robot.forget_commands()  # of a motion before, which would move it back
     for _ in range(200):
         robot.put(**dict(zip(ARM, configuration, strict=True)))
-        sent = stand(client, configuration)
+        sent = execute_at_rest(client, configuration)
         if sent.status == GoalStatus.STATUS_SUCCEEDED:
             robot.forget_commands()
             return
     raise AssertionError(sent.result.error.message)
 
 
-def stand(client, configuration=HOME, **options):
+def execute_at_rest(client, configuration=HOME, **options):
     """The end of a goal that does nothing."""
     return execute(client, swing(ARM, configuration, configuration, duration=0.1, samples=3), **options).wait()
 

@@ -1,4 +1,4 @@
-"""What the sources of the package import."""
+"""Imports of the sources of the package."""
 
 import ast
 from dataclasses import dataclass

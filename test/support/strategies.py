@@ -72,8 +72,8 @@ bodies = st.builds(
 frames = st.builds(NamedFrame, names, names | st.just("world"), poses)
 
 
-def dictionaries(keys, values, most=3):
-    return st.dictionaries(keys, values, max_size=most).map(frozendict)
+def dictionaries(keys, values, max_size=3):
+    return st.dictionaries(keys, values, max_size=max_size).map(frozendict)
 
 
 name_tuples = st.lists(names, max_size=3, unique=True).map(tuple)

@@ -29,7 +29,7 @@ def obey(scene, request, control):
         time.sleep(0.001)
     from robot_cell_planner.errors import CancelledError
 
-    raise CancelledError("heard", partial="so far")
+    raise CancelledError("cancelled", partial="so far")
 
 
 def chatter(scene, request, control):

@@ -47,9 +47,9 @@ def full_names(node):
 @pytest.fixture(scope="module")
 def clients(suites):
     made = {name: CellClient(f"{name}_client", namespace=name, discovery_timeout=TIMEOUT) for name in SUITES}
-    wanted, tries = {f"/{suite}/{name}_node" for suite in SUITES for name in NODES}, threading.Event()
+    expected, tries = {f"/{suite}/{name}_node" for suite in SUITES for name in NODES}, threading.Event()
     for _ in range(round(TIMEOUT / 0.2)):
-        missing = wanted - set(full_names(made["left"].node))
+        missing = expected - set(full_names(made["left"].node))
         if not missing:
             break
         tries.wait(0.2)

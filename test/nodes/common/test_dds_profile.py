@@ -91,10 +91,10 @@ import rclpy
 from sensor_msgs.msg import JointState
 rclpy.init()
 node = rclpy.create_node("listener")
-heard = rclpy.task.Future()
-subscription = node.create_subscription(JointState, "of_a_user", lambda m: heard.done() or heard.set_result(m), 10)
-rclpy.spin_until_future_complete(node, heard, timeout_sec=60.0)
-print(*heard.result().name)
+found = rclpy.task.Future()
+subscription = node.create_subscription(JointState, "of_a_user", lambda m: found.done() or found.set_result(m), 10)
+rclpy.spin_until_future_complete(node, found, timeout_sec=60.0)
+print(*found.result().name)
 rclpy.shutdown()
 """
 

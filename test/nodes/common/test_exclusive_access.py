@@ -33,25 +33,25 @@ def check(access):
 def test_no_robot_belongs_to_two_claims(steps):
     access = ExclusiveAccess("is executing a motion", _no)
     held = []  # (claim, its context)
-    for number, (step, wanted, which) in enumerate(steps):
+    for number, (step, requested, which) in enumerate(steps):
         before = {claim: claim.parts for claim in access.claims}
         chosen = held[which % len(held)] if held else None
         claim = chosen[0] if chosen and chosen[0] in access.claims else None
         others = [other for other in access.claims if other is not claim or step == "acquire"]
-        free = all(wanted.isdisjoint(other.parts) for other in others)
+        free = all(requested.isdisjoint(other.parts) for other in others)
         try:
             with ExitStack() as stack:
                 if step == "acquire":
-                    made = stack.enter_context(access.acquired_by(f"client {number}", CancellationToken(), wanted))
+                    made = stack.enter_context(access.acquired_by(f"client {number}", CancellationToken(), requested))
                     held.append((made, stack.pop_all()))
                 elif step == "widen" and claim:
-                    access.widen(claim, wanted)
-                    assert wanted <= claim.parts
+                    access.widen(claim, requested)
+                    assert requested <= claim.parts
                 elif step == "hand over" and claim:
                     token = CancellationToken()
-                    made = stack.enter_context(access.handed_over_to(claim.owner, token, (claim,), wanted))
+                    made = stack.enter_context(access.handed_over_to(claim.owner, token, (claim,), requested))
                     assert claim not in access.claims
-                    assert made.parts == before[claim] | wanted
+                    assert made.parts == before[claim] | requested
                     held.append((made, stack.pop_all()))
                 elif step == "release" and chosen:
                     held.remove(chosen)

@@ -226,8 +226,8 @@ def test_the_status_of_a_goal_is_published_when_it_is_executed_and_when_it_ends(
     executor.shutdown()
 
 
-@pytest.mark.parametrize("wanted", [True, False])
-def test_a_client_executes_nothing_for_messages_that_nobody_needs(node, monkeypatch, wanted):
+@pytest.mark.parametrize("requested", [True, False])
+def test_a_client_executes_nothing_for_messages_that_nobody_needs(node, monkeypatch, requested):
     executed = []
     execute_data = RepeatableActionClient.execute
 
@@ -236,11 +236,11 @@ def test_a_client_executes_nothing_for_messages_that_nobody_needs(node, monkeypa
         await execute_data(client, data)
 
     monkeypatch.setattr(RepeatableActionClient, "execute", record)
-    client, executor = goals_served(node, follows_status=wanted)
+    client, executor = goals_served(node, follows_status=requested)
     feedback = []
     for number in range(GOALS):
-        result_of(client, executor, feedback_callback=feedback.append if wanted else None)
-        spin_until(executor, lambda number=number: not wanted or len(feedback) > number)
+        result_of(client, executor, feedback_callback=feedback.append if requested else None)
+        spin_until(executor, lambda number=number: not requested or len(feedback) > number)
     assert executed.count("goal") == executed.count("result") == GOALS
-    assert ("feedback" in executed, "status" in executed) == (wanted, wanted)
+    assert ("feedback" in executed, "status" in executed) == (requested, requested)
     executor.shutdown()

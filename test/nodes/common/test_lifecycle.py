@@ -83,15 +83,15 @@ def resources(process):
     return len(os.listdir(folder / "fd")), len(os.listdir(folder / "task")), children
 
 
-def wait_for_resources(process, most):
+def wait_for_resources(process, limits):
     """Wait until a process has no more of anything than before; threads of work that was begun may end later."""
     tries = threading.Event()
     for _ in range(600):
         found = resources(process)
-        if all(now <= then for now, then in zip(found, most, strict=True)):
+        if all(now <= then for now, then in zip(found, limits, strict=True)):
             return
         tries.wait(0.1)
-    raise AssertionError(f"descriptors, threads and children: {found}, expected at most {most}")
+    raise AssertionError(f"descriptors, threads and children: {found}, expected at most {limits}")
 
 
 class Latest:
@@ -107,9 +107,9 @@ class Latest:
             self.messages.append(message)
             self._arrived.notify_all()
 
-    def wait_for(self, wanted):
+    def wait_for(self, condition):
         with self._arrived:
-            assert self._arrived.wait_for(lambda: any(map(wanted, self.messages)), TIMEOUT)
+            assert self._arrived.wait_for(lambda: any(map(condition, self.messages)), TIMEOUT)
 
 
 @pytest.mark.parametrize("name", GIVEN)

@@ -314,14 +314,14 @@ def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
 
 
 def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
-    wanted = Pose((0.4, -0.6, 0.1))
+    goal_pose = Pose((0.4, -0.6, 0.1))
     cell = RobotCell(frames=[NamedFrame(name="fixture")])
     request = srv.LoadCell.Request(cell=cell, mode=srv.LoadCell.Request.MERGE, relative_to="camera")
-    request.pose = pose_to_message(CAMERA.inverse() @ wanted)
+    request.pose = pose_to_message(CAMERA.inverse() @ goal_pose)
     client.call_service(srv.LoadCell, "scene/load_cell", request)
     reply = client.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request())
     (frame,) = [frame for frame in reply.scene.cell.frames if frame.name == "fixture"]
-    assert_near(pose_from_message(frame.pose, "pose"), wanted, 1e-9)
+    assert_near(pose_from_message(frame.pose, "pose"), goal_pose, 1e-9)
     apply(client, SceneChange(operation=SceneChange.REMOVE, name="fixture"))
 
 
@@ -393,10 +393,10 @@ def move(frame, pose, **fields):
 
 
 def test_a_body_is_moved_to_where_a_camera_sees_it(client):
-    wanted = Pose((0.5, 0.2, 0.9))
-    apply(client, move("camera", CAMERA.inverse() @ wanted))
-    assert_near(pose_of(client, "workpiece"), wanted, 1e-9)
-    change = move("camera", CAMERA.inverse() @ wanted)
+    goal_pose = Pose((0.5, 0.2, 0.9))
+    apply(client, move("camera", CAMERA.inverse() @ goal_pose))
+    assert_near(pose_of(client, "workpiece"), goal_pose, 1e-9)
+    change = move("camera", CAMERA.inverse() @ goal_pose)
     change.pose.position.x = math.nan
     with pytest.raises(InvalidRequestError, match=r"NaN.*camera"):
         apply(client, change)

@@ -117,8 +117,8 @@ def places(kind, prefix=(), free=False):
 
 
 def put(message, path, value):
-    *way, last = path
-    for step in way:
+    *parents, last = path
+    for step in parents:
         message = message[step] if isinstance(step, int) else getattr(message, step)
     if isinstance(last, int):
         message[last] = value

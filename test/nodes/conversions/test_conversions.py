@@ -178,9 +178,9 @@ def in_quarters(change):
     result.native_scale = 0.25
     models, states = result.models, result.states
     placed = [result, *models.frames, *states.base_poses, *states.tools, *states.bodies]
-    for thing in (*models.tools, *models.bodies):
-        placed += [*thing.inertial, *thing.visual, *thing.collision]
-        for geometry in (shape.geometry for shape in (*thing.visual, *thing.collision)):
+    for entry in (*models.tools, *models.bodies):
+        placed += [*entry.inertial, *entry.visual, *entry.collision]
+        for geometry in (shape.geometry for shape in (*entry.visual, *entry.collision)):
             geometry.dimensions = [4 * value for value in geometry.dimensions]
             for vertex in (*geometry.mesh.vertices, geometry.mesh_scale):
                 enlarge(vertex)

@@ -274,7 +274,7 @@ def test_other_joints_of_a_controller_stay_where_they_are(client, robot, arm):
 
 def test_a_joint_of_no_controller_is_refused(client, robot):
     robot.joints, robot.positions["finger"] = (*JOINTS, "finger"), 0.0
-    for _ in range(200):  # until the node has seen the joint: its messages and goals arrive in any order
+    for _ in range(200):  # until the node has received the joint: its messages and goals arrive in any order
         robot.run_for(10)
         with pytest.raises((ExecutionError, UnknownNameError)) as caught:
             client.execute(swing(("finger",), [0.0], [0.1]))

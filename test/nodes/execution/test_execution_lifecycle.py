@@ -73,12 +73,12 @@ def test_a_motion_stops_on_its_path_and_nothing_is_commanded_until_the_node_is_a
     commands = all_commands(robot)
     # None after the transition, though the node holds the robot when it is active.
     assert max(time_from_message(message.header.stamp) for _, message in commands) <= done
-    way = end - start
+    path = end - start
     rows = np.array([[command[name] for name in ARM] for command, _ in commands])
-    shares = (rows - start) @ way / (way @ way)
-    np.testing.assert_allclose(rows, start + shares[:, None] * way, atol=1e-9)
-    assert 0.0 < shares[-1] < 0.99
-    assert (np.diff(shares) >= -1e-12).all()
+    fractions = (rows - start) @ path / (path @ path)
+    np.testing.assert_allclose(rows, start + fractions[:, None] * path, atol=1e-9)
+    assert 0.0 < fractions[-1] < 0.99
+    assert (np.diff(fractions) >= -1e-12).all()
     last = commands[-1][1]
     assert np.abs(last.velocity).max() < 1e-3  # it came to rest
     with pytest.raises(NotActiveError):

@@ -113,10 +113,10 @@ def check_path(robot, side):
     """All commands of a robot lie on the path from zero to the far place, in order and without a jump."""
     commands = [command for command, _ in list(robot.commands)]
     rows = np.array([[command.get(joint, 0.0) for joint in JOINTS[side]] for command in commands])
-    shares = rows @ FAR / (FAR @ FAR)
-    np.testing.assert_allclose(rows, shares[:, None] * FAR, atol=1e-9)
-    assert (np.diff(shares) >= -1e-12).all()
-    assert 0.0 < shares[-1] < 1.0
+    fractions = rows @ FAR / (FAR @ FAR)
+    np.testing.assert_allclose(rows, fractions[:, None] * FAR, atol=1e-9)
+    assert (np.diff(fractions) >= -1e-12).all()
+    assert 0.0 < fractions[-1] < 1.0
 
 
 def check_ended(sent, error, word):

@@ -39,12 +39,12 @@ PATH = np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6], [0.2, -0.8]])
 
 
 @pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS])
-@pytest.mark.parametrize("share", [0.1, 0.3, 0.5, 0.7, 0.9])
-def test_after_a_gap_it_rests_until_it_is_resumed_and_resumes_within_limits(method, share):
+@pytest.mark.parametrize("fraction", [0.1, 0.3, 0.5, 0.7, 0.9])
+def test_after_a_gap_it_rests_until_it_is_resumed_and_resumes_within_limits(method, fraction):
     """Jerk, acceleration and velocity by differences of the commands, which are for evenly spaced times."""
     trajectory = time_path(PATH, LIMITS, TimingOptions(method=method, period=PERIOD)).trajectory
     played = Channel(("a", "b"), "owner", trajectory, 1.0, SamplerOptions(), lambda: None, limits=LIMITS)
-    now = play(played, 0.0, share * trajectory.duration)
+    now = play(played, 0.0, fraction * trajectory.duration)
     before, now = played.last, now + 1.1
     now = play(played, now, now + 0.2)
     assert np.array_equal(played.last.positions, before.positions)

@@ -196,8 +196,8 @@ def test_a_position_limit_is_not_passed():
     blend = 10 * phase**3 - 15 * phase**4 + 6 * phase**5
     rate = (30 * phase**2 - 60 * phase**3 + 30 * phase**4) / 2.0
     bend = (60 * phase - 180 * phase**2 + 120 * phase**3) / 4.0
-    way = np.array([0.0, 1.4])
-    played = channel(Trajectory(JOINTS, times, *(row[:, None] * way for row in (blend, rate, bend))))
+    direction = np.array([0.0, 1.4])
+    played = channel(Trajectory(JOINTS, times, *(row[:, None] * direction for row in (blend, rate, bend))))
     sent = Sent(played, steady(3.0))
     sent.check([0.0, 0.0], held=True)
     assert played.violation.values[0].name == "position"

@@ -37,7 +37,7 @@ class Publisher:
     topic_name = "joint_commands"
 
     def __init__(self, stop_at):
-        self.sent, self.asked, self._stop_at = [], 0, stop_at
+        self.sent, self.calls, self._stop_at = [], 0, stop_at
         self.forbidden = threading.Event()
 
     def publish(self, values):

@@ -236,7 +236,7 @@ def test_a_stop_for_another_reason_is_no_tracking_error():
     case = Case()
     case.stream.play(case.channel, 1.0)
     case.measure(BEGIN + SECOND // 2)
-    case.motion.stop(StoppedError("asked for"))
+    case.motion.stop(StoppedError("requested"))
     case.stream.play(case.channel, 2.0)
     case.measure(case.stream.stamp)
     assert case.motion.phase == "done"

@@ -180,10 +180,10 @@ def _lists(params):
 
 
 def test_descriptions_are_parameters_that_clients_cannot_set(call):
-    asked = ["robot_description", "robot_description_semantic", "planning_pipelines", "default_planning_pipeline"]
-    asked += ["robot_description_kinematics.manipulator.kinematics_solver"]
-    asked += [f"robot_description_planning.joint_limits.{JOINTS[0]}.max_velocity"]
-    request = GetParameters.Request(names=asked)
+    requested = ["robot_description", "robot_description_semantic", "planning_pipelines", "default_planning_pipeline"]
+    requested += ["robot_description_kinematics.manipulator.kinematics_solver"]
+    requested += [f"robot_description_planning.joint_limits.{JOINTS[0]}.max_velocity"]
+    request = GetParameters.Request(names=requested)
     values = call(GetParameters, "moveit_adapter_node/get_parameters", request).values
     found = [value.string_value or list(value.string_array_value) or value.double_value for value in values]
     assert "<robot" in found[0]

@@ -204,9 +204,9 @@ def test_a_region_is_reached_within_its_extents(client):
 def test_the_tool_stays_upright_along_the_path(client):
     upright = PathConstraint(type=PathConstraint.AXIS_IN_CONE, mode=Target.TOOL, tolerance=0.05, axis=Vector3(z=-1.0))
     found = rows_of(plan(client, constraints=[upright]).path)
-    for share in np.linspace(0.0, len(found) - 1, 300):
-        first = min(int(share), len(found) - 2)
-        q = found[first] + (share - first) * (found[first + 1] - found[first])
+    for fraction in np.linspace(0.0, len(found) - 1, 300):
+        first = min(int(fraction), len(found) - 2)
+        q = found[first] + (fraction - first) * (found[first + 1] - found[first])
         pose = world_pose(CELL, STATE.with_configuration(values(q.tolist())), "gripper/tcp")
         assert math.acos(min(1.0, -pose.matrix[2, 2])) <= 0.05
 

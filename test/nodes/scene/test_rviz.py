@@ -1,4 +1,4 @@
-"""The RViz configuration listens to what the nodes publish."""
+"""The RViz configuration subscribes to the topics of the nodes."""
 
 import re
 from pathlib import Path

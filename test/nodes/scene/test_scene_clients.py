@@ -18,11 +18,11 @@ def scene_node(start_node, tmp_path_factory):
 
 
 def test_two_hundred_clients(scene_node, client):
-    share = CLIENTS // PROCESSES
+    clients_of_each = CLIENTS // PROCESSES
     _, before = client.scene()
     processes = [
         subprocess.Popen(
-            [sys.executable, str(SCRIPT), "7", str(share * i), str(share), str(REQUESTS)],
+            [sys.executable, str(SCRIPT), "7", str(clients_of_each * i), str(clients_of_each), str(REQUESTS)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

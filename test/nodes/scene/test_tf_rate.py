@@ -104,7 +104,7 @@ def test_transforms_follow_joints_that_creep_and_their_stamps_go_on_at_rest(monk
             assert max(away, angle) < 1e-6
     assert len(sent) < 150
     before = len(sent)
-    for step in range(1, 20):  # what moves is published at once
+    for step in range(1, 20):  # moving frames are published at once
         assert publisher.publish_moving(scene, state.with_configuration({joint: value + 1e-3 * step}), 300 + step)
     assert len(sent) == before + 19
 

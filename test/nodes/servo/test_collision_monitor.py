@@ -85,7 +85,7 @@ class Jog:
         return response
 
     def go(self, velocity, seconds):
-        """Follow a velocity; return how far the cube came."""
+        """Follow a velocity; return how far the cube moved."""
         velocity, before = np.array(velocity), self.follower.state.positions
         for step in range(round(seconds / PERIOD)):
             self.monitor.requested, self.monitor.present = velocity, self.follower.state

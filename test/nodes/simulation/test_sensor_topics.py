@@ -139,9 +139,9 @@ def test_forces_and_torques_are_those_of_gravity(received):
 
 def test_no_sensor_is_published_unless_asked_for(start_node, client):
     start_node("simulated_robot_node", namespace="quiet", cell_file=DEMO)
-    heard = threading.Event()
-    client.node.create_subscription(JointState, "/quiet/joint_states", lambda _: heard.set(), sensor(1))
-    assert heard.wait(TIMEOUT)
+    received_any = threading.Event()
+    client.node.create_subscription(JointState, "/quiet/joint_states", lambda _: received_any.set(), sensor(1))
+    assert received_any.wait(TIMEOUT)
     names = [name for name, _ in client.node.get_topic_names_and_types()]
     assert not [name for name in names if name.startswith("/quiet/sensors/")]
 

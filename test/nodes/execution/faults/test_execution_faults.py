@@ -23,8 +23,8 @@ from motion_faults import (
     begin,
     check_error,
     check_stop,
+    execute_at_rest,
     scale_client,
-    stand,
     start_at,
     to_and_fro,
     wait_for,
@@ -90,7 +90,7 @@ def test_joint_states_that_repeat_the_same_message(client, robot):
     error = check_error(sent.wait(), "FeedbackLostError", "no joint_states received for")
     assert error.values[0].value > error.values[0].limit == 2.0
     check_stop(robot)
-    assert stand(client).result.error.name == "FeedbackLostError"
+    assert execute_at_rest(client).result.error.name == "FeedbackLostError"
     request = srv.WaitForState.Request(min_joint_stamp=client.node.get_clock().now().to_msg())
     request.timeout.nanosec = 100_000_000
     with pytest.raises(StaleStateError, match=r"older than requested|were not measured"):
@@ -107,11 +107,11 @@ def test_joint_states_that_cannot_be(client, robot, value, words):
     check_stop(robot)
 
 
-@pytest.mark.parametrize("seconds, way", [(3600.0, "ahead"), (-3600.0, "back")])
-def test_a_clock_that_jumps(client, robot, seconds, way):
+@pytest.mark.parametrize("seconds, direction", [(3600.0, "ahead"), (-3600.0, "back")])
+def test_a_clock_that_jumps(client, robot, seconds, direction):
     sent = begin(client, robot)
     robot.clock_error = seconds
-    error = check_error(sent.wait(), "FeedbackLostError", "clock", way)
+    error = check_error(sent.wait(), "FeedbackLostError", "clock", direction)
     assert error.values[0].value == pytest.approx(3600.0, abs=10.0)
     robot.clock_error = 0.0
     check_stop(robot)
@@ -148,10 +148,10 @@ def simulated_time(client, world, start_node):
 
 
 def test_simulated_time_that_jumps(client, robot, simulated_time):
-    for seconds, way in ((3600.0, "ahead"), (0.0, "back")):
+    for seconds, direction in ((3600.0, "ahead"), (0.0, "back")):
         sent = begin(client, robot)
         simulated_time.error = seconds
-        error = check_error(sent.wait(), "StoppedError", "clock", "/clock", f"set {way}")
+        error = check_error(sent.wait(), "StoppedError", "clock", "/clock", f"set {direction}")
         assert error.values[0].value == pytest.approx(3600.0, abs=10.0)
         check_stop(robot, torn=was_torn(sent))
 
@@ -344,7 +344,7 @@ def test_a_killed_robot(client, robot, start_node):
     client.node.destroy_subscription(subscription)
     # The execution node may discover the new robot later than this process does.
     # Its arm sags a little, so that its position at rest is less exact than that of the robot of this process.
-    assert any(stand(client, goal_tolerance=1e-3).status == GoalStatus.STATUS_SUCCEEDED for _ in range(200))
+    assert any(execute_at_rest(client, goal_tolerance=1e-3).status == GoalStatus.STATUS_SUCCEEDED for _ in range(200))
     robot.taken()
     sent = execute(client, to_and_fro())
     wait_for(robot, sent, lambda command: command[PAN] < -1.7)

@@ -116,9 +116,9 @@ def test_cancelling_stops_on_the_path(client, robot):
     assert sent.status == GoalStatus.STATUS_CANCELED
     assert sent.result.error.name == "CancelledError"
     commands = robot.all_taken()
-    shares = on_line(commands, start, end)
-    assert shares[-1] < 0.99
-    steps = np.diff(shares)
+    fractions = on_line(commands, start, end)
+    assert fractions[-1] < 0.99
+    steps = np.diff(fractions)
     assert steps[-1] < 0.05 * steps.max()  # it came to rest
     reached = sent.result.record.reached
     assert 0.0 < reached.sec + 1e-9 * reached.nanosec < 8.0
@@ -175,7 +175,7 @@ def test_a_node_that_is_ended_stops_the_robot_first(client, robot, execution_nod
     execution_node.process.send_signal(signal.SIGINT)
     assert sent.wait().result.error.stage == "shutdown"
     assert execution_node.wait() == 0
-    shares = on_line(robot.all_taken(), start, end)
-    assert shares[-1] < 0.99
-    steps = np.diff(shares)
+    fractions = on_line(robot.all_taken(), start, end)
+    assert fractions[-1] < 0.99
+    steps = np.diff(fractions)
     assert steps[-1] < 0.05 * steps.max()

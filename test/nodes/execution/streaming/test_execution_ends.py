@@ -47,8 +47,8 @@ def test_a_joint_that_does_not_follow_is_named(client, robot):
     assert caught.value.stage == "path tolerance"
     assert caught.value.values[0].limit == pytest.approx(0.05)
     assert caught.value.partial.record.max_tracking_error_joint == "elbow"
-    shares = on_line(robot.all_taken(), start, end)
-    assert 0.0 < shares[-1] < 0.99
+    fractions = on_line(robot.all_taken(), start, end)
+    assert 0.0 < fractions[-1] < 0.99
 
 
 def test_the_goal_tolerance_must_hold_in_time(client, robot):

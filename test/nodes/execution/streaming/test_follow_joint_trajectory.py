@@ -49,9 +49,9 @@ class TestFollowJointTrajectory:
         trajectory.points = [point]
         sent = follow(client, trajectory).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
-        shares = on_line(robot.all_taken(), start, end)
-        assert shares[0] == pytest.approx(0.0, abs=1e-3)
-        assert shares[-1] == pytest.approx(1.0)
+        fractions = on_line(robot.all_taken(), start, end)
+        assert fractions[0] == pytest.approx(0.0, abs=1e-3)
+        assert fractions[-1] == pytest.approx(1.0)
         assert {getattr(message, "index", 0) for message in sent.feedback} <= {0}  # Jazzy has no such field
 
     def test_joints_may_be_in_any_order_and_incomplete(self, client, robot):
@@ -185,12 +185,12 @@ class TestFollowJointTrajectory:
         for (_, message), position, nearest, late in zip(commands, found, indices, torn.tolist(), strict=True):
             np.testing.assert_allclose(known[nearest], position, atol=2e-4)
             if 50 < nearest < 79_900 or 80_100 < nearest < 159_900:
-                velocity, wanted = np.array(message.velocity[:2]), speeds[nearest]
+                velocity, expected = np.array(message.velocity[:2]), speeds[nearest]
                 if late:  # by a suspended machine: it continues along the curve, from rest
-                    share = float(velocity @ wanted) / float(wanted @ wanted)
-                    assert -1e-3 <= share <= 1.0 + 1e-3
-                    wanted = share * wanted
-                np.testing.assert_allclose(velocity, wanted, atol=2e-3)
+                    fraction = float(velocity @ expected) / float(expected @ expected)
+                    assert -1e-3 <= fraction <= 1.0 + 1e-3
+                    expected = fraction * expected
+                np.testing.assert_allclose(velocity, expected, atol=2e-3)
 
     def test_velocity_tolerance(self, client, robot):
         """The robot of this test does not report velocities: their tolerances do not count then."""
