@@ -1,4 +1,4 @@
-"""Arms that tests and benchmarks of kinematics share, as cells of one robot without shapes."""
+"""Arms for tests and benchmarks of kinematics, as cells of one robot without shapes."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""Batches of planning requests: how they grow with processes, and whether their plans are those of one by one.
+"""Batches of planning requests: speed by number of processes, and whether plans equal those of single requests.
 
     make bench AREA=batch            [--count 400]
 
 Motions of the demonstration's arm between random free configurations, one by one in this process, then on 1, 2, ...
-processes up to the number of processors. The figures of a busy computer say nothing about its processes.
+processes up to the number of processors. The figures of a busy computer are not meaningful.
 """
 
 from __future__ import annotations

@@ -116,7 +116,7 @@ def cell_of(name: str, family: str) -> tuple[RobotCell, RobotCellState]:
 
 
 class Sampler:
-    """Random free configurations of both arms whose tools are where a family wants them."""
+    """Random free configurations of both arms whose tools are at the places of a family."""
 
     def __init__(self, cell: RobotCell, state: RobotCellState, generator: np.random.Generator) -> None:
         self.cell, self.state, self.generator = cell, state, generator

@@ -1,8 +1,8 @@
-"""Cartesian planning: ways that are known to exist on three arms, times beside compas_fab, and what the graph finds and
-following step by step does not.
+"""Cartesian planning: known feasible paths of three arms, times compared with compas_fab, and paths that the graph
+finds and following step by step does not.
 
 Times are of whole calls with collision checks, clearance and report, without timing of the motion unless said. `_ms`
-are medians of elapsed time, `_cpu_ms` those of the processor's time, which other work on the machine does not lengthen.
+are medians of elapsed time, `_cpu_ms` those of the processor's time, which other load on the machine does not increase.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from robot_cell_planner.planning.problem.plan import Plan
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.trajectory.timing import TimingOptions
 
-from .cartesian_cells import ARMS, KnownWay, WayMaker, arm_cell, group_of
+from .cartesian_cells import ARMS, KnownPath, PathMaker, arm_cell, group_of
 from .cartesian_peers import compas_fab_follow
 from .results import Results
 
@@ -66,7 +66,7 @@ class Took:
 
 
 class Clock:
-    """Measures from its making on."""
+    """Measures from its creation on."""
 
     def __init__(self) -> None:
         self._begin = perf_counter(), process_time()
@@ -85,7 +85,7 @@ def add_times(results: Results, name: str, times: Sequence[Took]) -> None:
 def plan(
     cell: RobotCell,
     state: RobotCellState,
-    maker: WayMaker,
+    maker: PathMaker,
     start: Any,
     waypoints: Waypoints,
     timing: TimingOptions | None = None,
@@ -102,13 +102,13 @@ def plan(
     return found, clock.read()
 
 
-def frames(maker: WayMaker, poses: Any) -> FrameWaypoints:
+def frames(maker: PathMaker, poses: Any) -> FrameWaypoints:
     return FrameWaypoints(tuple(Pose.from_matrix(pose) for pose in poses), mode=maker.mode)
 
 
 def warm_up(cell: RobotCell, state: RobotCellState) -> None:
     """Kernels and models, that are built once."""
-    maker = WayMaker(cell, state, SEED)
+    maker = PathMaker(cell, state, SEED)
     way = next(maker.ways(1, 0.1, 0.1))
     for strategy in Strategy:
         plan(cell, state, maker, way.start, frames(maker, way.poses), strategy=strategy)
@@ -117,7 +117,7 @@ def warm_up(cell: RobotCell, state: RobotCellState) -> None:
 def known_ways(results: Results, arm: str, cell: RobotCell, state: RobotCellState) -> None:
     """Lines and polylines that are feasible: how many are solved, and how far the paths leave them."""
     for kind, segments in (("lines", 1), ("polylines", 3)):
-        maker = WayMaker(cell, state, SEED)
+        maker = PathMaker(cell, state, SEED)
         ways = list(islice(maker.ways(segments, 0.05, 0.3), WAYS))
         for strategy in Strategy:
             solved, times, off, turned, repeated = 0, [], 0.0, 0.0, True
@@ -145,7 +145,7 @@ def known_ways(results: Results, arm: str, cell: RobotCell, state: RobotCellStat
             add_times(results, name, times)
 
 
-def deviation(maker: WayMaker, way: KnownWay, found: Plan) -> tuple[float, float]:
+def deviation(maker: PathMaker, way: KnownPath, found: Plan) -> tuple[float, float]:
     """How far a path leaves its lines [m, rad] at FINER times as many places as it has points."""
     report = found.cartesian
     assert report is not None
@@ -165,7 +165,7 @@ def deviation(maker: WayMaker, way: KnownWay, found: Plan) -> tuple[float, float
 
 def lines_of_30_cm(results: Results, arm: str, cell: RobotCell, state: RobotCellState) -> None:
     """Straight lines of 0.3 m, by both strategies and by compas_fab in turns."""
-    maker = WayMaker(cell, state, SEED + 1)
+    maker = PathMaker(cell, state, SEED + 1)
     ways = list(islice(maker.ways(1, 0.3, 0.3), LINES_OF_PEERS))
     peer: Callable[[Any, Any], bool] | None = compas_fab_follow(maker, cell) if arm != "demo" else None
     times: dict[str, list[Took]] = {"greedy": [], "graph": [], "compas_fab": []}
@@ -188,7 +188,7 @@ def lines_of_30_cm(results: Results, arm: str, cell: RobotCell, state: RobotCell
 def random_lines(results: Results, arm: str, cell: RobotCell, state: RobotCellState) -> None:
     """Lines of 0.3 to 0.6 m in any direction from any free configuration, feasible or not."""
     for kind in ("frame", "axis"):
-        maker, rng = WayMaker(cell, state, SEED), np.random.default_rng(SEED)
+        maker, rng = PathMaker(cell, state, SEED), np.random.default_rng(SEED)
         counts = dict.fromkeys(("both", "greedy_alone", "graph_alone", "none", "graph_less_far"), 0)
         lengths = {strategy: 0.0 for strategy in Strategy}
         times: dict[Strategy, list[Took]] = {strategy: [] for strategy in Strategy}
@@ -229,7 +229,7 @@ def fraction_of(found: Plan | PlanningError) -> float:
     return float(report.fraction)
 
 
-def random_waypoint(maker: WayMaker, rng: np.random.Generator, q: Any, kind: str) -> Waypoints:
+def random_waypoint(maker: PathMaker, rng: np.random.Generator, q: Any, kind: str) -> Waypoints:
     pose = maker.chain.forward(q.copy())
     direction = rng.normal(size=3)
     pose[:3, 3] += direction / np.linalg.norm(direction) * rng.uniform(0.3, 0.6)
@@ -243,7 +243,7 @@ def random_waypoint(maker: WayMaker, rng: np.random.Generator, q: Any, kind: str
 
 def printing(results: Results, arm: str, cell: RobotCell, state: RobotCellState) -> None:
     """Ten rings on top of each other, a thousand points with the tool's axis down and its rotation free."""
-    maker = WayMaker(cell, state, SEED)
+    maker = PathMaker(cell, state, SEED)
     centre, height = PRINTS[arm]
     around = 2.0 * np.pi * np.arange(PRINTED_POINTS) / 100
     points = [

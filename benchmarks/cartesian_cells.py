@@ -1,4 +1,4 @@
-"""Arms among obstacles for the benchmark of Cartesian planning, and ways through them that are known to exist."""
+"""Arms among obstacles for the benchmark of Cartesian planning, and known feasible paths between the obstacles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from robot_cell_planner.model.state import BodyState, RobotCellState
 from .arms import PUBLIC, ROOT
 
 ARMS = ("ur10", "panda", "demo")
-STEP = 0.01  # [m or rad] of the frame, between the configurations that a way is made of
+STEP = 0.01  # [m or rad] of the frame, between the configurations of a path
 LIMIT_ROOM = 0.02  # [rad] kept from joint limits
 LEAST_SINGULAR_VALUE = 0.05
 CHECKED_EVERY = 0.02  # [rad]
@@ -67,7 +67,7 @@ def group_of(cell: RobotCell) -> str:
 
 
 @dataclass(frozen=True, eq=False)
-class KnownWay:
+class KnownPath:
     """A polyline of the frame that is known to be feasible: the configuration that it begins in, its poses (k, 4, 4)
     without that of the start, and configurations (n, dof) every `STEP` of it that are free and within limits."""
 
@@ -76,9 +76,9 @@ class KnownWay:
     path: Any
 
 
-class WayMaker:
-    """Makes ways from joint motions: joints move so that the frame goes straight, and what a redundant arm has left
-    swings by itself. A way ends where that meets a limit, a singular configuration or an obstacle."""
+class PathMaker:
+    """Makes paths from joint motions: joints move so that the frame moves straight, and a redundant arm also moves in
+    its null space. A path ends at a limit, a singular configuration or an obstacle."""
 
     def __init__(self, cell: RobotCell, state: RobotCellState, seed: int) -> None:
         group = cell.group(group_of(cell))
@@ -94,14 +94,14 @@ class WayMaker:
         self.upper = np.minimum(model.upper[indices], np.pi) - LIMIT_ROOM
         self.rng = np.random.default_rng(seed)
 
-    def ways(self, segments: int, shortest: float, longest: float) -> Iterator[KnownWay]:
-        """Ways of some segments, each of `shortest` to `longest` [m]."""
+    def ways(self, segments: int, shortest: float, longest: float) -> Iterator[KnownPath]:
+        """Paths of some segments, each of `shortest` to `longest` [m]."""
         while True:
             found = self._try(segments, shortest, longest)
             if found is not None:
                 yield found
 
-    def _try(self, segments: int, shortest: float, longest: float) -> KnownWay | None:
+    def _try(self, segments: int, shortest: float, longest: float) -> KnownPath | None:
         q = self.rng.uniform(self.lower, self.upper)
         if self.checker.in_collision(q):
             return None
@@ -112,7 +112,7 @@ class WayMaker:
                 return None
             poses.append(found[0])
             path.extend(found[1])
-        return KnownWay(start, np.array(poses), np.array(path))
+        return KnownPath(start, np.array(poses), np.array(path))
 
     def _segment(self, q: Any, shortest: float, longest: float) -> tuple[Any, list[Any]] | None:
         """A segment from a configuration in a random direction: the pose at its end, and configurations on it."""

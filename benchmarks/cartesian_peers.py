@@ -12,13 +12,13 @@ import numpy as np
 
 from robot_cell_planner.model.cell import RobotCell
 
-from .cartesian_cells import WayMaker
+from .cartesian_cells import PathMaker
 from .collision_peers import PeerCell, as_mesh
 
-TOLERANCE = 1e-3  # [m, rad] what its inverse kinematics is asked for
+TOLERANCE = 1e-3  # [m, rad] requested of its inverse kinematics
 
 
-def compas_fab_follow(maker: WayMaker, cell: RobotCell) -> Callable[[Any, Any], bool] | None:
+def compas_fab_follow(maker: PathMaker, cell: RobotCell) -> Callable[[Any, Any], bool] | None:
     """A call (start (n,), world_T_frame (4, 4)) -> whether compas_fab plans the line with collision checks, in a cell
     of the same shapes; None where it is not installed. Its lines are of the last link, moved alike."""
     if find_spec("compas_fab") is None:

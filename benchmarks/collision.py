@@ -1,8 +1,8 @@
-"""Collision checks: ours beside the bare calls of the libraries, by numbers of obstacles, and beside peers.
+"""Collision checks compared with bare calls of the libraries, by numbers of obstacles, and with peers.
 
-Cell: a UR10 with its maker's meshes as convex hulls, a gripper, a held body, and obstacles around. All
-figures are medians in microseconds over random configurations unless they say otherwise; what is compared is
-measured in turns. `bare` is the library itself on the same pairs.
+Cell: a UR10 with its maker's meshes as convex hulls, a gripper, a held body, and obstacles around. All figures are
+medians in microseconds over random configurations unless they say otherwise; compared calls are measured in turns.
+`bare` is the library itself on the same pairs.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def configurations(checker: CollisionChecker, count: int = STATES) -> Any:
 def medians(calls: dict[str, Callable[[Any], Any]], samples: Sequence[Any], turns: int = TURNS) -> dict[str, float]:
     """Median over the samples of the time of each call [us].
 
-    The calls take turns of all samples each, and of each sample the shortest time counts, so that what else the machine
-    does meets all of them and is left out as far as it can be.
+    The calls take turns of all samples each, and of each sample the shortest time counts, so that other load on the
+    machine affects all of them equally and is excluded as far as possible.
     """
     shortest = {name: np.full(len(samples), np.inf) for name in calls}
     for _ in range(turns):

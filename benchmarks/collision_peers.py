@@ -27,7 +27,7 @@ GROUP = "arm"
 
 
 class PeerCell:
-    """A checker's cell as files: `urdf` and `srdf` of all that is mounted on the arm, and obstacles apart."""
+    """A checker's cell as files: `urdf` and `srdf` of the arm with everything mounted on it, and separate obstacles."""
 
     def __init__(self, checker: CollisionChecker, folder: Path) -> None:
         self.folder = folder
@@ -114,7 +114,7 @@ class PeerCell:
         return path
 
     def obstacles(self) -> list[tuple[str, CollisionGeometry, Pose]]:
-        """Solids that stand around, each with a name and its pose in the world."""
+        """Obstacles, each with a name and its pose in the world."""
         table = self._table
         indices = [index for index in range(len(table.geometries)) if index not in self._arm]
         return [(f"thing{i}", table.geometries[i], Pose.from_matrix(table.joint_T_geometry[i])) for i in indices]
@@ -127,7 +127,7 @@ class PeerCell:
 
 
 def as_mesh(solid: CollisionGeometry) -> trimesh.Trimesh:
-    """A solid of the benchmark as triangles."""
+    """A shape of the benchmark as triangles."""
     if isinstance(solid, Box):
         return trimesh.creation.box(solid.size)
     if isinstance(solid, Sphere):

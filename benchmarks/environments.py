@@ -1,4 +1,4 @@
-"""Steps per second of environments: of one, and of eight in processes, beside the engine's own steps of the same scene.
+"""Steps per second of one environment and of eight in processes, compared with the engine's steps of the same scene.
 
 A step of the task reach in the demonstration's cell is an action of 0.1 s: 50 steps of physics of 2 ms, or 10 of 10 ms.
 Figures are per second of processor time, as if nothing else ran on a core; those of eight environments are divided by
@@ -32,7 +32,7 @@ STEPS = 200
 
 
 class Timed(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """An environment that tells the processor time of its process."""
+    """An environment that reports the processor time of its process."""
 
     def processor_time(self) -> float:
         """Return the processor time of the process [s]."""

@@ -1,10 +1,10 @@
-"""Streaming: how evenly commands come while the robot moves, the simulation runs and planning keeps its workers busy.
+"""Streaming: regularity of commands while the robot moves, the simulation runs and planning keeps its workers busy.
 
     make bench AREA=execution        [tools/with_environment python -m benchmarks.execution --seconds 10]
 
-The nodes are processes of their own, and so is who listens to joint_commands: it notes when each command was stamped
-and when it arrived. Intervals between stamps are the execution node's own; those between arrivals have the listener's
-delays in them too.
+The nodes are processes of their own, and so is the subscriber of joint_commands: it records when each command was
+stamped and when it arrived. Intervals between stamps are the execution node's own; those between arrivals also contain
+the delays of the subscriber.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ SWING = {"shoulder_pan_joint": 0.4, "wrist_3_joint": 0.8}  # [rad] from the star
 AWAY = {"shoulder_pan_joint": 1.2}
 GAP = 2.0  # periods; a longer interval is a gap
 SPEED = 0.3  # of the velocity limits: the simulation shares two cores with the planning and lags behind
-WARM_UP = 20  # plans, in which all workers have had a turn
-NICENESS = 10  # what planning has, by default of the planning node
+WARM_UP = 20  # plans, in which all workers have been used
+NICENESS = 10  # of planning, the default of the planning node
 SEED = 1
 ROBOT_NODES = ("scene", "planning", "execution", "simulated_robot")
 PARAMETERS = {
@@ -80,7 +80,7 @@ def swings(seconds: float) -> Trajectory:
 
 
 class Listener:
-    """Notes every command that comes, until it is told to end; then writes the times to a file."""
+    """Records every command that arrives, until it is interrupted; then writes the times to a file."""
 
     def __init__(self) -> None:
         self.stamps, self.arrivals = array("q"), array("d")
@@ -101,7 +101,7 @@ class Listener:
 
 
 def keep_planning() -> None:
-    """Ask for one plan after the other, until told to end; with the niceness of the workers, as part of the load."""
+    """Request one plan after the other, until interrupted; with the niceness of the workers, as part of the load."""
     os.nice(NICENESS)
     with CellClient("keeps_planning") as client:
         try:
@@ -115,7 +115,7 @@ def keep_planning() -> None:
 
 
 def family(pid: int) -> list[int]:
-    """A process and all that descend from it."""
+    """A process and all its descendants."""
     parents: dict[int, int] = {}
     for entry in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -163,7 +163,7 @@ def helper(*arguments: str) -> Iterator[int]:
 
 
 def measure(results: Results, seconds: float, folder: Path) -> None:
-    """Move for that long, and tell how the commands came."""
+    """Move for that long, and report the intervals of the commands."""
     trajectory, heard = swings(seconds), folder / "heard.npz"
     with ExitStack() as stack:
         stack.enter_context(own_domain())

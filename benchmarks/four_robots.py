@@ -1,9 +1,9 @@
-"""Four robots and 40 bodies, against one of the robots with the same bodies: `make bench AREA=four_robots`.
+"""Four robots and 40 bodies, compared with one of the robots and the same bodies: `make bench AREA=four_robots`.
 
 Four arms stand around a point, each facing it, with 40 boxes of 0.06 m to 0.16 m between and around them; the cell of
-one robot has the western arm alone. Measured are a check of a random state of all joints, a scene change (one body is
-moved, and a checker is made and used), and whole requests, timed and certified: motions of one arm between random free
-configurations, and of all four arms together. Times are of the processor.
+one robot has the western arm alone. The benchmark measures a check of a random state of all joints, a scene change (one
+body is moved, and a checker is made and used), and whole requests, timed and certified: motions of one arm between
+random free configurations, and of all four arms together. Times are of the processor.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def cell_of(names: tuple[str, ...], seed: int) -> tuple[RobotCell, RobotCellStat
     while len(bodies) < BODIES:
         size, place = rng.uniform(0.06, 0.16, 3), rng.uniform((-1.6, -1.6, 0.1), (1.6, 1.6, 1.5))
         if min(np.linalg.norm(place[:2] - base.position[:2]) for base in BASES.values()) < 0.35:
-            continue  # no body where an arm stands
+            continue  # no body at the base of an arm
         name = f"body{len(bodies)}"
         bodies[name] = RigidBody(name, (Shape(Box(tuple(size.tolist()))),))
         placed[name] = BodyState(pose=Pose(tuple(place.tolist())))
@@ -128,7 +128,7 @@ def scene_changes(cell: Cell) -> float:
 
 
 def requests(cell: Cell, group: str, count: int) -> tuple[list[float], int]:
-    """Return the times of the requests that were solved [ms], and how many are proven as a whole."""
+    """Return the times of the requests that were solved [ms], and how many are certified as a whole."""
     times, proven = [], 0
     for number in range(-1, count):  # the first one is not counted: it loads and compiles
         state = cell.state.with_configuration(cell.free())

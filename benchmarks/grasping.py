@@ -31,7 +31,7 @@ HAND = "gripper/tcp"
 
 
 def prism(sides: int, draft: float = 0.0) -> Shape:
-    """Return the mesh of a prism of WIDTH between its flats, whose faces lean by `draft` [rad] if they do not stand."""
+    """Return the mesh of a prism of WIDTH between its flats, whose faces have a draft angle [rad]."""
     height = WIDTH
     ring = [math.tau * (i + 0.5) / sides for i in range(sides)]
     corners = []

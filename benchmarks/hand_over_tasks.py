@@ -2,8 +2,8 @@
 
 In each of 200 tasks of config/two_arms, the left arm holds the bar somewhere over its side of the table and the right
 arm is anywhere over its own; the left arm brings the bar to a random place above the middle of the table, and the right
-arm comes to above its grasp there. All methods get the same start and the same joint goal. One after the other: the
-left arm and then the right one, or the other way around, the shorter that succeeds. All motions are sampled every
+arm moves to a pose above its grasp there. All methods get the same start and the same joint goal. One after the other:
+the left arm and then the right one, or the other way around, the shorter that succeeds. All motions are sampled every
 millisecond, with both arms in exact collision checks. Times of planning are of the processor.
 """
 
@@ -65,7 +65,7 @@ class Task:
 
 @dataclass
 class Figures:
-    """What a method did: planning times [s], makespans [s] by task, plans that collide at SAMPLING, proven plans."""
+    """Figures of a method: planning times [s], makespans [s] by task, colliding plans at SAMPLING, certified plans."""
 
     times: list[float] = field(default_factory=list)
     spans: dict[int, float] = field(default_factory=dict)
@@ -112,7 +112,7 @@ def random_task(scene: Scene, generator: np.random.Generator) -> Task:
 
 
 def planned(task: Task, state: RobotCellState, group: str, options: PlanningOptions) -> tuple[Trajectory, float, bool]:
-    """Return a trajectory, the fraction of it that is proven, and whether the plan fell back to coupled planning."""
+    """Return a trajectory, its certified fraction, and whether the plan fell back to coupled planning."""
     goal = {name: task.goal[name] for name in task.cell.group(group).variables}
     plan = plan_motion(task.cell, state, MotionRequest(Goals((goal,)), group, options=options))
     assert plan.trajectory is not None

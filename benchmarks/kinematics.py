@@ -1,7 +1,7 @@
-"""Kinematics: forward, inverse, differential and dynamics, beside peers on the same poses.
+"""Kinematics: forward, inverse, differential and dynamics, compared with peers on the same poses.
 
 1000 random reachable poses an arm, each with another random configuration to start from. Figures are medians and 95th
-percentiles of single calls in microseconds unless their names say otherwise; `solved` is the share of poses with a
+percentiles of single calls in microseconds unless their names say otherwise; `solved` is the fraction of poses with a
 solution that forward kinematics and limits confirm: ours to 1.1e-6 m and rad, peers to 1e-3.
 """
 
@@ -90,8 +90,8 @@ class Problems:
 def times(call: Callable[..., Any], rows: list[tuple[Any, ...]], turns: int = TURNS) -> tuple[list[float], list[Any]]:
     """Time [us] and answer of a call on each row of arguments.
 
-    All rows are called in turns, and of each row the shortest time counts, so that what else the machine does is left
-    out as far as it can be.
+    All rows are called in turns, and of each row the shortest time counts, so that other load on the machine is
+    excluded as far as possible.
     """
     taken = [float("inf")] * len(rows)
     answers: list[Any] = [None] * len(rows)
@@ -136,7 +136,8 @@ def inverse(results: Results, name: str) -> None:
 
 
 def peers(results: Results, name: str) -> None:
-    """Other solvers on the first poses, judged at 1 mm and 1 mrad; bare EAIK for what lies below."""
+    """Other solvers on the first poses, verified at 1 mm and 1 mrad; bare EAIK to compare with the underlying
+    solver."""
     problems = Problems(name, PEER_POSES)
     rows = list(zip(problems.starts, problems.poses, strict=True))
     for peer, call in solvers(PeerArm(name, problems.cell)).items():
@@ -193,7 +194,7 @@ def rearranging(results: Results) -> None:
 
 
 def table(results: Results) -> None:
-    """All solvers beside each other: median time [us] and share of poses solved."""
+    """Table of all solvers: median time [us] and fraction of poses solved."""
     columns = ("ik_all", "ik_first", "ik_numeric", "ik_pybullet", "ik_roboplan", "ik_compas_fab")
     print("\n" + f"{'':<10}" + "".join(f"{column:>18}" for column in columns))
     for name in ARMS:

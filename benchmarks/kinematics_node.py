@@ -1,7 +1,7 @@
-"""What the services of the kinematics node cost beyond the core: a scene node, a kinematics node, a bare service.
+"""Overhead of the services of the kinematics node over the core: a scene node, a kinematics node, a bare service.
 
 The client, the nodes and the bare service are processes of their own. Each figure is a median over calls that take
-turns, so that a busy moment meets all of them.
+turns, so that a busy moment affects all of them.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ def node(name: str, *parameters: str) -> list[str]:
 
 
 def bare() -> list[str]:
-    """Command line of a service of the same type that does nothing: what a round trip costs at least."""
+    """Command line of a service of the same type that does nothing: the minimum of a round trip."""
     return [sys.executable, "-m", "benchmarks.kinematics_node"]
 
 
 def cases() -> dict[str, tuple[type, str, Any, Core]]:
-    """Type, name and request of each service that is measured, and the same question to the core."""
+    """Type, name and request of each service that is measured, and the same call to the core."""
     cell, state = load_cell(CELL_FILE)
     names = cell.group().variables
     pose = world_pose(cell, state, "above_pick")
@@ -113,7 +113,7 @@ def timed(call: Core) -> float:
 
 
 def measure_services(results: Results) -> None:
-    """Round trips, what the core takes of them, and what an empty service of that kind takes."""
+    """Times of round trips, of the core in them, and of an empty service of that type."""
     chosen = cases()
     programs = (node("scene_node", f"cell_file:={CELL_FILE}"), node("kinematics_node"), bare())
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in (*chosen, "bare")}
@@ -128,7 +128,7 @@ def measure_services(results: Results) -> None:
                 if name != LARGE:
                     taken[name].append((caller.timed(kind, service, request), timed(core)))
             taken["bare"].append((caller.timed(srv.ForwardKinematics, BARE, empty), 0.0))
-        # What clears away a large message would be counted for the next call.
+        # The deallocation of a large message would be counted for the next call.
         kind, service, request, core = chosen[LARGE]
         taken[LARGE] = [(caller.timed(kind, service, request), timed(core)) for _ in range(CALLS // 10)]
         caller.close()

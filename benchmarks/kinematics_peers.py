@@ -1,7 +1,7 @@
 """The same poses for other solvers, where they are installed: pybullet, roboplan, compas_fab, bare EAIK and Pinocchio.
 
 Each solver is a call (start, pose) -> configuration or None, for a configuration (n,) to start from and world_T_tip
-(4, 4). What it returns is judged by the caller.
+(4, 4). The caller verifies its result.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Solve = Callable[[Any, Any], Any]
 
 
 class PeerArm:
-    """A public arm as files without shapes, for those who read files."""
+    """A public arm as files without shapes, for solvers that read files."""
 
     def __init__(self, name: str, cell: RobotCell) -> None:
         folder = Path(tempfile.mkdtemp(prefix="peers-"))
@@ -138,7 +138,7 @@ def roboplan_solver(arm: PeerArm) -> Solve:
 
 
 def compas_fab_solver(arm: PeerArm) -> Solve:
-    """inverse_kinematics of the PyBullet planner, without collision checks, its other options as they come."""
+    """inverse_kinematics of the PyBullet planner, without collision checks, its other options at their defaults."""
     from compas.geometry import Frame
     from compas_fab.backends import InverseKinematicsError, PyBulletClient, PyBulletPlanner
     from compas_fab.robots import FrameTarget, RobotCell, RobotCellState, RobotSemantics, TargetMode

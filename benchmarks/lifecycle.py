@@ -1,11 +1,11 @@
-"""Transitions of all nodes under load, and what they leave behind: descriptors, threads and memory.
+"""Transitions of all nodes under load, and their leaks of descriptors, threads and memory.
 
 tools/with_environment python -m benchmarks.lifecycle [--cycles 100]
 
 A cycle deactivates, cleans up, configures and activates each of the six nodes in turn, while a client sends requests to
-all of them. What a node has is taken when it is unconfigured: the least of the second tenth of all cycles, when caches
-are filled, against the least of the last tenth, as a worker may end later than its node's clean-up. Processes are those
-that a node has started.
+all of them. The resources of a node are measured when it is unconfigured: the minimum of the second tenth of all
+cycles, when caches are filled, is compared with the minimum of the last tenth, as a worker may end later than its
+node's clean-up. Processes are those that a node has started.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ RESOURCES = {"descriptors": 1.0, "threads": 1.0, "processes": 1.0, "memory_MB": 
 
 
 def resources(pid: int) -> tuple[int, ...]:
-    """What a process has now, as RESOURCES lists it."""
+    """The resources of a process now, as RESOURCES lists them."""
     use = use_of(pid)
     assert use is not None, f"process {pid} has ended"
     return use.descriptors, len(os.listdir(f"/proc/{pid}/task")), len(below(pid, children())), use.memory
 
 
 class Load:
-    """Requests and plans, one after the other, from two threads; counts what was met and what was refused by name."""
+    """Requests and plans, one after the other, from two threads; counts accepted and refused requests."""
 
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}

@@ -1,12 +1,12 @@
-"""Memory and descriptors of the nodes and their workers under mixed requests: whether they stay where they are.
+"""Memory and descriptors of the nodes and their workers under mixed requests: whether they remain constant.
 
 tools/with_environment python -m benchmarks.memory [--minutes 60] [--seed 1]
 
 Scene, kinematics, collision and planning nodes serve a client that plans, plans along lines, checks, certifies, solves
-inverse kinematics, changes the scene (new bodies among the changes), fails on purpose and calls requests off. A figure
-is the slope of a straight line through the private memory of a process after the warm-up. Workers are replaced now and
-then, since some planners hear a cancellation late: figures of the workers of a node together are of whichever live, and
-those of single workers are of the ones that lived for long.
+inverse kinematics, changes the scene (new bodies among the changes), sends requests that fail and cancels requests. A
+figure is the slope of a straight line through the private memory of a process after the warm-up. Workers are replaced
+now and then, since some planners react late to a cancellation: figures of the workers of a node together are of those
+that exist, and those of single workers are of the ones that lived for long.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ CELL = Path(__file__).resolve().parents[1] / "config" / "demo" / "cell.yaml"
 NODES = ("scene", "kinematics", "collision", "planning")
 WARM_UP = 0.3  # of the time
 SAMPLE_EVERY = 20  # requests
-SAMPLES_OF_A_LIFE = 20  # fewer do not tell whether a worker grows
+SAMPLES_OF_A_LIFE = 20  # fewer do not show whether a worker grows
 MEGA = 1e6
 MOST_BODIES = 6
 
 
 @dataclass
 class Use:
-    """What a process has: private memory [bytes] and descriptors."""
+    """Usage of a process: private memory [bytes] and descriptors."""
 
     memory: int
     descriptors: int
 
 
 def use_of(pid: int) -> Use | None:
-    """What a process has now; None if it has ended."""
+    """The usage of a process now; None if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
         descriptors = len(os.listdir(f"/proc/{pid}/fd"))
@@ -90,7 +90,7 @@ def children() -> dict[int, list[int]]:
 
 
 def below(pid: int, by_parent: dict[int, list[int]]) -> list[int]:
-    """All processes that a process has started, and those that these have."""
+    """All descendants of a process."""
     found = [pid]
     for known in found:
         found.extend(by_parent.get(known, ()))
@@ -109,7 +109,7 @@ class Record:
     lives: dict[int, list[tuple[float, int, float]]] = field(default_factory=lambda: collections.defaultdict(list))
 
     def sample(self, hours: float, requests: int) -> None:
-        """Look at all processes."""
+        """Sample all processes."""
         by_parent = children()
         for name, pid in self.nodes.items():
             groups = {name: [pid], f"{name}.workers": below(pid, by_parent)}

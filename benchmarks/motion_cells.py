@@ -1,5 +1,5 @@
 """Cells in which motions are certified: public arms and the demonstration's, with and without a tool and a held part,
-among random obstacles and with margins. Nothing in them was written for a certain arm."""
+among random obstacles and with margins. No part of them is specific to an arm."""
 
 from __future__ import annotations
 

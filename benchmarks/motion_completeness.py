@@ -1,4 +1,4 @@
-"""How much of what is free is proven free: random motions that keep a distance from everything all along."""
+"""Completeness of certificates: fraction of random motions with a minimum clearance that are certified as free."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from .results import Results
 Floats = NDArray[np.float64]
 FAR = 0.15  # [m] beyond which a distance need not be known
 FINE = 1e-3  # [rad]
-ROOM, ROOM_OF_EACH_OTHER = 0.015, 0.025  # [m] with which balls alone should tell, the latter between what moves
+ROOM, ROOM_OF_EACH_OTHER = 0.015, 0.025  # [m] with which spheres alone should certify, the latter between moving links
 LITTLE = 0.002  # [m] with which exact distances should
 SEED = 1
 
 
 def keeps(certifier: MotionCertifier, bounds: Floats, motion: tuple[Floats, Floats], room: float, other: float) -> bool:
-    """Whether a motion keeps `room` [m] from what stands and `other` between what moves, beyond the margins of the
-    cell, by steps that cannot skip anything, but within 1/1000 rad."""
+    """Whether a motion keeps `room` [m] from fixed objects and `other` between moving ones, beyond the margins of the
+    cell, by steps that cannot skip a contact except within 1/1000 rad."""
     checker, (start, end) = certifier.checker, motion
     objects = checker.allowed_pairs.by_name
     way = np.abs(end - start)
@@ -42,9 +42,9 @@ def keeps(certifier: MotionCertifier, bounds: Floats, motion: tuple[Floats, Floa
 
 
 def completeness(results: Results, name: str, checkers: Iterable[CollisionChecker], motions: int) -> None:
-    """Shares of random motions of up to 1 rad, `motions` for each checker."""
+    """Certified fractions of random motions of up to 1 rad, `motions` for each checker."""
     verdicts = dict.fromkeys(Verdict, 0)
-    roomy = by_balls = near = proven = 0
+    roomy = by_spheres = near = proven = 0
     for number, checker in enumerate(checkers):
         certifier, bounds = MotionCertifier(checker), motion_model(checker).approach_bounds
         rng = np.random.default_rng([SEED, number])
@@ -58,14 +58,14 @@ def completeness(results: Results, name: str, checkers: Iterable[CollisionChecke
                 continue
             quick = certifier.quickly_free(*motion)
             if keeps(certifier, bounds, motion, ROOM, ROOM_OF_EACH_OTHER):
-                roomy, by_balls = roomy + 1, by_balls + quick
+                roomy, by_spheres = roomy + 1, by_spheres + quick
             elif keeps(certifier, bounds, motion, LITTLE, LITTLE):
                 near, proven = near + 1, proven + found.free
     results.add(f"completeness.{name}.motions", sum(verdicts.values()))
     results.add(f"completeness.{name}.with_room", roomy)
     # Where links that are checked are never as far from each other, no motion has as much room.
     if roomy:
-        results.add(f"completeness.{name}.with_room_by_balls_share", by_balls / roomy)
+        results.add(f"completeness.{name}.with_room_by_balls_share", by_spheres / roomy)
     results.add(f"completeness.{name}.with_2mm_only", near)
     results.add(f"completeness.{name}.with_2mm_only_proven_share", proven / max(near, 1))
     results.add(f"completeness.{name}.undecided_share", verdicts[Verdict.UNDECIDED] / sum(verdicts.values()))

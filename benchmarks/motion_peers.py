@@ -1,5 +1,5 @@
 """VAMP on the problems of certified RRT-Connect, where it is installed: `vamp-planner` on the package index, built
-from source. Its robots are of spheres; cylinders are capsules to it."""
+from source. Its robots consist of spheres; it treats cylinders as capsules."""
 
 from __future__ import annotations
 

@@ -33,11 +33,11 @@ Floats = NDArray[np.float64]
 AUDIT = 1e-3  # [rad]
 OWN_FAMILIES = tuple(name for name in FAMILIES if name != "bin")  # out of reach of one of the arms
 SEED = 1
-STATES = 300_000  # that a search may look at
+STATES = 300_000  # that a search may check
 
 
 def problems_of_arms(arms: Sequence[str], count: int) -> list[Problem]:
-    """Problems of each family for arms; nothing in them or in the planner was written for one of these."""
+    """Problems of each family for arms; no part of them or of the planner is specific to one of these."""
     return [problem for arm in arms for family in OWN_FAMILIES for problem in own_problems(arm, family, count, SEED)]
 
 
@@ -48,7 +48,7 @@ def collides(checker: CollisionChecker, path: Floats) -> bool:
 
 @dataclass
 class PeerRuns:
-    """What VAMP came to, right after certified RRT-Connect on the same problem, each called from Python."""
+    """Results of VAMP, run right after certified RRT-Connect on the same problem, each called from Python."""
 
     tried: int = 0
     times: list[float] = field(default_factory=list)  # [ms]
@@ -84,8 +84,8 @@ class PeerRuns:
 
 @dataclass(frozen=True)
 class Search:
-    """Searches of a problem as requests do them: with fine spheres from the start where others do not prove its ends
-    free, and later in searches that take long."""
+    """Searches of a problem as in requests: with fine spheres from the start where coarse ones do not certify its ends
+    as free, and later in long searches."""
 
     checker: CollisionChecker
     space: JointSpace

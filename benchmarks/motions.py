@@ -1,13 +1,13 @@
 """Certified motions and the planners on them: completeness, speed.
 
-    make bench AREA=motions                                  covers, edges, completeness, plans: six arms, some minutes
+    make bench AREA=motions                                  spheres, edges, completeness, plans: six arms, some minutes
     tools/with_environment python -m benchmarks.motions --problems FILE [--every 5] [--seeds 3]
 
-Whether what is certified is free: `make bench AREA=audit`, which shares no code with the library.
+Correctness of certificates: `make bench AREA=audit`, which shares no code with the library.
 Completeness: see `motion_completeness`.
-Speed: medians of the processor's time of this thread, which a busy machine does not stretch as much; the sampled check
-has the same kernels, and looks every 1/32 rad. Plans: see `motion_plans`; problems whose ends collide or are beyond
-limits count for nobody.
+Speed: medians of the processor time of this thread, which depends less on the load of the machine; the sampled check
+uses the same kernels, every 1/32 rad. Plans: see `motion_plans`; problems whose ends collide or are beyond limits are
+not counted.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SEED = 1
 IN_A_CELL, IN_A_PROBLEM = 150, 40  # random motions
 
 
-def covers(results: Results) -> None:
-    """Balls of each arm, and the time to read them from disk or make them."""
+def sphere_models(results: Results) -> None:
+    """Spheres of each arm, and the time to read them from disk or compute them."""
     for name in ROBOTS:
         cell, state = cell_with(name, "held", SEED)
         report = prepare_sphere_models(cell)
@@ -87,7 +87,7 @@ def main() -> None:
     alone = options.only == "completeness"
     results = Results(f"{area}_{options.only}" if alone else area, SEED)
     if options.only is None and not options.problems:
-        covers(results)
+        sphere_models(results)
         edges(results)
     if options.only in (None, "completeness"):
         if options.problems:

@@ -1,4 +1,4 @@
-"""What move_action of the MoveIt adapter takes beyond planning/plan_motion, for the same request.
+"""Overhead of move_action of the MoveIt adapter over planning/plan_motion, for the same request.
 
 The client and all nodes are processes of their own; both actions take turns. All run from the installed package.
 """

@@ -1,9 +1,9 @@
-"""One arm planned while another follows a known trajectory: `python -m benchmarks.moving_robots [pairs] [seed]`.
+"""One arm is planned while another follows a known trajectory: `python -m benchmarks.moving_robots [pairs] [seed]`.
 
 Two arms face each other across a table (config/two_arms). In each of 500 random pairs, both arms begin and end with
 their tool over the table; the left arm's motion is planned first, with the right arm at rest, and the right arm's among
-it. Each plan is sampled every millisecond, with both arms in exact collision checks. Compared are the time until both
-arms have arrived, and the time of both motions one after the other.
+it. Each plan is sampled every millisecond, with both arms in exact collision checks. The benchmark compares the time
+until both arms have arrived with the time of both motions one after the other.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LIMIT = 300_000  # [states]
 
 @dataclass(frozen=True)
 class Pair:
-    """A state of both arms, and where they go to."""
+    """A state of both arms, and their goals."""
 
     state: RobotCellState
     goals: dict[str, dict[str, float]]

@@ -1,10 +1,10 @@
-"""Planning in joint space: success, times, lengths and states checked by family, beside peers on the same problems.
+"""Planning in joint space compared with peers: success, times, lengths and states checked by family.
 
     make bench AREA=planning                                     families made here, for a UR5 and a Panda
     tools/with_environment python -m benchmarks.planning --problems FILE [--every 3] [--seeds 3] [--peers gestalt]
 
 Each path is checked again at 1/1000 rad of the fastest joint. Ours plans, simplifies and verifies; the time of peers
-holds their planning and simplification. All take turns on each problem, so that a busy moment meets all of them.
+holds their planning and simplification. All take turns on each problem, so that a busy moment affects all of them.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ from .results import Results
 
 SEED = 1
 FINE = 0.001  # [rad]
-# What makes a problem unsolvable with the exact model: it is named, and counts for nobody.
+# Errors that make a problem unsolvable with the exact model: they are printed, and the problem is not counted.
 UNSOLVABLE = (MPStartStateInCollisionError, StartBeyondLimitsError, GoalInCollisionError, JointLimitError)
 OURS = "ours"
 
 
 @dataclass
 class Runs:
-    """What one planner came to on a family."""
+    """Results of one planner on a family."""
 
     tried: int = 0
     total: list[float] = field(default_factory=list)

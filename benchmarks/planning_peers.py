@@ -1,7 +1,7 @@
 """The same problem in gestalt_motion_planner, roboplan, and plain OMPL with PyBullet, where they are installed.
 
-Each gets the arm as one URDF with convex hulls and position limits, the same pairs, and the same obstacles. A peer is
-set up for a problem outside of its time; what is measured is planning with the peer's own simplification.
+Each gets the arm as one URDF with convex hulls and position limits, the same pairs, and the same obstacles. The set-up
+of a peer for a problem is not measured; planning with the peer's own simplification is.
 """
 
 from __future__ import annotations
@@ -234,7 +234,7 @@ def _indices(robot: int, client: int) -> tuple[dict[str, int], dict[str, int]]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Nothing that native libraries print gets through."""
+    """Suppresses the output of native libraries."""
     sys.stdout.flush()
     kept = [os.dup(number) for number in (1, 2)]
     nowhere = os.open(os.devnull, os.O_WRONLY)

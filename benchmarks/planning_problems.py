@@ -140,7 +140,7 @@ def cell_around(robot: Arm, obstacles: Sequence[tuple[Box | Cylinder, Pose]]) ->
 # Families of our own ------------------------------------------------------------------------------------------------
 
 Boxes = list[tuple[Box | Cylinder, Pose]]
-# Where the end of the hand goes: a position, and the direction in which it approaches.
+# A goal of the end of the hand: a position, and the direction in which it approaches.
 Place = tuple[tuple[float, float, float], tuple[float, float, float]]
 FORWARD, DOWN = (1.0, 0.0, 0.0), (0.0, 0.0, -1.0)
 

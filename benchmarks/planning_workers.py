@@ -1,4 +1,4 @@
-"""Worker processes: how soon cancellations and time limits end a request, and what a killed worker costs.
+"""Worker processes: delay until cancellations and time limits end a request, and the cost of a killed worker.
 
 tools/with_environment python -m benchmarks.planning_workers
 """
@@ -39,7 +39,7 @@ KILLS = 100
 LIMIT = 0.3  # [s]
 BETWEEN_KILLS = (0.0, 1.0)  # [s]
 MOST_SECONDS_OF_KILLS = 90.0
-MOST_SECONDS_OF_WAITING = 60.0  # for an answer
+MOST_SECONDS_OF_WAITING = 60.0  # for a reply
 
 
 def hang(scene: Scene, request: Any, control: TaskControl) -> None:
@@ -69,7 +69,7 @@ class Ended:
 
 
 def endless(problem: Problem, planner: str) -> MotionRequest:
-    """A request that takes as long as it may: there is no straight way, so that no path is known to be the best."""
+    """A request that uses all its time: the straight path is obstructed, so that no path is known to be optimal."""
     options = PlanningOptions(planner=planner, seed=SEED, state_limit=10**9, improvement_states=-1)
     goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
     return MotionRequest(goals, group=problem.group, joints=problem.joints, options=options, timing=None)
@@ -82,7 +82,7 @@ def first_of_a_worker(pool: WorkerPool, scene: Scene, hanging: str, after: Calla
 
 
 def after_cancel(pool: WorkerPool, scene: Scene, task: str, request: Any) -> float:
-    """Seconds from a cancellation to the answer; NaN if the request was met before."""
+    """Seconds from a cancellation to the reply; NaN if the request was completed before."""
     ended = Ended(pool, scene, task, request)
     ended.soon.wait(60)
     sleep(0.1)
@@ -93,14 +93,14 @@ def after_cancel(pool: WorkerPool, scene: Scene, task: str, request: Any) -> flo
 
 
 def after_limit(pool: WorkerPool, scene: Scene, task: str, request: Any) -> float:
-    """Seconds from the time limit to the answer; NaN if the request was met before."""
+    """Seconds from the time limit to the reply; NaN if the request was completed before."""
     ended = Ended(pool, scene, task, request, LIMIT)
     at, _, error = ended.wait()
     return at - ended.began - LIMIT if isinstance(error, TimedOutError) else float("nan")
 
 
 def add(results: Results, name: str, measure: Callable[[], float], rounds: int) -> list[float]:
-    """Measure some times; the figures [ms] of requests that were not met before."""
+    """Measure some times; the figures [ms] of requests that were not completed before."""
     values = np.array([measure() for _ in range(rounds)]) * 1e3
     results.add(f"{name}.requests_met_before", float(np.isnan(values).sum()))
     values = values[np.isfinite(values)]
@@ -131,7 +131,7 @@ def workers() -> list[int]:
 
 
 def measure_kills(results: Results, pool: WorkerPool, scene: Scene) -> None:
-    """Workers killed at random moments while requests run: every request gets an answer, and those that are met are
+    """Workers killed at random moments while requests run: every request gets a reply, and those that succeed are
     equal."""
     rng = random.Random(SEED)
     kills = 0

@@ -1,8 +1,8 @@
 """Who can reach a participant: attacks from another network namespace, `python -m benchmarks.reachability` as root.
 
 A participant ("victim") publishes and listens in one network namespace. Another one ("attacker"), in a second namespace
-with shared memory of its own, names it in ROS_STATIC_PEERS, tries to discover it, to hear it and to be heard. Needs
-`ip`, `unshare` and the right to use them; writes benchmarks/results/reachability.json.
+with shared memory of its own, names it in ROS_STATIC_PEERS, tries to discover it, to receive its messages and to send
+it messages. Needs `ip`, `unshare` and the right to use them; writes benchmarks/results/reachability.json.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def two_networks():
 
 
 def attack(environment):
-    """What attacker and victim notice of each other, the victim with an environment of its own."""
+    """What attacker and victim discover and receive of each other, the victim with an environment of its own."""
     common = {name: value for name, value in os.environ.items() if name not in (RANGE, *PROFILE_VARIABLES)}
     common["ROS_DOMAIN_ID"] = str(DOMAIN)
     victim = subprocess.Popen(
@@ -92,7 +92,7 @@ def attack(environment):
 
 
 def main():
-    """Attack three victims, and keep what was found."""
+    """Attack the victims, and write the results."""
     localhost = {RANGE: "LOCALHOST"}
     victims = {
         "SUBNET": {RANGE: "SUBNET"},

@@ -1,4 +1,4 @@
-"""Recording while the robot moves: how evenly commands come with `robot_cell record` and without, in one run.
+"""Recording while the robot moves: regularity of commands with `robot_cell record` and without, in one run.
 
     make bench AREA=recording        [tools/with_environment python -m benchmarks.recording --seconds 10]
 
@@ -29,7 +29,7 @@ from .scene_node import own_domain, running
 
 SECONDS = 30.0
 ROUNDS = 3
-RECORDED = ("joint_states", "joint_commands", "scene/snapshot", "execution/status")  # what the recorder must have found
+RECORDED = ("joint_states", "joint_commands", "scene/snapshot", "execution/status")  # discovered by the recorder
 TIMEOUT = 60.0  # [s]
 SEED = 1
 
@@ -47,7 +47,7 @@ def recorder(client: CellClient, bag: Path) -> Iterator[int]:
         yield pid
 
 
-def heard(client: CellClient, trajectory: object, file: Path) -> NDArray[np.float64]:
+def intervals_of(client: CellClient, trajectory: object, file: Path) -> NDArray[np.float64]:
     """Intervals between the stamps of the commands of a motion [s]."""
     known = client.node.count_subscribers("joint_commands")
     with helper("--listen", str(file)):
@@ -71,13 +71,13 @@ def measure(results: Results, seconds: float, folder: Path) -> None:
         client = stack.enter_context(CellClient("benchmark", discovery_timeout=120.0))
         client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request(), timeout=10.0, retries=5)
         client.wait_until_ready()
-        heard(client, trajectory_to_message(swings(2.0)), folder / "warm_up.npz")
+        intervals_of(client, trajectory_to_message(swings(2.0)), folder / "warm_up.npz")
         for index in range(ROUNDS):
-            found["alone"].append(heard(client, trajectory, folder / f"alone_{index}.npz"))
+            found["alone"].append(intervals_of(client, trajectory, folder / f"alone_{index}.npz"))
             bag = folder / f"bag_{index}"
             with recorder(client, bag) as pid:
                 since, began = spent_by({"recorder": pid}), time.monotonic()
-                found["recorded"].append(heard(client, trajectory, folder / f"recorded_{index}.npz"))
+                found["recorded"].append(intervals_of(client, trajectory, folder / f"recorded_{index}.npz"))
                 recorder_shares.append(shares({"recorder": pid}, since, time.monotonic() - began)["recorder"])
             sizes.append(sum(file.stat().st_size for file in bag.iterdir()))
     for name, rounds in found.items():

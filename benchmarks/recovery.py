@@ -1,14 +1,15 @@
-"""How soon a cell moves again after one of its processes was killed while the robot moved.
+"""Time until a cell moves again after one of its processes was killed while the robot moved.
 
 tools/with_environment python -m benchmarks.recovery [--kills 20] [--only planning planning.worker ...]
 
-The supervisor runs all nodes of the demo cell, and starts them again. A client moves the robot to and fro; in the midst
-of a motion a process is killed (SIGKILL): a node, or a process that a node has started. The client then plans and
-executes until a motion has begun. The targets take turns, so that each has run for a while when it is killed again.
+The supervisor runs all nodes of the demo cell, and starts them again. A client moves the robot to and fro; during a
+motion a process is killed (SIGKILL): a node, or a process that a node has started. The client then plans and executes
+until a motion has begun. The targets take turns, so that each has run for a while when it is killed again.
 
-Figures of each target: `error_s`, until the client had an error, if the motion did not end well in spite of the kill;
-`rest_s`, from the last command before the next motion until the joints stood; `moves_s`, from the kill until the next
-motion had begun; whether the revision of the scene was kept. `load` is the load average of the machine at the kills.
+Figures of each target: `error_s`, until the client had an error, if the motion did not succeed in spite of the kill;
+`rest_s`, from the last command before the next motion until the joints were at rest; `moves_s`, from the kill until the
+next motion had begun; whether the revision of the scene was kept. `load` is the load average of the machine at the
+kills.
 """
 
 from __future__ import annotations
@@ -64,14 +65,14 @@ MESHES = "scene.mesh_worker"
 TARGETS = (*NODES, "planning.server", "planning.tracker", WORKER, "simulated_robot.physics", MESHES)
 PLACES = ({"shoulder_pan_joint": 1.2}, {"shoulder_pan_joint": -0.4})
 STILL = 0.002  # [rad/s]
-SILENT = 0.2  # [s] between two messages, after which joints that are elsewhere are not said to have moved meanwhile
+SILENT = 0.2  # [s] between two messages, after which a change of position does not count as motion
 GIVE_UP = 90.0  # [s]
 WARM_UP_ATTEMPTS = 5
-BEGUN = 0.1  # [s] of a motion after which it is in its midst
+BEGUN = 0.1  # [s] after which a motion is under way
 
 
 class Robot:
-    """When commands came, and when the joints moved, on the steady clock."""
+    """Times at which commands arrived and the joints moved, on the steady clock."""
 
     def __init__(self, client: CellClient) -> None:
         self._commanded: list[float] = []
@@ -97,18 +98,18 @@ class Robot:
 
     def rest(self, until: float) -> float:
         """Seconds from the last command before a moment until the joints moved for the last time before it; 0 if they
-        stood by then."""
+        were at rest by then."""
         commands = [moment for moment in self._commanded if moment < until]
         moved = [moment for moment in self._moved if moment < until]
         return max(max(moved, default=-math.inf) - max(commands, default=math.inf), 0.0)
 
     def forget(self) -> None:
-        """Forget what has come."""
+        """Discard what has been received."""
         self._commanded, self._moved = [], []
 
 
 class Motion:
-    """A motion from where the robot is, planned and carried out in a thread of its own.
+    """A motion from the position of the robot, planned and executed in a thread of its own.
 
     moving: set when it has begun, or has failed. sent_at: when the plan was sent. ended_at, error: how it ended.
     """
@@ -147,7 +148,7 @@ def command_line(pid: int) -> str:
 
 
 def processes(supervisor: int) -> dict[str, list[int]]:
-    """The processes of a cell, by what they are: a node, or a node and its part."""
+    """The processes of a cell, by their role: a node, or a node and its part."""
     found: dict[str, list[int]] = {}
     by_parent = children()
     for pid in by_parent.get(supervisor, ()):
@@ -167,7 +168,7 @@ def processes(supervisor: int) -> dict[str, list[int]]:
 
 @dataclass
 class Trials:
-    """What the kills of a target led to."""
+    """Results of the kills of a target."""
 
     error: list[float] = field(default_factory=list)
     rest: list[float] = field(default_factory=list)
@@ -203,7 +204,7 @@ class Attack:
         self.trials: dict[str, Trials] = {}
 
     def warm_up(self) -> None:
-        """Move to and fro, until both ways have gone well. Raises RuntimeError after several failures."""
+        """Move to and fro, until both motions have succeeded. Raises RuntimeError after several failures."""
         for _ in PLACES:
             for _ in range(WARM_UP_ATTEMPTS):
                 motion = self._motion()
@@ -226,7 +227,7 @@ class Attack:
         return motion.error is None
 
     def kill(self, target: str) -> None:
-        """Kill a process, one of those if there are several of the kind, and see what follows."""
+        """Kill a process, one of those if there are several of the kind, and record the recovery."""
         if target == MESHES:
             self._read_mesh()
         revision = self._client.scene()[1]
@@ -241,11 +242,11 @@ class Attack:
             os.kill(self._rng.choice(pids), signal.SIGKILL)
         killed = time.monotonic()
         trials.load.append(os.getloadavg()[0])
-        self._watch(trials, motion, killed, target)
+        self._record(trials, motion, killed, target)
         trials.revisions_lost += self._client.scene()[1] != revision
 
     def _moving(self) -> Motion:
-        """A motion in its midst."""
+        """A motion that is under way."""
         while True:
             self._robot.forget()
             motion = self._motion(BEGUN)
@@ -253,12 +254,12 @@ class Attack:
                 return motion
             print(f"  before the kill: {motion.error}", flush=True)
 
-    def _watch(self, trials: Trials, motion: Motion, killed: float, target: str) -> None:
-        """Take note of the end of a motion, and of the beginning of the next."""
-        told: list[str] = []
+    def _record(self, trials: Trials, motion: Motion, killed: float, target: str) -> None:
+        """Record the end of a motion, and the beginning of the next."""
+        lines: list[str] = []
         if not self._ended(motion):
             trials.error.append(motion.ended_at - killed)
-            told.append(f"{motion.ended_at - killed:.2f}: {motion.error}"[:200])
+            lines.append(f"{motion.ended_at - killed:.2f}: {motion.error}"[:200])
         sent_at, moves = math.inf, math.nan
         while math.isnan(moves) and time.monotonic() - killed < GIVE_UP:
             motion = self._motion()
@@ -266,21 +267,21 @@ class Attack:
             if motion.error is None and motion.moving.is_set():
                 moves = time.monotonic() - killed
             else:
-                told.append(f"{time.monotonic() - killed:.2f}: {motion.error}"[:200])
+                lines.append(f"{time.monotonic() - killed:.2f}: {motion.error}"[:200])
         rest = self._robot.rest(sent_at)
         trials.rest.append(rest)
         if math.isnan(moves):
             trials.never += 1
         else:
             trials.moves.append(moves)
-        print(f"  {target}: rest {rest:.2f} moves {moves:.2f}", *told[:6], sep="\n      ", flush=True)
+        print(f"  {target}: rest {rest:.2f} moves {moves:.2f}", *lines[:6], sep="\n      ", flush=True)
         self._ended(motion)
 
     def _read_mesh(self) -> None:
         """Have the scene node read a mesh that it has not read before, for which it starts a process."""
         self._meshes += 1
         path = self._folder / f"mesh_{self._meshes}.obj"
-        size = random.SystemRandom().uniform(0.01, 0.1)  # of another run either
+        size = random.SystemRandom().uniform(0.01, 0.1)  # different from those of other runs, too
         corners = ((0, 0, 0), (size, 0, 0), (0, size, 0), (0, 0, size))
         lines = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {f}" for f in ("1 3 2", "1 2 4", "1 4 3", "2 3 4")]
         path.write_text("\n".join(lines) + "\n")
@@ -305,7 +306,7 @@ def with_meshes(parameters: Path, folder: Path) -> Path:
 
 
 def run(results: Results, kills: int, targets: Sequence[str], log: Path, parameters: Path) -> None:
-    """Kill each target some times; what was seen is reported also if that is interrupted."""
+    """Kill each target some times; the results are reported also if that is interrupted."""
     with own_domain(), log.open("w") as output, tempfile.TemporaryDirectory() as folder:
         given = with_meshes(parameters, Path(folder))
         command = ["robot_cell", "--cell", str(CELL), "--params", str(given)]

@@ -1,4 +1,4 @@
-"""What a plan over ROS costs beyond the library: the nodes of the demo cell in processes of their own, and a client.
+"""Overhead of a plan over ROS compared with the library, with a client and the nodes of the demo cell as processes.
 
     make bench AREA=request_node                     [--calls 200] [--moving]
 
@@ -43,7 +43,7 @@ def goals(cell: RobotCell, state: RobotCellState, count: int) -> list[dict[str, 
     return [dict(zip(joints, (here + rng.uniform(-STEP, STEP, len(here))).tolist(), strict=True)) for _ in range(count)]
 
 
-class Mover:
+class MovingRobot:
     """Moves the robot to and fro until it is stopped."""
 
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
@@ -75,7 +75,7 @@ def measure(results: Results, calls: int, moving: bool) -> None:
         client = stack.enter_context(CellClient())
         client.wait_until_ready()
         if moving:
-            stack.callback(Mover(cell, state).stop)
+            stack.callback(MovingRobot(cell, state).stop)
         else:
             idle(results, pid)
         for goal in goals(cell, state, WARM_UP + calls):

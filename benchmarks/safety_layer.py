@@ -2,8 +2,8 @@
 
 python -m benchmarks.safety_layer [--actions 1000000]
 
-Goes on where the results of an earlier run end, so that it can be interrupted. Directions last for some actions, which
-drives the arm against the obstacles: uniform actions would hover about the start. The same episodes without the layer
+Continues from the results of an earlier run, so that it can be interrupted. Directions last for some actions, which
+drives the arm against the obstacles: uniform actions would stay near the start. The same episodes without the layer
 show how often they touch.
 """
 
@@ -77,7 +77,7 @@ def save(counts: list[float]) -> None:
 
 
 def main() -> None:
-    """Count on to a number of actions."""
+    """Continue up to a number of actions."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--actions", type=int, default=1_000_000)
     given = parser.parse_args()

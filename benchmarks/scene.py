@@ -1,8 +1,8 @@
 """The scene node between two processes: one change with its reply, by numbers of bodies in the cell.
 
 The client calls apply_changes as fast as the replies come, one change a request, in a cell with the demo's robot. Each
-time is from the call to the reply, which the node sends only after the change is in its journal. In turns with these
-calls goes one to a bare service in a third process, with the same types, that does nothing: a busy computer slows both.
+time is from the call to the reply, which the node sends only after the change is in its journal. These calls take turns
+with calls of a bare service in a third process, with the same types, that does nothing: a busy computer slows both.
 Figures named "processor" are the time that the node's process spent on processors a change, with all that it publishes.
 """
 
@@ -48,12 +48,12 @@ def cell_with_bodies(count: int) -> tuple[RobotCell, RobotCellState]:
 
 
 def move(step: int) -> SceneChange:
-    """A body goes elsewhere."""
+    """A body is moved."""
     return SceneChange(operation=SceneChange.MOVE, name="box3", pose=Pose(position=Point(x=0.001 * step, z=3.0)))
 
 
 def grip(step: int) -> SceneChange:
-    """The workpiece is gripped and let go in turns."""
+    """The workpiece is attached and detached in turns."""
     if step % 2:
         return SceneChange(operation=SceneChange.DETACH, name="workpiece")
     return SceneChange(operation=SceneChange.ATTACH_IN_PLACE, name="workpiece", attach_to="gripper")
@@ -66,7 +66,7 @@ def joints(step: int) -> SceneChange:
 
 
 def add(step: int) -> SceneChange:
-    """A body is new."""
+    """A body is added."""
     return _new_body(f"new{step}")
 
 
@@ -81,7 +81,7 @@ CHANGES: dict[str, Callable[[int], SceneChange]] = {"move": move, "grip": grip, 
 
 
 def round_trips(caller: Caller, change: Callable[[int], SceneChange], count: int) -> dict[str, list[float]]:
-    """Times of requests with one change [ms], and of bare ones; both in turns, so that a busy moment meets both."""
+    """Times of requests with one change [ms], and of bare ones; both in turns, so that a busy moment affects both."""
     times: dict[str, list[float]] = {"scene": [], "bare": []}
     for step in range(count):
         request = srv.ApplyChanges.Request(changes=[change(step)])

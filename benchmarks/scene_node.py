@@ -26,7 +26,7 @@ BARE = "bare/apply_changes"
 
 @contextmanager
 def own_domain() -> Iterator[None]:
-    """A domain in which nobody else takes part, for this process and those it starts."""
+    """A domain without other participants, for this process and those it starts."""
     domain = reserve_domain()
     os.environ["ROS_DOMAIN_ID"] = str(domain.number)
     os.environ["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
@@ -61,7 +61,7 @@ def scene_node(cell_file: Path, journal_file: Path) -> list[str]:
 
 
 def bare_service() -> list[str]:
-    """Command line of a service of the same type that does nothing: what a round trip costs at least."""
+    """Command line of a service of the same type that does nothing: the minimum of a round trip."""
     return [sys.executable, "-m", "benchmarks.scene_node"]
 
 
@@ -93,7 +93,7 @@ class Caller:
         return reply
 
     def wait_for(self, kind: type, name: str, request: Any, attempts: int = 12) -> None:
-        """Ask until an answer comes: on a busy computer the first replies of a new node can be lost."""
+        """Call until a reply arrives: on a busy computer the first replies of a new node can be lost."""
         for _ in range(attempts - 1):
             try:
                 self.call(kind, name, request, 5.0)
@@ -103,7 +103,7 @@ class Caller:
         self.call(kind, name, request)
 
     def timed(self, kind: type, name: str, request: Any) -> float:
-        """Time until the reply has come [ms]."""
+        """Time until the reply has arrived [ms]."""
         start = perf_counter()
         self.call(kind, name, request)
         return 1e3 * (perf_counter() - start)

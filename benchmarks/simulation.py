@@ -1,4 +1,4 @@
-"""Tracking by controller, holding against gravity, inverse dynamics against the engine, energy drift, and speed."""
+"""Tracking by controller, gravity holding, inverse dynamics compared with the engine, energy drift, and speed."""
 
 from __future__ import annotations
 

@@ -2,9 +2,9 @@
 
     make bench AREA=start                            [--runs 3] [--no-fork]
 
-A client that is there already asks for a plan from the present state as soon as `robot_cell` is started, and again
-until it has one. The caches are warm; for the new robot, the UR10 of the public descriptions with its meshes, those of
-meshes and sphere models are empty. Processor times are those of all processes of the cell until then.
+A running client requests a plan from the present state as soon as `robot_cell` is started, and again until it has one.
+The caches are warm; for the new robot, the UR10 of the public descriptions with its meshes, those of meshes and sphere
+models are empty. Processor times are those of all processes of the cell until then.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def first_plan(cell_file: Path, options: Sequence[str], environment: Mapping[str
             while True:
                 try:
                     client.plan_motion(goal)
-                except RobotCellError as error:  # nodes that are there need the cell, or joint states
+                except RobotCellError as error:  # nodes that have started need the cell, or joint states
                     if perf_counter() - began > GIVE_UP:
                         raise
                     sleep(RETRY)

@@ -1,4 +1,4 @@
-"""All nodes of a cell in processes of their own, as `robot_cell` starts them, and what they use at rest."""
+"""All nodes of a cell in processes of their own, as `robot_cell` starts them, and their resources at rest."""
 
 from __future__ import annotations
 
@@ -68,14 +68,14 @@ def proportional_memory(pid: int) -> float:
 
 
 def private_memory(pid: int) -> float:
-    """Memory that no other process has [MB]."""
+    """Memory that no other process shares [MB]."""
     sizes = _sizes(pid)
     return sizes["Private_Clean"] + sizes["Private_Dirty"]
 
 
 def idle(results: Results, supervisor: int, name: str = "idle") -> None:
     """Share of a processor [%] and proportional set size [MB] of each node with its children, at rest, and the private
-    memory of a planning worker: what a further one adds."""
+    memory of a planning worker: the cost of a further one."""
     threading.Event().wait(IDLE)
     processes = nodes_of(supervisor)
     before = {node: sum(map(processor_time, pids)) for node, pids in processes.items()}

@@ -3,9 +3,9 @@
     make bench AREA=synchronised_execution           [--seconds 60]
 
 Both arms of config/two_arms have topics of their own (`left/joint_states`, `left/joint_commands`) and move alike, back
-and forth. Compared are the commands of both arms by their stamps, and the measured positions: at the times of the
-states of the right arm, the left arm's position is interpolated, and the difference divided by the speed is the time by
-which one arm is ahead of the other. It contains the jitter of both simulations.
+and forth. The benchmark compares the commands of both arms by their stamps, and the measured positions: at the times of
+the states of the right arm, the left arm's position is interpolated, and the difference divided by the speed is the
+time by which one arm is ahead of the other. It contains the jitter of both simulations.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Figures of timing: 2,000 paths of five arms, smooth traversal beside stopping at each waypoint and, where it is
-installed, beside TOPP-RA and gestalt_motion_planner's smoothen_path.
+"""Figures of timing: 2,000 paths of five arms, smooth traversal compared with stopping at each waypoint and, where
+installed, with TOPP-RA and gestalt_motion_planner's smoothen_path.
 
 Everything is checked at ten times the sampling: limits, distance to the path, and, for paths in the cell of the
 demonstration, collisions. TOPP-RA times the geometry of the smooth motion without a jerk limit: a lower bound.
@@ -112,7 +112,7 @@ def _limit_use(motion: TimedMotion, limits: MotionLimits) -> float:
 
 
 def _deviation(motion: TimedMotion, path: Array) -> float:
-    """The largest joint distance between the corners and where the motion passes them."""
+    """The largest joint distance between the corners and the motion."""
     return float(np.abs(motion.curve.evaluate(motion.passing_times) - path).max())
 
 

@@ -1,9 +1,8 @@
-"""What the validation accepts, and what is then streamed: random trajectories with limits at, just below and just above
-what their playback is seen to need.
+"""Validation compared with streaming: random trajectories with limits near the extremes of their streamed samples.
 
-Each trajectory is played back as it would be streamed, at 10 kHz. Its highest positions, velocities, accelerations and
-jerks are those of polynomials fitted to the commands between points, so that nothing here is shared with the
-validation. For each of these, a limit a little lower must be refused, and the number itself and a little more accepted.
+Each trajectory is sampled as it would be streamed, at 10 kHz. Its highest positions, velocities, accelerations and
+jerks are those of polynomials fitted to the commands between points, which share no code with the validation. For each
+of these, a slightly lower limit must be refused, and a limit at the value or slightly above must be accepted.
 
     python -m benchmarks.trajectory_limits [trajectories of each kind]
 """
@@ -30,15 +29,15 @@ RATE = 10_000.0  # [1/s]
 KINDS = ("positions", "velocities", "accelerations")
 DEGREE = 5
 FINE = 4001  # places between two points at which a fitted polynomial is evaluated
-NEAR = 1e-4  # relative distance of "just below" and "just above" from what is needed
+NEAR = 1e-4  # relative distance of "just below" and "just above" from the value
 JOINTS = ("a", "b")
 
 
 @dataclass(frozen=True, eq=False)
-class Seen:
+class Extremes:
     """The lowest and highest positions and the largest velocities, accelerations and jerks of a stream (dof,).
 
-    difference: the largest jerk by differences of the accelerations of two commands, as a share of `jerk`."""
+    difference: the largest jerk by differences of the accelerations of two commands, as a fraction of `jerk`."""
 
     lower: Array
     upper: Array
@@ -56,9 +55,9 @@ def main() -> None:
         wrong, cases, steps = 0, 0, 0.0
         for _ in range(count):
             trajectory = random_trajectory(rng, kind)
-            seen = seen_of(trajectory)
-            steps = max(steps, seen.difference)
-            for limits, accepted in cases_of(seen):
+            extremes = extremes_of(trajectory)
+            steps = max(steps, extremes.difference)
+            for limits, accepted in cases_of(extremes):
                 wrong += validate(trajectory, limits).valid != accepted
                 cases += 1
         results.add(f"{name}_trajectories", count)
@@ -78,8 +77,8 @@ def random_trajectory(rng: np.random.Generator, kind: int) -> Trajectory:
     return Trajectory(JOINTS, times, *rows)
 
 
-def seen_of(trajectory: Trajectory) -> Seen:
-    """What a playback at 10 kHz shows, between points by polynomials through its commands."""
+def extremes_of(trajectory: Trajectory) -> Extremes:
+    """The extremes of a stream at 10 kHz, between points by polynomials through its commands."""
     sampler = TrajectorySampler(trajectory, 0.0)
     times = np.arange(0.0, trajectory.duration, 1.0 / RATE)
     samples = [sampler.sample(time) for time in times.tolist()]
@@ -100,7 +99,7 @@ def seen_of(trajectory: Trajectory) -> Seen:
     table = np.array(found)
     jerk = table[:, :, 4].max(axis=0)
     differences = np.abs(np.diff(accelerations, axis=0)).max(axis=0) * RATE
-    return Seen(
+    return Extremes(
         table[:, :, 0].min(axis=0),
         *(table[:, :, column].max(axis=0) for column in (1, 2, 3)),
         jerk,
@@ -108,17 +107,19 @@ def seen_of(trajectory: Trajectory) -> Seen:
     )
 
 
-def cases_of(seen: Seen) -> list[tuple[MotionLimits, bool]]:
-    """Limits at, just below and just above what was seen, one quantity and joint at a time; and whether they hold."""
-    wide = MotionLimits(JOINTS, seen.lower - 1.0, seen.upper + 1.0, *(2.0 * getattr(seen, name) for name in RATES))
+def cases_of(extremes: Extremes) -> list[tuple[MotionLimits, bool]]:
+    """Limits at, just below and just above the extremes, one quantity and joint at a time; and whether they hold."""
+    wide = MotionLimits(
+        JOINTS, extremes.lower - 1.0, extremes.upper + 1.0, *(2.0 * getattr(extremes, name) for name in RATES)
+    )
     cases: list[tuple[MotionLimits, bool]] = []
     for column in range(len(JOINTS)):
         for name in ("lower", "upper", *RATES):
-            needed = getattr(seen, name)[column]
-            near = NEAR * (abs(needed) if name in RATES else seen.upper[column] - seen.lower[column])
+            needed = getattr(extremes, name)[column]
+            near = NEAR * (abs(needed) if name in RATES else extremes.upper[column] - extremes.lower[column])
             for less, accepted in ((near, False), (0.0, True), (-near, True)):
                 limit = np.array(getattr(wide, name))
-                # The slack is for the rounding of what was seen; a tenth of what tells the cases apart.
+                # The slack is for the rounding of the extremes: a tenth of the distance between the cases.
                 limit[column] = needed + (less - 0.1 * near if name == "lower" else 0.1 * near - less)
                 cases.append((replace(wide, **{name: limit}), accepted))
     return cases

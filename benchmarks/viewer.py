@@ -2,9 +2,9 @@
 
     make bench AREA=viewer           [tools/with_environment python -m benchmarks.viewer --seconds 5]
 
-The scene node and the viewer node are processes of their own. A browser is a connection that reads what the page is
-sent, without drawing it. The latency is the time from a message in which a joint has moved to the arrival of the poses
-of its links; it includes up to one period of the parameter refresh_rate.
+The scene node and the viewer node are processes of their own. A browser is a connection that reads the messages to the
+page, without drawing them. The latency is the time from a message in which a joint has moved to the arrival of the
+poses of its links; it includes up to one period of the parameter refresh_rate.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .execution import CELL_FILE, PACKAGE, spent_by
 from .results import Results
 from .scene_node import own_domain
 
-# The page as a program sees it, which the tests read it with.
+# The page reader of the tests.
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "support"))
 from viewer_page import Page, object_positions
 

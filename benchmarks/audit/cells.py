@@ -27,7 +27,7 @@ GROUP = "manipulator"
 OBSTACLES = 9
 HELD = ("box", "cone", "hull", "capsule", "exact", "cylinder", "decomposition", "sphere")
 DRAFTED = 1_000  # random configurations that show which links always touch
-# What is held between fingers that can close on it, by robot: size and place [m].
+# The body between fingers that can close on it, by robot: size and place [m].
 GRIPPED = {
     "demo": ((0.03, 0.04, 0.03), (0.0, 0.0, 0.165)),
     "panda": ((0.02, 0.03, 0.02), (0.0, 0.0, 0.105)),
@@ -118,7 +118,7 @@ def _random_cell(
 
 
 def _has_tool(robot: str, variant: int) -> bool:
-    return variant % 4 in (1, 2) and robot != "pincer"  # between whose fingers there is no room for one
+    return variant % 4 in (1, 2) and robot != "pincer"  # there is no room for a body between its fingers
 
 
 def _held(
@@ -164,7 +164,7 @@ def _semantics(robot: str, uri: str, source: Source, roots: ResourceRoots) -> tu
         low, high = variable.limits.lower, variable.limits.upper
         values[variable.name] = 0.5 * (low + high) if np.isfinite(high - low) else 0.0
     near = [source.base, *(joint.child for joint in chain)][-4:]
-    # And what is fixed to the tip.
+    # And links fixed to the tip.
     for joint in found.mechanism.tree_order:
         if joint.parent in near and joint.kind is JointKind.FIXED and joint.child not in near:
             near.append(joint.child)

@@ -1,4 +1,4 @@
-"""A cell as plain values, read from its files: links, joints, shapes, and who may touch whom."""
+"""A cell as plain values, read from its files: links, joints, shapes, and contacts that are allowed."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def read_cell(path: Path) -> Description:
     for name, entry in (data.get("bodies") or {}).items():
         _add_body(cell, name, entry, path.parent)
     for name, entry in (data.get("frames") or {}).items():
-        if not entry.get("relative_to"):  # those are for targets; nothing is carried by them here
+        if not entry.get("relative_to"):  # those are for targets; nothing is attached to them here
             _add_fixed(cell, name, name, (), entry)
     settings = data.get("collision") or {}
     cell.ignore_groups = dict(settings.get("ignore_groups") or {})

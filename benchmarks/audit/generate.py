@@ -1,4 +1,4 @@
-"""Motions, curves and plans that the library calls free, as numbers for the auditor."""
+"""Motions, curves and plans that the library certifies as free, as numbers for the auditor."""
 
 from __future__ import annotations
 
@@ -27,17 +27,17 @@ Floats = NDArray[np.float64]
 WIDEST = 2.8  # [rad] to either side from which joints without narrower limits are drawn
 MARGINS = (0.0, 0.0, 0.0, 0.005, 0.02)
 STATE_BISECTIONS = 40
-SHORT = (1e-5, 1e-4, 1e-3, 1e-2)  # shares of a motion into something that are left out of it
+SHORT = (1e-5, 1e-4, 1e-3, 1e-2)  # fractions of a motion into an obstacle that are left out of it
 ENOUGH = 500  # exact distances may cost as many states for each open part of a motion
-TOUCHING = 1e-5  # [m] below a margin at which things collide
-BEFORE_CONTACT = (1.0, 1.1, 1.5, 2.0)  # times that more of a gap, where motions begin at contact
+TOUCHING = 1e-5  # [m] below a margin at which pairs collide
+BEFORE_CONTACT = (1.0, 1.1, 1.5, 2.0)  # times that more of a gap, where motions begin in contact
 TRIES = 60
 KINDS = ("random", "planted", "curve", "contact", "planted", "planted curve", "quick", "contact")
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A motion that the library calls free with a margin [m]. kind: how it was drawn."""
+    """A motion that the library certifies as free with a margin [m]. kind: how it was drawn."""
 
     kind: str
     motion: Motion
@@ -46,7 +46,7 @@ class Case:
 
 
 class Generator:
-    """Draws motions in a cell, and asks the library about them."""
+    """Draws motions in a cell, and certifies them with the library."""
 
     def __init__(self, file: CellFile, seed: int) -> None:
         self.file = file
@@ -127,7 +127,7 @@ class Generator:
         return Case("quick", Straight(start, end), margin) if free else None
 
     def _planted(self, margin: float) -> Case | None:
-        """A motion into something, up to the last end that is certified."""
+        """A motion into an obstacle, up to the last end that is certified."""
         start, end = self._into_something()
         if not self.checker.in_collision(end):
             return None
@@ -137,7 +137,7 @@ class Generator:
             found = self._certified(start, last, margin)
             if found.free:
                 return Case("planted", Straight(start, last), margin, found.exact_states)
-            if found.place > 0.0:  # something is in the way before, or nearer than the margin
+            if found.place > 0.0:  # an obstacle is on the path before, or nearer than the margin
                 bare = start + min(1.0, found.place / (1.0 - short)) * (bare - start)
         return None
 
@@ -159,7 +159,7 @@ class Generator:
         return start + low * (end - start)
 
     def _contact(self, margin: float) -> Case | None:
-        """A motion that begins where things are 0 to 10 um apart, and leaves there."""
+        """A motion that begins where a pair is 0 to 10 um apart, and moves away."""
         nearly = CollisionOptions(extra_margin=TOUCHING * float(self._rng.choice(BEFORE_CONTACT)))
         checker = CollisionChecker(self.cell, self.state, self.names, options=nearly)
         start, end = self._into_something()

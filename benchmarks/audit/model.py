@@ -1,4 +1,4 @@
-"""A cell as the auditor sees it: kinematics by Pinocchio, distances by coal, and bounds on motion of its own."""
+"""A cell in the auditor's own model: kinematics by Pinocchio, distances by coal, and bounds on motion of its own."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .shapes import geometries, is_surface
 
 Floats = NDArray[np.float64]
 TOUCHING = 1e-5  # [m] below its margin from which on a pair collides (docs/collision.md)
-COAL = 1e-6  # what coal's distances may be off, in metres and as a share of the size of things
+COAL = 1e-6  # error of coal's distances, in metres and as a fraction of the size of shapes
 MAX_CONTACTS = 256
 
 
@@ -119,7 +119,7 @@ class AuditModel:
         return found
 
     def place(self, q: Floats) -> None:
-        """Put everything where a configuration (nq,) places it."""
+        """Place all geometries at a configuration (nq,)."""
         pin.updateGeometryPlacements(self._model, self._data, self._shapes, self._placed, q)
 
     def smallest_gap(self, names: Sequence[str], q: Floats) -> float:
@@ -145,7 +145,7 @@ class AuditModel:
         return self._depth_of_skins(number)
 
     def _depth_of_skins(self, number: int) -> float:
-        """The deepest contact of triangles, of which a distance does not tell depths."""
+        """The deepest contact of triangles, whose distance does not include depths."""
         i, j = self._pair_list[number]
         result = coal.CollisionResult()
         one, other = self._shapes.geometryObjects[i].geometry, self._shapes.geometryObjects[j].geometry
@@ -155,8 +155,8 @@ class AuditModel:
         return min(depths, default=0.0)
 
     def tolerance(self, number: int) -> float:
-        """How far a pair may be below its margin [m]: what the project calls touching, and what coal is off on both
-        sides of the comparison."""
+        """How far a pair may be below its margin [m]: the project's tolerance of contacts, and the error of coal on
+        both sides of the comparison."""
         extent = self._apart(number) + self._radii_of_pairs[number]
         return TOUCHING + 2.0 * COAL * max(1.0, extent)
 
@@ -188,7 +188,7 @@ def _kinematic_urdf(cell: Description) -> str:
     for joint in cell.joints.values():
         roll, pitch, yaw = pin.rpy.matrixToRpy(joint.origin[:3, :3]).tolist()
         x, y, z = joint.origin[:3, 3].tolist()
-        # Continuous, so that no limits are asked for.
+        # Continuous, so that no limits are required.
         kind = "continuous" if joint.kind == "revolute" else joint.kind
         parts.append(
             f"<joint name={quoteattr(joint.name)} type={quoteattr(kind)}>"

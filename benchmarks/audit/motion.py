@@ -90,7 +90,7 @@ class Sampled:
 class Approach:
     """The worst of a motion. slack [m]: gap less margin, both in [m], of a pair of links at a parameter and the joint
     values there. excess [m]: by how much that is more below zero than is tolerated; above zero it is a collision.
-    samples: configurations that were looked at. distances: of pairs that were measured."""
+    samples: configurations that were checked. distances: of pairs that were measured."""
 
     slack: float
     gap: float
@@ -114,7 +114,7 @@ def closest_approach(
     samples: int = 64,
 ) -> Approach:
     """The worst approach along a motion of named joints; margin [m]: beyond those of the cell; step [rad or m]: between
-    samples where things are near each other, of which there would be `samples` at least."""
+    samples where a pair is close, with `samples` of them at least."""
     return _Walk(model, names, motion, margin, step, samples).run()
 
 

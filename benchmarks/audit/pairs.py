@@ -1,4 +1,4 @@
-"""Which pairs of links an audit checks, and at what margins: the table of docs/collision.md, written once more."""
+"""Pairs of links that an audit checks, and their margins: a second implementation of the table of docs/collision.md."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class PairRules:
                     yield Pair(first, second, self.margin(first, second))
 
     def rigid_body(self, link: str) -> str:
-        """The outermost link that a link is fixed to without a joint between; "world" for what never moves."""
+        """The outermost link that a link is fixed to without a joint between; "world" for links that never move."""
         found = self._body_of.get(link)
         if found is None:
             joint = self._up.get(link)

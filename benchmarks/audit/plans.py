@@ -1,5 +1,5 @@
-"""Plans of the library for an audit: their paths and trajectories as numbers, and which of their segments it certifies
-when it is asked again."""
+"""Plans of the library for an audit: their paths and trajectories as numbers, and the segments that the library
+certifies in a second check."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ METHODS = (Method.STOP_AT_WAYPOINTS, Method.SMOOTH)
 @dataclass(frozen=True, eq=False)
 class PlanCase:
     """A plan as numbers. certified (n - 1,): segments of the path (n, dof) that have a certificate, empty where nothing
-    can certify; proven: what the plan says of itself, recomputed: the share by length of segments that are certified,
-    NaN where nothing can be, or nothing moves. escaped: segments that lead out of a collision. hidden: the deepest
-    overlap [m] that may be hidden on what is not certified, as warnings of the plan say, 0 without one."""
+    can certify; proven: the plan's certified fraction, recomputed: the fraction by length of segments that are
+    certified, NaN where nothing can be, or nothing moves. escaped: segments that lead out of a collision. hidden: the
+    deepest overlap [m] that may be hidden on segments that are not certified, according to warnings of the plan, 0
+    without one."""
 
     kind: str
     names: tuple[str, ...]
@@ -95,7 +96,7 @@ def plans(generator: Generator, count: int, seed: int) -> Iterator[PlanCase]:
 def _line(
     generator: Generator, values: Mapping[str, float], target: Mapping[str, float], timing: TimingOptions | None
 ) -> Plan:
-    """A straight line of the tip to where it would be at other joint values."""
+    """A straight line of the tip to its pose at other joint values."""
     cell, state, group = generator.cell, generator.state.with_configuration(values), generator.file.group
     pose = forward_kinematics(cell, state.with_configuration(target), group)
     return plan_cartesian(cell, state, CartesianRequest(FrameWaypoints((pose,)), group, timing=timing))
@@ -133,5 +134,5 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
 
 
 def _with(rows: Floats, held: Mapping[str, float]) -> Floats:
-    """Rows (n, dof) with columns of joints that are held."""
+    """Rows (n, dof) with columns of joints that are fixed."""
     return np.hstack((rows, np.tile(list(held.values()), (len(rows), 1))))

@@ -1,4 +1,4 @@
-"""What an audit found: counts, the worst, and every violation with all it takes to see it again."""
+"""Results of an audit: counts, the worst case, and every violation with all data to reproduce it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from .motion import Approach, Motion, Polynomials, Straight
 
-CLOSE = 1e-3  # [m] of slack within which a motion is called near something
+CLOSE = 1e-3  # [m] of slack within which a motion counts as close to an obstacle
 MOST_KEPT = 200  # violations of each kind that are written with all their numbers
 
 
@@ -27,7 +27,7 @@ class Record:
     seconds: float = 0.0
 
     def add(self, other: Record) -> None:
-        """Add what was found elsewhere."""
+        """Add the results of another record."""
         self.counts.update(other.counts)
         for key, worst in other.worst.items():
             self.worst[key] = max(self.worst.get(key, -math.inf), worst)
@@ -45,9 +45,10 @@ class Record:
         found: Approach,
         hidden: float = 0.0,
     ) -> bool:
-        """Count a motion that was looked at; whether it collides.
+        """Count a motion that was checked; whether it collides.
 
-        hidden: how deep an overlap [m] a warning said may be there; what is no deeper is counted, and no violation.
+        hidden: the depth of an overlap [m] that a warning reports as possible; overlaps that are no deeper are counted,
+        but are no violation.
         """
         warned = found.excess > 0.0 and -found.slack <= hidden
         collides = found.excess > 0.0 and not warned

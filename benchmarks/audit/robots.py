@@ -1,4 +1,4 @@
-"""Robots of an audit: descriptions of packages, and some written here for what those lack."""
+"""Robots of an audit: descriptions of packages, and some written here for mechanisms that those lack."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PUBLIC = "package://example-robot-data/robots"
 
 @dataclass(frozen=True)
 class Source:
-    """Where a robot comes from. base, tip: ends of its chain. others: joints to move besides those of the chain. reach
+    """The source of a robot. base, tip: ends of its chain. others: joints to move besides those of the chain. reach
     [m]: how far from the base obstacles are put. above [m]: the height of the middle of its work space."""
 
     uri: str

@@ -1,4 +1,4 @@
-"""Certified motions, curves and plans, looked at by an auditor that shares no code with what certified them.
+"""Certified motions, curves and plans, checked by an auditor that shares no code with the library that certified them.
 
     make bench AREA=audit                                                          all robots, the figures that are kept
     tools/with_environment python -m benchmarks.audit --count 400 --robots panda,pincer --seed 7
@@ -6,8 +6,8 @@
 
 Every cell has obstacles of all kinds of shapes and uses of meshes, every second one a tool, every second one a held
 body. A third of the motions end at the last configuration that is certified, a quarter begin 0 to 10 um from contact.
-Steps are as long as distances allow, and 1/2000 rad near contact (1/1000 rad for what plans do not call proven, and
-10 kHz at least for trajectories). What is tolerated is 10 um, as docs/collision.md has it, and twice 1e-6 of coal.
+Steps are as long as distances allow, and 1/2000 rad near contact (1/1000 rad for segments without a certificate, and 10
+kHz at least for trajectories). The tolerance is 10 um, as in docs/collision.md, plus twice the 1e-6 of coal.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ from .record import Record
 from .robots import ROBOTIQ, ROBOTS
 
 VARIANTS = 4
-COARSER = 1.0 / 1000.0  # [rad or m] between samples of what is not certified
+COARSER = 1.0 / 1000.0  # [rad or m] between samples of segments that are not certified
 RATE = 1e4  # [1/s] of samples of trajectories, at least
 AGREE_STATES = 20
-SAME = 1e-9  # shares of paths that count as equal
+SAME = 1e-9  # fractions of paths that count as equal
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def audit_cell(record: Record, task: Task) -> None:
 
 def _compare_models(record: Record, generator: Generator, model: AuditModel) -> None:
     """How far the smallest distances of both sides are apart at random configurations, and whether they have the same
-    pairs: a misreading of either is seen so before it hides anything."""
+    pairs, so that a misread description is found before it can hide anything."""
     checker = generator.checker
     ours = {(frozenset((pair.first, pair.second)), round(pair.margin, 9)) for pair in model.pairs}
     theirs = {(frozenset((pair.first, pair.second)), round(pair.margin, 9)) for pair in checker.allowed_pairs.checked()}
@@ -93,7 +93,7 @@ def _compare_models(record: Record, generator: Generator, model: AuditModel) -> 
 
 
 def audit_plan(record: Record, robot: str, cell: str, model: AuditModel, plan: PlanCase) -> None:
-    """Audit the segments and the trajectory of a plan, and what it says is proven."""
+    """Audit the segments and the trajectory of a plan, and its certified fraction."""
     record.counts["plans"] += 1
     record.counts[f"plans.{plan.kind.replace(' ', '_')}"] += 1
     same = (
@@ -165,7 +165,7 @@ def main() -> None:
 
 
 def _records(tasks: list[Task], jobs: int, deadline: float) -> Iterator[Record | None]:
-    """What was found in each cell; None for those that were not begun before the deadline."""
+    """The results of each cell; None for those that were not begun before the deadline."""
     if jobs == 1:
         yield from (_one(task, deadline) for task in tasks)
         return

@@ -35,7 +35,7 @@ def geometries(shape: Shape, pieces: Pieces) -> list[Any]:
 
 
 def is_surface(geometry: Any) -> bool:
-    """Whether a geometry is a skin of triangles, without inside."""
+    """Whether a geometry is a surface of triangles without volume."""
     return isinstance(geometry, coal.BVHModelBase)
 
 

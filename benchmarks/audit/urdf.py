@@ -1,4 +1,4 @@
-"""What an audit needs of URDF, xacro and SRDF, read with Python's own XML parser."""
+"""The parts of URDF, xacro and SRDF that an audit needs, read with Python's own XML parser."""
 
 from __future__ import annotations
 

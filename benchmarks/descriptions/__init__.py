@@ -1,4 +1,4 @@
-"""Robot descriptions as they come: `new`, `check`, kinematics, plans, a line and an execution in the simulation.
+"""Unmodified robot descriptions: `new`, `check`, kinematics, plans, a line and an execution in the simulation.
 
     python -m benchmarks.descriptions FOLDER_OR_FILE_OR_LIST ...
 

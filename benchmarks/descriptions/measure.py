@@ -65,7 +65,7 @@ def timed(found, what):
 def free_states(cell, state, group, count):
     """Random configurations (n, dof) of a group that do not collide, at most `count`.
 
-    Angles are within half a turn of the state: beyond, joints of two turns have the same poses once more.
+    Angles are within half a turn of the state: beyond, joints of two turns repeat the same poses.
     """
     checker = CollisionChecker(cell, state, group=group)
     variables = [cell.variables[name] for name in checker.variables]

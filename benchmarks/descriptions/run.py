@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-SECONDS = 900  # that one description may take
+SECONDS = 900  # of one description
 SECONDS_PER_STATE = 2e-3  # more, for the states of the check of pairs
 ENDINGS = (".urdf", ".xacro")
 COLUMNS = ("free states", "ik", "plans")

@@ -1,4 +1,4 @@
-"""What is sent to one node, and what is wrong with how it is answered."""
+"""Messages that are sent to one node, and errors in its replies."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from .cell import PACKAGE, Cell, Usage
 from .messages import Fuzzer
 from .requests import settings, valid_messages
 
-# [s] Time for a reply: what nodes may take for the heaviest requests that they accept, and for waits asked for.
-PATIENCE = 40.0
-LOOK = 0.2  # [s]
+# [s] Time for a reply: of the heaviest requests that nodes accept, and of requested waits.
+TIMEOUT = 40.0
+POLL_PERIOD = 0.2  # [s]
 INTERNAL = InternalError.code
-# Topics that are not attacked: those of actions, and the scene's snapshot, which nodes take over as it is.
+# Topics that are not attacked: those of actions, and the scene's snapshot, which nodes accept without checks.
 SPARED = ("/_action/", "/parameter", "/rosout", "/scene/snapshot")
-CLOCK = {"/clock": "rosgraph_msgs/msg/Clock"}  # nodes listen to it once use_sim_time is set
-# Services that are not attacked: a change of state would end what is tested.
+CLOCK = {"/clock": "rosgraph_msgs/msg/Clock"}  # nodes subscribe to it once use_sim_time is set
+# Services that are not attacked: a change of state would end the test.
 LEFT_OUT = ("/get_type_description", "/change_state")
 OF_CELL = ("robot_description", "planning_pipelines", "default_planning_pipeline")  # parameters that follow the cell
 MOVING = ("execution_node", "moveit_adapter_node")  # nodes whose actions move the robot
@@ -45,7 +45,7 @@ ROUNDS = 8  # after which settings, speed and servo are as at the start
 
 @dataclass
 class Findings:
-    """What went wrong at a node, each with the request that it was seen at; usage: at even distances, the start and
+    """Faults of a node, each with the request at which it occurred; usage: at even distances, the start and
     the end included."""
 
     died: list[str] = field(default_factory=list)
@@ -87,7 +87,7 @@ class Attack:
         self._flying: set[Future[None]] = set()
         self._lock, self._one_motion = threading.Lock(), threading.Lock()
         self._settings: list[Parameter] = []
-        self._settings = self._parameters()  # it is complete when it answers
+        self._settings = self._parameters()  # the node is complete when it replies
         found = self._node.get_service_names_and_types_by_node(name, "/")
         self.services = {
             entry: types[0]
@@ -112,9 +112,9 @@ class Attack:
         """The parameters of the node with their values."""
         names = [parameter.name for parameter in self._settings]
         if not names:
-            listed = self._ask(ListParameters, "list_parameters", ListParameters.Request()).result.names
+            listed = self._call(ListParameters, "list_parameters", ListParameters.Request()).result.names
             names = [name for name in listed if not name.startswith(OF_CELL)]
-        values = self._ask(GetParameters, "get_parameters", GetParameters.Request(names=names)).values
+        values = self._call(GetParameters, "get_parameters", GetParameters.Request(names=names)).values
         return [Parameter(name=name, value=value) for name, value in zip(names, values, strict=True)]
 
     @property
@@ -164,7 +164,7 @@ class Attack:
         """Undo what earlier messages have set: parameters, speed scale, servo, emergency stop. All of it must work."""
         try:
             changed = [then for then, now in zip(self._settings, self._parameters(), strict=True) if then != now]
-            reply = self._ask(SetParameters, "set_parameters", SetParameters.Request(parameters=changed))
+            reply = self._call(SetParameters, "set_parameters", SetParameters.Request(parameters=changed))
             self._emergency_stop.publish(Bool(data=False))
             self._cell.client.stop_servo()
             self._cell.at_full_speed()
@@ -175,7 +175,7 @@ class Attack:
         if refused:
             self.findings.unexpected.append(f"{self._name}: settings cannot be restored: {refused}")
 
-    def _ask(self, kind: Any, service: str, request: Any) -> Any:
+    def _call(self, kind: Any, service: str, request: Any) -> Any:
         """The reply of one of the node's own services for parameters.
 
         Raises:
@@ -183,8 +183,8 @@ class Attack:
         """
         name = f"/{self._name}/{service}"
         client = self._client("service", name, kind)
-        client.wait_for_service(PATIENCE)
-        return self._cell.client._wait(client.call_async(request), PATIENCE, name)
+        client.wait_for_service(TIMEOUT)
+        return self._cell.client._wait(client.call_async(request), TIMEOUT, name)
 
     def _client(self, kind: str, name: str, interface: Any) -> Any:
         with self._lock:
@@ -203,7 +203,7 @@ class Attack:
         return self._node.create_publisher(interface, name, profile)
 
     def _accepted(self, name: str) -> Any:
-        """Messages of an interface that are met."""
+        """Messages of an interface that are accepted."""
         return self._valid.get(name.lstrip("/"), self._valid.get(name.rpartition("/")[2], ()))
 
     def _service(self, fuzzer: Fuzzer, name: str, interface: Any, place: str) -> None:
@@ -235,20 +235,20 @@ class Attack:
         """The reply, or None if none came in time; the node may have died meanwhile.
 
         again: sends the request once more, since DDS may lose a reply that is sent before it has matched the client's
-        reader ("failed to send response"), and every client of a service has to reckon with that.
-        goal: the handle of a goal whose result is awaited. A motion that was slowed down or paused by other messages
-        takes as long as it says: it is cancelled, and must end in time then.
+        reader ("failed to send response"), and every client of a service has to handle that. goal: the handle of a goal
+        whose result is awaited. A motion that was slowed down or paused by other messages is cancelled, and must end in
+        time then.
         """
         done = threading.Event()
         futures = [future]
         future.add_done_callback(lambda _: done.set())
         begun = monotonic()
-        while not done.wait(LOOK) and monotonic() - begun < PATIENCE and self.process.poll() is None:
-            if goal is not None and self._cell.is_held_up(PATIENCE):
+        while not done.wait(POLL_PERIOD) and monotonic() - begun < TIMEOUT and self.process.poll() is None:
+            if goal is not None and self._cell.is_held_up(TIMEOUT):
                 goal.cancel_goal_async()
                 goal, begun = None, monotonic()
                 self.findings.cancelled += 1
-            if again is not None and monotonic() - begun > PATIENCE / 2:
+            if again is not None and monotonic() - begun > TIMEOUT / 2:
                 futures.append(again())
                 futures[-1].add_done_callback(lambda _: done.set())
                 again = None

@@ -1,4 +1,4 @@
-"""The nodes of a cell in processes of their own, with what they take of memory and descriptors."""
+"""The nodes of a cell in processes of their own, with their memory and descriptors."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ FOLDERS = ("config", "urdf")
 
 @dataclass(frozen=True)
 class Usage:
-    """Memory [MB] of a process and of those that it started (workers), what they share divided among them; open
+    """Memory [MB] of a process and of those that it started (workers), shared memory divided among them; open
     descriptors of the process itself, and how many it started."""
 
     memory: float

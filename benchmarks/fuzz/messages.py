@@ -1,4 +1,4 @@
-"""Random and hostile messages, made from what interfaces say of their types; seeded, so that each can be repeated."""
+"""Random and hostile messages, generated from the types of interfaces; seeded, so that each can be repeated."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ TEXTS = (
     *("gripper/", "/tcp", "gripper/tcp/tcp", "A" * 70_000),
 )
 HUGE = "x" * 3_000_000
-OFTEN = 0.3  # share of the fields of a random message that are not left as they are
+OFTEN = 0.3  # fraction of the fields of a random message that are changed
 MAX_DEPTH = 8
-# Waits that are asked for are short, or none that a node may accept.
+# Requested waits are short, or invalid.
 DURATIONS = ((0, 0), (0, 1), (0, 50_000_000), (-1, 0), (2**31 - 1, 999_999_999), (-(2**31), 0), (0, 4_000_000_000))
 
 
 class Fuzzer:
-    """Makes messages. names: those that exist in the cell, so that some of what is asked for exists."""
+    """Makes messages. names: those that exist in the cell, so that some requested objects exist."""
 
     def __init__(self, seed: object, names: Sequence[str] = ()) -> None:
         self._random = random.Random(str(seed))

@@ -22,7 +22,8 @@ from .moveit_requests import moveit_messages
 
 
 def valid_messages(cell: Cell) -> dict[str, list[Any]]:
-    """Requests and goals that are met, by the name of their service or action; many faults hide behind first checks."""
+    """Requests and goals that are accepted, by the name of their service or action; many faults are behind the first
+    checks."""
     joints = list(cell.model.variables)
     start = [cell.state.configuration[name] for name in joints]
     path = msg.JointPath(joint_names=joints, positions=[*start, *(value + 0.05 for value in start)])
@@ -117,7 +118,7 @@ def valid_messages(cell: Cell) -> dict[str, list[Any]]:
 
 
 def _reached(cell: Cell) -> PoseStamped:
-    """Where the planner frame of the robot is."""
+    """The pose of the planner frame of the robot."""
     found = PoseStamped()
     found.pose = pose_to_message(forward_kinematics(cell.model, cell.state))
     return found
@@ -125,7 +126,7 @@ def _reached(cell: Cell) -> PoseStamped:
 
 def settings(parameters: list[Parameter]) -> dict[str, list[Any]]:
     """Requests that set parameters of a node, by the service's name: each to its own value, and its clock to simulated
-    time. Time limits are left as they are: they say when replies are late."""
+    time. Time limits are left as they are: they define when replies are late."""
     simulated = Parameter(name="use_sim_time", value=ParameterValue(type=ParameterType.PARAMETER_BOOL, bool_value=True))
     chosen = [parameter for parameter in parameters if not parameter.name.endswith(("timeout", "time_limit"))]
     return {

@@ -21,7 +21,7 @@ COUNTS = ("requests", "messages", "repeated", "cancelled")
 
 
 def add_findings(results: Results, name: str, found: Findings) -> None:
-    """Add what was found at a node to the figures."""
+    """Add the findings of a node to the figures."""
     for what in FAULTS:
         results.add(f"{name}.{what}", len(getattr(found, what)))
     for what in COUNTS:
@@ -35,7 +35,7 @@ def add_findings(results: Results, name: str, found: Findings) -> None:
 
 
 def attacked(name: str, seed: int, requests: int) -> Findings:
-    """What was found at a node, in a cell of its own."""
+    """The findings of a node, in a cell of its own."""
     with cell_of_nodes() as cell:
         found = Attack(cell, name, seed).run(requests, restart=True)
         others = [each for each, process in cell.processes.items() if process.poll() is not None]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.trajectory_limits import cases_of, random_trajectory, seen_of
+from benchmarks.trajectory_limits import cases_of, extremes_of, random_trajectory
 from robot_cell_planner.trajectory.curve_limits import excesses, slowing
 from robot_cell_planner.trajectory.curves import PolynomialCurve
 from robot_cell_planner.trajectory.limits import MotionLimits
@@ -24,7 +24,7 @@ def test_exactly_what_is_streamed_within_limits_is_accepted(kind):
     rng = np.random.default_rng(kind)
     for _ in range(TRAJECTORIES):
         trajectory = random_trajectory(rng, kind)
-        seen = seen_of(trajectory)
+        seen = extremes_of(trajectory)
         # No step from one command to the next either: the acceleration is continuous.
         assert seen.difference <= 1.0 + 1e-6
         for limits, accepted in cases_of(seen):
