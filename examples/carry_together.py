@@ -43,7 +43,7 @@ with OfflineCell.load(cell_file, seed=seed, report=print) as cell:
     cell.move("both down to the bar", goals=tools_at("{side}_grasp"), group="both")
     fingers_to(0.0, gripping)
     cell.attach("bar", "left_gripper/tcp", touch_links=fingers)
-    # The left arm is the leader: the bar follows the line, and the right arm keeps its place at the bar.
+    # The left arm is the leader: the bar follows the line, and the right arm keeps its pose relative to the bar.
     cell.line("up", workpiece_at="lifted", group="both")
     cell.apply(SetTouch("bar", touch_bodies=()))
     cell.line("across the table", workpiece_at="above_place", group="both")

@@ -1,9 +1,9 @@
-"""Two arms hand over a bar, by topics, services and actions alone: both move at once wherever they can.
+"""Two arms hand over a bar, by topics, services and actions alone: both move at the same time wherever possible.
 
-The left arm picks the bar up while the right one comes, both meet above the middle of the table, and the right arm
-puts it down on its side while the left one goes home. Prints a line for each segment, then the verdict: where the bar
-lies in the simulation against where it should, and what touched on the way. Leaves a record of the run, its plans, and
-a page that replays it. The exit status is 0 only if everything holds.
+The left arm picks the bar up while the right one approaches, both meet above the middle of the table, and the right arm
+puts it down on its side while the left one goes home. Prints a line for each segment, then the verdict: the pose of the
+bar in the simulation compared with the goal, and the contacts during the motions. Leaves a record of the run, its
+plans, and a page that replays it. The exit status is 0 only if everything holds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ BAR, SIDES = "bar", ("left", "right")
 OPEN, GRIPPED = 0.042, 0.025  # finger positions [m]; the bar is 0.05 m wide
 GRIP_EFFORT = 40.0  # [N]
 LIFT = 0.15  # [m]
-SPEED = 0.6  # share of the joints' velocity limits
+SPEED = 0.6  # fraction of the joints' velocity limits
 
 
 def group_of(side: str) -> str:
@@ -59,7 +59,7 @@ def bar_at(frame: str) -> Target:
 
 
 class HandOver:
-    """The job, step by step. Each motion is planned from where the one before was commanded to end."""
+    """The task, step by step. Each motion is planned from where the one before was commanded to end."""
 
     def __init__(self, client: CellClient, record: RunRecord, seed: int) -> None:
         self.client = client
@@ -82,7 +82,7 @@ class HandOver:
         self.grip("left")
         self.straight("left up with the bar", "left", bar_at("lifted"))
         self.touch(fingers_of("left"))
-        # The goal of the right arm is relative to the bar, where the left arm will have brought it.
+        # The goal of the right arm is relative to the bar, at the pose to which the left arm moves it.
         self.together("both to the exchange", left=bar_at("exchange"), right=make_pose_target("above_right_grasp"))
         self.straight("right down to the bar", "right", make_pose_target("right_grasp"))
         self.grip("right")
@@ -100,7 +100,7 @@ class HandOver:
         return state_with_joints(self.joints, self.revision)
 
     def together(self, name: str, **parts: Target | str) -> None:
-        """Move both arms, in one time base, to goals that both reach at the end."""
+        """Move both arms, in one time base, to goals that both reach at the same time."""
         began = time.monotonic()
         goals = [
             PartGoal(group=group_of(side), named_state=goal)
@@ -126,7 +126,7 @@ class HandOver:
         self.joints.update(zip(plan.trajectory.joint_names, last, strict=True))
 
     def grip(self, side: str) -> None:
-        """Close a gripper; the bar then belongs to it, and all fingers that hold the bar may touch it."""
+        """Close a gripper; the bar is then attached to it, and all fingers that hold the bar may touch it."""
         began = self.record.now()
         self.client.move_gripper(0.0, GRIP_EFFORT, tool=f"{side}_gripper")
         grasp = self.scene.cell.frames[f"{side}_grasp"].pose
@@ -152,7 +152,7 @@ class HandOver:
         self.record.step(f"open the {side} gripper", began)
 
     def touch(self, links: list[str], *bodies: str) -> None:
-        """Which links and bodies the bar may touch from now on."""
+        """Set the links and bodies that the bar may touch from now on."""
         change = SceneChange(operation=SceneChange.SET_TOUCH, name=BAR, touch_links=links, touch_bodies=list(bodies))
         self.revision = self.client.apply(change)
 

@@ -49,7 +49,7 @@ with OfflineCell.load(cell_file, seed=seed, report=print) as cell:
     cell.attach("bar", "left_gripper/tcp", touch_links=fingers["left"])
     cell.line("left up with the bar", workpiece_at="lifted", group=left)
     cell.apply(SetTouch("bar", touch_bodies=()))
-    # The goal of the right arm is relative to the bar, where the left arm will have brought it.
+    # The goal of the right arm is relative to the bar, at the pose to which the left arm moves it.
     meeting = together(left=bar_at("exchange"), right=tool_at("above_right_grasp"))
     cell.move("both to the exchange", goals=meeting, group="both")
     cell.line("right down to the bar", tool_at="right_grasp", group=right)

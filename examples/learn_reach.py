@@ -4,8 +4,8 @@ Needs `pip install stable-baselines3 matplotlib` besides the extra `learning`. R
 
     python examples/learn_reach.py --steps 16000 --curve curve.svg
 
-The curve shows the success of the episodes of training. Afterwards the policy is tried, without noise, in episodes with
-other seeds.
+The curve shows the success of the episodes of training. Afterwards the policy is evaluated, without noise, in episodes
+with other seeds.
 """
 
 import argparse
@@ -84,7 +84,7 @@ def episodes(folder: str) -> list[dict[str, str]]:
 
 
 def curve(rows: list[dict[str, str]]) -> tuple[list[int], list[float]]:
-    """Return numbers of actions, and the share of successful episodes among the latest."""
+    """Return numbers of actions, and the fraction of successful episodes among the latest."""
     steps, rates, total = [], [], 0
     for index, row in enumerate(rows):
         total += int(row["l"])
@@ -109,7 +109,7 @@ def draw(rows: list[dict[str, str]], path: Path) -> None:
 
 
 def evaluate(model: SAC, count: int) -> None:
-    """Try the policy without noise in episodes with seeds that training has not had."""
+    """Evaluate the policy without noise in episodes with seeds that were not used in training."""
     env = environment()
     reached, actions, contacts = 0, 0, 0
     for seed in range(10_000, 10_000 + count):
@@ -126,7 +126,7 @@ def evaluate(model: SAC, count: int) -> None:
 
 
 def main() -> None:
-    """Train, draw the curve, and try the policy."""
+    """Train, draw the curve, and evaluate the policy."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--steps", type=int, default=16_000)
     parser.add_argument("--seed", type=int, default=1)

@@ -1,11 +1,11 @@
-"""Where may a robot stand? Maps which base placements reach all poses of a task, and from which motions are planned.
+"""Maps the base placements of a robot from which all poses of a task are reached and motions are planned.
 
     tools/with_environment python examples/map_base_placements.py                    every processor of this computer
     tools/with_environment python examples/map_base_placements.py --scheduler tcp://10.0.0.1:8786      a dask cluster
 
 The base and its pedestal are shifted over a grid around their place in the demonstration's cell; at each place a motion
-is planned to the pose above the workpiece, among all objects. A process that is killed on the way costs nothing but its
-requests being planned again. A cluster needs the extra `cluster`: pip install robot_cell_planner[cluster].
+is planned to the pose above the workpiece, among all objects. Only the requests of a process that is killed are planned
+again. A cluster needs the extra `cluster`: pip install robot_cell_planner[cluster].
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The main job, by topics, services and actions alone: reach over what stands in the way and fill the bin.
+"""Pick and place by topics, services and actions alone: reach over an obstacle and put the workpiece into the bin.
 
-Prints a line for each segment, then the verdict: where the workpiece lies in the simulation against where it should,
-and what touched on the way. Leaves a record of the run, its plans, and a page that replays it. The exit status is 0
-only if everything holds.
+Prints a line for each segment, then the verdict: the pose of the workpiece in the simulation compared with the goal,
+and the contacts during the motions. Leaves a record of the run, its plans, and a page that replays it. The exit status
+is 0 only if everything holds.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ FINGER = f"{GRIPPER}/finger_joint"
 FINGERS = (f"{GRIPPER}/left_finger", f"{GRIPPER}/right_finger")
 OPEN, GRIPPED = 0.042, 0.025  # finger positions [m]; the workpiece is 0.05 m wide
 GRIP_EFFORT = 40.0  # [N]
-SPEED = 0.6  # share of the joints' velocity limits
+SPEED = 0.6  # fraction of the joints' velocity limits
 
 
 class PickAndPlace:
-    """The job, step by step. Each motion is planned from where the one before was commanded to end."""
+    """The task, step by step. Each motion is planned from where the one before was commanded to end."""
 
     def __init__(self, client: CellClient, record: RunRecord, seed: int) -> None:
         self.client = client
@@ -109,7 +109,7 @@ class PickAndPlace:
         self.record.step("close the gripper", began)
 
     def touch(self, *bodies: str) -> None:
-        """Set what the workpiece may touch from now on."""
+        """Set the links and bodies that the workpiece may touch from now on."""
         change = SceneChange(operation=SceneChange.SET_TOUCH, name=WORKPIECE, touch_bodies=list(bodies))
         self.revision = self.client.apply(change)
 
@@ -130,13 +130,13 @@ class PickAndPlace:
         self.record.step("open the gripper", began)
 
     def above_the_bin(self) -> Target:
-        """The tool centre point where it was when the workpiece was over the bin."""
+        """The pose of the tool centre point at which the workpiece was over the bin."""
         grasp = self.scene.cell.frames["grasp"].pose
         return make_pose_target("over_bin", grasp)
 
 
 def verdict(job: PickAndPlace, client: CellClient) -> bool:
-    """Hold the simulation against the goal; True if all is well."""
+    """Compare the simulation with the goal; True if all checks pass."""
     scene, _ = client.scene()
     goal = world_pose(scene.cell, scene.state, "place")
     simulation = client.settled_simulation()
@@ -149,7 +149,7 @@ def verdict(job: PickAndPlace, client: CellClient) -> bool:
 
 
 def _is_expected(contact: Any) -> bool:
-    """The grip itself, and the workpiece lying where it lay and where it was put."""
+    """Contacts of the grip, and of the workpiece at its initial and final places."""
     pair = {contact.name_a, contact.name_b}
     others = pair - {WORKPIECE}
     return WORKPIECE in pair and others <= {*FINGERS, "table", "bin"}

@@ -1,5 +1,5 @@
 // Plans a motion from JavaScript, over JSON-RPC: node examples/plan_over_rpc.js [config/demo/cell.yaml]
-// The command that answers is `robot_cell rpc`; the variable ROBOT_CELL may name another executable.
+// The server is `robot_cell rpc`; the variable ROBOT_CELL may name another executable.
 const { spawn } = require("child_process");
 const readline = require("readline");
 

@@ -1,4 +1,4 @@
-"""Writes the first table of docs/robots.md: what is found in the robot descriptions of example-robot-data and
+"""Writes the first table of docs/robots.md: properties of the robot descriptions of example-robot-data and
 pybullet_data. The sections after it are kept."""
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.model.geometry import Mesh
 from robot_cell_planner.model.mechanism import JointKind, Mechanism
 
-PREFIX = re.compile(r"/\S*/cmeel\.prefix/share/")  # where packages lie on this machine
+PREFIX = re.compile(r"/\S*/cmeel\.prefix/share/")  # location of packages on this machine
 TABLE = Path(__file__).parents[1] / "docs" / "robots.md"
 HEAD = """# Tested robot descriptions
 

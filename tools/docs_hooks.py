@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = "robot_cell_planner"
 MARK = "<!-- public names -->"
 LINK = re.compile(r"\]\(\.\./([^)#\s]+)")  # to a file outside docs/
-SHIM = "https://unpkg.com/iframe-worker/shim"  # what the theme loads where it is offline
+SHIM = "https://unpkg.com/iframe-worker/shim"  # loaded by the theme where it is offline
 FILE_WORKER = "file_worker.js"
 LANGUAGES = {".py": "python", ".xacro": "xml", ".yaml": "yaml", ".json": "json"}
 

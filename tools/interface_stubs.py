@@ -3,7 +3,7 @@
 `tools/with_environment python tools/interface_stubs.py FOLDER`; set-up runs it, and mypy reads the result (`mypy_path`
 in pyproject.toml). Messages, services and actions derive from the classes of a module `interface_types`, which exists
 for type checkers alone. It names the types of the parts of a service or action, so that the types of a handler are
-checked against those of what it serves.
+checked against those of its service or action.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def write(folder: Path, pins: list[str]) -> None:
-    """Write the pins of a folder of lists, and print what is different from before."""
+    """Write the pins of a folder of lists, and print the differences."""
     path = folder / CONSTRAINTS
     before = path.read_text(encoding="utf-8") if path.is_file() else ""
     text = HEADER + "".join(pins)
@@ -63,7 +63,7 @@ def write(folder: Path, pins: list[str]) -> None:
 
 
 def main() -> int:
-    """Do it; the exit status is uv's."""
+    """Renew the versions; the exit status is uv's."""
     lists = {path.name: path for path in sorted(REQUIREMENTS.glob("*.txt")) if path.name != CONSTRAINTS}
     try:
         pins = compiled(list(lists.values()))

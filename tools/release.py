@@ -2,7 +2,7 @@
 
 Sets the version in the three files that have it, closes the section *Unreleased* of CHANGELOG.md with version and date,
 and opens a new one. With --build, a wheel and a source archive are written to .venv/dist. The commit and the tag are
-made by hand, after a look at the difference; what to enter is printed.
+made by hand, after a review of the difference; the commands are printed.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VERSION = re.compile(r"\d+\.\d+\.\d+")
-# Where each file has the version: what precedes and what follows it.
+# The place of the version in each file: the text before and after it.
 PLACES: Mapping[str, tuple[str, str]] = {
     "setup.cfg": ("\nversion = ", "\n"),
     "package.xml": ("<version>", "</version>"),
@@ -55,7 +55,7 @@ def closed_changelog(text: str, version: str, date: str) -> str:
 
 
 def main() -> int:
-    """Do it; the exit status is 2 if the arguments or the tree are not fit for a release."""
+    """Make the release; the exit status is 2 if the arguments or the tree are not fit for a release."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("version", help="three numbers, such as 0.2.0")
     parser.add_argument("--build", action="store_true", help="also build wheel and source archive")

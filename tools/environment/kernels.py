@@ -1,4 +1,4 @@
-"""The numeric kernels, compiled beside the build of the interfaces, so that no program has to wait for them."""
+"""The numeric kernels, compiled in parallel to the build of the interfaces, so that no program has to wait for them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from layout import Layout, SetupError, digest
 
 
 class KernelCompilation:
-    """Compiles in a process of its own, from the start of this to `finish`; nothing happens if that was done before for
-    the same kernels."""
+    """Compiles in a process of its own, from construction until `finish`; nothing happens if the same kernels were
+    compiled before."""
 
     def __init__(self, layout: Layout) -> None:
         self._stamp = layout.stamp("kernels")
@@ -31,7 +31,7 @@ class KernelCompilation:
         self._stamp.write(self._digest)
 
     def cancel(self) -> None:
-        """End it, whatever it has done."""
+        """End the compilation, whatever its progress."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

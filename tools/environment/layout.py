@@ -1,4 +1,4 @@
-"""Locations of everything that set-up creates: one folder at the root of the repository, and nothing elsewhere.
+"""Locations of all files that set-up creates: one folder at the root of the repository, and nothing elsewhere.
 
 The folder is `.venv/` for the default distribution of ROS 2 and, for example, `.venv-jazzy/` for another one.
 """
@@ -16,7 +16,7 @@ DISTRIBUTIONS = ("kilted", "jazzy")  # of ROS 2, whose wheels are pinned; the fi
 
 
 class SetupError(Exception):
-    """Set-up cannot go on; the message is one line that says what to do."""
+    """Set-up cannot continue; the message is one line with the remedy."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Layout:
         return self.root / (".venv" if self.is_default else f".venv-{self.distribution}")
 
     def is_made(self, path: Path) -> bool:
-        """Whether a path is inside what set-up makes here, for any distribution."""
+        """Whether a path is inside a folder that set-up creates here, for any distribution."""
         parts = path.relative_to(self.root).parts if path.is_relative_to(self.root) else ()
         return bool(parts) and parts[0].partition("-")[0] == ".venv"
 
@@ -82,7 +82,7 @@ class Layout:
 
 @dataclass(frozen=True)
 class Stamp:
-    """Remembers from which inputs a stage was last finished."""
+    """Stores the inputs with which a stage was last finished."""
 
     path: Path
 

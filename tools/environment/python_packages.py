@@ -17,7 +17,7 @@ ALWAYS = ("library", "build", "demo", "viewer", "learning", "mujoco", "test")
 def make_virtual_environment(layout: Layout, *, with_ros: bool) -> None:
     """Make the virtual environment, anew where it was made from another Python, for another ROS, or at another place.
 
-    With an installed ROS 2 it sees the system's Python packages, which ROS's own tools need.
+    With an installed ROS 2 it includes the system's Python packages, which ROS's own tools need.
     """
     key = digest([str(layout.root), sys.executable, sys.version, f"system packages: {with_ros}"])
     stamp = layout.stamp("venv")

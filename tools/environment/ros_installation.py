@@ -17,7 +17,7 @@ PLAIN_VARIABLES = ("ROS_DISTRO", "ROS_VERSION", "ROS_PYTHON_VERSION")
 
 @dataclass(frozen=True)
 class RosInstallation:
-    """A sourced ROS 2: what its setup files put into the environment, without what this repository put there."""
+    """A sourced ROS 2: the entries of its setup files in the environment, without the entries of this repository."""
 
     distro: str
     search_paths: dict[str, tuple[str, ...]]

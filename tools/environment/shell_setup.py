@@ -11,7 +11,7 @@ from ros_installation import RosInstallation, distribution
 
 
 def search_paths(layout: Layout, ros: RosInstallation | None, *, with_workspace: bool = True) -> dict[str, list[str]]:
-    """For each search path variable the folders that go to its front, first one first."""
+    """For each search path variable the folders that are prepended to it, in this order."""
     paths = {
         "PATH": [layout.venv / "bin"],
         "LD_LIBRARY_PATH": [],
@@ -38,7 +38,7 @@ def search_paths(layout: Layout, ros: RosInstallation | None, *, with_workspace:
 
 
 def last_resort(layout: Layout) -> str:
-    """The ament index that names the packages of robot descriptions. It goes to the end of AMENT_PREFIX_PATH, since it
+    """The ament index that names the packages of robot descriptions. It is appended to AMENT_PREFIX_PATH, since it
     also lists libraries that an installed ROS may have, such as coal and pinocchio."""
     return str(layout.site_packages / "cmeel.prefix")
 
@@ -48,7 +48,7 @@ def plain_variables(layout: Layout, ros: RosInstallation | None) -> dict[str, st
     variables = {"VIRTUAL_ENV": str(layout.venv), "NUMBA_CACHE_DIR": str(layout.venv / "cache" / "numba")}
     if ros is not None:
         return {**variables, **ros.variables}
-    # The ROS wheels start Python a second time with LD_LIBRARY_PATH set, unless this says that it is set already.
+    # The ROS wheels start Python a second time with LD_LIBRARY_PATH set, unless this variable marks it as set.
     return {**variables, "ROS_DISTRO": distribution(layout, ros), "_ROS_WHEELS_BOOTSTRAP_COMPLETE": "1"}
 
 
@@ -64,7 +64,7 @@ def build_environment(layout: Layout, ros: RosInstallation | None) -> dict[str, 
     settings = {
         # Without this colcon starts a second compiler only below a load of as many processes as there are processors.
         "MAKEFLAGS": f"-j{os.cpu_count()}",
-        # It warns of prefixes that are no workspaces, such as that of the wheels.
+        # It warns of prefixes that are not workspaces, such as that of the wheels.
         "COLCON_LOG_LEVEL": "error",
     }
     return {**environment, **plain_variables(layout, ros), **settings}

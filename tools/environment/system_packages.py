@@ -16,7 +16,7 @@ SUPPORTED = ((3, 10), (3, 13))
 
 
 def require_supported_python() -> None:
-    """Refuse a Python that the pinned packages are not made for."""
+    """Refuse a Python that the pinned packages do not support."""
     lowest, highest = SUPPORTED
     if not lowest <= sys.version_info[:2] <= highest:
         raise SetupError(
@@ -35,7 +35,7 @@ def require_ascii_path(layout: Layout) -> None:
 
 
 def require_system_packages() -> None:
-    """Install what is missing where that is allowed, else say in one line what to install."""
+    """Install missing packages where that is allowed, else name them in one line."""
     missing = _missing()
     if not missing:
         return

@@ -52,7 +52,7 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
     installed = _digest_of_build_packages(layout, ros)
     everything = layout.stamp("workspace")
     if not everything.is_current(installed):
-        # CMake's cache holds the paths of packages that may since have come or gone.
+        # CMake's cache holds the paths of packages that may have been added or removed since.
         shutil.rmtree(layout.workspace, ignore_errors=True)
     underlay = [path for path in missing_underlay(layout, ros) if with_optional or path.name not in OPTIONAL]
     packages = {package.name: package for package in underlay} | {PACKAGE: layout.root}
@@ -94,7 +94,7 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
             "-DIN_PLACE=ON",
             "--no-warn-unused-cli",  # the underlay has nothing to link
             "-DBUILD_TESTING=OFF",
-            "-DCMAKE_WARN_DEPRECATED=OFF",  # of what the generators of interfaces of an older ROS 2 call
+            "-DCMAKE_WARN_DEPRECATED=OFF",  # of calls in the generators of interfaces of an older ROS 2
         ],
         cwd=layout.venv,
         env=build_environment(layout, ros),
@@ -107,14 +107,14 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
 
 
 def _digest_of_build_packages(layout: Layout, ros: RosInstallation | None) -> str:
-    """A hash of the versions of the packages that a build uses: of ROS, of what generates code, and of numpy."""
+    """A hash of the versions of the packages that a build uses: of ROS, of code generators, and of numpy."""
     pins = layout.constraints.read_text(encoding="utf-8").splitlines()
     used = [pin for pin in pins if pin.startswith(("ros-", "empy", "lark", "numpy"))]
     return digest(["in place, with comments", str(layout.root), ros.distro if ros else "wheels", *used])
 
 
 def _digest(package: Path, interfaces: list[Path]) -> str:
-    """A hash of what a build of a package reads."""
+    """A hash of the inputs of a build of a package."""
     content = sorted(path for pattern in CONTENT for path in package.glob(pattern))
     return digest([], [*content, *interfaces])
 
