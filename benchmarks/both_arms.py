@@ -1,6 +1,6 @@
 """Both arms planned together: `python -m benchmarks.both_arms [problems] [seed]`.
 
-Problems of families that nothing was tuned on, for two UR10, two Pandas, and a UR10 beside a Panda on a rail:
+Problems of families that were not used for tuning, for two UR10, two Pandas, and a UR10 beside a Panda on a rail:
 
 - crossing: both tools begin in front of their robots, one on each side, and end on the other one's side;
 - shelf: a rack of boards stands between the robots, and both tools go from one board to another;

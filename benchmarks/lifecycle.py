@@ -57,7 +57,7 @@ class Load:
     def __init__(self) -> None:
         self.counts: dict[str, int] = {}
         self._ended = threading.Event()
-        self._threads = [threading.Thread(target=work) for work in (self._ask, self._move)]
+        self._threads = [threading.Thread(target=work) for work in (self._send_requests, self._move)]
         for thread in self._threads:
             thread.start()
 
@@ -72,7 +72,7 @@ class Load:
                 key = f"{name}.{outcome}"
                 self.counts[key] = self.counts.get(key, 0) + 1
 
-    def _ask(self) -> None:
+    def _send_requests(self) -> None:
         def ask(client: CellClient) -> None:
             for kind, name in REQUESTS:
                 client.call_service(kind, name, kind.Request(), timeout=10.0)

@@ -182,7 +182,7 @@ def _add(results: Results, prefix: str, runs: Sequence[Runs]) -> None:
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=Path, help="a file of problems, instead of the families made here")
-    parser.add_argument("--every", type=int, default=1, help="take only every so manieth problem")
+    parser.add_argument("--every", type=int, default=1, help="take only every n-th problem")
     parser.add_argument("--count", type=int, default=5, help="problems of each family that are made")
     parser.add_argument("--seeds", type=int, default=3, help="seeds of each problem")
     parser.add_argument("--planner", default="RRTConnect", help="ours")

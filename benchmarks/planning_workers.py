@@ -49,7 +49,7 @@ def hang(scene: Scene, request: Any, control: TaskControl) -> None:
 
 
 class Ended:
-    """A job under way. soon: set at its first progress."""
+    """A running request. soon: set at its first progress."""
 
     def __init__(self, pool: WorkerPool, scene: Scene, task: str, request: Any, limit: float = 0.0) -> None:
         self.soon = threading.Event()

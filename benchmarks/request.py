@@ -37,7 +37,7 @@ DEFAULTS = PlanningOptions(state_limit=LIMIT)
 
 @dataclass
 class Figures:
-    """What the requests of a robot took."""
+    """Times of the requests of a robot."""
 
     problems: int = 0
     colliding: int = 0
@@ -105,7 +105,7 @@ def problems_of(file: Path | None, every: int) -> dict[str, Sequence[Problem]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=Path, help="a file of problems, instead of the families made here")
-    parser.add_argument("--every", type=int, default=1, help="take only every so manieth problem")
+    parser.add_argument("--every", type=int, default=1, help="take only every n-th problem")
     parser.add_argument("--planner", default=DEFAULTS.planner)
     parser.add_argument("--engine", default=DEFAULTS.engine)
     arguments = parser.parse_args()

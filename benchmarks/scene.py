@@ -1,9 +1,10 @@
 """The scene node between two processes: one change with its reply, by numbers of bodies in the cell.
 
-The client calls apply_changes as fast as the replies come, one change a request, in a cell with the demo's robot. Each
-time is from the call to the reply, which the node sends only after the change is in its journal. These calls take turns
-with calls of a bare service in a third process, with the same types, that does nothing: a busy computer slows both.
-Figures named "processor" are the time that the node's process spent on processors a change, with all that it publishes.
+The client calls apply_changes as fast as the replies arrive, with one change in each request, in a cell with the demo's
+robot. Each time is from the call to the reply, which the node sends only after the change is in its journal. These
+calls take turns with calls of a bare service in a third process, with the same types, that does nothing: a busy
+computer slows both. Figures named "processor" are the time that the node's process spent on processors a change, with
+all that it publishes.
 """
 
 from __future__ import annotations

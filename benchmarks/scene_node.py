@@ -79,7 +79,7 @@ class Caller:
         """The reply.
 
         Raises:
-            RuntimeError: it reports an error, or no reply came within `timeout` [s].
+            RuntimeError: it reports an error, or no reply arrived within `timeout` [s].
         """
         if name not in self._clients:
             self._clients[name] = self.node.create_client(kind, name)

@@ -278,7 +278,7 @@ def plain_step(simulated: SimulatedCell) -> Callable[[], None]:
 
 
 def arms(engine: str) -> Iterator[Arm]:
-    """Yield the arms in a bent configuration; the names of those in MuJoCo say so."""
+    """Yield the arms in a bent configuration; the names of those in MuJoCo are marked."""
     prefix = "" if engine == BULLET else f"{engine}_"
     for name, payload in (("demo", 2.5), ("ur10", 5.0), ("panda", 1.5)):
         cell = arm_cell(name)

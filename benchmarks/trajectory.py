@@ -159,8 +159,8 @@ def _in_cell(results: Results, rng: np.random.Generator) -> None:
 
 
 def _gestalt(results: Results) -> None:
-    """Free paths of five waypoints of an arm alone, beside gestalt_motion_planner's smoothen_path with the same limits
-    and the same check of collisions; its time includes that check, and so does ours."""
+    """Free paths of five waypoints of an arm alone, compared with gestalt_motion_planner's smoothen_path with the same
+    limits and the same check of collisions; the times of both include that check."""
     whole = arm("panda")
     state = whole.default_state().with_configuration(dict(zip(whole.group(GROUP).variables, PANDA_READY, strict=True)))
     names = whole.group(GROUP).variables

@@ -21,7 +21,7 @@ OF_ROS = "ros-"  # how the names of the wheels of ROS 2 begin
 
 
 def compiled(lists: list[Path], *options: str) -> list[str]:
-    """The lines that pin what some lists name.
+    """The pins of the packages that some lists name.
 
     Raises:
         CalledProcessError: uv finds no versions that work together; its output gives the reason.
@@ -58,8 +58,8 @@ def write(folder: Path, pins: list[str]) -> None:
     text = HEADER + "".join(pins)
     path.write_text(text, encoding="utf-8")
     changed = differences(versions(before), versions(text))
-    said = f"{len(changed)} changed" if changed else "nothing changed"
-    print(f"{path.relative_to(ROOT)}: {len(versions(text))} pinned versions, {said}", *changed, sep="\n")
+    summary = f"{len(changed)} changed" if changed else "nothing changed"
+    print(f"{path.relative_to(ROOT)}: {len(versions(text))} pinned versions, {summary}", *changed, sep="\n")
 
 
 def main() -> int:

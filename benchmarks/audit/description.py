@@ -66,7 +66,7 @@ def read_cell(path: Path) -> Description:
     """The cell of a file, in the state that the file puts it in.
 
     Raises:
-        ValueError: the file uses a key that this reader does not know.
+        ValueError: the file uses a key that this reader does not support.
     """
     # The loader is a safe one with a tag more.
     data = yaml.load(path.read_text(), Loader=_Loader)

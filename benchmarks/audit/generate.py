@@ -243,8 +243,8 @@ def limits(cell: RobotCell, names: tuple[str, ...]) -> tuple[Floats, Floats]:
 
 
 def described(file: CellFile, cell: RobotCell, state: RobotCellState) -> Description:
-    """The cell as the auditor reads it from the file. The convex pieces of decomposed meshes, which no file has, are
-    those of the library: documentation says that such a mesh counts as its pieces."""
+    """The cell as the auditor reads it from the file. The convex pieces of decomposed meshes, which are in no file, are
+    those of the library: by its documentation, such a mesh counts as its pieces."""
     found = read_cell(file.path)
     for obj in CollisionChecker(cell, state).allowed_pairs.objects:
         for shape in obj.shapes:

@@ -23,7 +23,7 @@ MAX_CONTACTS = 256
 
 class AuditModel:
     """The cell of a description. `pairs`: of links; each may be several pairs of geometries, which `first`, `second`
-    and `pair_of` (n,) list; `has_skin` says which of these have a side that is triangles."""
+    and `pair_of` (n,) list; `has_skin` marks those of which a side is triangles."""
 
     def __init__(self, cell: Description) -> None:
         self.cell = cell

@@ -10,7 +10,7 @@ from .description import WORLD, Description
 
 @dataclass(frozen=True)
 class Pair:
-    """Two links that may not come closer than their margin [m]."""
+    """Two links that may not be closer than their margin [m]."""
 
     first: str
     second: str

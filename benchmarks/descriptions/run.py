@@ -85,7 +85,7 @@ def measured(words, given):
 
 
 def in_process(words, seconds, environment):
-    """What a process of `measure` prints."""
+    """The output of a process of `measure`."""
     command = [sys.executable, "-m", "benchmarks.descriptions.measure", f"--begin={time.monotonic()}", *words]
     description = {"description": words[1] if len(words) > 1 else ""}
     try:

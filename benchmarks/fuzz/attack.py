@@ -54,7 +54,7 @@ class Findings:
     not_finite: list[str] = field(default_factory=list)
     requests: int = 0
     messages: int = 0
-    repeated: int = 0  # requests that were sent again, since no reply came
+    repeated: int = 0  # requests that were sent again, since no reply arrived
     cancelled: int = 0  # goals whose motion was too slow, or paused
     slowest: float = 0.0  # [s]
     usage: list[Usage] = field(default_factory=list)
@@ -179,7 +179,7 @@ class Attack:
         """The reply of one of the node's own services for parameters.
 
         Raises:
-            ServiceUnavailableError: none came in time.
+            ServiceUnavailableError: no reply arrived in time.
         """
         name = f"/{self._name}/{service}"
         client = self._client("service", name, kind)
@@ -232,7 +232,7 @@ class Attack:
     def _answer(
         self, future: Any, place: str, request: Any, goal: Any = None, again: Callable[[], Any] | None = None
     ) -> Any:
-        """The reply, or None if none came in time; the node may have died meanwhile.
+        """The reply, or None if none arrived in time; the node may have died meanwhile.
 
         again: sends the request once more, since DDS may lose a reply that is sent before it has matched the client's
         reader ("failed to send response"), and every client of a service has to handle that. goal: the handle of a goal

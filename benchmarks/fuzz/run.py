@@ -1,5 +1,5 @@
-"""Counts nodes that died, replies of code 900, replies that did not come in time or hold numbers that are not finite
-although their code is 0; records memory and descriptors of each node before, between and after.
+"""Counts nodes that died, replies of code 900, replies that did not arrive in time or contain numbers that are not
+finite although their code is 0; records memory and descriptors of each node before, between and after.
 
     make bench AREA=fuzz
     python -m benchmarks.fuzz --requests 10000 --seed 1 --nodes scene_node planning_node
