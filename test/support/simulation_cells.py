@@ -101,7 +101,7 @@ def workshop(workpiece=None, start=None):
     return cell, state.with_body("post", BodyState(Pose((0.0, 0.0, 0.0))))
 
 
-def things(*bodies, **poses):
+def cell_of_bodies(*bodies, **poses):
     """Bodies alone, each at the pose of its name."""
     cell = RobotCell("things", bodies=by_name(bodies))
     state = cell.default_state()

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from frozendict import frozendict
-from simulation_cells import body, box, gripper, joint, link, mechanism, pendulums, things, workshop
+from simulation_cells import body, box, cell_of_bodies, gripper, joint, link, mechanism, pendulums, workshop
 
 from robot_cell_planner.errors import LimitExceededError
 from robot_cell_planner.model.bodies import NamedFrame, Tool
@@ -93,7 +93,7 @@ def test_tools_and_bodies_ride_on_what_carries_them():
 
 
 def test_a_body_carries_others_along_when_it_is_free():
-    cell, state = things(body("tray", [box(0.3, 0.3, 0.01)], 1.0), body("cup", [box(0.05, 0.05, 0.1)], 0.1))
+    cell, state = cell_of_bodies(body("tray", [box(0.3, 0.3, 0.01)], 1.0), body("cup", [box(0.05, 0.05, 0.1)], 0.1))
     tilted = Pose.from_rpy((0.0, 0.1, 0.5), (0.1, 0.2, 0.3))
     state = state.with_body("tray", BodyState(tilted)).with_body("cup", BodyState(Pose((0.1, 0.0, 0.06)), "tray"))
     multibodies = check_frames(cell, state)
@@ -154,7 +154,7 @@ def test_the_objects_with_most_pieces_are_named_where_a_tool_is_one_too_many():
 
 def test_shapes_beyond_what_the_engine_joins_are_all_there():
     many = [box(0.01, 0.01, 0.01, Pose((0.02 * i, 0.0, 0.0))) for i in range(40)]
-    cell, state = things(body("comb", many), body("loose comb", many, 1.0))
+    cell, state = cell_of_bodies(body("comb", many), body("loose comb", many, 1.0))
     multibodies, engine = assemble(cell, state)
     engine.close()
     for name in ("comb", "loose comb"):

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from simulation_cells import GRAVITY, body, box, joint, pendulums, point_mass, things
+from simulation_cells import GRAVITY, body, box, cell_of_bodies, joint, pendulums, point_mass
 
 from robot_cell_planner.model.geometry import Shape, Sphere
 from robot_cell_planner.model.mechanism import Joint, JointExtras, JointKind, JointLimits, Link, Mimic
@@ -22,7 +22,7 @@ TABLE = body("table", [box(4.0, 4.0, 0.1, Pose((0.0, 0.0, -0.05)))])
 
 
 def test_what_falls_falls_as_newton_says():
-    cell, state = things(body("stone", [Shape(Sphere(0.05))], 2.0), stone=Pose((0.0, 0.0, 10.0)))
+    cell, state = cell_of_bodies(body("stone", [Shape(Sphere(0.05))], 2.0), stone=Pose((0.0, 0.0, 10.0)))
     with SimulatedCell(cell, state, AT_ONCE) as simulated:
         simulated.step(1.0)
         # Semi-implicit Euler falls g t h / 2 further than t^2 / 2.
@@ -36,7 +36,7 @@ def test_the_angle_of_repose_is_that_of_the_friction(degrees, slides):
     turn = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, math.radians(degrees), 0.0))
     slope = body("slope", [box(4.0, 1.0, 0.1, Pose((0.0, 0.0, -0.05)))])
     crate = body("crate", [box(0.2, 0.2, 0.02)], 1.0)
-    cell, state = things(crate, slope, slope=turn, crate=turn @ Pose((0.0, 0.0, 0.01)))
+    cell, state = cell_of_bodies(crate, slope, slope=turn, crate=turn @ Pose((0.0, 0.0, 0.01)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0, friction=0.8)) as simulated:
         simulated.step(0.2)
         early = np.array(simulated.body_pose("crate").position)
@@ -51,7 +51,7 @@ def test_the_angle_of_repose_is_that_of_the_friction(degrees, slides):
 
 def test_contact_forces_carry_the_weight():
     lower, upper = body("lower", [box(0.2, 0.2, 0.1)], 3.0), body("upper", [box(0.1, 0.1, 0.1)], 2.0)
-    cell, state = things(lower, upper, TABLE, lower=Pose((0.0, 0.0, 0.05)), upper=Pose((0.0, 0.0, 0.15)))
+    cell, state = cell_of_bodies(lower, upper, TABLE, lower=Pose((0.0, 0.0, 0.05)), upper=Pose((0.0, 0.0, 0.15)))
     with SimulatedCell(cell, state) as simulated:
         forces = {contact.pair: contact.force for contact in simulated.contacts()}
         assert forces == pytest.approx({("lower", "upper"): 2.0 * GRAVITY, ("lower", "table"): 5.0 * GRAVITY}, rel=1e-2)

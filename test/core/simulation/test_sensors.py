@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pytest
 from frozendict import frozendict
-from simulation_cells import GRAVITY, body, box, joint, link, pendulums, point_mass, things, workshop
+from simulation_cells import GRAVITY, body, box, cell_of_bodies, joint, link, pendulums, point_mass, workshop
 
 from robot_cell_planner.errors import InvalidValueError, SimulationError, UnknownNameError
 from robot_cell_planner.kinematics.dynamics import Dynamics
@@ -50,7 +50,7 @@ def pusher():
     """A plate of 2 kg that moves along z, above a block that is fixed."""
     plate = link("plate", [box(0.1, 0.1, 0.02)], MASS)
     cell, _ = pendulums(joint("slide", JointKind.PRISMATIC, "base", "plate", (0.0, 0.0, 1.0), LIMITS), links=[plate])
-    block, under = things(body("block", [box(0.2, 0.2, 0.1)]), block=Pose((0.0, 0.0, -0.07)))
+    block, under = cell_of_bodies(body("block", [box(0.2, 0.2, 0.1)]), block=Pose((0.0, 0.0, -0.07)))
     cell = msgspec.structs.replace(cell, bodies=block.bodies)
     return cell, cell.default_state().with_body("block", under.bodies["block"])
 
@@ -119,7 +119,7 @@ def with_frame(cell, name, pose, parent="world"):
 
 def seen_from_above():
     """A camera 1 m above a floor, with a box of 0.2 m on it, moved to the right in the image."""
-    cell, state = things(body("floor", [box(4.0, 4.0, 0.1)]), body("cube", [box(0.2, 0.2, 0.2)]),
+    cell, state = cell_of_bodies(body("floor", [box(4.0, 4.0, 0.1)]), body("cube", [box(0.2, 0.2, 0.2)]),
                          floor=Pose((0.0, 0.0, -0.05)), cube=Pose((0.3, 0.0, 0.1)))  # fmt: skip
     return with_frame(cell, "eye", DOWN), state
 

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from simulation_cells import body, box, things
+from simulation_cells import body, box, cell_of_bodies
 
 from robot_cell_planner.collision.geometry.collision_geometry import collision_geometries
 from robot_cell_planner.errors import GeometryError
@@ -37,7 +37,7 @@ def block(use):
 def rest_height(shape, table, start):
     """Height of a body of one shape after it has come to rest on a table, dropped from 2 mm above it."""
     thing = body("thing", [shape], 0.5)
-    cell, state = things(thing, table, thing=Pose((0.0, 0.0, start + 0.002)))
+    cell, state = cell_of_bodies(thing, table, thing=Pose((0.0, 0.0, start + 0.002)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
         simulated.step(0.4)
         return simulated.body_pose("thing").position[2]
@@ -82,7 +82,7 @@ def test_a_still_hollow_is_hollow(engine):
     for use, height in ((MeshUse.EXACT, -0.05), (MeshUse.HULL, 0.15)):
         bowl = body("bowl", [Shape(Triangles(vertices, ((0, 1, 3), (0, 3, 2), *sides), use))])
         ball = body("ball", [Shape(Sphere(0.05))], 0.2)
-        cell, state = things(ball, bowl, ball=Pose((0.0, 0.0, height + 0.01)))
+        cell, state = cell_of_bodies(ball, bowl, ball=Pose((0.0, 0.0, height + 0.01)))
         with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
             simulated.step(0.4)
             assert simulated.body_pose("ball").position[2] == pytest.approx(
@@ -117,7 +117,7 @@ def test_a_flat_mesh_is_met_where_its_surface_is(engine):
     """A ball rests on a sheet of triangles that are exactly in a plane."""
     corners = tuple((x, y, 0.0) for x in (-0.3, 0.3) for y in (-0.3, 0.3))
     sheet = body("sheet", [Shape(Triangles(corners, ((0, 2, 3), (0, 3, 1)), MeshUse.EXACT))])
-    cell, state = things(body("ball", [Shape(Sphere(0.05))], 0.2), sheet, ball=Pose((0.0, 0.0, 0.06)))
+    cell, state = cell_of_bodies(body("ball", [Shape(Sphere(0.05))], 0.2), sheet, ball=Pose((0.0, 0.0, 0.06)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
         simulated.step(0.4)
         assert simulated.body_pose("ball").position[2] == pytest.approx(0.05, abs=2e-4)

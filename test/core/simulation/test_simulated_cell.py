@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from folders import SUPPORT
-from simulation_cells import EDGE, body, box, joint, pendulums, things, workshop
+from simulation_cells import EDGE, body, box, cell_of_bodies, joint, pendulums, workshop
 
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, StateError, UnknownNameError
 from robot_cell_planner.model.mechanism import JointKind
@@ -192,7 +192,7 @@ def test_options_out_of_bounds_are_refused_by_name(name):
 def test_a_state_of_another_cell_is_refused():
     cell, _ = workshop()
     with pytest.raises(StateError):
-        SimulatedCell(cell, things(body("table", [box(1, 1, 1)]))[1])
+        SimulatedCell(cell, cell_of_bodies(body("table", [box(1, 1, 1)]))[1])
 
 
 def test_time_goes_on_in_whole_steps_and_loses_nothing(simulated):
@@ -237,7 +237,7 @@ def test_a_missing_effort_limit_is_reported():
 
 def test_what_moves_before_the_start_is_reported():
     stone, table = body("stone", [box(0.1, 0.1, 0.1)], 1.0), body("table", [box(1, 1, 0.1, Pose((0.0, 0.0, -0.05)))])
-    high = things(stone, table, stone=Pose((0.0, 0.0, 0.07)))
+    high = cell_of_bodies(stone, table, stone=Pose((0.0, 0.0, 0.07)))
     with SimulatedCell(*high) as simulated:
         assert simulated.warnings == ("body stone moved by 20.0 mm and 0.0 degrees before it came to rest",)
         assert simulated.time == 0.0
