@@ -131,7 +131,7 @@ def nodes(start_node, client, tmp_path_factory):
 
 
 @pytest.mark.parametrize("node", SECTIONS.values())
-def test_the_table_of_a_node_is_what_it_offers(nodes, client, node):
+def test_the_table_of_a_node_lists_its_interfaces(nodes, client, node):
     expected = documented(DOCUMENT.read_text(encoding="utf-8"))[node]
     deadline = time.monotonic() + TIMEOUT
     found = set()
@@ -162,7 +162,7 @@ def used(watcher, node, namespace=""):
 
 
 @pytest.mark.parametrize("node", SECTIONS.values())
-def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client, node):
+def test_the_policy_of_a_node_allows_its_own_interfaces_and_nothing_else(nodes, client, node):
     enclave = enclave_of(node)
     profiles = tuple(
         profile for profile in enclave.profiles if profile.node == node
@@ -187,7 +187,7 @@ def test_the_policy_of_a_node_allows_what_it_uses_and_nothing_else(nodes, client
         assert granted - needed == set(), f"{node} is allowed this and does not need it"
 
 
-def test_the_policy_of_a_client_allows_all_that_is_documented_but_to_be_the_robot(nodes, client):
+def test_the_policy_of_a_client_allows_all_documented_interfaces_but_those_of_the_robot(nodes, client):
     tables = documented(DOCUMENT.read_text(encoding="utf-8"))
     del tables["moveit_adapter_node"]  # its clients are those of MoveIt
     interfaces = set().union(*tables.values())

@@ -84,7 +84,7 @@ def test_a_forked_program_is_a_child_of_the_supervisor_with_imported_libraries(p
     assert third == ["True", "False"]
 
 
-def test_programs_share_what_was_imported_before_they_were_forked(prepared, environment):
+def test_programs_share_libraries_imported_before_they_were_forked(prepared, environment):
     entry = program("loaded")
     before = finish(Process(entry, environment, prepared))
     prepared.load(("another_library",))
@@ -93,7 +93,7 @@ def test_programs_share_what_was_imported_before_they_were_forked(prepared, envi
     assert (before, after) == ((0, "False\n", ""), (0, "True\n", ""))
 
 
-def test_a_program_that_does_not_hold_interrupts_gets_them(prepared, environment):
+def test_a_program_that_does_not_block_interrupts_receives_them(prepared, environment):
     _, out, _ = finish(Process(program("report"), environment, prepared))
     assert out.splitlines()[2] == "False|False"
 
@@ -111,7 +111,7 @@ def test_it_is_killed_with_its_group(prepared, environment):
     assert process.ended() == -signal.SIGKILL
 
 
-def test_it_goes_on_without_the_prepared_process(prepared, environment):
+def test_it_continues_without_the_prepared_process(prepared, environment):
     process = Process(program("wait"), environment, prepared)
     assert os.read(process.pipes[0], 100) == b"waits\n"
     prepared.close()

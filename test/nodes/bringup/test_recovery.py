@@ -80,7 +80,7 @@ def plan(client):
     raise last
 
 
-def test_a_killed_scene_node_comes_back_with_every_change(cell, client):
+def test_a_killed_scene_node_restores_every_change(cell, client):
     change = SceneChange(operation=SceneChange.HIDE, name="workpiece")
     revision = client.apply(change)
     cell.kill("scene")
@@ -92,7 +92,7 @@ def test_a_killed_scene_node_comes_back_with_every_change(cell, client):
     assert client.apply(change) == revision + 1
 
 
-def test_a_killed_planning_node_comes_back_and_plans(cell, client):
+def test_a_killed_planning_node_is_restarted_and_plans(cell, client):
     assert plan(client).trajectory.points
     cell.kill("planning")
     cell.wait_for("planning ended with signal SIGKILL; restarting it")

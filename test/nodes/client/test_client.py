@@ -236,7 +236,7 @@ def test_a_goal_that_nobody_waits_for_any_more_is_cancelled(server, client):
     server.wait_for("cancel")
 
 
-def test_a_client_goes_on_with_the_server_that_takes_the_place(server, client, no_graph, monkeypatch):
+def test_a_client_continues_with_the_replacement_of_its_server(server, client, no_graph, monkeypatch):
     monkeypatch.setattr(client_waits, "REQUEST_AGAIN", 0.3)
     client.call_service(*CHECK, timeout=60.0)
     for _ in range(2):

@@ -381,5 +381,5 @@ def test_bad_requests_get_their_named_error(call, case):
     assert caught.value.message
 
 
-def test_bad_requests_left_the_node_at_work(call):
+def test_the_node_still_works_after_bad_requests(call):
     assert list(call("CheckStates").in_collision) == [False]

@@ -92,7 +92,7 @@ def test_a_joint_named_twice_in_a_message(measured):
     assert measured.values[JOINTS[0]] == 0.2
 
 
-def test_another_cell_keeps_what_both_have(measured):
+def test_another_cell_retains_the_common_joints(measured):
     measured.update([*JOINTS, "finger_joint"], [0.5] * (len(JOINTS) + 1), SECOND)
     robot_alone = type(CELL)(CELL.name, CELL.robots)
     measured.set_cell(robot_alone)

@@ -160,7 +160,7 @@ def assert_near(pose, expected, tolerance=1e-5):
     assert angle < tolerance
 
 
-def test_a_motion_is_planned_to_a_target_that_a_camera_sees(client):
+def test_a_motion_is_planned_to_a_target_that_a_camera_detects(client):
     goal = make_goal([seen("camera", AT_TARGET, CAMERA)])
     result = client.send_goal(action.PlanMotion, PLAN, action.PlanMotion.Goal(request=MotionRequest(goal=goal)))
     assert_near(final_joint_values(result.plan), AT_TARGET)
@@ -224,7 +224,7 @@ def test_errors_are_those_of_tf2(client, tf):
     assert caught.value.subjects[0] == "targets[0].reference_frame"
 
 
-def test_a_request_waits_for_a_transform_that_is_still_to_come(client, tf):
+def test_a_request_waits_for_a_transform_that_has_not_arrived_yet(client, tf):
     goal = make_goal([seen("late", AT_TARGET, moved(0.3))])
     sent = threading.Timer(0.5, tf.static, (WORLD, "late", moved(0.3)))
     sent.start()
@@ -313,7 +313,7 @@ def test_velocities_are_solved_for_a_twist_in_the_axes_of_a_camera(client):
         client.call_service(srv.SolveVelocity, "kinematics/solve_velocity", request)
 
 
-def test_a_file_is_merged_where_a_camera_sees_its_origin(client):
+def test_a_file_is_merged_where_a_camera_detects_its_origin(client):
     goal_pose = Pose((0.4, -0.6, 0.1))
     cell = RobotCell(frames=[NamedFrame(name="fixture")])
     request = srv.LoadCell.Request(cell=cell, mode=srv.LoadCell.Request.MERGE, relative_to="camera")
@@ -392,7 +392,7 @@ def move(frame, pose, **fields):
     )
 
 
-def test_a_body_is_moved_to_where_a_camera_sees_it(client):
+def test_a_body_is_moved_to_where_a_camera_detects_it(client):
     goal_pose = Pose((0.5, 0.2, 0.9))
     apply(client, move("camera", CAMERA.inverse() @ goal_pose))
     assert_near(pose_of(client, "workpiece"), goal_pose, 1e-9)

@@ -405,7 +405,7 @@ def test_timers_of_every_kind_are_executed(node, executor_type):
     executor.shutdown()
 
 
-def test_what_a_timer_raises_is_raised_and_the_timer_continues(node, executor):
+def test_an_exception_of_a_timer_is_raised_and_the_timer_continues(node, executor):
     calls = []
 
     def fail():

@@ -38,7 +38,7 @@ def grip(client, **command):
 
 
 @pytest.mark.parametrize("names", [[], [FINGER]])
-def test_it_goes_there(client, names):
+def test_it_reaches_its_goal(client, names):
     for position in (0.02, 0.04):
         sent = grip(client, name=names, position=[position])
         assert sent.status == GoalStatus.STATUS_SUCCEEDED

@@ -392,5 +392,5 @@ def test_bad_requests_get_their_named_error(call, case):
     assert caught.value.message
 
 
-def test_bad_requests_left_the_node_at_work(call):
+def test_the_node_still_works_after_bad_requests(call):
     assert call("Fk").frames == ["tool0"]

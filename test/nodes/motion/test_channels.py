@@ -96,7 +96,7 @@ def test_servo_is_at_rest_after_a_gap():
     assert not played.last.velocities.any()
 
 
-def test_what_was_commanded_is_found_after_the_time_of_messages_was_set_back():
+def test_commands_are_found_after_the_time_of_messages_was_set_back():
     played = channel(line(0.0, 1.0))
     now = play(played, 0.0, 0.5)
     for index in range(1, 50):

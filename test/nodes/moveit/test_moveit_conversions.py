@@ -221,7 +221,7 @@ angles = st.floats(-3.0, 3.0)
 
 @settings(max_examples=60, deadline=None)
 @given(st.tuples(angles, angles, angles), st.sampled_from([0, 1]), st.integers(0, 3))
-def test_what_satisfies_a_path_constraint_satisfies_moveits(error, parameterization, free):
+def test_orientations_within_a_path_constraint_satisfy_moveits_constraint(error, parameterization, free):
     """The orientation constraint that is planned with is at least as strict, for any orientation of the link."""
     tolerances = [0.4, 0.3, 0.5]
     if free in (0, 2) or (free == 1 and parameterization == OrientationConstraint.ROTATION_VECTOR):
@@ -359,7 +359,7 @@ def test_the_scene_as_a_message_is_the_scene():
     assert scene_changes(SCENE, SceneWriter(SCENE).scene(), ()) == []
 
 
-def test_a_whole_scene_replaces_what_differs():
+def test_a_whole_scene_replaces_objects_that_differ():
     message = SceneWriter(SCENE).scene()
     message.world.collision_objects = [item for item in message.world.collision_objects if item.id != "bin"]
     message.world.collision_objects.append(
@@ -380,7 +380,7 @@ def test_a_whole_scene_replaces_what_differs():
     ],
     ids=["box", "sphere", "cylinder", "cone"],
 )
-def test_an_object_comes_back_as_it_was_sent(solid):
+def test_an_object_is_returned_as_it_was_sent(solid):
     sent = moveit_object("part", solid, position=(1.0, 2.0, 3.0))
     found = SceneWriter(edited(SCENE, deepcopy(sent))).world_object("part")
     assert found.primitives == sent.primitives
@@ -411,7 +411,7 @@ def test_an_object_in_a_frame_that_moves_is_where_the_frame_is():
     assert found.state.bodies["part"].attached_to == ""
 
 
-def test_attached_objects_come_and_go():
+def test_objects_are_attached_and_detached():
     attach = AttachedCollisionObject(link_name="tool0", object=CollisionObject(id="workpiece"), touch_links=["gripper"])
     removal = CollisionObject(id="workpiece", operation=CollisionObject.REMOVE)
     held = edited(SCENE, attach, removal)  # as MoveIt's tutorials send it
@@ -476,7 +476,7 @@ def test_objects_that_cannot_be_used_are_refused_by_name(item, word):
         edited(SCENE, item)
 
 
-def test_an_allowed_collision_comes_and_goes():
+def test_an_allowed_collision_is_added_and_removed():
     """As clients do it: the whole matrix with one more row and column, then with the same row set back."""
     found = SCENE
     for allow in (True, False):
@@ -502,7 +502,7 @@ def test_an_allowed_collision_comes_and_goes():
     assert found.cell.collision == CELL.collision
 
 
-def test_what_the_srdf_allows_cannot_be_checked():
+def test_pairs_that_the_srdf_allows_cannot_be_checked():
     message = PlanningScene(is_diff=True, allowed_collision_matrix=SceneWriter(SCENE).scene().allowed_collision_matrix)
     for row in message.allowed_collision_matrix.entry_values:
         row.enabled = [False] * len(row.enabled)
@@ -593,7 +593,7 @@ def test_garbage_is_refused_or_a_valid_octomap(data, binary):
     assert error is None or "octomap" in error.message
 
 
-def test_an_octomap_becomes_a_body_and_goes():
+def test_an_octomap_becomes_a_body_and_is_removed():
     message = PlanningScene(is_diff=True)
     message.world.octomap.octomap = octomap(encoded({(2**15, 2**15, 2**15 + 20)}))
     found = updated(SCENE, message)

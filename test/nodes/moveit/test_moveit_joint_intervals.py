@@ -103,7 +103,7 @@ def test_all_constraints_of_a_joint_hold(cell, name):
             assert set(found.values()) == {expected}, (value, found)
 
 
-def test_a_path_constraint_of_a_whole_turn_is_none(cell):
+def test_a_path_constraint_of_a_whole_turn_is_no_constraint(cell):
     scene = Scene(cell, cell.default_state())
     whole = Constraints(joint_constraints=[constraint("spin", 1.0, math.pi + 0.001)])
     assert path_constraints(scene, whole, HelperFrames(scene)) == []

@@ -38,14 +38,14 @@ def grouped(*groups):
 LARGE = grouped(BODIES)
 
 
-def test_a_scene_with_a_large_group_is_written_without_its_matrix_and_comes_back():
+def test_a_scene_with_a_large_group_is_written_without_its_matrix_and_read_again():
     message = SceneWriter(LARGE).scene()
     assert {item.id for item in message.world.collision_objects} >= set(BODIES)
     assert message.allowed_collision_matrix == AllowedCollisionMatrix()
     assert scene_changes(LARGE, message, ()) == []
 
 
-def test_many_small_groups_come_back_too():
+def test_many_small_groups_are_read_again_too():
     scene = grouped(*(("floor", name) for name in BODIES))
     assert scene_changes(scene, PlanningScene(is_diff=True, **matrix_of(scene)), ()) == []
 

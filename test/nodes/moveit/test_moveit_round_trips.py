@@ -133,7 +133,7 @@ def test_an_object_changed_before_by_the_same_message_is_changed_again():
     assert found.state.bodies["workpiece"].attached_to == "tool0"
 
 
-def test_a_start_state_may_hold_what_the_difference_of_the_request_adds():
+def test_a_start_state_may_hold_an_object_that_the_difference_of_the_request_adds():
     difference, state = PlanningScene(is_diff=True), SceneWriter(SCENE).robot_state()
     difference.world.collision_objects = [box("part")]
     state.attached_collision_objects.append(

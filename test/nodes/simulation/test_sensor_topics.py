@@ -137,7 +137,7 @@ def test_forces_and_torques_are_those_of_gravity(received):
         assert value == pytest.approx(expected[name], abs=0.1)
 
 
-def test_no_sensor_is_published_unless_asked_for(start_node, client):
+def test_no_sensor_is_published_unless_requested(start_node, client):
     start_node("simulated_robot_node", namespace="quiet", cell_file=DEMO)
     received_any = threading.Event()
     client.node.create_subscription(JointState, "/quiet/joint_states", lambda _: received_any.set(), sensor(1))

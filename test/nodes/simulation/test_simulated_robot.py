@@ -169,7 +169,7 @@ def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
     robot.go_to(wrist_3_joint=0.0)
 
 
-def test_lists_that_do_not_fit_are_refused_and_the_node_goes_on(robot, node):
+def test_lists_that_do_not_fit_are_refused_and_the_node_continues(robot, node):
     robot.command(["elbow_joint", "wrist_3_joint"], [1.0])
     wait_for_output(robot, node, "joint_commands: rejected: there are 2 names and 1 values of position")
     robot.command([], [1.0, 2.0])
@@ -327,7 +327,7 @@ def control(client, command, **fields):
     return client.call_service(srv.ControlSimulation, "simulation/control", request)
 
 
-def test_time_is_paused_and_goes_on_in_steps(robot, client):
+def test_time_is_paused_and_continues_in_steps(robot, client):
     kinds = srv.ControlSimulation.Request
     begin = control(client, kinds.PAUSE)
     assert begin.paused

@@ -31,7 +31,7 @@ def grip(client, position, effort=0.0):
 class TestGripper:
     """The gripper's action, which behaves like that of ros2_control's gripper controllers."""
 
-    def test_it_goes_there(self, client, robot):
+    def test_it_reaches_its_goal(self, client, robot):
         sent = grip(client, 0.04).wait()
         assert sent.status == GoalStatus.STATUS_SUCCEEDED
         assert sent.result.reached_goal
