@@ -73,11 +73,11 @@ class Load:
                 self.counts[key] = self.counts.get(key, 0) + 1
 
     def _send_requests(self) -> None:
-        def ask(client: CellClient) -> None:
+        def call_services(client: CellClient) -> None:
             for kind, name in REQUESTS:
                 client.call_service(kind, name, kind.Request(), timeout=10.0)
 
-        self._run("requests", ask)
+        self._run("requests", call_services)
 
     def _move(self) -> None:
         def move(client: CellClient) -> None:
@@ -118,9 +118,9 @@ def main() -> int:
                 break
             for node in NODES:
                 for transition in CYCLE:
-                    asked = time.monotonic()
+                    requested = time.monotonic()
                     failed += not transit(client, node, transition)
-                    longest = max(longest, time.monotonic() - asked)
+                    longest = max(longest, time.monotonic() - requested)
                     if transition == Transition.TRANSITION_CLEANUP:
                         samples[node].append(resources(processes[node]))
         minutes = (time.monotonic() - began) / 60.0

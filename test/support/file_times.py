@@ -1,4 +1,4 @@
-"""How long the files of tests take, in the summary of a run: what to shorten first."""
+"""Times of the files of tests, in the summary of a run."""
 
 from __future__ import annotations
 

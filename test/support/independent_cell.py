@@ -68,7 +68,7 @@ class IndependentCell:
             joint, placement = at.parentJoint, at.placement * placement
         self.geometries.addGeometryObject(pin.GeometryObject(name, joint, placement, geometry))
 
-    def owner(self, index):
+    def link_or_body(self, index):
         name = self.geometries.geometryObjects[index].name
         return name.partition("|")[0] if "|" in name else name.rpartition("_")[0]
 
@@ -77,14 +77,14 @@ class IndependentCell:
         objects = self.geometries.geometryObjects
         for first in range(len(objects)):
             for second in range(first + 1, len(objects)):
-                names = self.owner(first), self.owner(second)
-                if self.unit(names[0]) != self.unit(names[1]) and frozenset(names) not in touching:
+                names = self.link_or_body(first), self.link_or_body(second)
+                if self.model_of(names[0]) != self.model_of(names[1]) and frozenset(names) not in touching:
                     self.geometries.addCollisionPair(pin.CollisionPair(first, second))
 
     @staticmethod
-    def unit(owner):
+    def model_of(link_or_body):
         """The robot that a link belongs to, by its prefix, or else the name itself."""
-        return owner.split("/")[0]
+        return link_or_body.split("/")[0]
 
     def configuration(self, values):
         q = pin.neutral(self.model)
@@ -99,7 +99,7 @@ class IndependentCell:
         )
         pairs = self.geometries.collisionPairs
         hit = [i for i, result in enumerate(self.geometry_data.collisionResults) if result.isCollision()]
-        return [(self.owner(pairs[i].first), self.owner(pairs[i].second)) for i in hit]
+        return [(self.link_or_body(pairs[i].first), self.link_or_body(pairs[i].second)) for i in hit]
 
 
 def dense(path, step):

@@ -1,4 +1,4 @@
-"""Slow, obvious references for tests: world poses by walking up the frames, and small cells to try things on."""
+"""Slow, obvious references for tests: world poses by walking up the frames, and small cells."""
 
 from __future__ import annotations
 

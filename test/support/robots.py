@@ -1,4 +1,4 @@
-"""Robot descriptions that the tests read: those of the packages example-robot-data and pybullet_data."""
+"""Robot descriptions for tests: those of the packages example-robot-data and pybullet_data."""
 
 import sys
 from pathlib import Path

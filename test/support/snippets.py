@@ -29,7 +29,7 @@ class Snippet:
 
     @property
     def commands(self):
-        """The words of each command line, without prompts and variables, and the exit status that its comment names."""
+        """The words of each command line, without prompts and variables, and the exit status in its comment."""
         lines = self.text.replace("\\\n", " ").splitlines()
         if self.language == "console":
             lines = [line[1:] for line in lines if line.startswith("$")]

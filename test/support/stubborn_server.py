@@ -47,7 +47,7 @@ class StubbornNode(CellNode):
 
 
 class FailingHandle:
-    """The handle of an action server, by which the first answer cannot be sent."""
+    """The handle of an action server, which fails to send the first answer."""
 
     def __init__(self, handle):
         self._handle = handle

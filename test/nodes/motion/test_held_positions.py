@@ -36,7 +36,7 @@ class Clock:
 
 
 class Output:
-    """Takes commands."""
+    """Accepts commands."""
 
     topic_names = ()
 
