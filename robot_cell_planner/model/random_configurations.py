@@ -9,18 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .mechanism import Variable
+from .value import MAX_JOINT_VALUE
 
 UNLIMITED_ANGLE = math.pi  # [rad]
 UNLIMITED_LENGTH = 1.0  # [m]
 
 
 def finite_bounds(variables: Iterable[Variable]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return lower and upper limits (dof,), each [rad or m]; within pi or 1 m of zero where there is no limit."""
+    """Return lower and upper limits (dof,), each [rad or m]; within pi or 1 m of zero where there is no limit, or one
+    beyond the values that joints can have."""
     lower, upper = [], []
     for variable in variables:
         span, limits = UNLIMITED_ANGLE if variable.angular else UNLIMITED_LENGTH, variable.limits
-        low = limits.lower if math.isfinite(limits.lower) else min(-span, limits.upper - span)
-        high = limits.upper if math.isfinite(limits.upper) else max(span, low + span)
+        low = limits.lower if abs(limits.lower) <= MAX_JOINT_VALUE else min(-span, limits.upper - span)
+        high = limits.upper if abs(limits.upper) <= MAX_JOINT_VALUE else max(span, low + span)
         lower.append(low)
         upper.append(high)
     return np.array(lower), np.array(upper)

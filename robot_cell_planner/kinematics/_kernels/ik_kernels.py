@@ -12,49 +12,18 @@ import numpy as np
 
 from ...system.compiled import compiled
 from .chain_kernels import CHAIN_COLUMNS, KIND, VARIABLE, Array, fill_jacobian, forward_pass
+from .least_squares_kernels import DAMPING_FLOOR, move_linear_joints, solve_step
 from .pose_error_kernels import all_fixed, fill_error, remove_free_rotations
 from .wrapping_kernels import LIMIT_SLACK, is_new, wrap_into_limits
 
 CANDIDATE_TOLERANCE = 1e-2  # [m, rad] analytic candidates within this distance of target and limits are refined
 REFINEMENT_ITERATIONS = 12  # max iterations of the refinement
-DAMPING_FLOOR = 1e-9  # keeps the normal equations solvable in singular and redundant configurations
 MAX_POSITION_ERROR = 0.5  # [m] max position error used in one iteration
 STALL_TOLERANCE = 0.99  # required ratio of squared errors in one search among many
 STRICT_STALL_TOLERANCE = 1.0 - 1e-7  # the same in a single search
 MAX_JOINT_STEP = 1.0  # [rad, m] max step of one joint in one iteration
 MAX_STALLED_ITERATIONS = 8  # iterations without progress
-
-
-@compiled
-def solve_step(jacobian: Array, error: Array, damping: float, frozen: Array, step: Array, matrix: Array) -> None:
-    """Solve (J^T J + damping) step = J^T error for step (n,) by Cholesky decomposition; frozen joints do not move."""
-    n = step.shape[0]
-    for i in range(n):
-        total = 0.0
-        for k in range(6):
-            total += jacobian[k, i] * error[k]
-        step[i] = 0.0 if frozen[i] else total
-        for j in range(i + 1):
-            total = 0.0
-            if not (frozen[i] or frozen[j]):
-                for k in range(6):
-                    total += jacobian[k, i] * jacobian[k, j]
-            matrix[i, j] = total
-        matrix[i, i] += 1.0 if frozen[i] else damping
-    for i in range(n):
-        for j in range(i + 1):
-            total = matrix[i, j]
-            for k in range(j):
-                total -= matrix[i, k] * matrix[j, k]
-            matrix[i, j] = math.sqrt(max(total, 1e-300)) if i == j else total / matrix[j, j]
-    for i in range(n):
-        for k in range(i):
-            step[i] -= matrix[i, k] * step[k]
-        step[i] /= matrix[i, i]
-    for i in range(n - 1, -1, -1):
-        for k in range(i + 1, n):
-            step[i] -= matrix[k, i] * step[k]
-        step[i] /= matrix[i, i]
+FAR = 5.0  # [m] distance of a target beyond which linear joints first move the frame towards it
 
 
 @compiled
@@ -87,6 +56,10 @@ def solve(
     best, stalled = math.inf, 0
     forward_pass(chain, q, origins, axes, pose)
     distance, angle = fill_error(target, pose, rotation_weights, error)
+    if distance > FAR:
+        move_linear_joints(chain, target, q, lower, upper)
+        forward_pass(chain, q, origins, axes, pose)
+        distance, angle = fill_error(target, pose, rotation_weights, error)
     for _ in range(iterations):
         if distance <= tolerance[0] and angle <= tolerance[1]:
             break

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import msgspec
 import numpy as np
@@ -13,6 +14,7 @@ from frozendict import frozendict
 from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError, StartBeyondLimitsError, UnknownNameError, Value
+from ...kinematics.joint_wrapping import nearest_turns, turns_within
 from ...model.cell import RobotCell
 from ...model.mechanism import JointLimits, Variable
 from ...model.name_suggestions import unknown_name
@@ -23,7 +25,12 @@ from ...trajectory.limits import Array, MotionLimits
 TURN = 2.0 * math.pi
 # Distance of the bounds of unlimited linear joints from start and goals [m].
 LINEAR_MARGIN = 6.5
+MAX_LENGTH = (
+    1000.0  # [m] limits of linear joints beyond this count as no limits, so that the search samples near places
+)
 MAX_EQUIVALENTS = 64
+MAX_COMBINATIONS = 8 * MAX_EQUIVALENTS
+TURN_TOLERANCE = 1e-12  # [turns]
 NO_LIMITS: Mapping[str, JointLimits] = frozendict()
 
 
@@ -68,7 +75,7 @@ class JointSpace:
         lower, upper = (
             np.array([getattr(variable.limits, side) for variable in self.definitions]) for side in ("lower", "upper")
         )
-        return linear & ~np.isfinite(lower), linear & ~np.isfinite(upper)
+        return linear & ~(abs(lower) <= MAX_LENGTH), linear & ~(abs(upper) <= MAX_LENGTH)
 
     def including(self, configurations: Array) -> JointSpace:
         """Return the space whose bounds of unlimited linear joints include configurations (n, dof) with a margin."""
@@ -76,6 +83,8 @@ class JointSpace:
             return self
         no_lower, no_upper = self.unlimited
         lowest, highest = configurations.min(axis=0) - LINEAR_MARGIN, configurations.max(axis=0) + LINEAR_MARGIN
+        limits = [(variable.limits.lower, variable.limits.upper) for variable in self.definitions]
+        lowest, highest = np.maximum(lowest, np.array(limits)[:, 0]), np.minimum(highest, np.array(limits)[:, 1])
         lower = np.where(no_lower, np.minimum(self.lower, lowest), self.lower)
         upper = np.where(no_upper, np.maximum(self.upper, highest), self.upper)
         if np.array_equal(lower, self.lower) and np.array_equal(upper, self.upper):
@@ -99,22 +108,27 @@ class JointSpace:
             if not self.wrapping[index] or (continuous_only and not unlimited):
                 choices.append([value])
                 continue
-            low, high = self.lower[index], self.upper[index]
-            first = math.ceil((low - value) / TURN - 1e-12)
-            last = math.floor((high - value) / TURN + 1e-12)
-            wrapped = [value + wraps * TURN for wraps in range(first, last + 1)]
-            wrapped.sort(key=lambda v, at=float(self.start[index]): abs(v - at))  # type: ignore[misc]
-            choices.append(wrapped)
-        found = [np.array(values) for values in _combinations(choices)]
+            at = float(self.start[index])
+            turns = turns_within(value, float(self.lower[index]), float(self.upper[index]), TURN_TOLERANCE)
+            turns = nearest_turns(turns, (at - value) / TURN, MAX_EQUIVALENTS)
+            choices.append(sorted((value + wraps * TURN for wraps in turns), key=partial(_distance, at)))
+        found = [np.array(values) for values in _combinations(choices, self.start.tolist())]
         found.sort(key=lambda other: float(np.linalg.norm(other - self.start)))
         return found[:MAX_EQUIVALENTS]
 
 
-def _combinations(choices: Sequence[Sequence[float]]) -> list[list[float]]:
-    """Return all combinations of the choices, at most some hundreds."""
+def _distance(first: float, second: float) -> float:
+    return abs(second - first)
+
+
+def _combinations(choices: Sequence[Sequence[float]], near: Sequence[float]) -> list[list[float]]:
+    """Return the combinations of the choices, of more than MAX_COMBINATIONS those nearest to `near`."""
     found: list[list[float]] = [[]]
-    for values in choices:
-        found = [[*head, value] for value in values for head in found][: 8 * MAX_EQUIVALENTS]
+    for count, values in enumerate(choices, start=1):
+        found = [[*head, value] for value in values for head in found]
+        if len(found) > MAX_COMBINATIONS:
+            found.sort(key=lambda q, at=near[:count]: math.dist(q, at))  # type: ignore[misc]
+            del found[MAX_COMBINATIONS:]
     return found
 
 
@@ -175,9 +189,9 @@ def space_of(
     lower = np.array([v.limits.lower for v in definitions])
     upper = np.array([v.limits.upper for v in definitions])
     angular = np.array([v.angular for v in definitions], dtype=bool)
-    around = np.where(angular, TURN, LINEAR_MARGIN)
-    lower = np.where(np.isfinite(lower), lower, start - around)
-    upper = np.where(np.isfinite(upper), upper, start + around)
+    around, longest = np.where(angular, TURN, LINEAR_MARGIN), np.where(angular, sys.float_info.max, MAX_LENGTH)
+    lower = np.where(abs(lower) <= longest, lower, np.maximum(lower, start - around))
+    upper = np.where(abs(upper) <= longest, upper, np.minimum(upper, start + around))
     wrapping = angular & (upper - lower >= TURN)
     return JointSpace(group, variables, definitions, start, lower, upper, wrapping)
 
