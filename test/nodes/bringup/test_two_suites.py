@@ -1,4 +1,5 @@
-"""Two whole suites in one domain, in two namespaces and with two prefixes of frames, whose robots move at once."""
+"""Two whole suites in one domain, in two namespaces and with two prefixes of frames, whose robots move at the same
+time."""
 
 import subprocess
 import threading

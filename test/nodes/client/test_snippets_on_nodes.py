@@ -14,7 +14,7 @@ RUN = "import subprocess\nfor words in {!r}:\n    subprocess.run(words, check=Tr
 
 def test_blocks_of_clients_and_of_records(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    # The page names the events of a service that has to be called for that.
+    # The page lists the events of a service, which has to be called before.
     commands = [words for words, _ in snippet("command_line", "bash", 1).commands]
     commands.append(["robot_cell", "call", "scene/apply_changes", HIDE, "--timeout", "60"])
     blocks = [snippet("execution", "python").text, snippet("servo", "python").text]

@@ -70,7 +70,7 @@ def test_goals_have_feedback_and_results_with_and_without_status(node, follows_s
     assert [result.status for result in results] == [GoalStatus.STATUS_SUCCEEDED] * GOALS
     if follows_status:
         spin_until(executor, lambda: all(handle.status == GoalStatus.STATUS_SUCCEEDED for handle in handles))
-    # Nothing is left that would wake the executor again and again.
+    # No event remains that would wake the executor repeatedly.
     begun = time.monotonic()
     executor.spin_once(timeout_sec=0.3)
     while time.monotonic() - begun < 0.3:

@@ -84,7 +84,7 @@ def resources(process):
 
 
 def wait_for_resources(process, limits):
-    """Wait until a process has no more of anything than before; threads of work that was begun may end later."""
+    """Wait until a process uses no more resources than before; threads of running work may end later."""
     tries = threading.Event()
     for _ in range(600):
         found = resources(process)
