@@ -1,5 +1,5 @@
-"""One arm planned while the other follows a known trajectory: free by another engine every millisecond, waiting where
-that is shorter, and out of the way where the other comes."""
+"""One arm is planned while the other follows a known trajectory: the motion is free by another engine every
+millisecond, waits if that is shorter, and leaves the path of the other arm."""
 
 from dataclasses import replace
 
@@ -97,7 +97,7 @@ def test_a_motion_is_free_at_all_times(sides, passing):
     assert plan.moving == (passing,)
     checker = check_free(cell, state, plan)
     assert plan.clearance.closest.distance > 0.0
-    # Planned without notice of the other, the motion collides: the other is in the way, not just nearby.
+    # Planned without the trajectory of the other, the motion collides: the other arm obstructs the path.
     alone = moved(cell, state, RIGHT, Goals(joint_goals=(plan.end_configuration(),)))
     both = merge_trajectories((alone.trajectory, passing))
     assert checker.in_collision_batch(both.at(np.arange(0.0, both.duration, 0.002))).any()
@@ -115,14 +115,14 @@ def test_equal_requests_give_equal_plans_which_verification_accepts(sides, passi
     assert plan_to_json(plan_motion(cell, state, request), repeatable=True) == text
     read = plan_from_json(text)
     assert verify_plan(cell, state, read).valid
-    # The same motion, while the other starts later or is not expected at all, is found out.
+    # The same motion is refused if the other arm starts later or its trajectory is missing.
     late = replace(passing, times=passing.times + 0.8)
     broken = verify_plan(cell, state, replace(plan, moving=(late,)))
     assert not broken.valid
 
 
-def test_the_robot_makes_way_when_the_other_comes_to_where_it_is(sides):
-    """The other comes to where the arm stands, and stays there."""
+def test_the_robot_leaves_the_goal_of_the_other(sides):
+    """The other arm moves to the place of this arm, and stays there."""
     cell, state = sides
     away = state.with_configuration(moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35)).end_configuration())
     coming = moved(cell, away, LEFT, grip_at(LEFT, 0.15, -0.3)).trajectory
@@ -133,7 +133,7 @@ def test_the_robot_makes_way_when_the_other_comes_to_where_it_is(sides):
         moved(cell, state, RIGHT, grip_at(RIGHT, 0.2, -0.3), moving=(coming,))
 
 
-def test_no_way_is_reported_with_the_pair_and_the_time(sides):
+def test_a_missing_path_is_reported_with_the_pair_and_the_time(sides):
     """A start that the other reaches faster than the arm can leave."""
     cell, state = sides
     away = state.with_configuration(moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35)).end_configuration())
@@ -148,7 +148,7 @@ def test_no_way_is_reported_with_the_pair_and_the_time(sides):
 
 @pytest.mark.parametrize("times", [1, 2, 9])
 def test_a_motion_that_collides_between_checked_states_is_searched_again(sides, passing, monkeypatch, times):
-    """Also if the proof decides nothing and the final check at the resolution finds the collision."""
+    """Also if the certificate is undecided and the final check at the resolution finds the collision."""
     cell, state = sides
     searches, found, check_states = [], [], JointMotion.check_states
 
@@ -195,7 +195,7 @@ def test_requests_that_do_not_fit_are_refused(sides, passing):
         moved(cell, state, RIGHT, goals, moving=(elsewhere,))
 
 
-def test_merged_trajectories_are_those_that_were_given(sides, passing):
+def test_merged_trajectories_equal_the_given_ones(sides, passing):
     cell, state = sides
     other = moved(cell, state, RIGHT, grip_at(RIGHT, 0.3, 0.35)).trajectory
     later = replace(other, times=other.times + 0.7)
@@ -218,5 +218,5 @@ def test_bounds_of_moving_robots_contain_their_motion(sides, passing, begin, len
     inside = moving.at(np.linspace(begin, begin + length, 200))
     assert (inside >= low - 1e-12).all()
     assert (inside <= high + 1e-12).all()
-    # Not much wider than the motion: within what it moves in the time of a cell at both ends.
+    # Not much wider than the motion: by at most the motion during one time interval at both ends.
     assert ((high - low) - np.ptp(inside, axis=0)).max() < 0.06

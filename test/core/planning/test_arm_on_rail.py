@@ -1,4 +1,4 @@
-"""An arm on a rail that is a robot of its own: together they are a chain, whose plans are free by another engine."""
+"""An arm on a rail that is a separate robot: both form a chain, whose plans are free by another engine."""
 
 import numpy as np
 import pytest
@@ -113,7 +113,7 @@ OTHERS = {"wall", "post", "carriage"}
 
 
 def name_of(link):
-    """The name of what is not part of the arm, "" for its links."""
+    """The name of an object that is not part of the arm, "" for links of the arm."""
     name = link.rpartition("/")[2]
     return name if name in OTHERS else ""
 

@@ -1,4 +1,4 @@
-"""Batches of planning requests on several executors: the plans of one by one, in order, also if a process is killed."""
+"""Batches of planning requests on several executors: plans equal sequential ones, also if a process is killed."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ SHIFTS = (0.0, 0.01, 0.02)  # [m] of the base, upwards
 
 
 def content(plan):
-    """All of a plan except the times that it took."""
+    """The content of a plan without computation times."""
     return plan_to_json(replace(plan, times=()))
 
 
@@ -88,7 +88,7 @@ def test_chunks_change_nothing(jobs, expected, chunk):
     assert [described(outcome) for outcome in plan_many(jobs, InThisThread(), chunk=chunk)] == expected
 
 
-def test_threads_give_the_same(jobs, expected):
+def test_threads_give_the_same_plans(jobs, expected):
     with ThreadPoolExecutor(2) as threads:
         assert [described(outcome) for outcome in plan_many(jobs, threads, chunk=2)] == expected
 
@@ -159,11 +159,11 @@ def test_a_cluster_gives_the_same_although_a_worker_is_killed(jobs, expected):
         victim = next(iter(cluster.workers.values())).pid
         done = threading.Event()
 
-        def tell(number):
+        def report_progress(number):
             if number == 2:
                 os.kill(victim, signal.SIGKILL)
                 done.set()
 
-        outcomes = plan_many(jobs, client.get_executor(), chunk=1, on_progress=tell)
+        outcomes = plan_many(jobs, client.get_executor(), chunk=1, on_progress=report_progress)
         assert [described(outcome) for outcome in outcomes] == expected
         assert done.is_set()

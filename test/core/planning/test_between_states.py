@@ -1,4 +1,4 @@
-"""What collides between the states of a check is found, or a warning says what may be hidden there."""
+"""Collisions between checked states are found, or a warning bounds the overlap that may have been missed."""
 
 import math
 
@@ -29,8 +29,8 @@ WITHOUT_PROOF = [{"certify": False}, {"engine": "bullet"}]
 
 
 def past_a_corner(depth):
-    """A diagonal motion of the gantry's cube past a corner of a post, which it cuts `depth` deep halfway between two of
-    the states at steps of STEP; negative: by which it stays away."""
+    """A diagonal motion of the gantry's cube past a corner of a post, with an overlap of `depth` halfway between two
+    states at steps of STEP; a negative depth is a distance."""
     cell, state = gantry((("post", (0.0, 0.0), (0.1, 0.1)),))
     middle = 0.05 + HALF - depth
     away = 20.5 * STEP
@@ -43,7 +43,7 @@ def collides(cell, state, path):
     return CollisionChecker(cell, state, ("x", "y")).in_collision_batch(between.reshape(-1, 2)).any()
 
 
-def test_no_state_shows_the_corner():
+def test_the_states_do_not_contain_the_collision():
     cell, state, path = past_a_corner(0.002)
     states = np.linspace(*path, round(float(np.abs(path[1] - path[0]).max()) / STEP) + 1)
     assert not CollisionChecker(cell, state, ("x", "y")).in_collision_batch(states).any()
@@ -82,7 +82,7 @@ def test_path_tools_find_it(depth, options):
 
 @pytest.mark.parametrize("engine", ["coal", "bullet"])
 def test_cartesian_motions_find_it(engine):
-    """Without timing, too, which would check the trajectory."""
+    """Also without timing, which includes a check of the trajectory."""
     cell, state, path = past_a_corner(0.002)
     options = CartesianOptions(max_step_distance=2.0 * STEP, resolution=STEP, max_jump_prismatic=0.0, engine=engine)
     request = CartesianRequest(FrameWaypoints((Pose((*path[-1].tolist(), 0.0)),)), options=options, timing=None)
@@ -108,7 +108,7 @@ def test_a_trajectory_beside_its_path_is_checked_between_its_states(certify):
 
 
 def test_blends_shrink_until_nothing_collides_between_their_states_either():
-    """Beside posts whose corners coarse states miss: without the checks between states 6 of 20 were refused."""
+    """Coarse states miss the corners of posts: without the checks between states 6 of 20 plans were refused."""
     random = np.random.default_rng(0)
     path = np.array(((-0.5, -0.5), (0.5, -0.5), (0.5, 0.5)))
     for _ in range(20):
@@ -121,14 +121,14 @@ def test_blends_shrink_until_nothing_collides_between_their_states_either():
 
 
 @pytest.mark.parametrize("options", [{}, {"certify": False}])
-def test_a_plan_in_contact_says_what_may_be_hidden(options):
-    """Along a wall, which the cube touches all the way."""
+def test_a_plan_in_contact_has_a_warning_with_the_possible_overlap(options):
+    """The cube moves along a wall in contact."""
     cell, state = wall_with_gap()
     request = MotionRequest(Goals(({"x": -0.1, "y": 0.4},)), timing=None, options=PlanningOptions(**options))
     plan = plan_motion(cell, state.with_configuration({"x": -0.1, "y": -0.9}), request)
-    told = [text for text in plan.warnings if "may overlap by up to" in text]
-    assert bool(told) == (plan.certified_fraction != 1.0)
-    assert all("of the path are not proven free" in text and "below" in text for text in told)
+    overlap_warnings = [text for text in plan.warnings if "may overlap by up to" in text]
+    assert bool(overlap_warnings) == (plan.certified_fraction != 1.0)
+    assert all("of the path are not proven free" in text and "below" in text for text in overlap_warnings)
 
 
 def test_a_proven_plan_has_no_such_warning():
@@ -140,8 +140,8 @@ def test_a_proven_plan_has_no_such_warning():
 
 @pytest.mark.parametrize("make", [wall_with_gap, scissors])
 @pytest.mark.parametrize("enough", [3, 30, 300])
-def test_nothing_deeper_is_hidden_than_stated(make, enough):
-    """Against distances at many configurations."""
+def test_no_overlap_between_states_exceeds_its_bound(make, enough):
+    """The bound is compared with distances at many configurations."""
     cell, state = make()
     checker = CollisionChecker(cell, state)
     refiner = MotionRefiner(checker)

@@ -1,4 +1,4 @@
-"""Passages in which spheres prove nothing: bridges between parts of the trees, and connectors out of them."""
+"""Passages narrower than the sphere resolution: bridges between parts of the trees, and connectors out of them."""
 
 from itertools import pairwise
 
@@ -65,7 +65,7 @@ def crosses(first, second):
     return first[0] * second[0] < 0.0 and min(abs(first[0]), abs(second[0])) > WALL
 
 
-def test_a_search_passes_a_hole_in_which_spheres_prove_nothing():
+def test_a_search_passes_a_hole_below_the_sphere_resolution():
     certifier, space = certifier_and_space(CLEARANCE)
     assert not certifier.quickly_free(INSIDE, INSIDE)
     options = CertifiedSearchOptions(seed=1, state_limit=100_000)
@@ -86,7 +86,7 @@ def test_a_search_does_not_pass_a_hole_that_is_too_narrow():
 
 
 @pytest.mark.parametrize(("clearance", "exist"), [(CLEARANCE, True), (-CLEARANCE, False), (0.05, False)])
-def test_bridges_are_free_and_only_where_spheres_prove_nothing(clearance, exist):
+def test_bridges_are_free_and_only_in_narrow_passages(clearance, exist):
     certifier, space = certifier_and_space(clearance)
     nodes = np.array((START, (-0.3, 1.0), (-0.2, -1.0)))
     found = Bridges(certifier, space, seed=1).find(nodes, lambda: None)

@@ -1,4 +1,4 @@
-"""Cartesian plans: they stay on their line, spacing and jumps are as asked for, and where the way ends they say why."""
+"""Cartesian plans stay on their line, obey the requested spacing and jump limits, and report why a path ends."""
 
 import math
 from dataclasses import replace
@@ -103,7 +103,7 @@ def test_spacing_by_angle(above, step, points):
     assert plan.tool_path_length < 1e-3
 
 
-def test_finer_spacing_leaves_the_line_less(above):
+def test_finer_spacing_reduces_the_deviation(above):
     cell, state, pose = above
     deviations = [
         plan_cartesian(cell, state, lines(moved(pose, z=0.2), max_step_distance=step)).cartesian.max_deviation
@@ -142,7 +142,7 @@ def test_a_jump_that_no_spacing_avoids_is_an_error(above):
     assert len(error.partial.path) == 1
 
 
-def test_a_way_into_the_table_ends_with_what_was_reached(above):
+def test_a_path_into_the_table_ends_with_its_partial_plan(above):
     cell, state, pose = above
     request = lines(moved(pose, z=-0.3), skip_preplanning_collision_check=True)
     with pytest.raises(MPInterpolationInCollisionError) as caught:
@@ -161,7 +161,7 @@ def test_a_way_into_the_table_ends_with_what_was_reached(above):
     assert partial.trajectory is None
 
 
-def test_without_collision_checks_it_goes_through(above):
+def test_without_collision_checks_it_passes_the_table(above):
     cell, state, pose = above
     plan = plan_cartesian(cell, state, lines(moved(pose, z=-0.3), check_collision=False))
     assert plan.cartesian.fraction == 1.0
@@ -169,7 +169,7 @@ def test_without_collision_checks_it_goes_through(above):
     assert plan.clearance is None
 
 
-def test_the_waypoints_are_tried_first(above):
+def test_waypoints_are_checked_first(above):
     cell, state, pose = above
     with pytest.raises(MPTargetInCollisionError, match="waypoint 1 cannot be reached") as caught:
         plan_cartesian(cell, state, lines(moved(pose, z=-0.1), moved(pose, z=-0.3)))
@@ -178,7 +178,7 @@ def test_the_waypoints_are_tried_first(above):
         plan_cartesian(cell, state, lines(moved(pose, x=3.0)))
 
 
-def test_a_way_out_of_reach_ends_at_the_border(above):
+def test_a_path_out_of_reach_ends_at_the_border(above):
     cell, state, pose = above
     request = lines(moved(pose, z=1.5), skip_preplanning_collision_check=True)
     with pytest.raises((MPNoIKSolutionError, MPMaxJumpError)) as caught:
@@ -193,7 +193,7 @@ def test_starts_in_collision_are_refused():
         plan_cartesian(cell, state.with_configuration({"x": 0.0}), request)
 
 
-def test_a_thin_wall_between_points_is_not_jumped():
+def test_a_thin_wall_between_points_is_found():
     cell, state = gantry((("sheet", (0.0, 0.0), (0.002, 0.5)),))
     state = state.with_configuration({"x": -0.8})
     options = CartesianOptions(max_step_distance=2.0, max_jump_prismatic=0.0)
@@ -257,7 +257,7 @@ def test_cancelling_ends_it(above):
         plan_cartesian(cell, state, lines(moved(pose, z=-0.1)), cancelled=lambda: True)
 
 
-def test_what_is_proven_is_reported(above):
+def test_the_certified_fraction_is_reported(above):
     cell, state, pose = above
     free, unchecked = lines(moved(pose, z=-0.1)), lines(moved(pose, z=-0.1), check_collision=False)
     assert plan_cartesian(cell, state, free).certified_fraction == 1.0

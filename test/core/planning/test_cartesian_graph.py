@@ -1,5 +1,5 @@
-"""The graph over all solutions: it solves what is known to be solvable, chooses well, and finds what following step by
-step misses."""
+"""The graph over all solutions solves feasible lines, chooses short paths, and finds paths that the greedy strategy
+misses."""
 
 import numpy as np
 import pytest
@@ -96,7 +96,7 @@ def test_lines_that_are_feasible_are_followed(any_arm, strategy):
         assert report.max_deviation <= TOLERANCE
 
 
-def test_joints_travel_no_further_than_step_by_step():
+def test_joints_travel_no_further_than_with_the_greedy_strategy():
     panda = Arm("panda")
     lengths = {strategy: 0.0 for strategy in Strategy}
     for q, end in panda.known_lines(6, seed=5):
@@ -114,7 +114,7 @@ def random_line(panda, rng):
     return panda.at(q), frames(Pose.from_matrix(end), mode=TargetMode.ROBOT)
 
 
-def test_it_finds_ways_that_step_by_step_ends_in_a_limit():
+def test_it_finds_paths_on_which_the_greedy_strategy_reaches_a_limit():
     panda, rng = Arm("panda"), np.random.default_rng(22)
     found, missed = 0, 0
     for _ in range(4):
@@ -154,7 +154,7 @@ def slot(above):
     return cell, state, moved(goal, x=0.35 * along[0], y=0.35 * along[1])
 
 
-def test_what_is_free_is_turned_out_of_the_way(slot):
+def test_a_free_axis_is_rotated_to_avoid_collisions(slot):
     cell, state, end = slot
     for strategy in Strategy:
         with pytest.raises(MPInterpolationInCollisionError):
@@ -163,7 +163,7 @@ def test_what_is_free_is_turned_out_of_the_way(slot):
         follow(cell, state, axes(end), strategy=Strategy.GREEDY)
     assert {"right", "left"} & set(caught.value.subjects)
     plan = follow(cell, state, axes(end), strategy=Strategy.GRAPH)
-    # The axis of the tool and its way are kept, and the tool turns about its axis, step by step.
+    # The axis of the tool and its path are kept, and the tool turns gradually about its axis.
     poses = forward_batch(cell, state, "gripper/tcp", plan.variables, plan.path)
     start = poses[0]
     assert np.abs(poses[:, :3, 2] - start[:3, 2]).max() < 1e-6
@@ -173,7 +173,7 @@ def test_what_is_free_is_turned_out_of_the_way(slot):
     assert np.abs(np.diff(plan.path, axis=0)).max() < 0.3
 
 
-def test_a_start_that_is_left_open_is_chosen(slot):
+def test_a_free_start_is_chosen(slot):
     cell, state, end = slot
     options = {"sample_start_configuration": True}
     plan = follow(cell, state, axes(end), **options)
@@ -184,17 +184,17 @@ def test_a_start_that_is_left_open_is_chosen(slot):
     before, after = (forward_kinematics(cell, value, mode=TargetMode.TOOL) for value in (state, chosen))
     assert np.allclose(before.position, after.position, atol=1e-6)
     assert np.allclose(before.matrix[:3, 2], after.matrix[:3, 2], atol=1e-6)
-    # Step by step, it is the first of the starts from which the way does not end.
+    # The greedy strategy takes the first of the starts from which the path is complete.
     greedy = follow(cell, state, axes(end), strategy=Strategy.GREEDY, **options)
     assert greedy.cartesian.fraction == 1.0
-    # The whole pose given, the start is another solution at the same pose, or the same.
+    # With a full pose, the start is any solution at the same pose.
     whole = follow(cell, state, frames(moved(before, z=0.05)), **options)
     chosen = state.with_configuration(dict(zip(whole.variables, whole.path[0].tolist(), strict=True)))
     distance, angle = forward_kinematics(cell, chosen, mode=TargetMode.TOOL).distance_to(before)
     assert max(distance, angle) < 1e-6
 
 
-def test_no_start_that_is_left_open_is_free(slot):
+def test_all_starts_in_collision_are_reported(slot):
     cell, state, end = slot
     x, y, z = forward_kinematics(cell, state, mode=TargetMode.TOOL).position
     bodies = frozendict({**cell.bodies, "lump": RigidBody("lump", (Shape(Box((0.1, 0.1, 0.1))),))})
@@ -205,7 +205,7 @@ def test_no_start_that_is_left_open_is_free(slot):
     assert "lump" in caught.value.subjects
 
 
-def test_a_joint_limit_ends_it_where_it_is():
+def test_a_joint_limit_ends_the_path():
     ur10 = Arm("ur10")
     q = np.array([0.3, -1.2, 1.5, -1.0, -1.4, 5.0])
     start = Pose.from_matrix(ur10.chain.forward(q.copy()))
@@ -218,12 +218,12 @@ def test_a_joint_limit_ends_it_where_it_is():
         assert error.subjects == (ur10.variables[5],)
         assert error.partial.cartesian.fraction == pytest.approx((2.0 * np.pi - 5.0) / 2.5, abs=0.001)
         assert error.partial.path[-1, 5] == pytest.approx(2.0 * np.pi, abs=0.01)
-    # With the rotation about that axis left free there is nothing to turn.
+    # With a free rotation about that axis, the joint need not turn.
     free = follow(ur10.cell, ur10.at(q), axes(moved(target, z=0.05), mode=TargetMode.ROBOT))
     assert free.cartesian.fraction == 1.0
 
 
-def test_the_end_of_the_reach_is_met_exactly():
+def test_the_end_of_the_reach_is_found_exactly():
     ur10 = Arm("ur10")
     q = np.array([0.0, -1.0, 1.2, -0.2, 1.57, 0.0])
     start = Pose.from_matrix(ur10.chain.forward(q.copy()))
@@ -237,7 +237,7 @@ def test_the_end_of_the_reach_is_met_exactly():
         fractions.append(caught.value.partial.cartesian.fraction)
         assert caught.value.partial.cartesian.failed_waypoint == 0
     assert fractions[0] == pytest.approx(fractions[1], abs=1e-3)
-    # Nearly up to there it is possible, and well beyond it is not, from anywhere.
+    # A line that ends just before is feasible, and one that ends well beyond is not, from any start.
     goals = [moved(start, *((fractions[0] + more) * 1.5 * away)) for more in (-1e-3, 0.05)]
     near, far = (frames(goal, mode=TargetMode.ROBOT) for goal in goals)
     assert follow(ur10.cell, ur10.at(q), near).cartesian.fraction == 1.0
@@ -270,7 +270,7 @@ def test_a_limit_on_states_ends_it(slot):
             follow(cell, state, up, strategy=strategy, state_limit=3)
 
 
-def test_the_log_reports_what_was_tried(slot):
+def test_the_log_reports_the_attempts(slot):
     cell, state, _ = slot
     for strategy in Strategy:
         near = frames(moved(forward_kinematics(cell, state, mode=TargetMode.TOOL), z=0.05))
@@ -282,7 +282,7 @@ def test_the_log_reports_what_was_tried(slot):
 
 def test_the_report_has_the_smallest_manipulability():
     ur10 = Arm("ur10")
-    # The wrist is straight at the start: a singular configuration, that the way leads out of.
+    # The wrist is straight at the start: the path begins at a singular configuration.
     q = np.array([0.3, -1.2, 1.5, -0.8, 0.02, 0.1])
     start = Pose.from_matrix(ur10.chain.forward(q.copy()))
     plan = follow(ur10.cell, ur10.at(q), frames(moved(start, z=0.01), mode=TargetMode.ROBOT))
@@ -291,7 +291,7 @@ def test_the_report_has_the_smallest_manipulability():
 
 
 def test_motions_to_solutions_that_were_added_later_are_checked_together(monkeypatch):
-    """Between solutions traced along the self-motion: one after the other, 2,500 paths were tried in 7 s."""
+    """Motions between solutions of a self-motion; sequential checks of 2,500 paths took 7 s."""
     cell, state = loaded()
     start = (0.8950, -1.7652, 1.9962, -1.5100, -0.1465, 0.1540)
     line = PointAxisWaypoints((((-0.0214, 0.9251, 1.6452), (-0.8762, 0.4770, 0.0687)),), mode=TargetMode.TOOL)
@@ -304,7 +304,7 @@ def test_motions_to_solutions_that_were_added_later_are_checked_together(monkeyp
 
 
 def test_a_pose_without_a_solution_is_searched_once(monkeypatch):
-    """The graph is left at the same pose again and again, and a search that finds nothing takes milliseconds."""
+    """The search fails at the same pose many times, and a search without a solution takes milliseconds."""
     panda = Arm("panda")
     random, without, solve = np.random.default_rng(2), [], failures.solve
 

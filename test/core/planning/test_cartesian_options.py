@@ -1,5 +1,4 @@
-"""Options of Cartesian planning that the other tests leave out, singular ways, and bytes that do not depend on the
-process."""
+"""Further options of Cartesian planning, paths through singularities, and results that do not depend on the process."""
 
 import json
 import math
@@ -43,7 +42,7 @@ UNTRIED = {"skip_preplanning_collision_check": True}
 
 
 def polar():
-    """A slide of 0 to 1 m on a turntable: its tip is anywhere in the plane, and at the axis it has no direction."""
+    """A slide of 0 to 1 m on a turntable: the tip reaches a disc, and is singular at the axis."""
     turn = JointLimits(-4.0, 4.0, 2.0, 8.0, 80.0)
     joints = {
         "turn": Joint("turn", JointKind.REVOLUTE, "base", "table", axis=(0.0, 0.0, 1.0), limits=turn),
@@ -60,18 +59,18 @@ def polar():
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_a_way_through_a_singular_configuration_ends_there(strategy):
+def test_a_path_through_a_singular_configuration_ends_there(strategy):
     cell, state = polar()
     start = forward_kinematics(cell, state)
     with pytest.raises(MPMaxJumpError) as caught:
         follow(cell, state, axes(moved(start, x=-0.8), **ROBOT), strategy=strategy, **UNTRIED)
     error = caught.value
-    # The axis is 0.5 m away on a way of 0.8 m, and beyond it the table faces the other way.
+    # The axis is at 0.5 m of a path of 0.8 m, and beyond it the table is turned by half a turn.
     assert error.subjects == ("turn",)
     assert error.partial.cartesian.fraction == pytest.approx(0.5 / 0.8, abs=1e-3)
     assert error.partial.cartesian.min_manipulability < 1e-3
     assert error.values[1].value > error.values[1].limit == pytest.approx(math.pi / 2.0)
-    # A way that passes at a distance is followed, and the table turns by nearly half a turn on it.
+    # A path that passes at a distance is followed, and the table turns by nearly half a turn.
     beside = follow(cell, state, axes(moved(start, x=-1.0, y=0.05), **ROBOT), strategy=strategy)
     assert beside.cartesian.fraction == 1.0
     assert beside.path[-1, 0] > math.pi - 0.2
@@ -98,7 +97,7 @@ def test_the_extra_margin_is_kept(strategy):
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_the_engine_is_the_one_asked_for(strategy):
+def test_the_requested_engine_is_used(strategy):
     cell, state = wall_with_gap()
     into = frames(moved(forward_kinematics(cell, state), x=1.0), **ROBOT)
     clear = frames(moved(forward_kinematics(cell, state), x=0.5), **ROBOT)
@@ -115,10 +114,10 @@ def test_the_engine_is_the_one_asked_for(strategy):
     assert fractions == pytest.approx([0.7, 0.7], abs=0.011)
 
 
-def test_the_seed_is_what_numeric_solutions_are_searched_from():
+def test_the_numeric_search_depends_on_the_seed():
     cell, state = practice_arms()[1]
     state = state.with_configuration(dict.fromkeys(cell.group().variables, 0.9))
-    # It has no closed form. With a rotation left free there are very many solutions, of which it finds some.
+    # The arm has no closed form. With a free rotation there are infinitely many solutions, of which some are found.
     way = axes(moved(forward_kinematics(cell, state), x=-0.03), **ROBOT)
     logs, paths = [], []
     for seed in (0, 0, 1, 2):
@@ -177,7 +176,7 @@ def test_self_motion_is_traced_in_steps():
         )
         return found, (left <= problem.tolerance).all(axis=1)
 
-    # From one configuration it goes as far as the joints do, in steps, and the pose stays.
+    # From one configuration, the trace continues in steps up to the joint limits, and the pose is constant.
     found = np.vstack((start, trace_self_motion(problem, start[None], STEPS[0], 1, project)))
     assert len(found) > 20
     reached = problem.chain.forward_many(found)
@@ -187,7 +186,7 @@ def test_self_motion_is_traced_in_steps():
     gaps = np.abs(found[:, None] - found[None]).max(axis=2) + np.eye(len(found))
     assert gaps.min() >= MIN_SEPARATION * STEPS[0] - 1e-9
     assert gaps.min(axis=1).max() <= 1.5 * STEPS[0]
-    # Once more with the same step there is nothing new, with a finer one there is.
+    # A second trace with the same step finds no new configuration; one with a finer step does.
     assert len(trace_self_motion(problem, found, STEPS[0], 1, project)) == 0
     assert len(trace_self_motion(problem, found, STEPS[1], 1, project)) > 20
 
@@ -195,7 +194,7 @@ def test_self_motion_is_traced_in_steps():
 @pytest.mark.parametrize("strategy", list(Strategy))
 @pytest.mark.parametrize("far", [1e6, 1e12, 1e160, 1.7e308])
 def test_a_path_that_is_too_long_for_its_points_is_refused(demo, strategy, far):
-    """However the check of the waypoints is set: it would say that they are out of reach."""
+    """With or without the check of the waypoints, which would report that they are out of reach."""
     cell, state = demo
     for poses in ((Pose((far, 0.1, 0.1)),), (Pose((far, 0.0, 0.0)), Pose((-far, far, 0.0)))):
         for step in (1e-6, 0.01, 100.0):

@@ -1,4 +1,4 @@
-"""Rotations of Cartesian paths, against SciPy."""
+"""Rotations of Cartesian paths are compared with SciPy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lines, arcs, rounded corners and axes: where the frame goes between waypoints, and how fast."""
+"""Lines, arcs, rounded corners and axes: path and speed of the frame between waypoints."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_an_arc_is_a_circle_through_its_three_points():
         Arc.through(np.eye(4), np.array((0.5, 0.0, 0.0)), moved(Pose(), x=1.0).matrix)
 
 
-def test_a_corner_joins_its_ways_in_position_direction_and_curvature():
+def test_a_corner_joins_its_segments_in_position_direction_and_curvature():
     first = Line.between(np.eye(4), Pose.from_rpy((1.0, 0.0, 0.0), (0.3, 0.0, 0.0)).matrix)
     second = Line.between(first.end, Pose.from_rpy((1.0, 1.0, 0.0), (0.3, 0.5, 0.0)).matrix)
     corner = BlendedCorner(first, 0.8, second, 0.2)
@@ -56,13 +56,13 @@ def test_a_corner_joins_its_ways_in_position_direction_and_curvature():
     curvatures = np.linalg.norm(np.diff(directions, axis=0), axis=1) / lengths[:-1]
     assert curvatures[0] < 0.05 * curvatures.max()
     assert curvatures[-1] < 0.05 * curvatures.max()
-    # On paper: halfway, each way has half its weight.
+    # By the closed formula: in the middle, both segments have equal weights.
     middle = corner.poses([corner.middle])[0, :3, 3]
     assert np.allclose(middle, (1.0 - 0.05, 0.05, 0.0), atol=1e-3)
 
 
 @pytest.mark.parametrize("strategy", Strategy)
-def test_the_tool_goes_along_an_arc(above, strategy):
+def test_the_tool_moves_along_an_arc(above, strategy):
     cell, state, pose = above
     end, via = moved(pose, y=0.12), moved(pose, y=0.06, z=0.06).position
     plan = follow(cell, state, frames(end, segments=(Segment(via=via),)), strategy=strategy)
@@ -84,7 +84,7 @@ def test_a_rounded_corner_is_passed_without_stopping(above, strategy):
     assert plan.duration < sharp.duration
     report = plan.cartesian
     assert report.parameter_of_point.count(1.0) == 2  # nearest to the corner, and at the end
-    # The corner is missed by a fixed share of the radius: |P - M| = r/4 |d2 - d1|.
+    # The path passes the corner at a fixed fraction of the radius: |P - M| = r/4 |d2 - d1|.
     poses = tool_poses(cell, state, plan.variables, plan.trajectory.positions)
     gap = np.linalg.norm(poses[:, :3, 3] - np.array(corner.position), axis=1).min()
     assert gap == pytest.approx(0.03 * np.sqrt(2.0) / 4.0, rel=0.02)
@@ -148,7 +148,7 @@ def test_the_axis_turns_along_the_shortest_arc(above, strategy):
     shares = np.array([0.0, *plan.cartesian.parameter_of_point])
     assert np.allclose(np.arccos(np.clip(found @ first, -1.0, 1.0)), shares * whole, atol=1e-6)
     assert np.allclose(np.cross(first, last) @ found.T, 0.0, atol=1e-6)
-    # The rotation about the axis is free: the whole pose takes joints further.
+    # The rotation about the axis is free: with the full pose, joints move further.
     assert plan.path_length < follow(cell, state, frames(tilted), strategy=strategy).path_length
 
 
@@ -177,7 +177,7 @@ def test_the_deviation_is_limited(above, field):
         assert len(finer.path) > len(plain.path)
 
 
-def test_a_deviation_that_no_spacing_keeps_is_an_error(above):
+def test_a_deviation_that_no_spacing_achieves_is_an_error(above):
     cell, state, pose = above
     options = {"max_step_distance": 0.1, "min_step_distance": 0.09, "min_step_angle": 0.1, "max_deviation": 1e-6}
     for strategy in Strategy:
@@ -211,7 +211,7 @@ def test_blends_must_fit_their_segments(above):
         follow(cell, state, ways)
 
 
-def test_a_wall_across_ends_it_at_its_place():
+def test_a_wall_across_the_path_ends_it():
     cell, state = gantry((("wall", (0.5, 0.0), (0.02, 1.0)),))
     state = state.with_configuration({"x": -0.5, "y": 0.0})
     for strategy in Strategy:
@@ -227,7 +227,7 @@ def test_a_wall_across_ends_it_at_its_place():
         assert {pair.second for pair in report.pairs} | {pair.first for pair in report.pairs} == {"cube", "wall"}
 
 
-def test_waypoints_of_axes_are_not_tried_first_unless_asked():
+def test_waypoints_of_axes_are_checked_first_on_request_only():
     cell, state = gantry((("wall", (0.5, 0.0), (0.02, 1.0)),))
     state = state.with_configuration({"x": -0.5, "y": 0.0})
     goal = Pose((0.5, 0.0, 0.0))

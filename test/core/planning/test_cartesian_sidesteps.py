@@ -1,4 +1,4 @@
-"""Redundant arms step aside where following a path greedily collides; their self-motion; motions proven together."""
+"""Redundant arms use their self-motion if the greedy strategy collides; motions of a path are certified together."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def ring(panda):
     return cell, at_start, CartesianRequest(waypoints, group=group_of(cell), options=options, timing=None)
 
 
-def test_a_redundant_arm_steps_aside_at_collisions(panda, monkeypatch):
+def test_a_redundant_arm_avoids_collisions_by_self_motion(panda, monkeypatch):
     cell, state, request = ring(panda)
     plan = plan_cartesian(cell, state, request)
     assert plan.cartesian.fraction == 1.0

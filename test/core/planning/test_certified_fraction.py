@@ -1,4 +1,4 @@
-"""What plans call proven is the fraction of all of their path whose segments have a certificate, and nothing else."""
+"""The certified fraction of a plan is the fraction of its path whose segments have a certificate."""
 
 import math
 from dataclasses import replace
@@ -74,7 +74,7 @@ CELLS = {
     ("name", "margin"),
     [(name, margin) for name in CELLS for margin in (0.0, 0.001) if not (name == "fingers on the plate" and margin)],
 )
-def test_proven_is_what_certificates_say(name, margin):
+def test_the_certified_fraction_equals_that_of_certificates(name, margin):
     make, values, goal = CELLS[name]
     cell, state = make()
     state = state.with_configuration(values)
@@ -110,14 +110,14 @@ def test_the_start_correction_counts():
     assert plan.certified_fraction < 1.0
 
 
-def test_where_nothing_moves_there_is_nothing_to_prove():
+def test_plans_without_moving_shapes_have_no_certified_fraction():
     cell, state = wall_with_gap()
     assert math.isnan(plan_to(cell, state, {"x": -0.8, "y": 0.0}).certified_fraction)
     # Nor where the robot has no shapes, or the only shapes are ones that its joints do not move.
     assert math.isnan(plan_to(*spinner(), {"endless": 1.0, "wide": 1.0}).certified_fraction)
 
 
-def test_path_tools_say_the_same():
+def test_path_tools_report_the_same_fraction():
     cell, state = wall_with_gap()
     path = np.array([[-0.8, 0.0], [-0.4, 0.65], [0.3, 0.65], [0.8, 0.0]])
     for tool in (PathTool.SIMPLIFY, PathTool.SHORTCUT, PathTool.TIGHTEN, PathTool.REVERSE):
@@ -134,8 +134,8 @@ def test_path_tools_say_the_same():
 
 
 @pytest.mark.parametrize("options", [{}, {"certify": False}, {"engine": "bullet"}])
-def test_fingers_that_one_variable_drives_together_are_seen(options):
-    """They meet in the middle of a motion, and approach at twice the speed of each."""
+def test_fingers_that_one_variable_drives_together_collide(options):
+    """The fingers collide in the middle of a motion, and approach at twice the speed of each."""
     cell, state = scissors()
     for resolution in (0.001, 0.003):
         found = check_joint_path(
@@ -151,7 +151,7 @@ def test_fingers_that_one_variable_drives_together_are_seen(options):
         )
 
 
-def test_states_along_a_motion_get_the_answers_of_each_alone():
+def test_states_along_a_motion_have_the_results_of_single_checks():
     """For fingers that approach each other, and one beyond the limits of its slide."""
     random = np.random.default_rng(3)
     for make in (scissors, wall_with_gap):
@@ -167,7 +167,7 @@ def test_states_along_a_motion_get_the_answers_of_each_alone():
 
 
 def test_states_that_spheres_prove_free_are_not_checked_again(demo, monkeypatch):
-    """And the verdicts, and the number of states, are those of exact checks alone."""
+    """The verdicts and the number of states equal those of exact checks."""
     random = np.random.default_rng(4)
     cell, state = demo
     checker = CollisionChecker(cell, state)
@@ -187,7 +187,7 @@ def test_states_that_spheres_prove_free_are_not_checked_again(demo, monkeypatch)
     assert checks.states == 800
 
 
-def test_a_claim_where_nothing_can_be_proven_does_not_hold():
+def test_a_certified_fraction_without_moving_shapes_is_a_violation():
     cell, state = spinner()
     plan = plan_to(cell, state, {"endless": 1.0, "wide": 1.0})
     assert not verify_plan(cell, state, plan).violations
@@ -197,7 +197,7 @@ def test_a_claim_where_nothing_can_be_proven_does_not_hold():
     ]
 
 
-def test_a_plan_that_claims_more_than_is_proven_does_not_hold():
+def test_a_certified_fraction_that_is_too_large_is_a_violation():
     cell, state = wall_with_gap()
     state = state.with_configuration({"x": -0.095})
     plan = plan_to(cell, state, {"x": -0.8}, max_start_correction=0.02)
@@ -208,7 +208,7 @@ def test_a_plan_that_claims_more_than_is_proven_does_not_hold():
     ]
 
 
-def test_plan_files_and_tables_know_what_is_not_a_number():
+def test_plan_files_and_tables_support_fractions_that_are_not_numbers():
     cell, state = gantry()
     plan = plan_to(cell, state, {"x": 0.5, "y": 0.1}, certify=False)
     assert b"NaN" not in plan_to_json(plan)

@@ -1,4 +1,4 @@
-"""Certified RRT-Connect: paths that are proven and end at their goals, repeat by seed, and end when they shall."""
+"""Certified RRT-Connect: paths are certified, end at their goals, repeat for a seed, and searches obey their limits."""
 
 from dataclasses import replace
 
@@ -51,7 +51,7 @@ def planned(cell, state, goals=ACROSS, timing=None, constraints=(), **options):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_a_path_through_the_gap_is_free_on_paper_and_proven(seed):
+def test_a_path_through_the_gap_is_free_and_certified(seed):
     plan = planned(*wall_with_gap(), seed=seed)
     assert plan.planner == "CertifiedRRTConnect"
     assert plan.path[0].tolist() == [-0.8, 0.0]
@@ -60,7 +60,7 @@ def test_a_path_through_the_gap_is_free_on_paper_and_proven(seed):
     assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
 
 
-def test_shortening_saves_way():
+def test_shortening_reduces_the_length():
     long = planned(*wall_with_gap(), seed=1, simplify=False, tighten=False)
     short = planned(*wall_with_gap(), seed=1)
     assert short.path_length < long.path_length
@@ -68,8 +68,8 @@ def test_shortening_saves_way():
     assert 2.0 * np.hypot(0.7, 0.55) + 0.2 <= short.path_length < 2.6
 
 
-def test_pulling_tight_does_what_the_path_tool_does():
-    """The compiled one and the path tool, both by spheres alone, on a way around the wall with corners to spare."""
+def test_compiled_shortening_equals_the_path_tool():
+    """The compiled function equals the path tool, both with spheres only, for a path with superfluous corners."""
     cell, state = wall_with_gap()
     checker = CollisionChecker(cell, state)
     space = joint_space(cell, state)
@@ -87,9 +87,9 @@ def test_pulling_tight_does_what_the_path_tool_does():
     assert all(is_free(q) for q in densify(found, 0.001)[0])
 
 
-def test_a_motion_that_hits_is_bent_around():
-    """Of random motions from the left of the wall: what is found is free on paper, ends where it was asked to if that
-    is free, and beside it only if it is not."""
+def test_colliding_motions_are_deflected():
+    """For random motions from the left of the wall: the result is free by closed formula, and ends at the requested
+    configuration if that is free, otherwise beside it."""
     cell, state = wall_with_gap()
     certifier = MotionCertifier(CollisionChecker(cell, state))
     scene, work = certifier.packed()
@@ -118,7 +118,7 @@ def test_a_motion_that_hits_is_bent_around():
 
 @pytest.mark.parametrize("count", [1, 7, 32, 33, 500])
 def test_the_nearest_node_is_found(count):
-    """As by all distances in double precision; what lies in the arrays behind the last node does not count."""
+    """Compared with all distances in double precision; entries behind the last node are ignored."""
     rng = np.random.default_rng(count)
     nodes = rng.uniform(-3.0, 3.0, (2, 7, 640))
     parents, counts = np.full((2, 640), -1), np.array((3, count, 0, 0, 0))
@@ -146,8 +146,8 @@ def test_the_nearest_of_several_goals_that_can_be_reached():
     assert plan.path[-1].tolist() == [0.8, (0.9, -0.9)[plan.goal]]
 
 
-def test_a_start_in_touch_is_left_by_exact_distances():
-    """The cube stands 2 mm from the wall, nearer than its spheres resolve."""
+def test_a_start_near_contact_is_left_by_exact_distances():
+    """The cube is 2 mm from the wall, which is below the resolution of its spheres."""
     cell, state = wall_with_gap()
     state = state.with_configuration({"x": -0.102, "y": 0.0})
     checker = CollisionChecker(cell, state)
@@ -159,7 +159,7 @@ def test_a_start_in_touch_is_left_by_exact_distances():
     assert plan.certified_fraction == pytest.approx(1.0)
 
 
-def test_it_ends_at_its_limit_and_says_how_far_it_came():
+def test_it_ends_at_its_limit_and_reports_its_progress():
     with pytest.raises(NotConnectedError) as caught:
         planned(*gantry((("wall", (0.0, 0.0), (0.1, 3.0)),))[:1], _across(), state_limit=20_000)
     failure = caught.value.partial
@@ -175,11 +175,11 @@ def _across():
 
 def test_a_cancellation_ends_it():
     cell, _ = gantry((("wall", (0.0, 0.0), (0.1, 3.0)),))
-    asked = []
+    cancellation_checks = []
 
     def cancelled():
-        asked.append(True)
-        return len(asked) > 30
+        cancellation_checks.append(True)
+        return len(cancellation_checks) > 30
 
     request = MotionRequest(ACROSS, options=PlanningOptions(planner="CertifiedRRTConnect", state_limit=10**9))
     with pytest.raises(CancelledError):
@@ -207,7 +207,7 @@ def test_another_engine_is_refused():
         planned(*wall_with_gap(), engine="bullet")
 
 
-def test_the_demo_arm_gets_around_its_post(demo):
+def test_the_demo_arm_is_planned_around_its_post(demo):
     cell, state = demo
     request = MotionRequest(
         Goals(joint_goals=({"shoulder_pan_joint": 1.5},)),
@@ -234,10 +234,10 @@ def test_samples_fill_the_bounds_and_depend_on_the_seed():
 
 
 def test_the_check_of_plans_finds_violations_without_certificates(monkeypatch):
-    """The engine alone passes the plan and refuses it with a corner cut through the wall, if spheres proved all."""
+    """The engine accepts the plan, and refuses a straight path through the wall even if spheres certify everything."""
     cell, state = wall_with_gap()
     plan = planned(cell, state, seed=1)
-    certifier_of(CollisionChecker(cell, state, plan.variables))  # which is at hand for the same cell
+    certifier_of(CollisionChecker(cell, state, plan.variables))  # which is cached for the same cell
     monkeypatch.setattr(MotionCertifier, "certify", None)
     monkeypatch.setattr(MotionCertifier, "quickly_free", lambda *_: True)
     monkeypatch.setattr(MotionCertifier, "motions_free", lambda _, path: np.ones(len(path) - 1, dtype=bool))
@@ -260,14 +260,14 @@ class TestWithoutANamedPlanner:
         assert plan.certified_fraction == pytest.approx(1.0)
 
     @pytest.mark.parametrize(("options", "reason"), [({"engine": "bullet"}, "coal"), ({"certify": False}, "certify")])
-    def test_it_is_another_where_that_cannot(self, options, reason):
+    def test_another_planner_is_used_if_options_are_not_supported(self, options, reason):
         plan = automatic(*wall_with_gap(), seed=2, **options)
         assert plan.planner == "RRTConnect"
         assert len(plan.warnings) == 1
         assert reason in plan.warnings[0]
         assert all(is_free(q) for q in densify(plan.path, 0.001)[0])
 
-    def test_it_is_another_where_that_finds_nothing(self, monkeypatch):
+    def test_another_planner_is_used_if_no_path_is_found(self, monkeypatch):
         """A cube of 1 m passes a gap with 20 mm to either side, where its spheres protrude further, coarse and fine."""
         monkeypatch.setattr(Bridges, "find", lambda *_: [])  # exact distances would find a way through
         cell, state = gantry((("below", (0.0, -1.11), (0.1, 1.78)), ("above", (0.0, 1.71), (0.1, 1.78))))
@@ -287,8 +287,8 @@ class TestWithoutANamedPlanner:
         assert first == second
 
 
-def test_what_is_thinner_than_steps_is_found_where_spheres_touch_it():
-    """By the check of other planners, whose steps would pass over it."""
+def test_objects_thinner_than_steps_are_found():
+    """By the check of other planners, whose steps are larger than the object."""
     cell, state = gantry((("sheet", (0.0, 0.0), (0.002, 1.9)),))
     checks = CountedChecks(CollisionChecker(cell, state), ProgressMonitor(), 1_000)
     start, end = np.array((-0.8, 0.0)), np.array((0.8, 0.0))

@@ -1,4 +1,4 @@
-"""Constraints hold along whole paths, and what disagrees with them is refused with numbers."""
+"""Constraints hold along whole paths; starts and goals that violate them are refused with numbers."""
 
 import math
 
@@ -55,7 +55,7 @@ def test_combinations_stay_constant(demo):
     assert len(found.path) > 2
     assert np.ptp(points[:, 1:4].sum(axis=1)) <= 1e-6
     assert np.ptp(points[:, 4]) <= 1e-6
-    # Which keeps the tool upright in this arm.
+    # For this arm, the combination keeps the tool upright.
     assert np.arccos(np.clip(tools(demo, found)[:, :3, 2] @ DOWN, -1.0, 1.0)).max() < 1e-3
     assert found.path[-1].tolist() == pytest.approx(list(RIGHT.values()), abs=1e-12)
 
@@ -120,7 +120,7 @@ def test_a_line_and_an_orientation_are_kept_together(demo):
     assert found[-1, 2, 3] == pytest.approx(start[2, 3] + 0.1, abs=1e-5)
 
 
-def test_disagreeing_goals_are_reported_with_their_values(demo):
+def test_goals_that_violate_constraints_are_reported_with_their_values(demo):
     with pytest.raises(ConstraintMismatchError, match=r"1 elbow_joint is 1\.9 at the start and 1\.5 there") as caught:
         plan(demo, JointCombination({"elbow_joint": 1.0}), goal={**RIGHT, "elbow_joint": 1.5})
     assert caught.value.values[1].value == pytest.approx(-0.4)
@@ -132,7 +132,7 @@ def test_disagreeing_goals_are_reported_with_their_values(demo):
         plan(demo, upright())
 
 
-def test_whole_turns_are_named_as_what_they_are():
+def test_goals_that_differ_by_whole_turns_are_named():
     cell, state = spinner()
     request = MotionRequest(
         Goals(joint_goals=({"wide": 2.0 * math.pi},)), constraints=(JointCombination({"wide": 1.0}),)
@@ -148,7 +148,7 @@ def test_goals_within_the_tolerance_are_met_exactly(demo):
     assert np.ptp(densify(found.path, 0.001)[0][:, 2]) <= 1e-6
 
 
-def test_what_cannot_be_held_is_refused(demo):
+def test_unsupported_constraints_are_refused(demo):
     with pytest.raises(NotSupportedError, match="FMT does not support constraints on frames"):
         plan(demo, FrameConstraint(FrameRule.AXIS_IN_CONE, axis=DOWN), planner="FMT")
     with pytest.raises(UnknownNameError):
@@ -175,7 +175,7 @@ def test_malformed_constraints_are_refused(make):
         make()
 
 
-def test_combinations_that_say_the_same_twice_count_once(demo):
+def test_repeated_combinations_count_once(demo):
     combination = JointCombination({"elbow_joint": 1.0, "wrist_1_joint": 1.0})
     twice = JointCombination({"elbow_joint": 2.0, "wrist_1_joint": 2.0})
     found = plan(demo, combination, twice)

@@ -1,5 +1,5 @@
-"""Cartesian motions of two arms that hold one bar: the bar follows the path, both hands keep their place at it, and
-nothing collides."""
+"""Cartesian motions of two arms that hold one bar: the bar follows the path, both hands keep their pose relative to
+it, and nothing collides."""
 
 from itertools import pairwise
 
@@ -81,7 +81,7 @@ def at(state, variables, q):
 
 
 def changes(cell, state, variables, rows):
-    """The largest changes of the pose of the right hand relative to the left one, from the state's [m], [rad]."""
+    """The largest changes of the pose of the right hand relative to the left one since the state [m], [rad]."""
 
     def relative(state):
         left, right = (reference_world_pose(cell, state, f"{side}_gripper/tcp") for side in SIDES)
@@ -102,7 +102,7 @@ def changes(cell, state, variables, rows):
     ids=["up", "aside", "turned", "rolled"],
 )
 @pytest.mark.parametrize("group", ["both", f"{LEFT}+{RIGHT}"])
-def test_the_bar_follows_the_line_and_both_hands_keep_their_place(held, goal, group):
+def test_the_bar_follows_the_line_and_both_hands_keep_their_pose(held, goal, group):
     cell, state = held
     plan = plan_cartesian(cell, state, bar_to(goal, group=group))
     assert plan.variables == cell.group("both").variables
@@ -142,8 +142,8 @@ def test_equal_requests_give_equal_plans(held):
     np.testing.assert_array_equal(first.trajectory.positions, second.trajectory.positions)
 
 
-def test_a_follower_that_cannot_keep_its_place_is_named(held):
-    """Towards the left robot, the right one comes to the end of its reach."""
+def test_a_follower_out_of_reach_is_named(held):
+    """Towards the left robot, the right one reaches the end of its workspace."""
     cell, state = held
     with pytest.raises(MPNoIKSolutionError, match="right/manipulator cannot keep its relative pose") as caught:
         plan_cartesian(cell, state, bar_to(Pose((-0.75, 0.3, 1.2))))
@@ -155,7 +155,7 @@ def test_a_follower_that_cannot_keep_its_place_is_named(held):
     assert (changes(cell, state, part.variables, dense(part.path, 0.01)) <= ALLOWED).all()
 
 
-def test_a_leader_that_cannot_reach_has_the_part_of_both(held):
+def test_a_leader_out_of_reach_has_a_partial_plan_of_both(held):
     cell, state = held
     with pytest.raises(MPNoIKSolutionError) as caught:
         plan_cartesian(cell, state, bar_to(Pose((0.9, 0.0, 1.2)), group=f"{LEFT}+{RIGHT}"))
@@ -180,7 +180,7 @@ def test_a_collision_of_the_bar_or_of_a_follower_ends_the_path(held, place, pair
 
 
 def test_a_trajectory_that_leaves_the_relative_poses_is_refused(held, monkeypatch):
-    """Points so far apart that the timed curve cuts their corners, if nothing is refined."""
+    """The points are so far apart that the timed curve cuts corners unless it is refined."""
     cell, state = held
     monkeypatch.setattr("robot_cell_planner.planning.cartesian.coordinated.CoordinatedTracker._refine", lambda _: None)
     options = CartesianOptions(max_step_distance=0.2, max_step_angle=1.0)
@@ -188,7 +188,7 @@ def test_a_trajectory_that_leaves_the_relative_poses_is_refused(held, monkeypatc
         plan_cartesian(cell, state, bar_to(Pose.from_rpy((0.0, 0.3, 1.0), (0.0, 0.2, 0.3)), options=options))
 
 
-def test_what_is_not_supported_is_refused_by_name(held):
+def test_unsupported_requests_are_refused_with_a_name(held):
     cell, state = held
     goal = Pose((0.0, 0.0, 1.1))
     with pytest.raises(NotSupportedError, match="sample_start_configuration"):
@@ -279,7 +279,7 @@ class TestRelativePaths:
         points = np.array([pose.position for pose in self.relative(cell, state, plan.variables, plan.path)])
         assert np.linalg.norm(np.diff(points, axis=0), axis=1).max() < 0.0051
 
-    def test_a_path_on_a_workpiece_that_rests_is_one_of_the_other_robot_alone(self, above):
+    def test_a_path_on_a_workpiece_at_rest_moves_the_other_robot_only(self, above):
         cell, state = above
         with pytest.raises(NotSupportedError, match="stands on the way to waypoint 0; plan the motions of the others"):
             plan_cartesian(cell, state, self.request((Pose(MIDDLE),), self.tool_to((0.12, 0.0, 0.06))))
@@ -287,7 +287,7 @@ class TestRelativePaths:
         tool = self.relative(cell, state, plan.variables, plan.path[-1:])[0]
         assert np.linalg.norm(np.array(tool.position) - (0.12, 0.0, 0.06)) < 3e-6
 
-    def test_what_does_not_fit_is_refused_by_name(self, above):
+    def test_inconsistent_requests_are_refused_with_a_name(self, above):
         cell, state = above
         bar, tool = (Pose((0.0, 0.1, 1.0)),), self.tool_to((0.12, 0.0, 0.06))
         with pytest.raises(InvalidRequestError, match="right/manipulator has 1 waypoints, expected 2"):

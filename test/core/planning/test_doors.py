@@ -1,4 +1,4 @@
-"""The library's doors: whatever is passed for an argument, the answer is a result or an error of this package."""
+"""Public functions: for any value of an argument, the outcome is a result or an error of this package."""
 
 import itertools
 import math
@@ -118,7 +118,7 @@ WRONG = {
 
 LIFT = Joint("j", JointKind.PRISMATIC, "a", "b", limits=JointLimits(0.0, 1.0, 1.0))
 TWO = Mechanism("m", frozendict({"a": Link("a"), "b": Link("b")}), frozendict({"j": LIFT}))
-# What each is called with when it is right; one of the arguments at a time is made wrong.
+# Valid arguments of each function; the tests replace one argument at a time.
 DOORS = {
     Pose: {"position": (0.0, 0.0, 0.0), "quaternion": (0.0, 0.0, 0.0, 1.0)},
     Pose.from_rpy: {"position": (0.0, 0.0, 0.0), "rpy": (0.0, 0.0, 0.0)},
@@ -211,7 +211,7 @@ DOORS = {
 
 
 def answer(function, arguments):
-    """The result, or the error of this package; any other error is passed on, and fails the test."""
+    """The result, or the error of this package; any other error is raised, and fails the test."""
     try:
         result = function(**arguments)
     except RobotCellError as error:
@@ -234,7 +234,7 @@ def test_wrong_arguments_are_errors_of_this_package(function, tmp_path, monkeypa
     assert failures == []
 
 
-def test_arguments_that_are_right_are_taken():
+def test_valid_arguments_are_accepted():
     files = (load_cell, load_state, load_robot, load_tool, import_file, expand_xacro, mesh_reference, OfflineCell.load)
     for function, right in DOORS.items():
         if function not in files:
@@ -268,11 +268,11 @@ def test_the_argument_is_named(what):
     call, text = WRONG_TYPES[what]
     with pytest.raises(InvalidRequestError, match=re.escape(text)):
         call()
-    with pytest.raises(ValueError, match=re.escape(text)):  # as Python has it
+    with pytest.raises(ValueError, match=re.escape(text)):  # as in Python
         call()
 
 
-def test_what_loses_nothing_is_taken():
+def test_lossless_conversions_are_accepted():
     assert Pose([0, 1, 2]) == Pose((0.0, 1.0, 2.0))
     assert hash(Pose(np.zeros(3))) == hash(Pose())
     assert Goals(named_states=["a"]).named_states == ("a",)
@@ -290,7 +290,7 @@ LIGHT = [door for door, right in DOORS.items() if not {"cell", "file", "path", "
 
 @settings(max_examples=400)
 @given(st.sampled_from(LIGHT), st.data())
-def test_any_value_in_any_place_is_taken_or_refused(function, data):
+def test_any_value_of_any_argument_is_accepted_or_refused(function, data):
     right = DOORS[function]
     wrong = data.draw(st.dictionaries(st.sampled_from(sorted(right)), nested, min_size=1, max_size=3))
     answer(partial(function), {**right, **wrong})

@@ -1,4 +1,4 @@
-"""Fine spheres: used where objects are closer to each other than the others resolve."""
+"""Fine spheres are used if objects are closer to each other than the resolution of coarse spheres."""
 
 from itertools import pairwise
 
@@ -20,7 +20,7 @@ from robot_cell_planner.planning.problem.subspace import subspace_of
 from robot_cell_planner.planning.search.bridges import Bridges
 from robot_cell_planner.planning.search.certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 
-SPARE = 0.012  # [m] on either side: fine spheres leave enough of it, the others hardly any
+SPARE = 0.012  # [m] on either side: fine spheres protrude by much less, the others by nearly as much
 GAP = 2.0 * (HALF + SPARE)
 FAR, NEAR, GOAL = np.array((-0.8, 0.0)), np.array((-0.05 - HALF - 0.006, 0.0)), np.array((0.8, 0.0))
 
@@ -43,7 +43,7 @@ def test_they_are_used_from_the_start_if_an_end_of_the_motion_needs_them(checker
 
 
 def test_a_search_that_stalls_continues_with_them(checker, monkeypatch):
-    monkeypatch.setattr(Bridges, "find", lambda *_: [])  # exact distances would find a way through
+    monkeypatch.setattr(Bridges, "find", lambda *_: [])  # exact distances would find a path
     cell, state = wall_with_gap(GAP)
     space = subspace_of(joint_space(cell, state), ())
     coarse, fine = MotionCertifier(checker), MotionCertifier(checker, protrusion=FINE_PROTRUSION)

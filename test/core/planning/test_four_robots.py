@@ -1,4 +1,4 @@
-"""Four arms around a point: names and frames of each, checks between any two, and motions of one and of two."""
+"""Four arms around a point: names and frames of each, checks of any two, and motions of one and of two."""
 
 from math import pi
 
@@ -26,7 +26,7 @@ from robot_cell_planner.planning.path.simplification import densify
 BASES = {name: Pose.from_rpy((x, y, 0.0), (0.0, 0.0, yaw)) for name, x, y, yaw in (
     ("east", 0.8, 0.0, pi), ("north", 0.0, 0.8, -pi / 2), ("south", 0.0, -0.8, pi / 2), ("west", -0.8, 0.0, 0.0)
 )}  # fmt: skip
-# The arm points along x of its base, horizontally at shoulder height: those of two neighbours meet in the middle.
+# The arm points along x of its base, horizontally at shoulder height: those of two neighbours collide in the middle.
 REACHING = {
     "shoulder_pan_joint": 0.0, "shoulder_lift_joint": 0.0, "elbow_joint": 0.0,
     "wrist_1_joint": -pi / 2, "wrist_2_joint": 0.0, "wrist_3_joint": 0.0,

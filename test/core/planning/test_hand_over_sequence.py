@@ -1,5 +1,5 @@
-"""A hand-over is one request: two arms, together, one after the other, and each by itself at the same time, with the
-changes of the scene between."""
+"""A hand-over is one request: motions of two arms together, in turn, and concurrently, with scene changes between
+them."""
 
 import numpy as np
 import pytest
@@ -109,7 +109,7 @@ def test_a_hand_over_is_one_sequence():
     assert not scene.state.bodies["bar"].attached_to
 
 
-# The left arm fetches the bar and brings it, while the right arm comes by itself to where the bar will be.
+# The left arm fetches and brings the bar, while the right arm moves independently to where the bar will be.
 AT_THE_SAME_TIME = (
     alone(tool_at("above_left_grasp"), LEFT),
     alone("up", RIGHT, concurrent=True),
@@ -145,7 +145,7 @@ def test_steps_of_different_robots_are_executed_at_the_same_time():
         assert all(plan.certified_fraction == 1.0 for plan in together)
         assert trajectory.duration == pytest.approx(max(plan.duration for plan in together), abs=1e-9)
         scene = apply_changes(scene, request.steps[index].changes, world_pose)
-        # What is executed begins where the robots are, and is free at a finer sampling than that of the plans.
+        # The executed trajectories begin at the state of the robots, and are free at a finer sampling than the plans.
         start = [scene.state.configuration[name] for name in trajectory.variables]
         np.testing.assert_allclose(trajectory.positions[0], start, atol=1e-9)
         checker = CollisionChecker(scene.cell, scene.state, trajectory.variables)
@@ -165,7 +165,7 @@ def test_steps_of_different_robots_are_executed_at_the_same_time():
         ("no constraints", {"constraints": (upright(0.1),)}),
     ],
 )
-def test_what_a_concurrent_step_cannot_have_is_refused(text, fields):
+def test_unsupported_fields_of_concurrent_steps_are_refused(text, fields):
     with pytest.raises(InvalidRequestError, match=text):
         MotionStep(**{"goals": Goals(named_states=("home",)), "concurrent": True, **fields})
 

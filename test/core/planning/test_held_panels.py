@@ -1,4 +1,4 @@
-"""Panels that an arm holds: plans are found and proven, and a warning says how coarse the spheres of a panel are."""
+"""Panels held by an arm: plans are found and certified, and a warning states the resolution of the panel's spheres."""
 
 import math
 from itertools import pairwise
@@ -32,8 +32,8 @@ def triangles(size):
 
 
 def holding(demo, panel, beside, post, angle):
-    """The demonstration's arm above the floor, with a panel in its gripper, `beside` its middle, and a post (distance,
-    height) at an angle from where it stands."""
+    """The demo arm above the floor, with a panel in its gripper, held `beside` its middle, and a post (distance,
+    height) at an angle from the arm."""
     cell, state = demo
     x, y, _ = forward_kinematics(cell, state).position
     turn, (distance, height) = math.atan2(y, x) + angle, post
@@ -58,12 +58,12 @@ def holding(demo, panel, beside, post, angle):
     ("size", "beside", "post", "angle"),
     [((0.4, 0.4, 0.002), 0.0, (0.52, 1.3), 0.6), ((2.5, 1.25, 0.005), 1.1, (1.2, 1.25), 0.9)],
 )
-def test_a_held_panel_is_taken_around_a_post(demo, geometry, size, beside, post, angle):
+def test_a_held_panel_is_moved_around_a_post(demo, geometry, size, beside, post, angle):
     cell, state = holding(demo, geometry(size), beside, post, angle)
     checker = CollisionChecker(cell, state)
     goal = checker.default.copy()
     goal[0] += 2.0 * angle
-    assert checker.in_collision(0.5 * (checker.default + goal))  # the straight way is blocked
+    assert checker.in_collision(0.5 * (checker.default + goal))  # the straight path is blocked
     goals = Goals(joint_goals=(dict(zip(checker.variables, goal.tolist(), strict=True)),))
     plan = plan_motion(cell, state, MotionRequest(goals, timing=None))
     assert np.allclose(plan.end_configuration()["shoulder_pan_joint"], goal[0])

@@ -1,4 +1,4 @@
-"""Plans in joint space: they reach a goal, collide nowhere, repeat, and say why where there is none."""
+"""Plans in joint space reach a goal without collisions and are reproducible; errors report why there is no plan."""
 
 import os
 import subprocess
@@ -47,7 +47,7 @@ FAR = {"x": 0.8, "y": 0.0}
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_way_through_the_gap_is_found_and_nowhere_collides(seed):
+def test_a_path_through_the_gap_is_found_and_is_free(seed):
     cell, state = wall_with_gap()
     plan = plan_motion(cell, state, to(FAR, seed=seed))
     assert plan.path[0].tolist() == [-0.8, 0.0]
@@ -69,7 +69,7 @@ def test_the_trajectory_obeys_limits_and_stays_free():
     assert plan.duration == plan.trajectory.times[-1]
 
 
-def test_without_anything_in_the_way_the_motion_is_straight():
+def test_without_obstacles_the_motion_is_straight():
     cell, state = gantry()
     plan = plan_motion(cell, state, to({"x": 0.5, "y": -0.5}))
     assert plan.path.tolist() == [[0.0, 0.0], [0.5, -0.5]]
@@ -77,7 +77,7 @@ def test_without_anything_in_the_way_the_motion_is_straight():
     assert plan.clearance is None
 
 
-def test_clearance_is_where_the_path_comes_closest():
+def test_clearance_is_that_of_the_closest_state_of_the_path():
     cell, state = gantry((("post", (0.0, 0.3), (0.1, 0.1)),))
     state = state.with_configuration({"x": -0.8})
     plan = plan_motion(cell, state, to({"x": 0.8}))
@@ -88,7 +88,7 @@ def test_clearance_is_where_the_path_comes_closest():
 
 
 def shortest_gaps(path):
-    """The smallest distance of the cube from the wall with a gap along a path, on paper."""
+    """The smallest distance of the cube from the wall with a gap along a path, by closed formula."""
     x, y = densify(path, 1e-4)[0].T
     across = np.maximum(np.abs(x) - 0.1, 0.0)
     below, above = np.maximum(y - 0.55, 0.0), np.maximum(0.75 - y, 0.0)
@@ -102,7 +102,7 @@ THROUGH = np.array(((-0.8, 0.0), (-0.69254893, 0.12427679), (0.01447451, 0.64284
     "path",
     [
         THROUGH,
-        # More states than are searched at once lie between the corners.
+        # Between the corners are more states than one search takes.
         np.concatenate((THROUGH[2:], np.resize(((0.6, 0.0), (0.9, 0.0)), (140, 2)), THROUGH[::-1])),
     ],
 )
@@ -119,7 +119,7 @@ def test_clearance_at_a_corner_between_states_is_found(path):
     assert densify(path, 0.05)[0][index, 0] > 0.0
 
 
-def test_same_request_same_bytes_whatever_ran_before():
+def test_same_request_same_bytes_after_any_other_requests():
     cell, state = wall_with_gap()
     first = plan_to_json(plan_motion(cell, state, to(FAR, seed=5)), repeatable=True)
     others = [plan_motion(cell, state, to(FAR, seed=seed)) for seed in (6, 7)]
@@ -146,7 +146,7 @@ def test_same_bytes_in_another_process(request, tmp_path):
     there = subprocess.run(
         [sys.executable, "-c", SCRIPT],
         env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "77"},
-        cwd=tmp_path,  # where the package is found as here, and so are the kernels that are on disk
+        cwd=tmp_path,  # the package and the kernels on disk are also found in this folder
         capture_output=True,
         check=True,
     )
@@ -162,7 +162,7 @@ def test_the_nearest_of_several_goals_is_reached():
     assert named.path[-1].tolist() == [0.8, 0.0]
 
 
-def test_joints_that_are_not_asked_for_are_held():
+def test_joints_without_a_goal_are_fixed():
     cell, state = gantry()
     state = state.with_configuration({"y": 0.25})
     plan = plan_motion(cell, state, replace(to({"x": 0.5}), joints=("x",)))
@@ -171,7 +171,7 @@ def test_joints_that_are_not_asked_for_are_held():
         plan_motion(cell, state, replace(to({"y": 0.5}), joints=("x",)))
 
 
-def test_a_continuous_joint_takes_the_short_way():
+def test_a_continuous_joint_turns_in_the_shorter_direction():
     cell, state = spinner()
     state = state.with_configuration({"endless": 3.0})
     plan = plan_motion(cell, state, to({"endless": -3.0}))
@@ -179,7 +179,7 @@ def test_a_continuous_joint_takes_the_short_way():
     assert plan.path_length < 0.3
 
 
-def test_a_limited_joint_goes_where_it_is_commanded_however_far():
+def test_a_limited_joint_is_not_wrapped():
     cell, state = spinner()
     plan = plan_motion(cell, state, to({"wide": 7.0}))
     assert plan.path[-1].tolist() == [0.0, 7.0]
@@ -248,7 +248,7 @@ def test_one_good_goal_among_bad_ones_is_enough():
     assert plan.goal == 2
 
 
-def test_targets_out_of_reach_and_modes_that_are_not_there(demo):
+def test_targets_out_of_reach_and_unsupported_modes(demo):
     cell, state = demo
     away = FrameTarget(pose=Pose((4.0, 0.0, 0.0)), mode=TargetMode.TOOL)
     with pytest.raises(MPNoIKSolutionError, match="out of reach"):
@@ -261,14 +261,14 @@ def test_targets_out_of_reach_and_modes_that_are_not_there(demo):
         plan_motion(cell, state, MotionRequest(Goals(targets=(held,))))
 
 
-def test_an_unconnected_goal_reports_how_near_it_came_and_what_blocked():
+def test_an_unconnected_goal_reports_the_nearest_approach_and_the_blocking_pair():
     cell, state = wall_with_gap(gap=0.08)
     with pytest.raises(NotConnectedError) as caught:
         plan_motion(cell, state, to(FAR, state_limit=20_000))
     failure = caught.value.partial
     assert failure.start_tree_size > 1
     assert failure.goal_tree_size > 1
-    # Neither tree gets beyond its side of the wall, 0.1 m thick, that the cube keeps 0.05 m from.
+    # Neither tree leaves its side of the wall, which is 0.1 m thick and 0.05 m away from the centre of the cube.
     assert 0.19 <= failure.nearest_approach <= 0.5
     assert {failure.blocking_pair.first, failure.blocking_pair.second} <= {"cube", "below", "above"}
     assert 20_000 <= failure.states_checked <= 21_000
@@ -286,16 +286,16 @@ def test_the_limit_on_states_repeats_exactly():
 
 def test_cancelling_ends_the_search():
     cell, state = wall_with_gap(gap=0.08)
-    asked = []
+    cancellation_checks = []
 
     def cancelled():
-        asked.append(1)
-        return len(asked) > 50
+        cancellation_checks.append(1)
+        return len(cancellation_checks) > 50
 
     with pytest.raises(CancelledError) as caught:
         plan_motion(cell, state, to(FAR), cancelled=cancelled)
     assert caught.value.stage == "search"
-    assert len(asked) == 51
+    assert len(cancellation_checks) == 51
 
 
 def test_the_time_limit_only_aborts():

@@ -1,4 +1,4 @@
-"""Limits that a request gives hold for its start, goals, path and the whole trajectory, by every method of timing."""
+"""Limits of a request hold for its start, goals, path and the whole trajectory, with every timing method."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
 
-# From y = -0.7 to 0.2: the cube passes above y = 0.25, or, by a longer way, below -0.75.
+# From y = -0.7 to 0.2: the cube passes above y = 0.25, or, on a longer path, below -0.75.
 POST = ("post", (0.0, -0.25), (0.1, 0.9))
 START, GOAL = {"x": -0.8, "y": 0.0}, {"x": 0.8, "y": 0.0}
 
@@ -70,7 +70,7 @@ def test_starts_and_goals_beyond_the_limits_of_a_request_are_refused():
         planned(gantry(), limits={"y": JointLimits(1.5, 2.0)})
 
 
-def test_solutions_of_inverse_kinematics_beyond_the_limits_of_a_request_are_no_goals():
+def test_solutions_of_inverse_kinematics_beyond_the_limits_of_a_request_are_excluded():
     cell, state = loaded()
     name, here = cell.group().variables[0], state.configuration[cell.group().variables[0]]
     target = FrameTarget(pose=forward_kinematics(cell, state, mode=TargetMode.ROBOT), mode=TargetMode.ROBOT)
@@ -161,7 +161,7 @@ def test_effort_limits_of_a_request_slow_the_motion_down(limit_effort):
 
     unlimited = duration()
     assert duration(limits={names[0]: JointLimits(effort=1e4)}) == unlimited
-    # Slower by k, it takes a torque that is smaller by k^2.
+    # A motion slower by k requires a torque smaller by k^2.
     slower = [duration(limits={names[0]: JointLimits(effort=effort)}) for effort in (0.4, 0.1)]
     assert slower[0] > 1.2 * unlimited
     assert slower[1] == pytest.approx(2.0 * slower[0], rel=0.05)
@@ -180,7 +180,7 @@ def test_a_curve_through_the_path_is_checked_between_its_samples(period):
 
 
 def test_a_curve_through_the_path_keeps_constraints_on_frames():
-    """The cube has to stay below y = 0.3, and the curve rises above it behind a waypoint at that height."""
+    """The cube must stay below y = 0.3, and the curve exceeds it after a waypoint at that height."""
     box = FrameConstraint(
         FrameRule.POSITION_IN_BOX, TargetMode.ROBOT, pose=Pose(), extent=(5.0, 0.3, 5.0), tolerance=1e-3
     )

@@ -1,4 +1,4 @@
-"""The look-ahead finds what a dense sampling finds, and when; what it calls free is free."""
+"""The look-ahead finds the collisions of a dense sampling with their times; motions that it accepts are free."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ RADIUS, POST = 0.05, 0.1
 
 
 def scene(post):
-    """A sphere on a cross of slides, and a post at a place of its plane."""
+    """A sphere on two perpendicular slides, and a post at a position in its plane."""
     limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
     links = {"base": Link("base"), "beam": Link("beam"), "sphere": Link("sphere", collisions=(Shape(Sphere(RADIUS)),))}
     joints = {
@@ -49,7 +49,7 @@ def along_x(begin=2.0, y=0.0):
 
 
 @pytest.mark.parametrize("engine", ["coal", "bullet"])
-def test_it_reports_when_and_who(engine):
+def test_it_reports_time_and_pair(engine):
     report = look_ahead(scene((0.2, 0.0, 0.0)), LookAheadRequest(along_x(), engine=engine))
     (found,) = report.collisions
     assert {found.first, found.second} == {"sphere", "post"}
@@ -59,14 +59,14 @@ def test_it_reports_when_and_who(engine):
 
 
 @pytest.mark.parametrize("engine", ["coal", "bullet"])
-def test_what_is_beside_the_way_does_not_matter(engine):
+def test_objects_beside_the_path_are_ignored(engine):
     report = look_ahead(scene((0.2, 0.15, 0.0)), LookAheadRequest(along_x(), engine=engine))
     assert report.collisions == ()
     assert report.valid
 
 
 def test_a_collision_between_coarse_states_is_found():
-    """The sphere only just touches a corner of the post: no state of the first look sees it."""
+    """The sphere just touches a corner of the post: no state of the first pass collides."""
     request = LookAheadRequest(along_x())
     seen = [len(look_ahead(scene((0.2, y, 0.0)), request).collisions) for y in (0.0995, 0.1005)]
     assert seen == [1, 0]
@@ -110,7 +110,7 @@ def test_a_motion_that_goes_further_into_a_contact_collides(engine, depth):
 
 
 def test_a_motion_that_stays_in_contact_collides():
-    """It slides along the post, and would leave it in the end."""
+    """The sphere slides along the post, and would leave it at the end."""
     (found,) = collisions((CONTACT - 0.001, 0.0), motion((0.0, -0.04), (0.0, 0.5)))
     assert {found.first, found.second} == {"sphere", "post"}
     assert collisions((CONTACT - 0.001, 0.0), motion((0.0, 0.0), (-0.0005, 0.0))) != ()

@@ -1,4 +1,4 @@
-"""Null spaces of Jacobians, against the singular value decomposition."""
+"""Null spaces of Jacobians are compared with the singular value decomposition."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def bases_of(jacobians, redundancy):
 @pytest.mark.parametrize(("rows", "joints"), [(5, 6), (6, 7), (5, 7), (3, 6), (6, 9)])
 @pytest.mark.parametrize("free", [0, 1])
 def test_bases_are_orthonormal_and_span_the_null_space(rows, joints, free):
-    """Also with rows of zeros, as of axes that a task leaves free."""
+    """Also with rows of zeros, as for the free axes of a task."""
     jacobians = np.random.default_rng(rows * joints).normal(size=(50, rows, joints))
     jacobians[:, :free] = 0.0
     redundancy = joints - rows + free

@@ -1,4 +1,4 @@
-"""Efforts of paths in a cell: the torques of a timed motion are those of the whole state, with the joints of tools."""
+"""Efforts of paths in a cell: torques of a timed motion use the whole state, including the joints of tools."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ LIMIT = 3.0
 
 
 def arm_with_boom(length):
-    """An arm that turns a load of 2 kg at the end of a boom, whose length is a joint of the tool [m]."""
+    """An arm that turns a load of 2 kg at the end of a boom; the length of the boom is a joint of the tool [m]."""
     mechanism = read_urdf(ARM)
     joint = mechanism.joints["turn"]
     limits = replace(joint.limits, acceleration=20.0, jerk=1000.0)
@@ -41,7 +41,7 @@ def arm_with_boom(length):
 
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("length", [0.0, 0.5, 1.0])
-def test_torques_keep_their_limits_with_the_joints_of_tools_where_they_are(method, length):
+def test_torques_keep_their_limits_for_any_joint_values_of_tools(method, length):
     cell, state = arm_with_boom(length)
     timing = TimingOptions(limit_effort=True, method=method)
     path = np.array([[0.0], [0.5], [1.0]])

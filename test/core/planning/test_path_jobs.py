@@ -1,4 +1,4 @@
-"""Path tools in a cell: only valid paths go in and come out, faults are placed, plans are held to what they say."""
+"""Path tools in a cell: inputs and results are valid paths, violations are located, and plans are verified."""
 
 from dataclasses import replace
 
@@ -59,13 +59,13 @@ def test_tightening_keeps_the_clearance():
     before = measure_joint_path(cell, state, XY, around)
     after = process_path(cell, state, PathRequest(PathTool.TIGHTEN, XY, (around,)))
     assert after.path_length < before.path_length
-    # Up to 0.1 m are kept.
+    # A clearance of up to 0.1 m is kept.
     assert after.clearance.closest.distance >= min(before.clearance.closest.distance, 0.1) - 1e-4
 
 
 @pytest.mark.parametrize("extra", [0.0, 0.02, 0.05])
 def test_tightening_keeps_the_clearance_with_an_extra_margin(extra):
-    """The smallest clearance is on the way along the wall, and not at an end of the path."""
+    """The smallest clearance is on the motion along the wall, and not at an end of the path."""
     cell, state = gantry((("wall", (0.0, -0.5), (0.1, 1.0)),))
     above = np.array([[-0.5, 0.0], [-0.5, 0.3], [-0.05, 0.13], [0.0, 0.13], [0.05, 0.13], [0.5, 0.3], [0.5, 0.0]])
     options = PlanningOptions(extra_margin=extra, seed=1)
@@ -75,7 +75,7 @@ def test_tightening_keeps_the_clearance_with_an_extra_margin(extra):
     assert after.clearance.closest.distance >= before.clearance.closest.distance - 1e-4
 
 
-def test_motions_that_collide_between_checked_states_are_not_taken():
+def test_motions_that_collide_between_checked_states_are_rejected():
     """The direct motion from end to end cuts a corner by 0.2 mm, where no state of the search step lies."""
     cell, state = gantry((("post", (0.0, 0.0), (0.2, 0.2)),))
     around = np.array([[-0.11, 0.4096], [0.2, 0.2], [0.4096, -0.11]])
@@ -90,7 +90,7 @@ def test_motions_that_collide_between_checked_states_are_not_taken():
         assert all(max(abs(q)) >= 0.1 + HALF - 1e-5 for q in densify(shorter, 1e-5)[0])
 
 
-def test_paths_are_filled_in_turned_around_and_joined():
+def test_paths_are_densified_reversed_and_joined():
     dense = work(PathTool.DENSIFY, spacing=0.03).path
     assert np.abs(np.diff(dense, axis=0)).max() <= 0.03 + 1e-12
     assert work(PathTool.REVERSE).path.tolist() == WAY[::-1].tolist()
@@ -101,7 +101,7 @@ def test_paths_are_filled_in_turned_around_and_joined():
     assert len(work(PathTool.CONCATENATE, WAY[:4], WAY[4:], joint_tolerance=0.5).path) == 8
 
 
-def test_constraints_hold_along_what_comes_out():
+def test_constraints_hold_along_processed_paths():
     level = np.array([[-0.8, 0.65], [-0.3, 0.65], [-0.5, 0.65], [0.8, 0.65]])
     plan = work(PathTool.SHORTCUT, level, constraints=(JointCombination({"y": 1.0}),))
     assert np.ptp(plan.path[:, 1]) <= 1e-9
@@ -109,7 +109,7 @@ def test_constraints_hold_along_what_comes_out():
         work(PathTool.SHORTCUT, constraints=(JointCombination({"y": 1.0}),))
 
 
-def test_invalid_paths_are_refused_with_the_place():
+def test_invalid_paths_are_refused_with_the_location():
     through = np.array([[-0.8, 0.0], [0.8, 0.0]])
     with pytest.raises(PathInvalidError) as caught:
         work(PathTool.SIMPLIFY, through)
@@ -119,7 +119,7 @@ def test_invalid_paths_are_refused_with_the_place():
         work(PathTool.SIMPLIFY, np.array([[-0.8, 0.0], [-0.8, 1.5]]))
 
 
-def test_all_faults_are_found():
+def test_all_violations_are_found():
     cell, state = wall_with_gap()
     path = np.array([[-0.8, 0.0], [0.8, 0.0], [0.8, 1.2], [-0.8, 0.0]])
     first = check_joint_path(cell, state, XY, path)
@@ -163,7 +163,7 @@ def made():
     return cell, state, plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"x": 0.8},))))
 
 
-def test_a_plan_holds_where_it_was_made(made):
+def test_a_plan_is_valid_in_its_own_state(made):
     cell, state, plan = made
     verdict = verify_plan(cell, state, plan)
     assert verdict.valid, [str(violation) for violation in verdict.violations]
@@ -171,7 +171,7 @@ def test_a_plan_holds_where_it_was_made(made):
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         (lambda plan: {"path": plan.path * 1.01}, "does not begin at the state"),
         (lambda plan: {"path": plan.path[[0, -1]]}, "collide"),
@@ -180,30 +180,30 @@ def test_a_plan_holds_where_it_was_made(made):
         (lambda plan: {"start_state_digest": "0" * 16}, "start state with digest"),
     ],
 )
-def test_a_changed_plan_does_not_hold(made, change, told):
+def test_a_changed_plan_is_invalid(made, change, message):
     cell, state, plan = made
     verdict = verify_plan(cell, state, replace(plan, **change(plan)))
     assert not verdict.valid
-    assert any(told in violation.message for violation in verdict.violations)
+    assert any(message in violation.message for violation in verdict.violations)
 
 
-def test_a_plan_does_not_hold_in_another_state(made):
+def test_a_plan_is_invalid_in_another_state(made):
     cell, state, plan = made
     other = state.with_configuration({"y": 0.1})
-    told = [violation.message for violation in verify_plan(cell, other, plan).violations]
-    assert any("start state with digest" in text for text in told)
-    assert any("does not begin at the state" in text for text in told)
+    messages = [violation.message for violation in verify_plan(cell, other, plan).violations]
+    assert any("start state with digest" in text for text in messages)
+    assert any("does not begin at the state" in text for text in messages)
 
 
-def test_claims_of_clearance_are_held_against_the_cell(made):
+def test_the_clearance_of_a_plan_is_checked(made):
     cell, state, plan = made
     closest = msgspec.structs.replace(plan.clearance.closest, distance=0.3)
     wide = replace(plan, clearance=replace(plan.clearance, closest=closest))
-    told = [violation.message for violation in verify_plan(cell, state, wide).violations]
-    assert "the clearance of the path is smaller than in the plan" in told
+    messages = [violation.message for violation in verify_plan(cell, state, wide).violations]
+    assert "the clearance of the path is smaller than in the plan" in messages
 
 
-def test_options_of_the_check_count(made):
+def test_options_of_the_check_are_used(made):
     cell, state, plan = made
     strict = PlanningOptions(extra_margin=0.2)
     assert not verify_plan(cell, state, plan, strict).valid

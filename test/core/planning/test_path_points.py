@@ -1,4 +1,4 @@
-"""Points along a path: all waypoints, and points between them no further apart than asked for."""
+"""Points along a path: all waypoints, and points between them at most at the requested spacing."""
 
 import numpy as np
 import pytest

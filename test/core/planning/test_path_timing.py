@@ -1,4 +1,4 @@
-"""Timing of paths in a cell: whatever path and options it gets, a valid trajectory or a named error comes of it."""
+"""Timing of paths in a cell results in a valid trajectory or a named error for any path and options."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def timed(path, stops=(), **options):
 
 @pytest.mark.parametrize("method", Method)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
-def test_a_path_gets_a_valid_trajectory_or_a_named_error(method, options):
+def test_a_path_has_a_valid_trajectory_or_a_named_error(method, options):
     for name, path in PATHS.items():
         try:
             found = timed(path, method=method, **options)
@@ -75,7 +75,7 @@ def test_samples_that_turn_back_are_reported_with_a_warning_unless_they_are_name
     assert named.trajectory.duration == found.trajectory.duration
 
 
-def test_stops_that_make_no_sense_are_refused():
+def test_invalid_stops_are_refused():
     path = np.stack([HERE, HERE + 0.05])
     with pytest.raises(InvalidRequestError, match="a stop is not one of the 2 samples"):
         timed(path, stops=(2,), method=Method.FOLLOW_SAMPLES)

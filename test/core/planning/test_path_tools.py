@@ -1,4 +1,4 @@
-"""Path tools, in a plane with a round hole."""
+"""Path tools in a plane with a round obstacle."""
 
 import math
 from itertools import pairwise
@@ -31,7 +31,7 @@ RADIUS = 0.5
 
 
 class Plane:
-    """Stands for a collision checker: a disc of radius 0.5 at the origin is not free."""
+    """Replaces a collision checker: a disc of radius 0.5 at the origin is not free."""
 
     engine = "none"
     default = np.zeros(2)
@@ -59,7 +59,7 @@ def is_free(path, checks):
 ZIGZAG = np.array([[-1.0, 0.0], [-0.9, 0.8], [-0.2, 0.7], [0.0, 1.4], [0.4, 0.9], [0.9, 1.0], [1.0, 0.0]])
 
 
-def test_simplifying_leaves_out_what_is_not_needed(checks):
+def test_simplifying_removes_superfluous_waypoints(checks):
     line = np.column_stack((np.linspace(-1, 1, 9), np.full(9, 0.8)))
     assert len(simplify(line, StraightLocalPlanner(checks, 0.01))) == 2
     simple = simplify(ZIGZAG, StraightLocalPlanner(checks, 0.01))
@@ -84,14 +84,14 @@ def test_shortcuts_repeat_for_a_seed(checks):
     assert shortcut(ZIGZAG, StraightLocalPlanner(checks, 0.01), seed=5).tobytes() != first.tobytes()
 
 
-def test_waypoints_that_can_go_go(checks):
+def test_waypoints_that_can_be_removed_are_removed(checks):
     path = drop_waypoints(ZIGZAG, StraightLocalPlanner(checks, 0.01))
     assert is_free(path, checks)
     for index in range(1, len(path) - 1):
         assert not checks.motion_free(path[index - 1], path[index + 1], 0.01)
 
 
-def test_filling_in_keeps_waypoints_and_spacing():
+def test_densifying_keeps_waypoints_and_spacing():
     points, places = densify(ZIGZAG, 0.07)
     assert np.abs(np.diff(points, axis=0)).max() <= 0.07 + 1e-12
     assert (np.diff(places) > 0.0).all()
@@ -126,7 +126,7 @@ def test_repeats_are_dropped_and_the_end_kept():
     st.lists(st.booleans(), min_size=2, max_size=2),
 )
 def test_the_first_collision_is_that_of_the_checker(ends, step, seed, known):
-    """Whatever part of the free samples is proven free, and whether the ends are known to be free."""
+    """For any part of the free samples that is certified, and whether or not the ends are known to be free."""
     plane, random = Plane(), np.random.default_rng(seed)
     start, end = np.array(ends[:2]), np.array(ends[2:])
     free_states = FreeStates()
@@ -145,23 +145,23 @@ def test_the_first_collision_is_that_of_the_checker(ends, step, seed, known):
 
 
 def test_states_are_counted_one_by_one(checks):
-    asked = []
+    checked_states = []
     check = checks.checker.in_collision
-    checks.checker.in_collision = lambda q: asked.append(1) or check(q)
+    checks.checker.in_collision = lambda q: checked_states.append(1) or check(q)
     for start, end in ((-1.0, 1.0), (-1.0, -0.6), (-0.1, 1.0), (-0.99, -0.49)):
         checks.motion_free(np.array([start, 0.0]), np.array([end, 0.0]), 0.013)
-        assert checks.states == len(asked)
+        assert checks.states == len(checked_states)
     assert checks.motions == 4
     assert checks.blocked.count == 3
     checks.motion_free(np.array([-1.0, 0.0]), np.array([-0.6, 0.0]), 0.013)
-    assert checks.states == len(asked) + 2  # both ends count, but are not checked again
+    assert checks.states == len(checked_states) + 2  # both ends count, but are not checked again
 
 
-def test_equivalents_turn_what_may_turn():
+def test_equivalents_differ_by_whole_turns_of_revolute_joints():
     cell, state = spinner()
     space = joint_space(cell, state)
     turned = space.equivalents(np.array([1.0, 1.0]), continuous_only=False)
-    # The endless joint may go one turn from its start, so 1 and 1 - 2 pi; the wide one has room for four.
+    # The endless joint may move one turn from its start, so 1 and 1 - 2 pi; the limits of the wide one contain four.
     assert len(turned) == 8
     assert turned[0].tolist() == [1.0, 1.0]
     lengths = [np.linalg.norm(q) for q in turned]

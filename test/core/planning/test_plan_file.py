@@ -1,4 +1,4 @@
-"""Plans survive JSON to the last bit, and malformed ones are refused by name."""
+"""Plans are restored from JSON to the last bit, and malformed ones are refused with a name."""
 
 import json
 import pickle
@@ -18,7 +18,7 @@ def plan():
     return plan_motion(*wall_with_gap(), MotionRequest(Goals(joint_goals=({"x": 0.8},))))
 
 
-def test_there_and_back(plan):
+def test_a_plan_is_restored(plan):
     text = plan_to_json(plan)
     back = plan_from_json(text)
     assert plan_to_json(back) == text
@@ -35,7 +35,7 @@ def test_times_and_revision_are_left_out_of_comparisons(plan):
     assert text["plan"]["cell_digest"] == plan.cell_digest
 
 
-def test_plans_and_requests_cross_process_borders(plan):
+def test_plans_and_requests_can_be_pickled(plan):
     assert plan_to_json(pickle.loads(pickle.dumps(plan))) == plan_to_json(plan)
     request = MotionRequest(Goals(joint_goals=({"x": 0.8},)))
     assert pickle.loads(pickle.dumps(request)) == request

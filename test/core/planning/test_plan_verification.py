@@ -1,4 +1,4 @@
-"""The verification of a plan finds what is wrong with its start correction, and keeps the options of its request."""
+"""The verification of a plan finds errors in its start correction, and obeys the options of its request."""
 
 from dataclasses import replace
 
@@ -126,30 +126,30 @@ class TestOptions:
         assert any(isinstance(violation, TrajectoryInCollisionError) for violation in found)
 
     @pytest.mark.parametrize("which", ["alone", "among moving robots"])
-    def test_cancellations_are_kept_in_all_of_a_verification(self, arms, which):
+    def test_all_parts_of_a_verification_can_be_cancelled(self, arms, which):
         cell, state, left, right = arms
         plan = left if which == "alone" else right
-        asked = []
+        cancellation_checks = []
 
         def cancelled():
-            asked.append(1)
+            cancellation_checks.append(1)
             return False
 
         verify_plan(cell, state, plan, cancelled=cancelled)
-        for last in (1, len(asked) // 2, len(asked)):
-            asked.clear()
+        for last in (1, len(cancellation_checks) // 2, len(cancellation_checks)):
+            cancellation_checks.clear()
             with pytest.raises(CancelledError):
-                verify_plan(cell, state, plan, cancelled=lambda at=last: cancelled() or len(asked) >= at)
-            assert len(asked) == last
+                verify_plan(cell, state, plan, cancelled=lambda at=last: cancelled() or len(cancellation_checks) >= at)
+            assert len(cancellation_checks) == last
 
-    def test_a_trajectory_is_checked_in_parts_between_which_cancellations_are_kept(self, arms):
+    def test_the_check_of_a_trajectory_can_be_cancelled(self, arms):
         cell, state, left, _ = arms
-        asked = []
-        verify_plan(cell, state, replace(left, trajectory=None), cancelled=lambda: bool(asked.append(1)))
-        without = len(asked)
+        cancellation_checks = []
+        verify_plan(cell, state, replace(left, trajectory=None), cancelled=lambda: bool(cancellation_checks.append(1)))
+        without = len(cancellation_checks)
         assert without > 10
-        verify_plan(cell, state, left, cancelled=lambda: bool(asked.append(1)))
-        assert len(asked) - without > without + 10
+        verify_plan(cell, state, left, cancelled=lambda: bool(cancellation_checks.append(1)))
+        assert len(cancellation_checks) - without > without + 10
 
     @pytest.mark.parametrize("which", ["alone", "among moving robots"])
     def test_the_time_limit_is_that_of_the_whole_verification(self, arms, which, monkeypatch):

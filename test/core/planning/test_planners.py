@@ -1,5 +1,5 @@
-"""Every planner of the library: it solves an easy problem, repeats, and keeps its limits and its cancel. A planner is
-one class and one line in the registry."""
+"""Every planner of the library solves an easy problem reproducibly, and obeys its limits and cancellation. A planner
+is one class and one line in the registry."""
 
 from pathlib import Path
 
@@ -54,20 +54,20 @@ def test_the_limit_on_states_is_kept(planner):
 
 
 @pytest.mark.parametrize("planner", OMPL)
-def test_a_cancellation_is_heard(planner):
-    asked = []
+def test_a_search_can_be_cancelled(planner):
+    cancellation_checks = []
 
     def cancelled():
-        asked.append(1)
-        return len(asked) > 200
+        cancellation_checks.append(1)
+        return len(cancellation_checks) > 200
 
     with pytest.raises(CancelledError):
         plan(planner, gap=0.08, cancelled=cancelled)
-    assert len(asked) == 201
+    assert len(cancellation_checks) == 201
 
 
 @pytest.mark.parametrize("planner", [name for name in OMPL if PLANNERS[name].info.improves])
-def test_more_states_make_no_longer_paths(planner):
+def test_more_states_do_not_lengthen_paths(planner):
     plain = {"simplify": False, "tighten": False}
     first = plan(planner, **plain)
     improved = plan(planner, improvement_states=20_000, **plain)
@@ -92,7 +92,7 @@ def test_every_parameter_can_be_set(planner):
 
 @pytest.fixture
 def add(monkeypatch):
-    """Adds a planner to the registry, as a line there does."""
+    """Adds a planner to the registry, like a line there."""
 
     def added(planner):
         monkeypatch.setattr(registry, "PLANNERS", {**registry.PLANNERS, planner.info.name: planner})
@@ -102,7 +102,7 @@ def add(monkeypatch):
 
 @pytest.fixture
 def one_stop(add):
-    """The planner that the documentation adds."""
+    """The planner of the example in the documentation."""
     section = DOCUMENTATION.read_text().partition("## Add a planner")[2]
     names = {}
     exec(section.partition("```python\n")[2].partition("```")[0], names)
@@ -118,7 +118,7 @@ class TestAnAddedPlanner:
         assert all(is_free(q) for q in densify(first.path, 0.001)[0])
         assert first.path.tobytes() == second.path.tobytes()
 
-    def test_its_parameters_are_known(self, one_stop):
+    def test_its_parameters_are_accepted(self, one_stop):
         with pytest.raises(UnknownNameError, match="tries"):
             plan("OneStop", planner_parameters={"trie": "5"})
         with pytest.raises(NotConnectedError) as caught:
@@ -136,7 +136,7 @@ class TestAnAddedPlanner:
 
 
 class Recording:
-    """Uses some states without finding a path, and notes what it was given."""
+    """Uses some states without finding a path, and records its budgets."""
 
     def __init__(self, name, uses):
         self.info = PlannerInfo(name, "test", "Finds nothing.")
@@ -155,7 +155,7 @@ class TestPlannersInTurn:
     def in_turn(self, add, *attempts):
         add(FallbackPlanner(PlannerInfo("Turns", "test", "Several."), attempts))
 
-    def test_each_gets_its_part_of_what_is_left(self, add):
+    def test_each_has_its_part_of_the_remaining_states(self, add):
         first, second = Recording("First", 600), Recording("Second", 100)
         self.in_turn(add, Attempt(first, 0.5), Attempt(second, 0.5, 50), Attempt(PLANNERS["RRTConnect"]))
         found = plan("Turns", state_limit=20_000)
@@ -165,18 +165,18 @@ class TestPlannersInTurn:
         assert found.planner == "RRTConnect"
         assert found.warnings == ("planner Second found no path with 100 states checked",)
 
-    def test_one_that_cannot_is_passed_over(self, add):
+    def test_a_planner_that_does_not_support_the_problem_is_skipped(self, add):
         self.in_turn(add, Attempt(Recording("First", None)), Attempt(PLANNERS["RRTConnect"]))
         found = plan("Turns")
         assert found.warnings == ("First cannot",)
         assert found.path.tobytes() == plan("RRTConnect").path.tobytes()
 
-    def test_if_none_can_the_last_reason_is_the_error(self, add):
+    def test_if_all_are_skipped_the_last_reason_is_the_error(self, add):
         self.in_turn(add, Attempt(Recording("First", None)), Attempt(Recording("Second", None)))
         with pytest.raises(NotSupportedError, match="Second cannot"):
             plan("Turns")
 
-    def test_it_ends_where_the_states_are_used(self, add):
+    def test_it_ends_when_all_states_are_used(self, add):
         last = Recording("Last", 0)
         self.in_turn(add, Attempt(Recording("First", 5000)), Attempt(last))
         with pytest.raises(NotConnectedError):

@@ -34,7 +34,7 @@ class TestAmongMovingRobots:
         return MotionRequest(Goals(joint_goals=goals), "b", options=PlanningOptions(state_limit=states), moving=(REST,))
 
     @pytest.mark.parametrize("count", [7, 8, 9])
-    def test_a_goal_after_many_that_cannot_be_reached_is_used(self, count):
+    def test_a_goal_after_many_unreachable_ones_is_used(self, count):
         cell, state = two_gantries(POCKET)
         plan = plan_motion(cell, state, self.request(*INSIDE[:count], OUTSIDE))
         assert plan.path[-1].tolist() == [-0.5, 0.0]
@@ -43,7 +43,7 @@ class TestAmongMovingRobots:
 
     @pytest.mark.parametrize("states", [2_000, 20_000])
     def test_all_searches_share_the_limit_on_states(self, states):
-        """Beyond it, only the states of the last vertex are checked."""
+        """The limit is exceeded at most by the states of the last vertex."""
         cell, state = two_gantries(POCKET)
         with pytest.raises(BlockedByMovingRobotsError) as caught:
             plan_motion(cell, state, self.request(*INSIDE, states=states))
@@ -88,13 +88,13 @@ class TestPrioritised:
         options = PlanningOptions(**{"coordination": Coordination.PRIORITISED, **options})
         return MotionRequest(self.goals, "a+b", options=options, waypoint_suggestions=suggestions)
 
-    def test_each_robot_gets_its_part_of_suggestions(self, monkeypatch):
-        asked = {}
+    def test_each_robot_has_its_part_of_suggestions(self, monkeypatch):
+        requested = {}
         original = prioritised._in_order
 
         def in_order(cell, state, request, monitor, plan_one, parts):
             def noted(cell, state, request, monitor):
-                asked[request.group] = request.waypoint_suggestions
+                requested[request.group] = request.waypoint_suggestions
                 return plan_one(cell, state, request, monitor)
 
             return original(cell, state, request, monitor, noted, parts)
@@ -102,7 +102,7 @@ class TestPrioritised:
         monkeypatch.setattr(prioritised, "_in_order", in_order)
         suggestions = ({"ax": 0.1, "ay": 0.9, "by": -0.3}, {"bx": 0.1}, {"ay": 0.2})
         plan_motion(*two_gantries(), self.request(*suggestions))
-        assert asked == {"a": ({"ax": 0.1, "ay": 0.9}, {"ay": 0.2}), "b": ({"by": -0.3}, {"bx": 0.1})}
+        assert requested == {"a": ({"ax": 0.1, "ay": 0.9}, {"ay": 0.2}), "b": ({"by": -0.3}, {"bx": 0.1})}
 
     @pytest.mark.parametrize("coordination", list(Coordination))
     def test_names_of_suggestions_are_checked(self, coordination):

@@ -1,4 +1,4 @@
-"""After the warm-up no request compiles anything: that would cost its caller seconds."""
+"""After the warm-up no request compiles a kernel, which would delay it by seconds."""
 
 import json
 import subprocess
@@ -12,8 +12,8 @@ PROGRAM = SUPPORT / "kernels_of_requests.py"
 
 
 def test_no_request_compiles_anything_after_the_warm_up():
-    # In a process of its own, where nothing else has compiled anything. Kernels that are read from disk count too:
-    # in a fresh installation they would not be there.
+    # In a separate process, where no other kernel has been compiled. Kernels that are read from disk count as well:
+    # in a new installation they are missing.
     command = [sys.executable, str(PROGRAM), str(ROOT / "config/demo/cell.yaml")]
     answer = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     found = json.loads(answer.stdout.splitlines()[-1])

@@ -49,11 +49,11 @@ def test_each_arm_ends_when_it_can(arms):
     checker = CollisionChecker(cell, state, plan.variables, engine="bullet")
     assert not checker.in_collision_batch(plan.trajectory.at(np.arange(0.0, plan.duration, 0.001))).any()
     end = state.with_configuration(plan.end_configuration())
-    # The other is where it was: it rests, as far as its goal says so.
+    # The other arm is at its start, since its goal is to rest there.
     assert all(end.configuration[name] == state.configuration[name] for name in cell.group(LEFT).variables)
 
 
-def test_the_fastest_is_no_slower_than_either(arms):
+def test_the_fastest_coordination_is_no_slower_than_the_others(arms):
     cell, state = arms
     goal = SimultaneousGoal({LEFT: tool_at(LEFT, 0.05, 0.3), RIGHT: tool_at(RIGHT, 0.0, -0.3)})
     plans = {each: planned(cell, state, Goals(simultaneous=(goal,)), each) for each in Coordination}
@@ -64,7 +64,7 @@ def test_the_fastest_is_no_slower_than_either(arms):
     assert not checker.in_collision_batch(trajectory.at(np.arange(0.0, trajectory.duration, 0.001))).any()
 
 
-def test_what_it_does_not_support_is_refused(arms):
+def test_unsupported_requests_are_refused(arms):
     cell, state = arms
     goals = Goals(named_states=("home",))
     with pytest.raises(NotSupportedError, match="no timing"):

@@ -1,4 +1,4 @@
-"""What else a request can ask for: regions, suggestions, a way out of a collision, an objective, steps."""
+"""Further fields of requests: regions, waypoint hints, start corrections, objectives, steps."""
 
 import math
 from itertools import pairwise
@@ -80,7 +80,7 @@ def test_malformed_regions_are_refused(extent):
 # Suggestions --------------------------------------------------------------------------------------------------------
 
 
-def test_a_suggested_way_is_taken():
+def test_a_suggested_path_is_taken():
     cell, state = wall_with_gap()
     suggestions = ({"x": -0.12, "y": 0.65}, {"x": 0.12, "y": 0.65})
     checked = {True: [], False: []}
@@ -99,7 +99,7 @@ def test_a_suggested_way_is_taken():
     assert median(checked[True]) < median(checked[False])
 
 
-def test_suggestions_that_are_no_use_do_no_harm():
+def test_useless_suggestions_are_ignored():
     cell, state = wall_with_gap()
     suggestions = ({"x": 0.0, "y": -0.5}, {"x": -0.9, "y": -0.9})
     request = MotionRequest(Goals(joint_goals=(FAR,)), waypoint_suggestions=suggestions, timing=None)
@@ -135,16 +135,16 @@ def test_a_start_in_collision_is_left_only_on_request():
     assert plan.clearance.closest.distance < 0.0
 
 
-def test_a_way_out_is_bounded():
+def test_a_start_correction_is_bounded():
     cell, state = wall_with_gap()
     with pytest.raises(MPStartStateInCollisionError, match=r"no start correction was found within 0\.02"):
         plan_motion(cell, state.with_configuration({"x": -0.05}), to(FAR, max_start_correction=0.02))
 
 
-def test_a_way_out_does_not_lead_through_something_else():
+def test_a_start_correction_does_not_collide_with_other_objects():
     walls = (("thin", (0.0, 0.0), (0.1, 0.1)), ("sheet", (-0.1035, 0.0), (0.001, 2.0)))
     cell, state = gantry(walls)
-    # Touches the block alone, the sheet is 3 mm behind the cube's back.
+    # The cube touches only the block; the sheet is 3 mm behind the cube.
     state = state.with_configuration({"x": -0.0495, "y": 0.0})
     pairs = {(pair.first, pair.second) for pair in CollisionChecker(cell, state).report(np.array([-0.0495, 0.0])).pairs}
     assert pairs
@@ -177,7 +177,7 @@ def test_a_start_beyond_limits_is_brought_back_on_request():
 # Objectives ---------------------------------------------------------------------------------------------------------
 
 
-def test_clearance_is_sought_where_it_is_asked_for():
+def test_clearance_is_increased_on_request():
     cell, state = gantry((("post", (0.0, 0.0), (0.2, 0.2)),))
     state = state.with_configuration({"x": -0.8, "y": 0.0})
     near = plan_motion(cell, state, to({"x": 0.8}, seed=1))
@@ -186,7 +186,7 @@ def test_clearance_is_sought_where_it_is_asked_for():
     assert wide.path_length > near.path_length
 
 
-def test_improvement_is_counted_and_repeats():
+def test_optimization_counts_states_and_repeats():
     cell, state = wall_with_gap()
     plain = {"planner": "RRTConnect", "simplify": False, "tighten": False, "seed": 2}
     first = plan_motion(cell, state, to(FAR, **plain))
@@ -200,15 +200,15 @@ def test_improvement_is_counted_and_repeats():
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_improvement_comes_near_the_shortest_way(seed):
-    """Whatever the seed; what would collide between steps, and be led around afterwards, is not taken."""
+def test_optimized_paths_are_close_to_the_shortest(seed):
+    """For any seed; motions that collide between steps, and would be corrected later, are not accepted."""
     cell, state = wall_with_gap()
     options = {"planner": "RRTConnect", "simplify": False, "tighten": False, "seed": seed}
     plan = plan_motion(cell, state, to(FAR, improvement_states=20_000, **options))
     assert plan.path_length <= 1.02 * (2 * np.hypot(0.7, 0.55) + 0.2)
 
 
-def test_the_way_of_the_tool_can_be_made_short(demo):
+def test_the_path_of_the_tool_can_be_minimized(demo):
     cell, state = demo
     start = state.with_configuration({"shoulder_pan_joint": -0.6, "shoulder_lift_joint": -1.2, "elbow_joint": 1.9})
     goal = {**start.configuration, "shoulder_pan_joint": 0.9}
@@ -237,12 +237,12 @@ def test_reach_grip_carry_and_release_are_one_request(demo):
     ]
     for before, after in pairwise(plans):
         assert before.path[-1].tolist() == after.path[0].tolist()
-    # What is carried is checked, and what was let go stays.
+    # The attached object is checked, and the released one stays.
     assert plans[3].start_state_digest != plans[2].start_state_digest
     assert sum(plan.states_checked for plan in plans) > 0
 
 
-def test_a_step_is_chosen_with_the_later_ones_in_view():
+def test_the_goal_of_a_step_depends_on_the_later_steps():
     cell, state = wall_with_gap()
     near_but_wrong, far_but_right = {"x": -0.9, "y": 0.0}, {"x": -0.7, "y": 0.6}
     later = MotionStep(Goals(joint_goals=({"x": -0.65, "y": 0.9},)))
@@ -254,8 +254,8 @@ def test_a_step_is_chosen_with_the_later_ones_in_view():
     assert sum(plan.path_length for plan in plans) < 0.1 + np.hypot(0.25, 0.9)
 
 
-def test_another_choice_is_made_where_a_motion_is_not_found():
-    # The nearer goal is behind the wall; with the gap closed no way leads there.
+def test_another_goal_is_chosen_if_a_motion_is_not_found():
+    # The nearer goal is behind the wall; with the gap closed there is no path to it.
     cell, state = wall_with_gap()
     cell_closed, closed = wall_with_gap(gap=0.08)
     goals = Goals(joint_goals=({"x": 0.12, "y": 0.0}, {"x": -0.8, "y": -0.95}))
@@ -267,7 +267,7 @@ def test_another_choice_is_made_where_a_motion_is_not_found():
     assert open_plans[0].goal == 0
 
 
-def test_changes_between_steps_open_the_way():
+def test_changes_between_steps_can_open_a_path():
     cell, state = wall_with_gap()
     straight = {"x": 0.8, "y": 0.0}
     steps = (MotionStep(Goals(joint_goals=(straight,)), changes=(SetHidden("below", True),)),)

@@ -1,4 +1,4 @@
-"""Boxes around start and goals from which samples are drawn in turn."""
+"""Sampling regions: boxes around start and goals from which samples are drawn in turn."""
 
 import gc
 import math
@@ -39,7 +39,7 @@ def diagonal(widest):
 
 
 @given(st.lists(st.floats(-3.0, 3.0), min_size=2, max_size=5), st.sampled_from((attempts(1, 3.0), diagonal(3.0))))
-def test_regions_contain_the_ends_each_the_one_before_and_the_last_is_the_whole_space(values, space):
+def test_regions_contain_the_ends_and_grow_to_the_whole_space(values, space):
     endpoints = np.repeat(np.array(values)[:, None], len(space.q_lower), axis=1)
     found = sampling_regions(space, endpoints)
     z = space.to_reduced(endpoints)
@@ -105,8 +105,8 @@ def test_planners_that_end_at_their_first_path_sample_regions_in_turn(planner, m
 
 
 @pytest.mark.parametrize("planner", OMPL)
-def test_nothing_of_a_search_is_held_after_it(planner, monkeypatch):
-    """OMPL holds our checks of states and motions, and these hold nothing that holds OMPL's space."""
+def test_memory_of_a_search_is_freed(planner, monkeypatch):
+    """OMPL references our validity checks, which do not reference OMPL's space in return."""
     made = []
     plain = ompl_search._Termination.__init__
 

@@ -29,7 +29,7 @@ WALL = ("wall", (3.0, 0.0), (0.2, 2.0))
 
 @pytest.fixture(autouse=True)
 def no_hang(monkeypatch):
-    """Fails where OMPL would be called without a goal that it accepts, since it waits for one for ever."""
+    """Fails if OMPL is called without a valid goal, since it would wait for one forever."""
     original = ompl_search._Search.run
 
     def run(search):
@@ -46,7 +46,7 @@ def context_of(cell, state, *constraints):
 
 
 def searched(context, planner, *goals, more_goals=None):
-    """Search between the start of a context and goals as they are given."""
+    """Search between the start of a context and the given goals."""
     problem = SearchProblem(
         subspace=context.subspace,
         checks=context.checks,
@@ -137,7 +137,7 @@ class TestCombinationsOfJoints:
         assert set(caught.value.subjects) == {"cube", "post"}
 
     def test_a_goal_beside_the_line_is_reached_exactly(self):
-        """By a last motion of its own, where the tolerance is large."""
+        """By an additional last motion, if the tolerance is large."""
         cell, state = wall_with_gap()
         state = state.with_configuration({"x": -0.8, "y": 0.65})
         level = JointCombination({"y": 1.0}, tolerance=0.1)

@@ -181,7 +181,7 @@ def test_a_value_against_a_limit_shows_the_difference(limit, steps):
 
 
 @given(st.lists(st.floats(allow_nan=True, allow_infinity=True), min_size=6, max_size=6))
-def test_only_what_is_nearly_within_limits_is_moved(values):
+def test_only_values_slightly_beyond_limits_are_moved(values):
     definitions = [UR10.variables[name] for name in GROUP.variables]
     clamped, warnings = clamped_start(definitions, values)
     moved = 0
@@ -211,8 +211,8 @@ def test_default_and_named_states_of_the_shipped_cells_are_within_limits(name):
     assert states_beyond_limits(*loaded(name)) == ()
 
 
-def test_the_ur10_does_not_strand_in_its_own_state_up():
-    """From `up` to home and back, the elbow at what a drive that rests at its end measures."""
+def test_the_ur10_can_leave_its_state_up():
+    """From `up` to home and back, with the elbow at the measured value of a drive at its end stop."""
     with OfflineCell(UR10, up(-3.5e-15)) as cell:
         away = cell.move("home", named_state="home")
         back = cell.move("up", named_state="up")

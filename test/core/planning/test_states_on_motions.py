@@ -1,4 +1,4 @@
-"""States on motions that are proven free need no check; all others are checked."""
+"""States on certified motions are not checked; all others are checked."""
 
 import numpy as np
 from hypothesis import given
@@ -32,7 +32,7 @@ def test_states_on_chosen_motions_are_found_and_no_others(count, dof, seed):
     path = random.uniform(-3.0, 3.0, (count, dof))
     chosen = random.integers(0, 2, count - 1)
     parameters = np.sort(random.uniform(0.01, count - 1.01, 30))
-    parameters = parameters[np.abs(parameters - np.rint(parameters)) > 1e-3]  # not where two motions meet
+    parameters = parameters[np.abs(parameters - np.rint(parameters)) > 1e-3]  # not at the waypoint between two motions
     states = along(path, parameters)
     expected = chosen[parameters.astype(int)] == 1
     if dof > 1:  # motions of one joint may overlap each other
@@ -55,7 +55,7 @@ def test_a_waypoint_is_on_a_motion_that_begins_or_ends_there():
         assert found_on(path, chosen, path[1:2]).all()
 
 
-def test_only_motions_that_were_proven_count():
+def test_only_states_on_certified_motions_are_skipped():
     cell, state = wall_with_gap()
     checks = CountedChecks(CollisionChecker(cell, state), ProgressMonitor(), 10**9)
     path = np.concatenate((THROUGH_GAP[:3], THROUGH_WALL))

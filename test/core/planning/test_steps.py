@@ -1,4 +1,4 @@
-"""Steps of sequences that are straight, and steps whose goals belong together, such as a grasp and its approach."""
+"""Straight steps of sequences, and steps with paired goals, such as a grasp and its approach."""
 
 import math
 import re
@@ -40,13 +40,13 @@ def steps_of(cell, state, yaws, depths, **fields):
 
 
 def frames(cell, state, plan):
-    """Poses of the tool along a path, by another chain of calls than the planner's."""
+    """Poses of the tool along a path, by other functions than those of the planner."""
     rows = (dict(zip(plan.variables, row, strict=True)) for row in plan.path.tolist())
     return [world_pose(cell, state.with_configuration(row), "gripper/tcp") for row in rows]
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_goals_that_belong_together_are_reached_together_and_the_tool_moves_straight(demo, seed):
+def test_paired_goals_are_reached_together_and_the_tool_moves_straight(demo, seed):
     cell, state = demo
     yaws = [0.0, math.pi / 2, math.pi, -math.pi / 2]
     request = MultistepRequest(steps_of(cell, state, yaws, [0.0] * 4), PlanningOptions(seed=seed), **UNTIMED)
@@ -64,7 +64,7 @@ def test_goals_that_belong_together_are_reached_together_and_the_tool_moves_stra
 
 
 def test_an_approach_without_its_grasp_is_not_taken(demo):
-    """All near approaches have their grasps in the table, more than there are sequences."""
+    """The grasps of all near approaches are in the table, and are more than the number of sequences."""
     cell, state = demo
     around = np.linspace(0.0, 2.0 * math.pi, 16, endpoint=False).tolist()
     alone = MotionStep(Goals(targets=tuple(grasp(cell, state, yaw, 0.12) for yaw in around)))
@@ -76,7 +76,7 @@ def test_an_approach_without_its_grasp_is_not_taken(demo):
     assert [plan.goal for plan in plans] == [12, 12, 12]
 
 
-def test_straight_steps_are_timed_as_the_others(demo):
+def test_straight_steps_are_timed_like_the_others(demo):
     cell, state = demo
     plans = plan_multistep(cell, state, MultistepRequest(steps_of(cell, state, [0.0], [0.0])))
     for plan in plans:
@@ -105,7 +105,7 @@ def test_the_reasons_of_all_goals_are_reported_if_no_line_is_free(demo):
     assert caught.value.partial.failed_step == 1
 
 
-def test_what_cannot_be_paired_or_straight_is_refused(demo):
+def test_unsupported_paired_and_straight_steps_are_refused(demo):
     cell, state = demo
     goal = Goals(targets=(grasp(cell, state, 0.0, 0.1),))
     two = Goals(targets=goal.targets * 2)

@@ -1,4 +1,4 @@
-"""A trajectory may begin in contact if it leaves it, and not otherwise."""
+"""A trajectory may begin in contact only if it leaves the contact."""
 
 import numpy as np
 import pytest
@@ -60,7 +60,7 @@ def test_a_collision_after_the_contact_is_found():
     assert all(hit.configuration[0] > -0.11 and hit.time > 0.5 for hit in found.collisions)
 
 
-def test_a_plan_that_leaves_a_collision_says_so():
+def test_a_plan_that_leaves_a_collision_has_a_warning():
     _, _, plan = corrected(-0.095)
     text = "the motion begins with a start correction of 0.0125 rad or m out of the collision of cube and below"
     assert text in plan.warnings
@@ -78,7 +78,7 @@ def test_a_correction_leaves_the_contact_and_does_not_pass_through_the_body():
 
 
 def test_a_correction_through_a_body_has_a_warning():
-    """A wall on the left leaves only the way through the middle."""
+    """With a wall on the left, the only correction passes through the middle."""
     cell, state = gantry((("wall", (0.0, 0.0), (0.1, 3.0)), ("left", (-0.19, 0.0), (0.1, 3.0))))
     state = state.with_configuration({"x": -0.02, "y": 0.0})
     options = PlanningOptions(max_start_correction=0.5)

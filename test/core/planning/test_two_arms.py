@@ -1,5 +1,5 @@
-"""Two arms planned together: the whole motion is free by another engine, in one time base, and what one arm holds is an
-obstacle to the other."""
+"""Two arms planned together: the whole motion is free by another engine and has one time base, and an object held by
+one arm is an obstacle to the other."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 SIDES = ("left", "right")
 STEP = 0.001  # [rad]
-# The grips of both arms on the table's other half: they must pass each other.
+# The grasps of both arms are on the opposite half of the table: the arms must pass each other.
 CROSSED = {
     LEFT: Pose.from_rpy((0.1, 0.25, 0.85), (np.pi, 0.0, 0.0)),
     RIGHT: Pose.from_rpy((-0.1, -0.25, 0.85), (np.pi, 0.0, np.pi)),
@@ -124,14 +124,14 @@ def test_crossing_arms_are_free_by_another_engine(arms, request, group):
     # Both arms move at the same time: neither waits for the other to arrive.
     moved = np.abs(plan.trajectory.at(np.array([0.5 * plan.duration]))[0] - plan.path[0])
     assert all(moved[[name.startswith(side) for name in plan.variables]].max() > 0.05 for side in SIDES)
-    # The reference sees collisions: the straight motion between the crossed arms and those turned by half collides.
+    # The reference finds collisions: the straight motion between the crossed arms and those turned by half collides.
     reach = dict(zip(plan.variables, plan.path[-1].tolist(), strict=True))
     reach["left/shoulder_lift_joint"] += 0.6
     assert reference.collisions({**fingers_of(state), **reach})
 
 
 def test_a_certificate_of_a_path_of_both_arms_agrees_with_the_other_engine(arms, request):
-    """Random straight motions: what is found free has no collision at 1/1000 rad."""
+    """Random straight motions: certified motions have no collision at 1/1000 rad."""
     cell, state = arms
     variables = cell.group("both").variables
     reference, random = independent(cell, state, request), np.random.default_rng(5)
@@ -152,7 +152,7 @@ def test_a_certificate_of_a_path_of_both_arms_agrees_with_the_other_engine(arms,
     assert collided >= 3
 
 
-def test_what_one_arm_holds_is_an_obstacle_to_the_other(arms, holding, request):
+def test_an_object_held_by_one_arm_is_an_obstacle_to_the_other(arms, holding, request):
     cell, state = holding
     at_bar = tool_at(world_pose(cell, state, "right_grasp") @ Pose((0.0, 0.0, 0.06)))
     with pytest.raises(GoalInCollisionError, match="bar"):

@@ -1,4 +1,4 @@
-"""Paths are proven free by bounds on speed that nothing exceeds, and what collides is found."""
+"""Paths are proven free by valid bounds on speed, and collisions are found."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def verifier(cell, state, resolution=0.001):
 
 @pytest.mark.parametrize("make", [scissors, wall_with_gap, loaded], ids=["scissors", "gantry", "demo"])
 def test_no_pair_approaches_faster_than_its_bound(make):
-    """By distances of coal before and after random steps of all variables."""
+    """Compared with coal's distances before and after random steps of all variables."""
     cell, state = make()
     checker = CollisionChecker(cell, state)
     bounds = motion_model(checker).approach_bounds
@@ -44,7 +44,7 @@ def test_no_pair_approaches_faster_than_its_bound(make):
 
 
 def test_a_variable_that_moves_both_of_a_pair_counts_twice():
-    """Balls of 10 mm at 0.2 m from their axes, turned against each other: each point is at most 0.21 m from its."""
+    """Spheres of 10 mm at 0.2 m from their axes turn against each other: points are at most 0.21 m from their axis."""
     bounds = motion_model(CollisionChecker(*scissors())).approach_bounds
     assert bounds.tolist() == pytest.approx([1.0, 0.42], rel=1e-5)
     assert bounds[1] >= 0.42
@@ -57,11 +57,11 @@ def test_a_joint_that_carries_both_of_a_pair_does_not_count():
 def test_slides_have_a_bound_of_one():
     cell, state = wall_with_gap()
     assert motion_model(CollisionChecker(cell, state)).approach_bounds.tolist() == [1.0, 1.0]
-    # With nothing to approach there is nothing to bound.
+    # Without obstacles there is no pair to bound.
     assert motion_model(CollisionChecker(*gantry())).approach_bounds.tolist() == [0.0, 0.0]
 
 
-def test_with_room_all_around_few_states_prove_everything():
+def test_few_states_prove_motions_far_from_obstacles():
     cell, state = wall_with_gap()
     verify, checks = verifier(cell, state)
     assert verify.is_free(np.array([-0.8, -0.9]), np.array([-0.8, 0.9]))
@@ -72,7 +72,7 @@ def test_with_room_all_around_few_states_prove_everything():
 def test_near_a_wall_exact_distances_prove_the_motion():
     cell, state = wall_with_gap()
     verify, checks = verifier(cell, state)
-    # 1 mm from the wall's face, which stands at -0.1 for the middle of the cube.
+    # 1 mm from the face of the wall, which the cube touches at -0.1.
     motion = np.array([[-0.101, -0.9], [-0.101, 0.4]])
     assert verify.is_free(*motion)
     assert checks.certified_fraction(motion) == 1.0
@@ -81,7 +81,7 @@ def test_near_a_wall_exact_distances_prove_the_motion():
 def test_along_a_wall_states_are_checked_one_by_one():
     cell, state = wall_with_gap()
     verify, checks = verifier(cell, state)
-    # Touching its face all along, which no distance proves free.
+    # The cube touches the face all along, so that no distance proves the motion free.
     motion = np.array([[-0.1, -0.9], [-0.1, 0.4]])
     assert verify.is_free(*motion)
     assert checks.certified_fraction(motion) == 0.0
@@ -89,7 +89,7 @@ def test_along_a_wall_states_are_checked_one_by_one():
 
 
 @pytest.mark.parametrize("resolution", [0.001, 0.01])
-def test_motions_that_collide_on_paper_are_refused(resolution):
+def test_colliding_motions_are_refused(resolution):
     cell, state = wall_with_gap()
     random = np.random.default_rng(4)
     verify, _ = verifier(cell, state, resolution)
@@ -102,21 +102,21 @@ def test_motions_that_collide_on_paper_are_refused(resolution):
         free = all(is_free(q) for q in start + shares * (end - start))
         verdicts.append((verify.is_free(start, end), free))
     assert {verdict for verdict in verdicts if verdict[0] != verdict[1]} <= {(True, False)}
-    # What is missed grazes a corner between two states.
+    # Missed motions graze a corner between two states.
     missed = sum(found != truth for found, truth in verdicts)
     assert missed <= 1
     assert sum(truth for _, truth in verdicts) > 20
     assert sum(not truth for _, truth in verdicts) > 20
 
 
-def test_a_sheet_is_found_wherever_it_stands():
+def test_a_sheet_is_found_at_any_position():
     for x in np.linspace(-0.6, 0.6, 7):
         cell, state = gantry((("sheet", (x, 0.0), (0.0005, 0.5)),))
         verify, _ = verifier(cell, state, 0.05)
         assert not verify.is_free(np.array([-0.9, 0.0]), np.array([0.9, 0.0]))
 
 
-def test_the_first_motion_that_is_blocked_is_named():
+def test_the_first_blocked_motion_is_named():
     cell, state = wall_with_gap()
     verify, _ = verifier(cell, state)
     path = np.array([[-0.8, 0.0], [-0.5, 0.2], [0.5, 0.2], [0.8, 0.0]])

@@ -1,4 +1,4 @@
-"""What is prepared ahead is not made again, and the progress tells it."""
+"""Prepared data are not computed again, and the progress of the warm-up is reported."""
 
 import json
 
@@ -43,7 +43,7 @@ def test_progress_names_each_stage_and_ends_at_one(cell_file):
     assert list(found.seconds) == ["kernels", "spheres", "group manipulator"]
 
 
-def test_the_command_says_what_is_ready(cell_file, capsys):
+def test_the_command_prints_what_is_ready(cell_file, capsys):
     assert main(["warm", str(cell_file), "--json"]) == 0
     out, err = capsys.readouterr()
     assert json.loads(out)["spheres"] > 0

@@ -88,7 +88,7 @@ def test_jobs_that_wait_or_are_cancelled_keep_no_descriptors(single):
         busy.cancel()
         assert isinstance(ended.get(timeout=WAIT)[1], CancelledError)
         assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
-        assert len(single._alarm) == 0, "what has ended is not waited for"
+        assert len(single._alarm) == 0, "ended jobs have no alarm"
 
 
 def test_workers_that_are_replaced_keep_no_descriptors(single):
@@ -108,7 +108,7 @@ def test_too_few_descriptors_are_named_and_the_pool_recovers(single):
         with contextlib.suppress(OSError):
             while True:
                 fill.append(os.dup(0))
-        # The worker ends, and its place cannot be taken.
+        # The worker ends, and cannot be replaced.
         with pytest.raises(WorkerCrashedError, match="status -11"):
             single.run("worker_tasks:crash", SCENE, None)
         with pytest.raises(WorkerCrashedError, match="ulimit -n"):
@@ -118,16 +118,16 @@ def test_too_few_descriptors_are_named_and_the_pool_recovers(single):
     assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
 
 
-def test_memory_that_a_task_lacks_is_named(single):
+def test_a_lack_of_memory_is_named(single):
     with pytest.raises(LimitExceededError, match="out of memory"):
         single.run("worker_tasks:limited", SCENE, None)
-    with pytest.raises(WorkerCrashedError):  # the limit stays with that process
+    with pytest.raises(WorkerCrashedError):  # the memory limit applies to that process only
         single.run("worker_tasks:crash", SCENE, None)
     assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
 
 
 class Refusing:
-    """A context whose processes cannot be started."""
+    """A multiprocessing context that cannot start processes."""
 
     def __init__(self, error):
         self.error = error
@@ -158,7 +158,7 @@ def server():
     return _forkserver._forkserver_pid
 
 
-def test_a_server_of_workers_that_is_killed_costs_no_more_than_the_jobs_that_run(single):
+def test_a_killed_server_of_workers_fails_running_jobs_only(single):
     assert single.run("worker_tasks:echo", SCENE, 0)[1] == 0
     for _ in range(3):
         os.kill(server(), signal.SIGKILL)
@@ -168,7 +168,7 @@ def test_a_server_of_workers_that_is_killed_costs_no_more_than_the_jobs_that_run
 
 
 class RefusingAtFirst:
-    """The context of a pool, while a server that ends refuses connections."""
+    """The context of a pool whose ending server refuses connections at first."""
 
     def __init__(self, context, refusals):
         self._context = context
@@ -184,7 +184,7 @@ class RefusingAtFirst:
         return getattr(self._context, name)
 
 
-def test_a_server_of_workers_that_takes_its_time_to_end_is_waited_for(single, monkeypatch):
+def test_a_server_of_workers_that_ends_slowly_is_awaited(single, monkeypatch):
     monkeypatch.setattr(handle, "RETRY_DELAY", 0.0)
     start_worker(RefusingAtFirst(single._context, 50), 0).end()
 
@@ -208,7 +208,7 @@ def test_too_few_descriptors_do_not_end_the_server(single, spare):
     assert server() == before
 
 
-def test_a_request_that_cannot_be_sent_costs_itself_alone(single):
+def test_a_request_that_cannot_be_sent_does_not_affect_others(single):
     with pytest.raises(InternalError, match="pickle"):
         single.run("worker_tasks:echo", SCENE, lambda: None)
     assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
@@ -223,7 +223,7 @@ def test_a_caller_that_fails_on_progress_affects_only_itself(single):
     assert single.run("worker_tasks:echo", SCENE, 1)[1] == 1
 
 
-def test_a_time_limit_longer_than_the_kernel_waits_is_kept(single):
+def test_a_time_limit_longer_than_waits_of_the_kernel_is_obeyed(single):
     result = single.run("worker_tasks:echo", SCENE, 5, time_limit=2.0**31)
     assert result[1] == 5
     assert len(single._alarm) == 0
@@ -278,10 +278,10 @@ from planning_cells import wall_with_gap
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.planning.workers.pool import WorkerPool
 if __name__ == "__main__":
-    pool, told = WorkerPool(1), queue.Queue()
+    pool, reports = WorkerPool(1), queue.Queue()
     pool.submit("worker_tasks:{task}", Scene(*wall_with_gap()), None, time_limit=0.0,
-                on_done=print, on_progress=told.put)
-    told.get()
+                on_done=print, on_progress=reports.put)
+    reports.get()
     print("hangs", flush=True)
     pool._threads[0].join()
 """
@@ -304,21 +304,21 @@ def descendants(of):
     return found[1:]
 
 
-def assert_nothing_outlives(program, said, count):
-    """Run a program that owns at least `count` processes, and kill it when it has said that they are busy."""
+def assert_nothing_outlives(program, expected_output, count):
+    """Run a program that owns at least `count` processes, and kill it after it has printed that they are busy."""
     owner = subprocess.Popen([sys.executable, str(program)], stdout=subprocess.PIPE, text=True)
-    assert owner.stdout.readline() == said
+    assert owner.stdout.readline() == expected_output
     left = [os.pidfd_open(pid) for pid in descendants(owner.pid)]
     assert len(left) >= count
     owner.kill()
     owner.communicate()
     for descriptor in left:
-        assert select.select([descriptor], [], [], WAIT)[0], "it goes on without its owner"
+        assert select.select([descriptor], [], [], WAIT)[0], "it runs on without its owner"
         os.close(descriptor)
 
 
 def test_no_worker_outlives_its_owner_not_even_one_that_hangs(tmp_path):
-    """A native library holds the interpreter of the worker when its owner is killed."""
+    """A compiled library holds the interpreter lock of the worker when its owner is killed."""
     program = tmp_path / "owner.py"
     program.write_text(OWNER.format(folder=str(SUPPORT), task="hang"))
     assert_nothing_outlives(program, "hangs\n", 2)  # the server of workers, and a worker
@@ -339,13 +339,13 @@ if __name__ == "__main__":
 
 
 def test_no_process_of_a_batch_outlives_its_owner(tmp_path):
-    """Not even one that computes."""
+    """Not even a process that computes."""
     program = tmp_path / "owner.py"
     program.write_text(BATCH_OWNER)
     assert_nothing_outlives(program, "busy\n", 3)  # the server of workers, and two workers
 
 
-def test_an_alarm_makes_its_calls_in_order_and_none_that_was_called_off():
+def test_an_alarm_makes_its_calls_in_order_except_cancelled_ones():
     alarm, made, done = Alarm(), [], threading.Event()
     now = time.monotonic()
     entries = [
@@ -363,7 +363,7 @@ def test_an_alarm_makes_its_calls_in_order_and_none_that_was_called_off():
     alarm.close()
 
 
-def test_an_alarm_holds_nothing_of_what_was_called_off():
+def test_an_alarm_releases_cancelled_calls():
     alarm = Alarm()
     for _ in range(10_000):
         alarm.call_off(alarm.at(time.monotonic() + 1e9, lambda: None))

@@ -1,4 +1,4 @@
-"""Worker processes: results as alone, ends that are kept, and workers that die."""
+"""Worker processes: results equal those of single requests, limits are obeyed, and killed workers are replaced."""
 
 import contextlib
 import os
@@ -92,7 +92,7 @@ def test_feedback_of_a_long_request_names_its_stage(pool):
     assert "optimize" in stages
 
 
-def test_reports_come_at_each_step_and_otherwise_at_intervals(monkeypatch):
+def test_reports_are_sent_at_each_step_and_otherwise_at_intervals(monkeypatch):
     now = [10.0]
     monkeypatch.setattr(process.time, "monotonic", lambda: now[0])
     sent = []
@@ -106,7 +106,7 @@ def test_reports_come_at_each_step_and_otherwise_at_intervals(monkeypatch):
     assert sent[-1] == "what a task says otherwise"
 
 
-def test_states_that_arrive_one_by_one_share_what_is_equal():
+def test_states_that_arrive_one_by_one_share_equal_parts():
     states = process.RecentStates()
     first = states.shared(pickle.loads(pickle.dumps(SCENE.state)))
     again = states.shared(pickle.loads(pickle.dumps(SCENE.state.with_configuration({"x": 0.5}))))
@@ -121,14 +121,14 @@ def test_states_that_arrive_one_by_one_share_what_is_equal():
     assert states.shared(pickle.loads(pickle.dumps(SCENE.state))).bodies is first.bodies
 
 
-def test_states_travel_with_their_cells(pool):
+def test_states_are_sent_with_their_cells(pool):
     for x in np.linspace(-0.9, -0.5, 7):
         state = SCENE.state.with_configuration({"x": float(x)})
         configuration, echoed = pool.run("worker_tasks:echo", Scene(SCENE.cell, state), x)
         assert configuration["x"] == echoed == x
 
 
-def test_errors_come_back_as_they_were_raised(pool):
+def test_errors_are_returned_as_they_were_raised(pool):
     bad = MotionRequest(Goals(joint_goals=({"x": 3.0},)))
     with pytest.raises(RobotCellError, match="beyond limits") as caught:
         pool.run(tasks.PLAN_MOTION, SCENE, bad)
@@ -137,14 +137,14 @@ def test_errors_come_back_as_they_were_raised(pool):
         pool.run("worker_tasks:fail", SCENE, None)
 
 
-def test_a_crash_costs_its_request_alone(pool):
+def test_a_crash_fails_its_request_only(pool):
     with pytest.raises(WorkerCrashedError, match="status -11"):
         pool.run("worker_tasks:crash", SCENE, None)
     assert pool.run("worker_tasks:echo", SCENE, 5)[1] == 5
 
 
 @pytest.mark.parametrize("task", ["hang", "chatter"])
-def test_what_hears_nothing_is_ended_by_a_cancellation(single, task):
+def test_an_unresponsive_task_is_ended_by_a_cancellation(single, task):
     end = Ended(single, f"worker_tasks:{task}")
     end.progress.get(timeout=200)
     end.job.cancel()
@@ -153,14 +153,14 @@ def test_what_hears_nothing_is_ended_by_a_cancellation(single, task):
 
 
 @pytest.mark.parametrize("task", ["hang", "chatter"])
-def test_what_hears_nothing_is_ended_by_its_time_limit(single, task):
+def test_an_unresponsive_task_is_ended_by_its_time_limit(single, task):
     error = Ended(single, f"worker_tasks:{task}", time_limit=0.2).wait()[1]
     assert isinstance(error, TimedOutError)
     assert error.values[0].limit == 0.2
     assert single.run("worker_tasks:echo", SCENE, 5)[1] == 5
 
 
-def test_a_task_that_hears_hands_over_what_it_has(single):
+def test_a_responsive_task_is_cancelled(single):
     end = Ended(single, "worker_tasks:obey")
     end.job.cancel()
     error = end.wait()[1]
@@ -239,7 +239,7 @@ def test_a_job_is_sent_by_its_caller_if_a_prepared_worker_is_idle(monkeypatch):
 
     monkeypatch.setattr(Worker, "_send", note)
     with preparing("prepare") as pool:
-        assert pool.run("worker_tasks:echo", SCENE, 1)[1] == 1  # no worker was there yet
+        assert pool.run("worker_tasks:echo", SCENE, 1)[1] == 1  # there was no worker yet
         wait_until_idle(pool)
         assert pool.run("worker_tasks:echo", SCENE, 2)[1] == 2
         wait_until_idle(pool)
@@ -249,7 +249,7 @@ def test_a_job_is_sent_by_its_caller_if_a_prepared_worker_is_idle(monkeypatch):
 
 
 def test_a_caller_does_not_wait_for_a_worker_that_does_not_read():
-    """A request that a connection does not hold is sent by a thread of the pool."""
+    """A request larger than the buffer of a connection is sent by a thread of the pool."""
     with preparing("prepare") as pool:
         for size in (1, 60_000, 10_000_000):
             pid, _ = pool.run("worker_tasks:prepared", SCENE, None)
@@ -268,13 +268,13 @@ def test_a_job_that_cannot_be_sent_at_once_is_sent_by_the_pool_to_another_worker
         (slot,) = pool._jobs._idle
         os.kill(before, signal.SIGKILL)
         slot.worker.process.join()
-        lives, answers = Worker.alive.fget, iter((True,))  # its end is not seen at first
+        lives, answers = Worker.alive.fget, iter((True,))  # its end is not detected at first
         monkeypatch.setattr(Worker, "alive", property(lambda worker: next(answers, False) or lives(worker)))
         after, _ = pool.run("worker_tasks:prepared", SCENE, None)
         assert after != before
 
 
-def test_a_worker_that_takes_a_killed_ones_place_is_prepared_before_it_gets_a_job():
+def test_a_replacement_of_a_killed_worker_is_prepared_before_its_first_job():
     with preparing("prepare") as pool:
         before, _ = pool.run("worker_tasks:prepared", SCENE, None)
         for task in ("crash", "hang"):
@@ -287,7 +287,7 @@ def test_a_worker_that_takes_a_killed_ones_place_is_prepared_before_it_gets_a_jo
 
 
 def stopped_children():
-    """The processes of workers that stand still."""
+    """The processes of suspended workers."""
     found = []
     for pid in children():
         with contextlib.suppress(OSError), open(f"/proc/{pid}/stat") as file:
@@ -297,14 +297,14 @@ def stopped_children():
 
 
 def stopped_child():
-    """The process of a worker that stands still."""
+    """The process of a suspended worker."""
     for _ in range(100_000):
         if found := stopped_children():
             return found[0]
     raise AssertionError("no worker stands still")
 
 
-def test_what_ends_a_job_while_its_worker_prepares_costs_no_worker():
+def test_a_job_that_ends_during_preparation_does_not_end_the_worker():
     with preparing("prepare_when_continued") as pool:
         cancelled = Ended(pool, "worker_tasks:prepared")
         worker = stopped_child()
@@ -312,7 +312,7 @@ def test_what_ends_a_job_while_its_worker_prepares_costs_no_worker():
         assert isinstance(cancelled.wait()[1], CancelledError)
         limited = Ended(pool, "worker_tasks:prepared", time_limit=0.05)
         assert isinstance(limited.wait()[1], TimedOutError)
-        # Both have ended while the worker stood still; it goes on with its preparation, and takes the next job.
+        # Both have ended while the worker was suspended; it continues its preparation, and takes the next job.
         assert stopped_child() == worker
         served = Ended(pool, "worker_tasks:prepared")
         os.kill(worker, signal.SIGCONT)
@@ -345,12 +345,12 @@ def test_workers_prepare_in_turn_so_that_the_first_is_ready_sooner(monkeypatch):
         os.kill(second, signal.SIGCONT)
 
 
-def test_a_preparation_that_kills_its_worker_leaves_the_report_to_the_job():
+def test_a_preparation_that_kills_its_worker_is_reported_by_the_job():
     with preparing("prepare_badly") as pool:
         assert pool.run("worker_tasks:prepared", SCENE, None)[1] == []
 
 
-def test_a_request_of_a_cell_that_was_prepared_makes_nothing_again():
+def test_a_request_for_a_prepared_cell_computes_nothing_again():
     cell, state = wall_with_gap()
     prepare(Scene(cell, state), None, TaskControl(lambda progress: None, lambda: False))
     made = [maker.cache_info().misses for maker in MAKERS]
@@ -368,7 +368,7 @@ def test_workers_killed_at_random_moments_are_replaced(pool):
         try:
             while not stop.wait(rng.uniform(0.0, 0.06)) and len(kills) < 100:
                 mine = children()
-                with contextlib.suppress(ProcessLookupError, IndexError):  # none is there, or it has ended since
+                with contextlib.suppress(ProcessLookupError, IndexError):  # there is none, or it has ended since
                     kills.append(rng.choice(mine))
                     os.kill(kills[-1], signal.SIGKILL)
         finally:
@@ -386,7 +386,7 @@ def test_workers_killed_at_random_moments_are_replaced(pool):
             outcomes.append((seed, None if result is None else result.path.tobytes()))
     killer.join()
     assert len(kills) == 100
-    # Whatever was killed around them, equal requests that were met have equal answers.
+    # Equal requests that succeeded have equal results, whichever workers were killed.
     assert len({outcome for outcome in outcomes if outcome[1] is not None}) <= 4
     assert pool.run("worker_tasks:echo", SCENE, 9)[1] == 9
 
@@ -411,7 +411,7 @@ def test_the_time_that_workers_take_to_start_is_not_counted():
         slow.close()
 
 
-def test_requests_give_way_to_others_but_not_the_preparation_that_they_wait_for():
+def test_requests_have_a_lower_priority_than_their_preparation():
     pool = WorkerPool(1, niceness=3, preparation="worker_tasks:prepare_and_note_niceness")
     try:
         ours = os.nice(0)
