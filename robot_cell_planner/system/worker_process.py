@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
 
 from ..errors import WorkerCrashedError
 from .forked_process import ForkedProcess
+from .module_start import module_command, module_environment
 from .reserved_process import start_reserved
 
 if TYPE_CHECKING:  # connections are not generic at run time
@@ -29,15 +29,14 @@ def start_worker(module: str, stage: str) -> tuple[AnyConnection, int, subproces
     """
     ours, theirs = Pipe()
     watched, lifeline = os.pipe()
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(entry for entry in sys.path if entry)}
-    command = [sys.executable, "-m", module, str(theirs.fileno()), str(watched)]
+    command = module_command(module, str(theirs.fileno()), str(watched))
     try:
         reserved = start_reserved(module, (theirs.fileno(), watched))
         if reserved is not None:
             return ours, lifeline, reserved
         # A separate session does not receive a terminal's Ctrl-C: the process ends with this process or at its request.
         process = subprocess.Popen(
-            command, pass_fds=(theirs.fileno(), watched), env=environment, start_new_session=True
+            command, pass_fds=(theirs.fileno(), watched), env=module_environment(), start_new_session=True
         )
     except OSError as error:
         ours.close()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import sys
 import tempfile
 from functools import lru_cache
 from pathlib import Path
@@ -18,6 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from ...model.geometry import Mesh, Triangles
+from ...system.module_start import module_command, module_environment
 from ...system.physics import has_physics
 from .cache import Arrays, cached_or_computed
 from .loading import MeshData, is_flat, load_mesh
@@ -68,9 +68,11 @@ def _decompose(data: MeshData, name: str) -> tuple[Vertices, Faces]:
     with tempfile.TemporaryDirectory(prefix="decomposition-") as folder:
         source, target = Path(folder, "in.obj"), Path(folder, "out.obj")
         source.write_text(obj_text(data.vertices, data.faces))
-        command = [sys.executable, "-m", WORKER, str(source), str(target), str(Path(folder, "log.txt"))]
+        command = module_command(WORKER, str(source), str(target), str(Path(folder, "log.txt")))
         try:
-            result = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=False)
+            result = subprocess.run(
+                command, capture_output=True, timeout=TIMEOUT, check=False, env=module_environment()
+            )
         except subprocess.TimeoutExpired as error:
             text = f"{name}: V-HACD did not end within {TIMEOUT:g} s"
             raise GeometryError(text, stage=STAGE, subjects=(name,)) from error

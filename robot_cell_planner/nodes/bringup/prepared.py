@@ -11,7 +11,6 @@ import os
 import select
 import socket
 import subprocess
-import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
@@ -19,8 +18,9 @@ from typing import IO
 
 from ...system.command_line import ROOM
 from ...system.forked_process import ForkedProcess
+from ...system.module_start import module_command
 from .adoption import adopting, end_with
-from .prepared_process import MAX_REQUEST, READY, SAFE_PATH
+from .prepared_process import MAX_REQUEST, READY
 from .program import Program
 
 PROCESS = "robot_cell_planner.nodes.bringup.prepared_process"
@@ -50,14 +50,14 @@ class PreparedProcess:
 
     def __init__(self, environment: Mapping[str, str], modules: tuple[str, ...] = FIRST_MODULES) -> None:
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        command = [sys.executable, "-m", PROCESS, str(theirs.fileno()), ",".join(modules), ROOM]
+        command = module_command(PROCESS, str(theirs.fileno()), ",".join(modules), ROOM)
         try:
             self._process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,  # nodes report again what is missing
-                env={**environment, "PYTHONUNBUFFERED": "1", SAFE_PATH: "1"},
+                env={**environment, "PYTHONUNBUFFERED": "1"},
                 pass_fds=(theirs.fileno(),),
                 start_new_session=True,
                 preexec_fn=partial(end_with, os.getpid()),

@@ -25,14 +25,10 @@ from .tracing import traced_forks
 READY = b"ready"
 MAX_REQUEST = 1 << 17  # bytes
 STREAMS = 2  # descriptors of a request: standard output and error
-SAFE_PATH = "PYTHONSAFEPATH"  # of the process alone: it does not import modules from the current folder
 
 
 def main(arguments: Sequence[str]) -> None:
     """Serve requests until the supervisor ends. arguments: descriptor of the connection, modules to import."""
-    if not getattr(sys.flags, "safe_path", False):
-        del sys.path[0]  # the current folder
-    os.environ.pop(SAFE_PATH, None)
     connection = socket.socket(fileno=int(arguments[0]))
     _import(arguments[1].split(","))
     supervisor = os.getppid()
