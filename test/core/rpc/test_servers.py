@@ -1,4 +1,4 @@
-"""The servers of JSON-RPC, as processes: `robot_cell rpc`, and the example in JavaScript."""
+"""The JSON-RPC servers as processes: `robot_cell rpc`, and the example in JavaScript."""
 
 import http.client
 import json
@@ -28,8 +28,8 @@ def run(text, *words):
     return subprocess.run([*COMMAND, *words], input=text, capture_output=True, text=True, timeout=120, cwd=ROOT)
 
 
-def test_each_line_gets_a_line_and_nothing_else_is_printed():
-    """Physics, which `command` loads, prints a line of its own."""
+def test_each_request_line_has_one_response_line():
+    """The physics engine, which `command` loads, prints a line of its own."""
     moved = {
         "jsonrpc": "2.0",
         "id": 3,
@@ -55,13 +55,13 @@ def server(tmp_path):
     token_file = tmp_path / "token"
     words = ["--http", "0", "--token-file", str(token_file), "--cell", str(DEMO)]
     process = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True, cwd=ROOT)
-    said = process.stderr.readline()
-    while "JSON-RPC on" not in said:
+    output = process.stderr.readline()
+    while "JSON-RPC on" not in output:
         assert process.poll() is None
-        said = process.stderr.readline()
-    port = int(said.split("127.0.0.1:")[1].split(",")[0])
+        output = process.stderr.readline()
+    port = int(output.split("127.0.0.1:")[1].split(",")[0])
     assert stat.S_IMODE(os.stat(token_file).st_mode) == 0o600
-    assert token_file.read_text().strip() not in said
+    assert token_file.read_text().strip() not in output
     yield port, token_file.read_text().strip()
     process.kill()
     process.wait(120)
@@ -77,7 +77,7 @@ def post(port, body, **headers):
     return response.status, text
 
 
-def test_http_answers_those_with_the_token_alone(server):
+def test_http_requires_the_token(server):
     port, token = server
     allowed = {"Authorization": f"Bearer {token}"}
     status, text = post(port, json.dumps(VERSION), **allowed)
@@ -94,7 +94,7 @@ def test_http_answers_those_with_the_token_alone(server):
     assert connection.getresponse().status == 501
 
 
-def test_it_listens_on_this_computer_alone(server):
+def test_the_server_listens_on_the_loopback_interface_only(server):
     port, _ = server
     rows = [line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
     listening = [row[1] for row in rows if row[3] == "0A" and row[1].endswith(f":{port:04X}")]

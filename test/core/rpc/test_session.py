@@ -1,4 +1,4 @@
-"""JSON-RPC: the answers are those of the library; whatever is sent gets a response; a log replays."""
+"""JSON-RPC: results equal those of the library; every request has a response; logs can be replayed."""
 
 import io
 import json
@@ -94,7 +94,7 @@ def test_an_error_has_code_subjects_numbers_and_remedy(session):
         ({"request": {"goals": {"joint_goals": [{"elbow": 1.0}]}}}, "joint 'elbow' of joint goal 0 does not exist"),
     ],
 )
-def test_what_is_wrong_is_named(session, params, words):
+def test_the_wrong_parameter_is_named(session, params, words):
     error = call(session, "plan_motion", **params)
     assert words in error["message"]
     assert error["code"] in set(ERRORS_BY_CODE)
@@ -106,7 +106,7 @@ def test_an_invalid_value_has_the_name_of_its_code(session):
     assert (error["code"], error["data"]["name"]) == (100, "InvalidRequestError")
 
 
-def test_without_a_cell_the_error_says_what_to_do():
+def test_without_a_cell_the_error_has_a_remedy():
     assert "load_cell" in call(RpcSession(), "state")["message"]
 
 
@@ -131,7 +131,7 @@ def test_batches_notifications_and_an_order_of_parameters(session):
         (b" " * (MAX_REQUEST + 1), -32600),
     ],
 )
-def test_what_is_no_request_gets_the_error_of_the_specification(text, code):
+def test_invalid_requests_have_the_error_of_the_specification(text, code):
     assert json.loads(RpcSession().answer(text))["error"]["code"] == code
 
 
@@ -146,8 +146,8 @@ JSON = st.recursive(
     st.sampled_from(sorted(name for name in methods() if name not in ("save_cell", "save_state", "new_cell"))),
     st.dictionaries(st.sampled_from(("request", "target", "path", "plan", "q", "configurations", "twist")), JSON),
 )
-def test_any_parameters_get_a_response(method, params):
-    """No exception of Python gets through: `code` is one of the library or of the specification."""
+def test_any_parameters_have_a_response(method, params):
+    """No Python exception is returned: `code` is one of the library or of the specification."""
     session = _KEPT.setdefault("session", RpcSession())
     if not _KEPT.get("loaded"):
         session.load_cell(str(DEMO))
@@ -182,7 +182,7 @@ def _entries(value):
         yield from _entries(item)
 
 
-def test_a_log_replays_and_a_changed_answer_is_found():
+def test_a_log_replays_and_a_changed_result_is_found():
     log = io.StringIO()
     session = RpcSession(log=log)
     call(session, "load_cell", file=str(DEMO))
@@ -200,7 +200,7 @@ def test_a_log_replays_and_a_changed_answer_is_found():
 
 
 @pytest.mark.parametrize("where", ["request", "parameters", "batch"])
-def test_a_key_twice_is_refused_instead_of_answered_for_the_last_value(session, where):
+def test_repeated_keys_are_refused(session, where):
     twice = '{"frame": "table", "frame": "tool0"}'
     call = f'{{"jsonrpc": "2.0", "id": 1, "method": "forward_kinematics", "params": {twice}}}'
     texts = {

@@ -1,5 +1,5 @@
-"""Changes and files of robots on other robots: robots stay where they are, move with what carries them, and survive
-saving and differences."""
+"""Robots attached to other robots: changes keep their poses, they move with their parents, and files and differences
+preserve them."""
 
 import re
 
@@ -93,14 +93,14 @@ def test_attaching_in_place_and_detaching_keep_the_pose_in_the_world(scene, pare
     for found in (attached, detached):
         for frame in ("base", "tip", "part"):
             assert_same_place(world(found, frame), world(here, frame))
-    # From now on it moves with its parent, or not at all.
+    # It now moves with its parent, or is static.
     move = SetJoints({"slide": -0.5, "other_turn": -1.0})
     before, after = world(attached, parent), world(apply(attached, move), parent)
     assert_same_place(world(apply(attached, move), "base"), after @ before.inverse() @ world(here, "base"))
     assert_same_place(world(apply(detached, move), "base"), world(here, "base"))
 
 
-def test_poses_relative_to_other_frames_are_settled_in_the_parent(scene):
+def test_poses_relative_to_other_frames_are_converted_to_the_parent(scene):
     pose = Pose.from_rpy((0.1, 0.2, 0.3), (0.4, 0.5, 0.6))
     there = world(scene, "other_tip") @ pose
     for change in (
@@ -132,7 +132,7 @@ def test_poses_relative_to_other_frames_are_settled_in_the_parent(scene):
         ([Move("track", (0.0, 0.0, 0.0), None, "tip")], InvalidRequestError, "track"),
     ],
 )
-def test_what_cannot_be_is_refused_by_name(scene, changes, error, name):
+def test_invalid_changes_are_refused_with_a_name(scene, changes, error, name):
     with pytest.raises(error) as refused:
         apply(scene, *changes)
     assert name in refused.value.message or name in refused.value.subjects
@@ -159,7 +159,7 @@ def test_differences_lead_from_one_scene_to_the_other(scene):
             assert found.cell.digest() == other.cell.digest()
 
 
-def test_what_is_saved_is_loaded_again(scene, folder):
+def test_saved_attachments_are_loaded_unchanged(scene, folder):
     changed = apply(scene, Attach("arm", "other_tip"), SetJoints({"slide": 0.2, "other_turn": 1.1}))
     save_cell(folder / "saved.yaml", changed.cell, changed.state)
     assert load_cell(folder / "saved.yaml") == (changed.cell, changed.state)
@@ -177,7 +177,7 @@ def test_the_example_of_the_documentation(tmp_path, request):
     assert cell.tip_link("arm_on_track") == "tip"
 
 
-def test_an_import_moves_and_renames_with_what_carries_it(scene):
+def test_imported_attached_robots_are_moved_and_renamed(scene):
     origin = Pose.from_rpy((3.0, 2.0, 1.0), (0.1, 0.2, 0.3))
     found = with_prefix(moved(Imported(scene.cell, scene.state), origin), "new_")
     found.cell.check_state(found.state)
@@ -194,7 +194,7 @@ def test_a_loop_in_a_file_is_refused(folder):
         load_cell(folder / "wrong.yaml")
 
 
-def test_random_attachments_keep_poses_or_are_refused_whole(scene):
+def test_random_attachments_keep_poses_or_are_refused(scene):
     rng = np.random.default_rng(7)
     frames = ["carriage", "plate", "tip", "base", "other_tip", "part", "gripper", "mark", "track"]
     for _ in range(60):

@@ -1,4 +1,4 @@
-"""Changes keep what they promise, apply whole or not at all, and differences lead from one scene to the other."""
+"""Scene changes keep poses as documented and are atomic; a difference transforms one scene into the other."""
 
 import math
 
@@ -55,7 +55,7 @@ def test_a_grip_keeps_the_pose_in_the_world(carrier):
     assert carrier in FrameTree(gripped.cell, gripped.state).ancestors("part")
 
 
-def test_what_is_attached_moves_with_its_parent():
+def test_attached_objects_move_with_their_parent():
     scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper"))
     before = world(scene, "tip").inverse() @ world(scene, "part")
     moved = apply(scene, SetJoints({"turn": -1.0, "push": math.nan}))
@@ -85,7 +85,7 @@ def test_adding_models_adds_their_collision_settings_as_single_changes_do():
         apply(before, Add(RobotCell(bodies=lid, collision=wrong)))
 
 
-def test_detach_leaves_the_object_where_it_is():
+def test_detach_keeps_the_pose_in_the_world():
     scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper/tcp", HERE))
     free = apply(scene, Detach("part", touch_bodies=("table",)))
     assert free.state.bodies["part"].attached_to == ""
@@ -137,7 +137,7 @@ def test_cycles_are_refused_and_named():
         apply(scene, Move("crate", (0.0, 0.0, 0.0), None, "part"))
 
 
-def test_a_list_applies_whole_or_not_at_all():
+def test_a_list_of_changes_is_atomic():
     with pytest.raises(UnknownNameError) as caught:
         apply(SCENE, Move("part", (9.0, 9.0, 9.0)), Move("prat", (0.0, 0.0, 0.0)))
     assert "change 1 (Move)" in str(caught.value)

@@ -1,4 +1,4 @@
-"""Robots, objects and composite groups of equal names are removed each by itself: differences, journals and undo."""
+"""Robots, objects and composite groups of equal names are removed independently: differences, journals and undo."""
 
 import msgspec
 import pytest
@@ -23,7 +23,7 @@ from robot_cell_planner.scene.model_changes import Remove
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.scene.state_changes import SetJoints
 
-# Names that also look like entries of a list of removals.
+# Some names have the form of entries of a list of removals.
 NAMES = ("a", "b", "robot/a", "body/a", "body/robot/a", "group/b")
 laws = settings(max_examples=25, deadline=None)
 OBJECTS = ("none", "tool", "body", "frame")
@@ -47,7 +47,7 @@ def robot(name):
 
 @st.composite
 def scenes(draw):
-    """Any of the names as a robot and as a tool, body or frame, or as a composite group of all robots."""
+    """Each name may be that of a robot and of a tool, body or frame, or of a composite group of all robots."""
     robots = {name: robot(name) for name in NAMES if draw(st.booleans())}
     objects = {name: draw(st.sampled_from(OBJECTS)) for name in NAMES}
     of = {kind: [name for name, other in objects.items() if other == kind] for kind in OBJECTS}
@@ -76,7 +76,7 @@ def test_a_difference_leads_to_the_new_scene_whatever_the_names(old, new):
 
 @laws
 @given(scenes(), st.data())
-def test_what_one_name_removes_is_what_its_difference_removes(scene, data):
+def test_a_removal_equals_its_difference(scene, data):
     names = [*scene.cell.tools, *scene.cell.bodies, *scene.cell.frames, *scene.cell.groups]
     if not names:
         return

@@ -1,4 +1,4 @@
-"""The journal gives back what was acknowledged, survives a torn end, and refuses other damage."""
+"""The journal restores all acknowledged changes, tolerates a truncated end, and refuses other damage."""
 
 import os
 import random
@@ -28,7 +28,7 @@ def owned(path, compact_after=1000):
 
 
 @pytest.mark.parametrize("compact_after", [3, 4, 1000])
-def test_a_journal_gives_back_scene_and_revision(tmp_path, compact_after):
+def test_a_journal_restores_scene_and_revision(tmp_path, compact_after):
     path = tmp_path / "scene.journal"
     owner, journal = owned(path, compact_after)
     for step in range(10):
@@ -41,7 +41,7 @@ def test_a_journal_gives_back_scene_and_revision(tmp_path, compact_after):
     journal.close()
 
 
-def test_a_record_that_was_cut_while_it_was_written_does_not_count(tmp_path):
+def test_a_truncated_record_is_ignored(tmp_path):
     path = tmp_path / "scene.journal"
     owner, journal = owned(path)
     for step in range(3):
@@ -64,8 +64,8 @@ def test_a_record_that_was_cut_while_it_was_written_does_not_count(tmp_path):
             assert (whole.restored.scene, whole.restored.revision) == (again.scene, revision + 1)
 
 
-def test_a_record_that_is_whole_but_not_acknowledged_counts(tmp_path):
-    """A kill between record and header: the change is there as a whole, though nobody was told."""
+def test_a_complete_record_without_acknowledgement_is_restored(tmp_path):
+    """The process is killed between record and header: the complete change is restored, though not acknowledged."""
     path = tmp_path / "scene.journal"
     owner, journal = owned(path)
     header = path.read_bytes().splitlines(keepends=True)[0]
@@ -141,7 +141,7 @@ def test_the_file_before_a_compaction_is_kept(tmp_path):
         Journal(path)
 
 
-def test_what_a_killed_compaction_left_is_cleared_away(tmp_path):
+def test_files_of_a_killed_compaction_are_removed(tmp_path):
     path = tmp_path / "scene.journal"
     owner, journal = owned(path, compact_after=3)
     (tmp_path / ".scene.journal-new").write_bytes(path.read_bytes()[:60])
@@ -166,7 +166,7 @@ def test_a_foreign_file_where_a_compaction_writes_stays(tmp_path):
         assert again.restored.scene == owner.scene
 
 
-def test_what_is_no_journal_is_never_written_over(tmp_path):
+def test_files_that_are_not_journals_are_never_overwritten(tmp_path):
     path = tmp_path / "scene.journal"
     previous = path.with_name("scene.journal.previous")
     previous.write_text("a letter")
@@ -181,7 +181,7 @@ def test_what_is_no_journal_is_never_written_over(tmp_path):
         assert again.restored.scene == owner.scene
 
 
-def test_a_journal_of_another_format_is_refused_by_its_name(tmp_path):
+def test_a_journal_of_another_format_is_refused_with_the_format(tmp_path):
     path = tmp_path / "scene.journal"
     owned(path)[1].close()
     content = path.read_bytes()
@@ -205,7 +205,7 @@ def test_a_journal_that_cannot_be_opened_is_named(tmp_path):
         Journal(tmp_path / "folder")
 
 
-def test_a_journal_is_its_owners_alone(tmp_path):
+def test_a_journal_is_readable_by_its_owner_only(tmp_path):
     """Mode 0600 in folders of 0700, whatever the umask is, after a compaction too."""
     path = tmp_path / "new" / "folder" / "scene.journal"
     before = os.umask(0)
@@ -224,7 +224,7 @@ def test_a_journal_is_its_owners_alone(tmp_path):
 def test_one_journal_is_for_one_owner(tmp_path):
     path = tmp_path / "scene.journal"
     owner, journal = owned(path, compact_after=3)
-    for step in range(5):  # the file is written anew meanwhile
+    for step in range(5):  # the file is rewritten meanwhile
         with pytest.raises(JournalError, match="open in another process"):
             Journal(path)
         owner.apply([Move("part", (0.1 * step, 0.0, 0.0))])
@@ -233,13 +233,13 @@ def test_one_journal_is_for_one_owner(tmp_path):
         assert again.restored.revision == owner.revision
 
 
-def write_until_killed(path, told):
-    """A process of its own: change after change, each acknowledged on a pipe once it is accepted."""
+def write_until_killed(path, acknowledgements):
+    """A separate process applies changes, and acknowledges each on a pipe after it is accepted."""
     owner, _ = owned(path, compact_after=5)
     while True:
         x = float(owner.revision)
         owner.apply([Move("part", (x, 1.0, 0.0)), Move("crate", (-x, 1.0, 0.0))])
-        os.write(told, owner.revision.to_bytes(8, "little"))
+        os.write(acknowledgements, owner.revision.to_bytes(8, "little"))
 
 
 def kill_a_writer(path, rng):
@@ -252,8 +252,8 @@ def kill_a_writer(path, rng):
         finally:
             os._exit(1)
     os.close(telling)
-    wanted, received = 8 * rng.randint(1, 12), b""
-    while len(received) < wanted and (part := os.read(reading, wanted - len(received))):
+    expected_bytes, received = 8 * rng.randint(1, 12), b""
+    while len(received) < expected_bytes and (part := os.read(reading, expected_bytes - len(received))):
         received += part
     for _ in range(rng.randint(0, 20_000)):  # somewhere within the next changes
         pass
@@ -274,7 +274,7 @@ def test_a_kill_at_any_moment_loses_no_acknowledged_change(tmp_path):
         assert acknowledged > before
         with Journal(path, compact_after=5) as journal:
             found = journal.restored
-        # At most the one change that was under way may be there besides, and it is whole.
+        # At most one unacknowledged change may also be restored, and it is complete.
         assert found.revision in (acknowledged, acknowledged + 1)
         x = float(found.revision - 1)
         bodies = found.scene.state.bodies

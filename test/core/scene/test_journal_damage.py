@@ -1,6 +1,6 @@
-"""No damage of a journal passes in silence: what was acknowledged is there, or an error names file and place.
+"""No damage of a journal is ignored: all acknowledged changes are restored, or an error names file and location.
 
-JOURNAL_DAMAGES is how often each kind of damage is done to a file of each size.
+JOURNAL_DAMAGES is the number of damages of each kind for a file of each size.
 """
 
 import os
@@ -148,7 +148,7 @@ def acknowledged(request, tmp_path_factory):
 
 
 def opened(path):
-    """What a journal held, or None and why it was refused."""
+    """The content of a journal, or None and the reason of its refusal."""
     try:
         with Journal(path) as journal:
             return journal.restored, ""
@@ -157,7 +157,7 @@ def opened(path):
 
 
 @pytest.mark.parametrize("damage", KINDS, ids=lambda kind: kind.__name__)
-def test_no_damage_passes_in_silence(tmp_path, acknowledged, damage):
+def test_damage_is_reported_or_harmless(tmp_path, acknowledged, damage):
     content, scene, revision = acknowledged
     path, rng = tmp_path / "scene.journal", random.Random(f"{damage.__name__} {len(content)}")
     refused = 0

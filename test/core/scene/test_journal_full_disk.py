@@ -1,6 +1,6 @@
-"""A disk that fills at any byte: acknowledged changes survive, refused ones never appear.
+"""A disk that is full at any byte: acknowledged changes are restored, refused ones never appear.
 
-JOURNAL_FULL_DISKS is how often.
+JOURNAL_FULL_DISKS is the number of repetitions.
 """
 
 import os
@@ -23,7 +23,7 @@ TIMES = int(os.environ.get("JOURNAL_FULL_DISKS", "20"))
 
 @contextmanager
 def largest_file(limit):
-    """The kernel writes files of this process up to `limit` bytes and no further, in the middle of a write as well."""
+    """The kernel limits files of this process to `limit` bytes, also within a single write."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     try:
@@ -112,7 +112,7 @@ def test_a_full_disk_loses_nothing(small_disk, compact_after):
         check(path, owner)
         filler.unlink()
         owner, journal = opened(path, compact_after=7)
-        for _ in range(8):  # compacted, so that the file does not fill the disk itself
+        for _ in range(8):  # compacted, so that the journal alone does not fill the disk
             owner.apply([Move("part", (rng.random(), rng.random(), 0.0))])
         journal.close()
         owner, journal = opened(path, compact_after)
@@ -132,7 +132,7 @@ def test_a_change_that_cannot_be_taken_back_ends_the_journal(tmp_path, monkeypat
         patched.setattr(journal_module.os, "ftruncate", no_truncate)
         with largest_file(path.stat().st_size + 100), pytest.raises(JournalError, match="File too large"):
             owner.apply([Move("part", (rng.random(), 0.0, 0.0))])
-    for _ in range(3):  # though there is room again
+    for _ in range(3):  # although there is space again
         with pytest.raises(JournalError, match=r"a change could not be written .File too large.* opened anew"):
             owner.apply([Move("part", (rng.random(), 0.0, 0.0))])
     journal.close()

@@ -1,4 +1,4 @@
-"""Revisions are gapless, a dry run changes nothing, undo goes back, and whoever asks learns what changed."""
+"""Revisions are consecutive, dry runs change nothing, undo restores scenes, and changes since a revision are listed."""
 
 import pytest
 from reference import reference_world_pose, small_cell
@@ -42,9 +42,9 @@ def test_a_refused_change_leaves_everything_as_it_was():
 def test_a_dry_run_reports_but_does_not_apply():
     owner = owned()
     before = owner.scene
-    told = owner.apply(move(0.5), dry_run=True)
+    reported = owner.apply(move(0.5), dry_run=True)
     assert (owner.scene, owner.revision) == (before, 1)
-    assert told == owner.apply(move(0.5))
+    assert reported == owner.apply(move(0.5))
 
 
 def test_an_expected_revision_must_be_the_current_one():
@@ -55,7 +55,7 @@ def test_an_expected_revision_must_be_the_current_one():
     assert (caught.value.values[0].value, caught.value.values[0].limit) == (1, 2)
 
 
-def test_undo_goes_further_back_each_time():
+def test_repeated_undo_restores_earlier_scenes():
     owner = owned()
     scenes = [owner.scene]
     for x in (0.1, 0.2, 0.3):
@@ -75,7 +75,7 @@ def test_undo_goes_further_back_each_time():
         owner.undo()
 
 
-def test_what_changed_since_a_revision():
+def test_changes_since_a_revision():
     owner = owned(kept=3)
     first = owner.scene
     owner.apply(move(0.1))
@@ -88,6 +88,6 @@ def test_what_changed_since_a_revision():
     assert owner.since(7) is None
 
 
-def test_nothing_is_there_before_a_cell_is_loaded():
+def test_requests_before_a_cell_is_loaded_are_refused():
     with pytest.raises(NoCellError, match="load_cell"):
         SceneHistory(reference_world_pose).apply(move(0.1))

@@ -1,4 +1,4 @@
-"""A keystore is what SROS 2 makes: its certificates, signatures and permissions hold when others verify them."""
+"""A keystore has the structure of SROS 2; its certificates, signatures and permissions are verified independently."""
 
 import json
 import shutil
@@ -34,7 +34,7 @@ def certificate(path):
     return x509.load_pem_x509_certificate(path.read_bytes())
 
 
-def test_an_enclave_has_what_a_participant_is_started_with(store):
+def test_an_enclave_has_all_files_of_a_participant(store):
     """The names of https://design.ros2.org/articles/ros2_security_enclaves.html, as rmw_security_common reads them."""
     own = store / "enclaves" / "cell" / "scene_node"
     assert {file.name for file in own.iterdir()} >= FILES
@@ -42,7 +42,7 @@ def test_an_enclave_has_what_a_participant_is_started_with(store):
     assert not any(link.readlink().is_absolute() for link in own.iterdir() if link.is_symlink())
 
 
-def test_all_files_are_their_owners_alone(store):
+def test_all_files_are_readable_by_their_owner_only(store):
     for path in (store, *store.rglob("*")):
         if not path.is_symlink():
             assert stat.S_IMODE(path.stat().st_mode) == (0o700 if path.is_dir() else 0o600), path
@@ -65,7 +65,7 @@ def test_a_certificate_is_of_the_key_and_signed_by_the_authority(store):
         assert found.not_valid_before_utc < now < found.not_valid_after_utc < now + timedelta(days=31)
 
 
-def test_permissions_grant_the_policy_and_deny_the_rest(store):
+def test_permissions_grant_the_policy_only(store):
     own = store / "enclaves" / "cell" / "scene_node"
     (grant,) = etree.parse(str(own / "permissions.xml")).findall("permissions/grant")
     assert grant.findtext("subject_name") == f"CN={NODE.path}"
@@ -104,7 +104,7 @@ def test_openssl_verifies_the_signed_documents_and_no_changed_ones(store, tmp_pa
     assert verified(changed).returncode != 0
 
 
-def test_a_keystore_that_is_there_keeps_its_identities_and_gets_new_permissions(tmp_path):
+def test_an_existing_keystore_keeps_its_identities_and_has_new_permissions(tmp_path):
     make_keystore(tmp_path / "store", (NODE,), domain=1)
     own = tmp_path / "store" / "enclaves" / "cell" / "scene_node"
     before = {name: (own / name).read_bytes() for name in ("key.pem", "cert.pem", "identity_ca.cert.pem")}
@@ -117,7 +117,7 @@ def test_a_keystore_that_is_there_keeps_its_identities_and_gets_new_permissions(
 
 @pytest.mark.parametrize("file", ["private/ca.key.pem", "public/ca.cert.pem", "enclaves/cell/scene_node/key.pem"])
 @pytest.mark.parametrize("damage", ["garbage", "missing", "foreign"])
-def test_a_keystore_that_is_damaged_is_refused_and_stays_as_it_is(tmp_path, file, damage):
+def test_a_damaged_keystore_is_refused_and_not_changed(tmp_path, file, damage):
     store = tmp_path / "store"
     make_keystore(store, (NODE,))
     if damage == "garbage":
@@ -144,20 +144,20 @@ def test_a_keystore_that_is_damaged_is_refused_and_stays_as_it_is(tmp_path, file
         ({"enclaves": (Enclave("relative", NODE.profiles),)}, "no path of an enclave"),
     ],
 )
-def test_what_cannot_be_made_is_refused_before_anything_is_written(tmp_path, arguments, reason):
+def test_invalid_arguments_are_refused_before_anything_is_written(tmp_path, arguments, reason):
     with pytest.raises(InvalidRequestError, match=reason):
         make_keystore(tmp_path / "store", **{"enclaves": (NODE,), **arguments})
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     for folder in (tmp_path / "file" / "store", tmp_path / "file"):
         with pytest.raises(FileError, match="file"):
             make_keystore(folder, (NODE,))
 
 
-def test_the_command_makes_the_enclaves_of_the_shipped_policies_in_a_namespace(tmp_path, capsys, monkeypatch):
+def test_the_command_creates_enclaves_in_a_namespace(tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("ROS_DOMAIN_ID", "12")
     assert main(["keystore", str(tmp_path / "store"), "--namespace", "/one"]) == 0
     printed = capsys.readouterr().out
@@ -183,7 +183,7 @@ def test_the_command_makes_the_enclaves_of_the_shipped_policies_in_a_namespace(t
         ([], "x", "ROS_DOMAIN_ID is 'x'"),
     ],
 )
-def test_the_command_names_what_is_wrong(tmp_path, capsys, monkeypatch, words, domain, reason):
+def test_the_command_reports_errors(tmp_path, capsys, monkeypatch, words, domain, reason):
     monkeypatch.setenv("ROS_DOMAIN_ID", domain)
     monkeypatch.chdir(tmp_path)
     assert main(["keystore", str(tmp_path / "store"), *words]) == 1

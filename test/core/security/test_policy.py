@@ -1,4 +1,4 @@
-"""Policies of SROS 2 are read as it reads them, and refused with the line where they are wrong."""
+"""Policies are interpreted as by SROS 2; invalid ones are refused with their line."""
 
 import re
 from pathlib import Path
@@ -54,7 +54,7 @@ def test_names_are_those_of_topics_on_the_wire(tmp_path):
     assert {"rt/one/chatter", "rt/one/talker/own", "rt/tf", "rr/one/addReply", "rq/askRequest"} < set(moved.publishes)
 
 
-def test_the_one_who_calls_an_action_has_the_opposite_of_the_one_who_executes_it(tmp_path):
+def test_clients_and_servers_of_an_action_have_opposite_permissions(tmp_path):
     calls, executes = (
         enclave(tmp_path, f'<actions {use}="ALLOW"><action>fib</action></actions>') for use in ("call", "execute")
     )
@@ -69,7 +69,7 @@ def test_a_shipped_policy_has_an_enclave_of_its_own_name(file):
 
 
 def test_only_the_execution_node_may_command_the_robot_and_only_the_scene_node_the_scene():
-    """The client is left out: it may stop and steer the robot, but not be its driver."""
+    """The client is excluded: it may stop and steer the robot, but not command it as a driver."""
     publishers = {topic: [f.name for f in SHIPPED if topic in read_policy(f)[0].publishes] for topic in ALONE}
     assert publishers == {topic: [f"{node}.policy.xml"] for topic, node in ALONE.items()}
 
@@ -94,7 +94,7 @@ ALONE = {
         ('<files publish="ALLOW"/>', "expected one of topics, services, actions"),
     ],
 )
-def test_what_a_policy_cannot_have_is_refused_with_its_place(tmp_path, accesses, reason):
+def test_invalid_content_is_refused_with_its_location(tmp_path, accesses, reason):
     with pytest.raises(InvalidRequestError, match=re.escape(reason)) as caught:
         enclave(tmp_path, accesses)
     assert "talker.policy.xml" in str(caught.value)
@@ -117,7 +117,7 @@ def test_what_a_policy_cannot_have_is_refused_with_its_place(tmp_path, accesses,
     ],
     ids=["empty", "broken", "version", "no enclaves", "path", "no node", "size", "include"],
 )
-def test_a_file_that_is_no_policy_is_refused(tmp_path, text, reason):
+def test_a_file_that_is_not_a_policy_is_refused(tmp_path, text, reason):
     with pytest.raises((InvalidRequestError, FileError), match=re.escape(reason)):
         read_policy(written(tmp_path, text))
 

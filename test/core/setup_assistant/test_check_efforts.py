@@ -1,4 +1,4 @@
-"""The check of a cell says which effort limits do not hold the masses."""
+"""The check of a cell names effort limits that are too small for the masses."""
 
 import re
 
@@ -13,7 +13,7 @@ from robot_cell_planner.setup_assistant.check import check_cell
 
 
 def weak(effort, mass=2.0, length=0.5):
-    """What is said of a pendulum with a horizontal axis, and of a turntable that carries it."""
+    """Findings for a pendulum with a horizontal axis on a turntable."""
     limits = JointLimits(-3.0, 3.0, 1.0, 4.0, 40.0, effort)
     turn = joint("turn", JointKind.REVOLUTE, "base", "column", (0.0, 0.0, 1.0), limits)
     swing = joint("swing", JointKind.REVOLUTE, "column", "rod", (0.0, 1.0, 0.0), limits)
@@ -22,7 +22,7 @@ def weak(effort, mass=2.0, length=0.5):
     return [finding.text for finding in check_cell(cell, cell.default_state()) if "effort limits" in finding.text]
 
 
-def test_a_limit_below_the_weight_is_named_with_what_is_needed():
+def test_a_limit_below_the_weight_is_named_with_the_required_effort():
     (text,) = weak(5.0)
     needed = re.search(r"swing \(5 Nm, ([0-9.]+) needed", text)
     assert float(needed[1]) == pytest.approx(2.0 * 0.5 * 9.80665, rel=0.01)

@@ -1,4 +1,4 @@
-"""What is found in a cell file that is well-formed, but probably not meant: degrees, millimetres, misspelt names."""
+"""Findings for well-formed but probably wrong cell files: degrees, millimetres, misspelt names."""
 
 import json
 import logging
@@ -57,7 +57,7 @@ def texts(path, topics=("frames", "state")):
     return [f"{f.level} {f.text} -> {f.remedy}" for f in check_cell_file(path) if f.topic in topics]
 
 
-def test_a_cell_that_is_right_has_none_of_these_findings(edited, caplog):
+def test_a_correct_cell_has_none_of_these_findings(edited, caplog):
     assert not texts(edited(), ("frames",))
     assert not [text for text in texts(edited()) if "does not exist" in text]
     load_cell(edited())
@@ -73,7 +73,7 @@ def test_a_cell_that_is_right_has_none_of_these_findings(edited, caplog):
         ("{position: [0, 0, 0]}", "{rpy: [180, 0, -90]}", ":4: robots.arm.base_pose.rpy: "),
     ],
 )
-def test_degrees_are_doubted_where_the_file_is_read_and_by_check(old, new, place, edited, caplog):
+def test_degrees_have_a_warning_when_the_file_is_read_and_by_check(old, new, place, edited, caplog):
     path = edited(old, new)
     doubt = (
         f"{path}{place}the angle 180 rad is more than a turn; if roll, pitch, yaw are in degrees, "
@@ -85,7 +85,7 @@ def test_degrees_are_doubted_where_the_file_is_read_and_by_check(old, new, place
     assert f"warning {doubt} -> Write angles in rad, or `rpy: [!degrees 180, 0, 0]` in degrees." in texts(path)
 
 
-def test_check_prints_doubts_about_the_file(edited, capsys):
+def test_check_prints_warnings_about_the_file(edited, capsys):
     path = edited("rpy: [0, 0, 0]}\n", "rpy: [180, 0, 0]}\n")
     main(["check", str(path), "--json"])
     found = json.loads(capsys.readouterr().out)["findings"]
@@ -93,7 +93,7 @@ def test_check_prints_doubts_about_the_file(edited, capsys):
 
 
 @pytest.mark.parametrize("angles", ["[6.2831853, 0, -3.2]", "[!degrees 180, 0, !degrees 360]"])
-def test_a_turn_and_angles_with_a_unit_are_not_doubted(angles, edited):
+def test_a_turn_and_angles_with_a_unit_have_no_warning(angles, edited):
     assert not [text for text in texts(edited("rpy: [0, 0, 0]}\n", f"rpy: {angles}}}\n")) if "turn" in text]
 
 
@@ -122,7 +122,7 @@ def test_a_unit_before_a_list_is_refused_with_the_form_that_is_read(tag, edited)
         ("[0, 0, 0.4]", "[0, 0, 400]", "frame above is 400 m from the origin of table; is its position in mm?"),
     ],
 )
-def test_objects_far_from_their_parent_are_doubted(old, new, text, edited):
+def test_objects_far_from_their_parent_have_a_warning(old, new, text, edited):
     found = [each for each in texts(edited(old, new)) if "in mm?" in each]
     assert found == [f"warning {text} -> Write lengths in m, or say the unit of the file by `native_scale: 0.001`."]
 
@@ -139,6 +139,6 @@ def test_objects_far_from_their_parent_are_doubted(old, new, text, edited):
         ("[table, arm]", "[table, Arm]", "touch_bodies of body part: 'Arm' does not exist; nearest: arm"),
     ],
 )
-def test_names_that_nothing_has_are_found_in_touch_lists(old, new, text, edited):
+def test_unknown_names_are_found_in_touch_lists(old, new, text, edited):
     found = [each for each in texts(edited(old, new)) if "does not exist" in each]
     assert found == [f"warning {text} -> Correct the name, or delete it; it allows no contact."]

@@ -1,4 +1,4 @@
-"""A drafted SRDF disables what it says it does, the same in every run; home is free."""
+"""A drafted SRDF disables pairs for the stated reasons, is reproducible, and has a collision-free state `home`."""
 
 import sys
 from itertools import pairwise
@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_text(draft):
     assert draft_robot(load_robot("panda", URDF), DraftOptions(samples=20, seed=2)).srdf != draft.srdf
 
 
-def test_an_srdf_that_the_robot_has_does_not_matter(draft):
+def test_an_existing_srdf_does_not_change_the_draft(draft):
     assert draft_robot(load_robot("panda", URDF, SRDF), OPTIONS).srdf == draft.srdf
 
 
@@ -51,8 +51,8 @@ def test_neighbours_are_adjacent(draft):
     assert found[frozenset(("panda_hand", "panda_leftfinger"))] == "Adjacent"
 
 
-def test_what_never_collided_hardly_ever_does(draft):
-    """Against other random configurations, with all pairs but the neighbours checked."""
+def test_pairs_drafted_as_never_colliding_hardly_ever_collide(draft):
+    """Compared with other random configurations, with all pairs checked except neighbours."""
     robot = load_robot("panda", URDF)
     cell = RobotCell(robots=frozendict(panda=robot))
     checker = CollisionChecker(cell, cell.default_state())
@@ -66,8 +66,8 @@ def test_what_never_collided_hardly_ever_does(draft):
     assert len(never) > 10
 
 
-def test_it_agrees_with_the_srdf_of_the_maker(draft):
-    """Nothing that the maker found to be able to collide is drafted as never colliding, and the other way round."""
+def test_it_agrees_with_the_srdf_of_the_manufacturer(draft):
+    """No pair that can collide according to the manufacturer is drafted as never colliding, and vice versa."""
     maker = {frozenset((p.first, p.second)): p.reason for p in load_robot("panda", URDF, SRDF).disabled_pairs}
     never = {pair for pair, reason in reasons(draft).items() if reason == "Never"}
     assert len(never & set(maker)) >= 0.8 * len(never)
@@ -119,14 +119,14 @@ def test_named_states_are_free_and_inside_the_limits():
         assert not CollisionChecker(cell, state.with_configuration(values)).report().in_collision
         assert all(cell.variables[n].limits.lower <= v <= cell.variables[n].limits.upper for n, v in values.items())
     assert draft.hands["hand"].closed["left_finger"] + draft.hands["hand"].closed["right_finger"] < 0.003
-    # The hand is open, at its limit; the arm is not near any.
+    # The hand is open, at its limit; the joints of the arm are not near their limits.
     assert draft.home.values["left_finger"] == 0.05128
     arm = draft.robot.groups["manipulator"].variables
     ends = [(cell.variables[name].limits, draft.home.values[name]) for name in arm]
     assert draft.home.limit_margin == min(min(q - limits.lower, limits.upper - q) for limits, q in ends) > 0.05
 
 
-def test_senseless_options_are_refused():
+def test_invalid_options_are_refused():
     for given in ({"samples": 0}, {"always": 0.0}, {"always": 1.5}):
         with pytest.raises(ValueError, match="expected"):
             DraftOptions(**given)
@@ -134,8 +134,8 @@ def test_senseless_options_are_refused():
         draft_robot(load_robot("panda", URDF, prefix="left_"))
 
 
-def test_a_pair_that_collides_in_a_tiny_part_of_all_states_stays_checked():
-    """A ball of 20 mm at the tip of an arm of 1.5 m reaches one of the same size at the base, from 0.8 m away at rest,
+def test_a_pair_that_collides_in_few_states_remains_checked():
+    """A sphere of 20 mm at the tip of an arm of 1.5 m reaches one of the same size at the base, at a distance of 0.8 m,
     but not one that is 1.6 m away."""
     ball = '<collision><origin xyz="{} 0 0"/><geometry><sphere radius="0.02"/></geometry></collision>'
     links = [f'<link name="base">{ball.format(0.7)}</link><link name="far">{ball.format(0)}</link>']
@@ -157,7 +157,7 @@ def test_a_pair_that_collides_in_a_tiny_part_of_all_states_stays_checked():
 
 
 def six_joints(goal):
-    """An arm of six joints with a ball of 20 mm at its tip, and another one at a place of the base."""
+    """An arm of six joints with a sphere of 20 mm at its tip, and another one at a position on the base."""
     ball = '<collision><geometry><sphere radius="0.01"/></geometry></collision>'
     place = " ".join(map(str, goal))
     parts = [
@@ -177,15 +177,15 @@ def six_joints(goal):
 
 
 def place(q):
-    """Where the tip of `six_joints` is at a configuration."""
+    """The position of the tip of `six_joints` at a configuration."""
     cell = RobotCell(robots=frozendict(r=six_joints((9.0, 9.0, 9.0))))
     values = dict(zip((f"j{index}" for index in range(6)), q.tolist(), strict=True))
     return world_pose(cell, cell.default_state().with_configuration(values), "tip").position
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_a_place_that_the_tip_reaches_stays_checked(seed):
-    """The place is where the tip is at a random configuration."""
+def test_a_position_that_the_tip_reaches_remains_checked(seed):
+    """The other sphere is at the position of the tip at a random configuration."""
     tip = place(np.random.default_rng(seed).uniform(-2.4, 2.4, 6))
     reached = drafted_pairs(six_joints(tip), DraftOptions(samples=5))
     assert not any({pair.first, pair.second} == {"goal", "tip"} for pair in reached)
@@ -194,7 +194,7 @@ def test_a_place_that_the_tip_reaches_stays_checked(seed):
 
 
 @pytest.mark.parametrize("seed", [2, 14, 15])
-def test_a_place_among_others_just_out_of_reach_stays_checked(seed):
+def test_a_position_among_others_just_out_of_reach_remains_checked(seed):
     """The descent of the distance ends at most of the spheres around the workspace, which are 40 mm out of reach."""
     tip = np.array(place(np.random.default_rng(seed).uniform(-2.4, 2.4, 6)))
     steps = np.arange(100) + 0.5
@@ -262,7 +262,7 @@ def test_the_gradient_of_the_distance_is_that_of_differences(pair):
         differences = [(plus - minus) / 2e-6 for plus, minus in ends]
         assert search.gradient(q, checker.distance(q)) == pytest.approx(differences, abs=2e-3)
     moved = search.gradient(np.ones(count), checker.distance(np.ones(count)))
-    assert (moved >= 0.0).all()  # no step beyond the upper limits
+    assert (moved >= 0.0).all()  # no step exceeds the upper limits
 
 
 def test_neighbours_across_links_without_shapes_are_not_certain():

@@ -1,4 +1,4 @@
-"""Drafted groups follow the tree; drafted files are read back as what they were drafted from."""
+"""Drafted groups follow the kinematic tree; drafted files can be read and equal their source."""
 
 import msgspec
 import pytest
@@ -69,7 +69,7 @@ def test_groups_of_public_robots(name, expected):
 
 
 def test_covers_and_rods_beside_an_arm_do_not_end_it():
-    """As the IRB 2400 has them: a rod that follows joint 2, and a cover with a joint of its own, before the wrist."""
+    """As on the IRB 2400: a rod that mimics joint 2, and a cover with a joint of its own, before the wrist."""
     joints = arm(6)
     rod = chain("rod", "link1", "rod_link", mimic="joint2")
     cover = chain("cover", "link3", "cover_link")
@@ -79,7 +79,7 @@ def test_covers_and_rods_beside_an_arm_do_not_end_it():
 
 
 def test_a_head_at_the_first_joint_does_not_take_it_from_the_arm():
-    """As Sawyer has it."""
+    """As on Sawyer."""
     groups = found(robot(*arm(7), chain("head_pan", "link1", "head")))
     assert groups["manipulator"] == ("base", "link7", 7)
     assert groups["head"][2] == 1
@@ -91,7 +91,7 @@ def test_a_rail_is_in_the_group_and_the_arm_has_one_without_it():
     assert groups["manipulator_without_rail"] == ("carriage", "link6", 6)
 
 
-def test_a_telescope_is_no_rail():
+def test_a_telescope_is_not_a_rail():
     parts = [chain(f"t{i}", f"t{i - 1}" if i else "base", f"t{i}", "prismatic") for i in range(5)]
     groups = found(robot(*parts, *arm(3, "t4")))
     assert groups == {"manipulator": ("base", "link3", 8)}
@@ -113,21 +113,21 @@ def test_wheels_are_in_no_group():
     assert [joint.name for joint in passive_joints(mechanism)] == ["left_wheel", "right_wheel"]
 
 
-def test_fingers_in_a_row_are_found_by_name_and_others_by_likeness():
+def test_fingers_in_series_are_found_by_name_and_others_by_similarity():
     serial = robot(*arm(6), chain("jaw", "link6", "jaw_link", "prismatic"))
     likeness = robot(*arm(6), chain("a", "link6", "a_link"), chain("b", "link6", "b_link", mimic="a"))
     for mechanism in (serial, likeness):
         assert found(mechanism) == {"manipulator": ("base", "link6", 6), "hand": ("", "", 1)}
 
 
-def test_the_joint_that_drives_the_fingers_is_theirs_whatever_its_name():
+def test_the_joint_that_drives_the_fingers_is_in_their_group():
     knuckles = [chain(f"{side}_knuckle", "link6", f"{side}_link", mimic="drive") for side in ("left", "right")]
     tips = [chain(f"{side}_tip", f"{side}_link", f"{side}_tip_link", mimic="drive") for side in ("left", "right")]
     mechanism = robot(*arm(6), chain("drive", "link6", "drive_link"), *knuckles, *tips)
     assert found(mechanism) == {"manipulator": ("base", "link6", 6), "hand": ("", "", 1)}
 
 
-def test_the_tip_is_the_tool_frame_whatever_else_is_there():
+def test_the_tip_is_the_tool_frame():
     fixed = '<link name="{0}"/><joint name="{0}_joint" type="fixed"><parent link="{1}"/><child link="{0}"/></joint>'
     inner = "".join(fixed.format(*pair) for pair in (("camera", "link6"), ("flange", "link6"), ("tool0", "flange")))
     assert found(robot(*arm(6), inner))["manipulator"][1] == "tool0"

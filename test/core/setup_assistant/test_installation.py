@@ -10,7 +10,7 @@ from robot_cell_planner.setup_assistant.installation import check_installation, 
 
 @pytest.fixture
 def proc(tmp_path):
-    """A kernel's view of a computer that is set up well."""
+    """The folder /proc of a computer that is set up correctly."""
     (tmp_path / "sys/net/core").mkdir(parents=True)
     (tmp_path / "net").mkdir()
     for name in ("rmem_max", "wmem_max"):
@@ -36,7 +36,7 @@ def texts(environment, proc):
     ]
 
 
-def test_a_computer_that_is_set_up_has_no_finding(proc):
+def test_a_configured_computer_has_no_findings(proc):
     assert texts({"ROS_DOMAIN_ID": "5", "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, proc) == []
 
 

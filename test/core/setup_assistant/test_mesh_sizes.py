@@ -1,4 +1,4 @@
-"""The check of a cell names meshes in a wrong unit."""
+"""The check of a cell names meshes with a wrong unit."""
 
 import pytest
 import trimesh
@@ -20,8 +20,8 @@ URDF = """<robot name="arm">
 </robot>"""
 
 
-def said(folder, base=1.0, rod=1.0, kind="revolute", upper=1.0):
-    """What is said about sizes for an arm of half a metre, with meshes scaled by these factors."""
+def size_findings(folder, base=1.0, rod=1.0, kind="revolute", upper=1.0):
+    """Findings about sizes for an arm of half a metre, with meshes scaled by these factors."""
     trimesh.creation.box((0.2, 0.2, 0.1)).export(folder / "base.stl")
     trimesh.creation.box((0.05, 0.05, 0.4)).export(folder / "rod.stl")
     scales = {"base": " ".join([str(base)] * 3), "rod": " ".join([str(rod)] * 3)}
@@ -31,19 +31,19 @@ def said(folder, base=1.0, rod=1.0, kind="revolute", upper=1.0):
 
 
 def test_meshes_of_the_right_size_are_not_named(tmp_path):
-    assert said(tmp_path) == []
-    assert said(tmp_path, base=50.0) == []  # a platform of 10 m
+    assert size_findings(tmp_path) == []
+    assert size_findings(tmp_path, base=50.0) == []  # a platform of 10 m
 
 
 @pytest.mark.parametrize("scale, size", [(1000.0, "400 m"), (1e-3, "0.0004 m")], ids=["mm as m", "scaled twice"])
 def test_a_mesh_in_another_unit_is_named_with_its_size(tmp_path, scale, size):
-    (text,) = said(tmp_path, rod=scale)
+    (text,) = size_findings(tmp_path, rod=scale)
     assert f"rod.stl of rod {size}" in text
     assert "base.stl" not in text
-    (text,) = said(tmp_path, base=scale, rod=scale)
+    (text,) = size_findings(tmp_path, base=scale, rod=scale)
     assert "base.stl" in text
 
 
-def test_a_long_stroke_goes_with_large_meshes(tmp_path):
-    assert said(tmp_path, base=200.0, kind="prismatic", upper=1.0) != []
-    assert said(tmp_path, base=200.0, kind="prismatic", upper=40.0) == []
+def test_large_meshes_are_accepted_with_a_long_stroke(tmp_path):
+    assert size_findings(tmp_path, base=200.0, kind="prismatic", upper=1.0) != []
+    assert size_findings(tmp_path, base=200.0, kind="prismatic", upper=40.0) == []

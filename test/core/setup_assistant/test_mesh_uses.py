@@ -1,4 +1,4 @@
-"""Collision representations that drafts choose: hulls that fill in little, and pieces where they fill in much."""
+"""Collision geometry of drafts: hulls if they add little volume to a mesh, otherwise convex pieces."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_the_volume_of_a_closed_mesh_and_of_its_pieces_against_the_hull(folder):
 
 
 def test_the_shortfall_is_that_of_the_point_farthest_beyond_the_nearest_piece(folder, monkeypatch):
-    """Against the planes of scipy's hulls, with pieces that lack the tip of a leg."""
+    """Compared with the planes of scipy's hulls, for pieces that lack the tip of a leg."""
     roots = ResourceRoots(folders=(str(folder),))
     mesh = mesh_reference("meshes/bracket.stl", str(folder), roots)
     data, boxes = load_mesh(mesh), [trimesh.creation.box(bounds=((-0.1, -0.1, -0.2), end))
@@ -80,7 +80,7 @@ def test_the_shortfall_is_that_of_the_point_farthest_beyond_the_nearest_piece(fo
     assert concavity(mesh).shortfall == pytest.approx(expected)
 
 
-def test_only_a_mesh_whose_hull_fills_in_much_is_decomposed(folder):
+def test_only_meshes_whose_hull_adds_much_volume_are_decomposed(folder):
     uses = {f"{name}.urdf": draft_mesh_uses(load_robot("r", folder / f"{name}.urdf").mechanism)
             for name in ("bracket", "open")}  # fmt: skip
     assert [found.use for found in uses["bracket.urdf"]] == [MeshUse.DECOMPOSITION, MeshUse.HULL]
@@ -88,7 +88,7 @@ def test_only_a_mesh_whose_hull_fills_in_much_is_decomposed(folder):
     assert "fill in 2" in uses["bracket.urdf"][0].reason
 
 
-def test_the_pieces_of_all_links_are_not_more_than_can_be_simulated(folder):
+def test_the_pieces_of_all_links_do_not_exceed_the_limit_of_the_simulation(folder):
     mechanism = load_robot("r", folder / "bracket.urdf").mechanism
     decomposed = draft_mesh_uses(mechanism)
     count = sum(found.pieces for found in decomposed)
@@ -99,7 +99,7 @@ def test_the_pieces_of_all_links_are_not_more_than_can_be_simulated(folder):
     assert f"together {count}, expected at most {count - 1}" in found[0].reason
 
 
-def test_robot_and_added_gripper_are_together_not_more_than_can_be_simulated(folder, tmp_path, monkeypatch):
+def test_robot_and_gripper_together_do_not_exceed_the_limit_of_the_simulation(folder, tmp_path, monkeypatch):
     bracket = str(folder / "bracket.urdf")
     count = sum(found.pieces for found in draft_mesh_uses(load_robot("r", bracket).mechanism))
     for limit, uses in ((2 * count, 2 * ["decomposition"]), (2 * count - 1, ["decomposition", "hull"])):
@@ -118,7 +118,7 @@ def test_a_new_cell_checks_the_pieces_also_after_it_was_saved(folder, tmp_path):
         cell = load_cell(tmp_path / "cell" / name)[0]
         assert cell.robot.mechanism.links["base"].collisions[0].geometry.use is MeshUse.DECOMPOSITION
         assert cell.robot.mechanism.links["tip"].collisions[0].geometry.use is MeshUse.HULL
-        # A ball in the corner of the L, which its hull covers.
+        # A sphere in the corner of the L, which the hull covers.
         ball = RigidBody("ball", (Shape(Sphere(0.02)),))
         filled = RobotCell(robots=cell.robots, bodies=frozendict(ball=ball))
         occupied = filled.default_state().with_body("ball", BodyState(pose=Pose((0.15, 0.15, 0.05))))

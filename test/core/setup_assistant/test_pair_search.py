@@ -1,4 +1,4 @@
-"""Searches for collisions of pairs: the same in several processes as in one, and ended when no further minimum is
+"""Searches for collisions of pairs have the same result in several processes, and end when no further minimum is
 expected."""
 
 import os
@@ -17,7 +17,7 @@ SEED = 3
 
 @pytest.fixture(scope="module")
 def alone():
-    """A search and the distance of each pair without processes."""
+    """A search, and the distance of each pair computed without processes."""
     search = PairSearch(load_robot("panda", URDF))
     pairs = [(pair.first, pair.second) for pair in search._checker.allowed_pairs.checked()][::3]
     return search, pairs, [search.smallest_distance(pair, SEED) for pair in pairs]
@@ -45,7 +45,7 @@ def test_processes_find_the_same_distances_and_end(alone, started):
     assert all(process.poll() is not None for _, _, process in started)
 
 
-def test_pairs_of_processes_that_fail_are_searched_all_the_same(alone, started, monkeypatch):
+def test_pairs_of_failed_processes_are_searched_again(alone, started, monkeypatch):
     search, pairs, expected = alone
     monkeypatch.setattr(pair_search, "WORKER", "robot_cell_planner.no_such_module")
     assert smallest_distances(search, pairs, SEED) == expected
