@@ -4,7 +4,7 @@ import hashlib
 import json
 from pathlib import Path
 
-from cartesian_ways import axes, follow, frames, moved, tool_pose
+from cartesian_paths import axes, follow, frames, moved, tool_pose
 
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.planning.cartesian.planner import Strategy

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from cartesian_ways import tool_poses
+from cartesian_paths import tool_poses
 from planning_cells import gantry, wall_with_gap
 
 from robot_cell_planner.errors import (

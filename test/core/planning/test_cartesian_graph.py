@@ -3,7 +3,7 @@ misses."""
 
 import numpy as np
 import pytest
-from cartesian_ways import axes, follow, frames, known_line, moved
+from cartesian_paths import axes, follow, frames, known_line, moved
 from frozendict import frozendict
 from loaded_cells import loaded
 from msgspec.structs import replace

@@ -9,7 +9,7 @@ import sys
 import numpy as np
 import pytest
 from cartesian_digests import digests
-from cartesian_ways import axes, follow, frames, moved
+from cartesian_paths import axes, follow, frames, moved
 from folders import SUPPORT
 from frozendict import frozendict
 from planning_cells import gantry, wall_with_gap

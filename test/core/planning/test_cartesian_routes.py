@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from cartesian_ways import as_axis, axes, follow, frames, moved, tool_poses
+from cartesian_paths import as_axis, axes, follow, frames, moved, tool_poses
 from planning_cells import gantry
 
 from robot_cell_planner.errors import (
