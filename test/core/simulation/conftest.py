@@ -1,4 +1,4 @@
-"""The physics engines, in each of which the laws of mechanics are tested."""
+"""Fixture that runs a test in each physics engine."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from robot_cell_planner.system.physics import has_mujoco, has_physics
 
 @pytest.fixture(params=ENGINES)
 def engine(request, monkeypatch):
-    """The name of an engine in which all simulations of a test run, one engine after the other."""
+    """The name of the engine of all simulations of a test; the test runs once with each engine."""
     if not (has_physics() if request.param == BULLET else has_mujoco()):
         pytest.skip(f"{request.param} is not installed")
     module = "robot_cell_planner.simulation.cell_physics"

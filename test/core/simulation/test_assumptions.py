@@ -1,4 +1,4 @@
-"""Masses and efforts that descriptions leave out are assumed such that motors hold them, and that is said."""
+"""Missing masses and efforts are assumed such that motors can hold the robot, and assumptions are reported."""
 
 import math
 
@@ -17,7 +17,7 @@ Y = (0.0, 1.0, 0.0)
 
 
 def completed(*joints, links):
-    """The parts of a robot by their owner, and the assumptions."""
+    """The parts of a robot by object name, and the assumptions."""
     (item,) = Multibodies(*pendulums(*joints, links=links)).items
     texts = assume_masses_and_efforts(item, 1000.0)
     return {part.object_name: part for part in item.parts}, texts
@@ -57,7 +57,7 @@ def test_links_with_shapes_get_a_mass_from_them_with_a_warning():
     ]
 
 
-def test_a_heavy_tool_does_not_leave_the_arm_without_mass():
+def test_an_arm_with_a_heavy_tool_has_a_mass():
     joints = [
         joint("shoulder", JointKind.REVOLUTE, "base", "arm", Y),
         joint("wrist", JointKind.REVOLUTE, "arm", "hand", Y),
@@ -79,7 +79,7 @@ def test_assumed_masses_need_half_of_an_effort_limit_when_the_arm_is_stretched()
     assert strong["upper"].mass_properties.mass == pytest.approx(1.0)
 
 
-def test_a_joint_without_an_effort_limit_gets_twice_what_holds_a_stretched_arm():
+def test_a_missing_effort_limit_is_twice_the_effort_of_a_stretched_arm():
     joints, links = arm(effort=None)
     parts, _ = completed(*joints, links=links)
     assert parts["upper"].joint.assumed_effort == pytest.approx(2.0 * GRAVITY * (0.5 + 1.0))
@@ -87,7 +87,7 @@ def test_a_joint_without_an_effort_limit_gets_twice_what_holds_a_stretched_arm()
 
 
 @pytest.mark.parametrize("effort", [5.0, None])
-def test_the_motors_hold_what_was_assumed(effort):
+def test_motors_hold_assumed_masses(effort):
     joints, _ = arm(effort)
     heavy = (box(0.5, 0.5, 0.5, Pose((0.5, 0.0, 0.0))),)
     cell, state = pendulums(*joints, links=[Link("upper", collisions=heavy), Link("fore", collisions=heavy)])
@@ -99,8 +99,8 @@ def test_the_motors_hold_what_was_assumed(effort):
 
 
 def heavy():
-    """A turntable with an arm of two masses of 2 kg, 0.5 m and 1 m from the shoulder, whose effort limit holds a fourth
-    of them; the turntable has the same."""
+    """A turntable with an arm of two masses of 2 kg, 0.5 m and 1 m from the shoulder; the effort limit of shoulder and
+    turntable is a fourth of the effort that holds them."""
     out = Pose((0.5, 0.0, 0.0))
     turn = joint("turn", JointKind.REVOLUTE, "base", "table", (0.0, 0.0, 1.0), limits(7.0))
     shoulder = joint("shoulder", JointKind.REVOLUTE, "table", "upper", Y, limits(7.0))
@@ -109,7 +109,7 @@ def heavy():
     return pendulums(turn, shoulder, elbow, links=links)
 
 
-def test_motors_that_cannot_hold_their_own_arm_are_made_stronger_and_that_is_said():
+def test_motors_that_cannot_hold_their_arm_are_strengthened_with_a_warning():
     cell, state = heavy()
     with SimulatedCell(cell, state) as simulated:
         simulated.step(1.0)

@@ -1,4 +1,4 @@
-"""Robots on other robots in the simulation: one multibody, which moves as one description does."""
+"""Robots on other robots in the simulation form one multibody, which moves like a single robot description."""
 
 import msgspec
 import numpy as np
@@ -43,7 +43,7 @@ def arm_parts():
 
 
 def stacked(attached_to="carriage", **more):
-    """An arm on a rail; the rail comes last."""
+    """An arm on a rail; the rail is the last robot."""
     arm = Robot("arm", mechanism("arm", *arm_parts()), attached_to=attached_to)
     cell = RobotCell("stacked", by_name([arm, rail()]), **more)
     state = cell.default_state().with_configuration({"slide": 0.3, "shoulder": 0.4, "elbow": -0.5})
@@ -80,14 +80,14 @@ def reach(simulated):
 
 
 @pytest.mark.parametrize("command", [fall, reach])
-def test_it_moves_as_one_description_does(command):
+def test_it_moves_like_a_single_description(command):
     ours, theirs = values_while(*stacked(), command), values_while(*in_one_description(), command)
     assert np.ptp(ours, axis=0).min() > 0.01
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
 
 
 def test_the_falling_arm_pushes_the_rail_away():
-    """Momentum along the rail, which no force acts along, stays zero: the rail moves against the arm."""
+    """No force acts along the rail, so that the momentum along it remains zero: the rail moves against the arm."""
     cell, state = stacked()
     upright = replace(state, base_poses=state.base_poses.set("arm", Pose.from_rpy((0, 0, 0.1), (0, 0, np.pi / 2))))
     upright = upright.with_configuration({"slide": 0.0, "shoulder": 0.3, "elbow": 0.0})
@@ -95,7 +95,7 @@ def test_the_falling_arm_pushes_the_rail_away():
         fall(simulated)
 
         def centre():
-            """Of mass, along the rail [kg m]."""
+            """Centre of mass times mass, along the rail [kg m]."""
             return sum(
                 item.inertial.mass * (simulated.pose(item.name) @ item.inertial.pose).position[1]
                 for robot in cell.robots.values()
@@ -110,8 +110,8 @@ def test_the_falling_arm_pushes_the_rail_away():
 
 
 @pytest.mark.parametrize("mass", [None, 5.0])
-def test_a_robot_on_a_body_stands_where_the_body_is(engine, mass):
-    """On a body that is fixed, or one that moves freely and takes the robot along."""
+def test_a_robot_on_a_body_has_the_pose_of_the_body(engine, mass):
+    """The body is fixed, or moves freely together with the robot."""
     desk = body("desk", [box(1.0, 1.0, 0.2, Pose((0.0, 0.0, 0.1)))], mass)
     frames = frozendict({"spot": NamedFrame("spot", "desk", Pose((0.2, 0.0, 0.2)))})
     cell, state = stacked("spot", bodies=by_name([desk]), frames=frames)

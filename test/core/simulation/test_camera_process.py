@@ -1,4 +1,4 @@
-"""Cameras in a process of their own, and what a simulation sends for its sensors."""
+"""Cameras in a separate process, and the messages of a simulation for its sensors."""
 
 import math
 import os
@@ -60,7 +60,7 @@ def array(content, kind, channels=1):
     return np.frombuffer(content, kind).reshape(HEIGHT, WIDTH, channels).squeeze()
 
 
-def test_images_are_those_of_the_simulation_at_their_moment(cameras):
+def test_images_are_those_of_the_simulation_at_their_time(cameras):
     cell, state, options = watched()
     with SimulatedCell(cell, state, options) as simulated:
         simulated.set_targets({"x": 0.2, "z": -0.2})
@@ -80,7 +80,7 @@ def test_images_are_those_of_the_simulation_at_their_moment(cameras):
             assert tuple(int(colour) >> shift & 0xFF for shift in (16, 8, 0)) == tuple(expected.rgb[10, 20])
 
 
-def test_only_what_is_requested_is_sent(cameras):
+def test_only_requested_images_are_sent(cameras):
     with SimulatedCell(*watched()) as simulated:
         cameras.render(ImageRequest(0.0, simulated.placement, {"eye": (DEPTH,)}))
     found = cameras.frames.get(timeout=PATIENCE)
@@ -114,7 +114,7 @@ def test_an_end_by_request_is_not_reported(cameras):
     cameras.close()
 
 
-def test_a_simulation_sends_what_is_due_at_the_rates_of_sensors():
+def test_a_simulation_sends_measurements_at_the_rates_of_sensors():
     messages = queue.Queue()
     schedule = Schedule(rate=125.0, real_time_factor=4.0, simulated_clock=True)
     cell, state, options = watched()
@@ -140,7 +140,7 @@ def test_a_simulation_sends_what_is_due_at_the_rates_of_sensors():
     assert set(measured[-1].torques["all"]) == {"x", "y", "z", "turn"}
 
 
-def test_a_camera_on_nothing_is_refused():
+def test_a_camera_on_an_unknown_frame_is_refused():
     cell, state, options = watched({"eye": CameraSensor("nowhere")})
     start = Start(cell, state, options, Schedule())
     with pytest.raises(UnknownNameError, match="nowhere"):

@@ -1,4 +1,4 @@
-"""Messages of joint commands: any order, any part of the joints, and nothing that is not a number."""
+"""Joint command messages: any order, any subset of the joints, and only finite numbers."""
 
 import math
 
@@ -10,7 +10,7 @@ from robot_cell_planner.simulation.commands import CommandLimits, read_command
 KNOWN = ("a", "b", "c")
 
 
-def test_names_may_come_in_any_order_and_be_others():
+def test_names_may_be_in_any_order_and_include_unknown_joints():
     command, problems = read_command(["c", "stranger", "a"], [3.0, 9.0, 1.0], [0.3, 0.9, 0.1], [], KNOWN)
     assert command.positions == {"c": 3.0, "a": 1.0}
     assert command.velocities == {"c": 0.3, "a": 0.1}
@@ -61,14 +61,14 @@ def test_values_beyond_limits_command_nothing_for_their_joint(lists, words):
     assert "b" in {**command.positions, **command.velocities, **command.efforts}
 
 
-def test_limits_are_kept_exactly_and_what_is_no_command_is_not_limited():
+def test_limits_are_inclusive_and_apply_to_commands_only():
     command, problems = read_command(["a", "b"], [2.0, -1.0005], [9.0, 9.0], [500.0, 500.0], KNOWN, (), LIMITS)
     assert problems == ()
     assert command.positions == {"a": 2.0, "b": -1.0005}
     assert command.efforts == {"a": 500.0, "b": 500.0}
 
 
-def test_strangers_may_say_what_they_like():
+def test_values_of_unknown_joints_are_ignored():
     command, problems = read_command(["stranger"], [math.nan], [], [], KNOWN)
     assert command.is_empty
     assert problems == ()

@@ -1,4 +1,4 @@
-"""Controllers and drives of simulated joints against closed formulas, and changes from one to another."""
+"""Controllers and drives of simulated joints are compared with closed formulas; controllers change during motions."""
 
 import itertools
 import math
@@ -40,7 +40,7 @@ PERIOD = 0.01
 
 
 def arm():
-    """Three revolute joints about different axes, with masses out of line."""
+    """Three revolute joints about different axes, with eccentric masses."""
     joints = [
         joint("pan", JointKind.REVOLUTE, "base", "one", (0.0, 0.0, 1.0), STRONG, Pose((0.0, 0.0, 0.2))),
         joint("lift", JointKind.REVOLUTE, "one", "two", (0.0, 1.0, 0.0), STRONG, Pose((0.1, 0.0, 0.1))),
@@ -115,21 +115,21 @@ def test_torque_control_passes_efforts_and_holds_without_them():
         assert simulated.joint_states().velocities[0] == pytest.approx(2.0 / 4.0, rel=1e-3)
 
 
-def test_an_effort_in_addition_to_gravity_compensation_accelerates_as_inverse_dynamics_says():
+def test_an_effort_beyond_gravity_compensation_accelerates_as_in_inverse_dynamics():
     cell, state = arm()
     dynamics = Dynamics(cell, state)
-    wanted = np.array((0.5, -0.8, 1.2))
+    requested = np.array((0.5, -0.8, 1.2))
     q = np.array(list(START.values()))
-    efforts = dynamics.inverse(q, np.zeros(3), wanted) - dynamics.gravity(q)
+    efforts = dynamics.inverse(q, np.zeros(3), requested) - dynamics.gravity(q)
     with SimulatedCell(cell, state, options(GravityCompensation())) as simulated:
         simulated.step(STEP)
         simulated.set_efforts(dict(zip(NAMES, efforts.tolist(), strict=True)))
         before = simulated.joint_states().velocities
         simulated.step(STEP)
-        assert (simulated.joint_states().velocities - before) / STEP == pytest.approx(wanted, rel=1e-2, abs=1e-3)
+        assert (simulated.joint_states().velocities - before) / STEP == pytest.approx(requested, rel=1e-2, abs=1e-3)
 
 
-def test_the_engine_accelerates_as_inverse_dynamics_says():
+def test_the_engine_accelerates_as_in_inverse_dynamics():
     """At random states in motion; without contacts and friction."""
     cell, state = arm()
     dynamics = Dynamics(cell, state)
@@ -139,18 +139,18 @@ def test_the_engine_accelerates_as_inverse_dynamics_says():
         simulated.set_controller(TorqueControl())
         for _ in range(20):
             states = simulated.joint_states()
-            wanted = random.uniform(-5.0, 5.0, 3)
-            efforts = dynamics.inverse(states.positions, states.velocities, wanted)
+            requested = random.uniform(-5.0, 5.0, 3)
+            efforts = dynamics.inverse(states.positions, states.velocities, requested)
             simulated.set_efforts(dict(zip(NAMES, efforts.tolist(), strict=True)))
             simulated.step(STEP)
             measured = (simulated.joint_states().velocities - states.velocities) / STEP
-            assert measured == pytest.approx(wanted, rel=1e-2, abs=1e-2)
+            assert measured == pytest.approx(requested, rel=1e-2, abs=1e-2)
 
 
 def test_an_integral_stops_where_the_effort_is_at_its_limit():
     """A weak joint sags below its command; when the command returns to it, it does not overshoot."""
     bob = Link("bob", inertial=point_mass(2.0, (0.5, 0.0, 0.0)))
-    weak = JointLimits(-3.0, 3.0, 3.0, 20.0, None, 12.0)  # holds 2 kg * 0.5 m * 9.81 = 9.81 Nm, lifts slowly
+    weak = JointLimits(-3.0, 3.0, 3.0, 20.0, None, 12.0)  # more than 2 kg * 0.5 m * 9.81 = 9.81 Nm: lifts slowly
     cell, state = pendulums(joint("hinge", JointKind.REVOLUTE, "base", "bob", (0.0, -1.0, 0.0), weak), links=[bob])
     with SimulatedCell(cell, state.with_configuration({"hinge": 1.2}), options(PidControl())) as simulated:
         simulated.limit_efforts({"hinge": 1.0})  # blocked: far too weak
@@ -237,8 +237,8 @@ def test_armature_is_inertia_at_the_joint():
         assert simulated.joint_states().velocities[0] == pytest.approx(2.0 / 8.0, rel=1e-3)
 
 
-def test_a_body_that_controllers_do_not_know_moves_with_the_armature():
-    """The drive moves it all the same: an effort accelerates the sum of cart, load and armature."""
+def test_a_body_unknown_to_controllers_moves_with_the_armature():
+    """The drive moves the body as well: an effort accelerates the sum of cart, load and armature."""
     cell, state = cart(4.0)
     cell = msgspec.structs.replace(cell, bodies=frozendict({"load": body("load", [box(0.1, 0.1, 0.1)], 6.0)}))
     state = msgspec.structs.replace(state, bodies=frozendict({"load": BodyState(attached_to="cart")}))
@@ -269,7 +269,7 @@ def test_armature_carries_no_load_at_rest():
     assert efforts[1] == pytest.approx(efforts[0], abs=1e-3)
 
 
-def test_what_a_drive_with_armature_presses_on_gets_all_its_effort():
+def test_the_contact_force_of_a_drive_with_armature_is_its_effort():
     rail = joint("rail", JointKind.PRISMATIC, "base", "cart", (1.0, 0.0, 0.0), JointLimits(-9, 9, 10, 50, None, 100))
     cell, state = pendulums(rail, links=[link("cart", [box(0.1, 0.1, 0.1)], 4.0)])
     cell = msgspec.structs.replace(cell, bodies=frozendict({"wall": body("wall", [box(0.1, 1.0, 1.0)])}))
@@ -278,10 +278,10 @@ def test_what_a_drive_with_armature_presses_on_gets_all_its_effort():
         simulated.set_efforts({"rail": 20.0})
         simulated.step(1.5)
         (contact,) = simulated.contacts()
-        assert contact.force == pytest.approx(20.0, rel=1e-2)  # 5 without what the wall exerts
+        assert contact.force == pytest.approx(20.0, rel=1e-2)  # 5 without the force of the wall
 
 
-def test_controllers_know_the_armature():
+def test_controllers_include_the_armature():
     with SimulatedCell(*arm(), options(ComputedTorque(), JointDrive(armature=0.5, damping=2.0))) as simulated:
         assert follow(simulated, 2.0) < 2e-4
 
@@ -351,7 +351,7 @@ def test_the_same_calls_give_the_same_bytes():
 
 
 def test_energy_is_conserved_without_friction():
-    """A double pendulum that swings freely; the engine's integration drifts by less than 1 % of the swing."""
+    """A double pendulum swings freely; the energy changes by less than 1 % due to the engine's integration."""
     with SimulatedCell(*arm(), SimulationOptions(settle_time=0.0, time_step=0.0005, command_timeout=60.0)) as simulated:
         cell, state = arm()
         dynamics = Dynamics(cell, state)

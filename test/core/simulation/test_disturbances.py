@@ -1,4 +1,4 @@
-"""Disturbances against closed formulas, and the reset of a simulation."""
+"""Disturbances are compared with closed formulas; reset of a simulation."""
 
 import math
 
@@ -52,7 +52,7 @@ def test_a_torque_deflects_a_spring():
         assert simulated.joint_states().positions[0] == pytest.approx(5.0 / 50.0, rel=1e-2)
 
 
-def test_a_payload_weighs_and_controllers_do_not_know_it():
+def test_a_payload_is_not_compensated_by_controllers():
     with SimulatedCell(*pendulum(), options(JointImpedance(stiffness=200.0))) as simulated:
         simulated.disturb(Disturbance(DisturbanceKind.PAYLOAD, "bob", 1.0))
         simulated.step(3.0)
@@ -78,7 +78,7 @@ def test_a_stuck_joint_does_not_move(controller):
         assert simulated.joint_states().positions[0] > 0.1
 
 
-def test_a_bias_is_an_error_that_is_not_measured():
+def test_a_bias_is_not_visible_in_measurements():
     with SimulatedCell(*cart()) as simulated:
         simulated.disturb(Disturbance(DisturbanceKind.ENCODER_BIAS, "rail", 0.01))
         for _ in range(100):
@@ -99,7 +99,7 @@ def test_noise_has_its_standard_deviation():
     assert abs(np.mean(values)) < 2e-4
 
 
-def test_a_reset_gives_the_state_of_the_start_and_keeps_time_and_controllers():
+def test_a_reset_restores_the_initial_state_and_keeps_time_and_controllers():
     with SimulatedCell(*cart(), options(GravityCompensation())) as simulated:
         simulated.set_controller(TorqueControl())
         simulated.disturb(Disturbance(DisturbanceKind.WRENCH, "cart", force=(8.0, 0.0, 0.0)))
@@ -115,7 +115,7 @@ def test_a_reset_gives_the_state_of_the_start_and_keeps_time_and_controllers():
         assert simulated.joint_states().positions[0] == pytest.approx(0.1, abs=1e-4)
 
 
-def test_disturbances_that_make_no_sense_are_refused_together():
+def test_invalid_disturbances_are_refused_together():
     good = Disturbance(DisturbanceKind.STUCK_JOINT, "rail")
     with SimulatedCell(*cart()) as simulated:
         for bad in (Disturbance(DisturbanceKind.WRENCH, "moon"), Disturbance(DisturbanceKind.STUCK_JOINT, "rale")):

@@ -1,4 +1,4 @@
-"""A gripper carries a workpiece: picked up, swung around and put down, it lies where it should."""
+"""A gripper picks up a workpiece, moves it fast, and places it accurately."""
 
 import math
 
@@ -20,8 +20,8 @@ GRASP_HEIGHT = TCP - FLANGE_HEIGHT + EDGE / 2  # of the joint z, with the workpi
 
 
 def move(simulated, begin, end):
-    """All joints together from one place to another, at rest at both (10 s^3 - 15 s^4 + 6 s^5), at up to 0.8 m/s,
-    3 m/s2, 1.6 rad/s and 6 rad/s2."""
+    """All joints move from rest to rest (10 s^3 - 15 s^4 + 6 s^5), at up to 0.8 m/s, 3 m/s2, 1.6 rad/s and
+    6 rad/s2."""
     names = ("x", "y", "z", "turn")
     way = max(abs(b - a) / scale for a, b, scale in zip(begin, end, (1.0, 1.0, 1.0, 2.0), strict=True))
     duration = max(1.875 * way / 0.8, math.sqrt(5.78 * way / 3.0))
@@ -35,7 +35,7 @@ def move(simulated, begin, end):
 
 
 def carry(simulated):
-    """From (-0.3, 0) around the post to (0.3, 0.1), turned by a quarter, with a look up and down on the way."""
+    """From (-0.3, 0) around the post to (0.3, 0.1), turned by a quarter, with changes of height on the path."""
     above = GRASP_HEIGHT + 0.15
     home = (0.0, 0.0, 0.0, 0.0)
     stops = [
@@ -93,7 +93,7 @@ def grip(simulated):
 
 
 @pytest.mark.parametrize("assist", [False, True])
-def test_a_grip_that_lasts_does_not_creep(assist):
+def test_a_workpiece_does_not_creep_in_a_long_grasp(assist):
     cell, state = workshop()
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1, grasp_assist=assist)) as simulated:
         grip(simulated)
@@ -110,7 +110,7 @@ def test_a_grip_that_lasts_does_not_creep(assist):
 @pytest.mark.parametrize("assist", [False, True])
 @pytest.mark.parametrize(("mass", "follows"), [(1.2, True), (2.2, False)])
 def test_friction_limits_what_is_lifted(assist, mass, follows):
-    """2 x 30 N x 0.3 = 18 N are the weight of 1.83 kg, and accelerate 1.2 kg at 5 m/s2 on top of its weight."""
+    """2 x 30 N x 0.3 = 18 N equal the weight of 1.83 kg, or hold 1.2 kg at an acceleration of 5 m/s2."""
     cell, state = workshop(body("workpiece", [box(EDGE, EDGE, EDGE)], mass))
     options = SimulationOptions(settle_time=0.1, friction=0.3, grasp_assist=assist)
     with SimulatedCell(cell, state, options) as simulated:
@@ -122,14 +122,14 @@ def test_friction_limits_what_is_lifted(assist, mass, follows):
     assert lifted == pytest.approx(0.05, abs=1e-3) if follows else lifted < 0.03
 
 
-def test_a_workpiece_out_of_the_middle_is_centred():
+def test_an_eccentric_workpiece_is_centred():
     cell, state = workshop(start=BodyState(Pose((-0.3, 0.008, EDGE / 2))))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:
         grip(simulated)
         assert simulated.body_pose("workpiece").position[1] == pytest.approx(0.0, abs=2e-4)
 
 
-def test_a_held_workpiece_shows_its_grip_and_is_let_go_at_once(engine):
+def test_a_held_workpiece_is_reported_and_released_at_once(engine):
     cell, state = workshop()
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:
         grip(simulated)
@@ -147,7 +147,7 @@ def test_a_held_workpiece_shows_its_grip_and_is_let_go_at_once(engine):
         assert not {contact.pair for contact in simulated.contacts()} & {(finger, "workpiece") for finger in FINGERS}
 
 
-def test_a_held_workpiece_that_hits_something_is_torn_out():
+def test_a_held_workpiece_that_hits_an_obstacle_slips():
     cell, state = workshop()
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:
         grip(simulated)
@@ -160,7 +160,7 @@ def test_a_held_workpiece_that_hits_something_is_torn_out():
         assert ("post", "workpiece") in {(record.first, record.second) for record in simulated.contact_log}
 
 
-def test_pushing_is_no_gripping():
+def test_pushing_is_not_gripping():
     cell, state = workshop()
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:
         beside = (-0.38, 0.0, GRASP_HEIGHT, 0.0)

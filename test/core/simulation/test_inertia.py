@@ -1,4 +1,4 @@
-"""Masses that are fixed to each other are one, whatever way they are cut."""
+"""The inertia of parts that are fixed to each other does not depend on their division."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def tensor(properties, at):
     return axes @ np.diag(properties.moments) @ axes.T + properties.mass * spread
 
 
-def test_a_box_cut_in_two_weighs_and_turns_as_before():
+def test_a_box_cut_in_two_has_the_same_inertia():
     whole = combined([(TILTED, solid([box(0.2, 0.3, 0.4)], 2.4))])
     half = solid([box(0.1, 0.3, 0.4)], 1.2)
     parts = combined([(TILTED @ Pose((0.05, 0.0, 0.0)), half), (TILTED @ Pose((-0.05, 0.0, 0.0)), half)])
@@ -41,9 +41,9 @@ def test_axes_are_right_handed():
         assert np.linalg.det(rotation) == pytest.approx(1.0)
 
 
-def test_a_point_has_the_inertia_of_a_grain():
+def test_a_point_mass_has_a_small_inertia():
     assert combined([(IDENTITY, point_mass(2.0, (1.0, 0.0, 0.0)))]).moments == (2.0 * SMALLEST_RADIUS**2,) * 3
 
 
-def test_nothing_weighs_nothing():
+def test_an_empty_object_has_no_mass():
     assert combined([]).mass == 0.0

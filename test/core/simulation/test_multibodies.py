@@ -1,4 +1,4 @@
-"""The engine has every frame of a cell where the cell's own geometry puts it, whatever is attached to what."""
+"""Every frame has the same pose in the engine and in the cell, for all kinds of attachments."""
 
 from itertools import pairwise
 
@@ -32,7 +32,7 @@ def assemble(cell, state, engine=BULLET):
 
 
 def check_frames(cell, state):
-    """Every frame of the cell is where it belongs, in each engine."""
+    """Every frame of the cell has its pose in each engine."""
     for kind in ENGINES:
         multibodies, engine = assemble(cell, state, kind)
         world = Placements(placements(cell, state))
@@ -72,7 +72,7 @@ def test_all_kinds_of_joints(seed):
     check_frames(cell, state.with_configuration(values))
 
 
-def test_tools_and_bodies_ride_on_what_carries_them():
+def test_tools_and_bodies_move_with_their_parents():
     generator = np.random.default_rng(5)
     cell, state = workshop()
     masses = {"camera": 0.2, "mark": None, "lid": 0.1}
@@ -87,12 +87,12 @@ def test_tools_and_bodies_ride_on_what_carries_them():
     descendants = {
         name: multibodies.items[multibodies.frames[name].multibody].name for name in (*bodies, "gripper/tcp")
     }
-    # A body with a mass that only a thing at rest carries lies there, free to move.
+    # A body with a mass that is attached to a static object lies there, free to move.
     assert descendants == {"camera": "gantry", "mark": "gantry", "lid": "lid", "gripper/tcp": "gantry"}
     assert not multibodies.items[multibodies.frames["lid"].multibody].fixed
 
 
-def test_a_body_carries_others_along_when_it_is_free():
+def test_bodies_on_a_free_body_move_with_it():
     cell, state = cell_of_bodies(body("tray", [box(0.3, 0.3, 0.01)], 1.0), body("cup", [box(0.05, 0.05, 0.1)], 0.1))
     tilted = Pose.from_rpy((0.0, 0.1, 0.5), (0.1, 0.2, 0.3))
     state = state.with_body("tray", BodyState(tilted)).with_body("cup", BodyState(Pose((0.1, 0.0, 0.06)), "tray"))
@@ -101,7 +101,7 @@ def test_a_body_carries_others_along_when_it_is_free():
     assert multibodies.items[0].parts[1].mass_properties.mass == pytest.approx(0.1)
 
 
-def test_hidden_objects_are_not_there_but_carry():
+def test_hidden_objects_have_no_shapes_but_remain_parents():
     cell, state = workshop()
     hidden = ToolState(attached_to="gantry", configuration=frozendict({"finger": 0.04}), hidden=True)
     state = state.with_tool("gripper", hidden)
@@ -115,7 +115,7 @@ def test_hidden_objects_are_not_there_but_carry():
     assert multibodies.items[multibodies.frames["workpiece"].multibody].name == "gantry"
 
 
-def test_a_tool_that_stands_free_keeps_its_place():
+def test_a_free_tool_keeps_its_pose():
     tool = gripper()
     cell = RobotCell("rack", tools=frozendict({"gripper": tool}))
     pose = Pose.from_rpy((1.0, 2.0, 3.0), (0.5, 0.0, 0.0))
@@ -124,7 +124,7 @@ def test_a_tool_that_stands_free_keeps_its_place():
     assert [(item.name, item.fixed) for item in multibodies.items] == [("gripper", True)]
 
 
-def test_more_links_than_the_engine_takes_are_refused_by_name():
+def test_more_links_than_the_engine_supports_are_refused_with_the_name():
     names = ["base", *(f"l{i}" for i in range(MAX_LINKS))]
     joints = [
         joint(f"j{i}", JointKind.REVOLUTE, parent, child, (1.0, 0.0, 0.0))
@@ -152,7 +152,7 @@ def test_the_objects_with_most_pieces_are_named_where_a_tool_is_one_too_many():
     assert caught.value.values[0].value == MAX_LINKS + 2
 
 
-def test_shapes_beyond_what_the_engine_joins_are_all_there():
+def test_more_shapes_than_the_engine_joins_are_supported():
     many = [box(0.01, 0.01, 0.01, Pose((0.02 * i, 0.0, 0.0))) for i in range(40)]
     cell, state = cell_of_bodies(body("comb", many), body("loose comb", many, 1.0))
     multibodies, engine = assemble(cell, state)

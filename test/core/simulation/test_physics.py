@@ -1,4 +1,4 @@
-"""The simulation against mechanics as in the textbook."""
+"""The simulation is compared with closed formulas of mechanics."""
 
 import math
 
@@ -21,11 +21,11 @@ STRONG = JointLimits(-3.0, 3.0, 10.0, 50.0, None, 1000.0)
 TABLE = body("table", [box(4.0, 4.0, 0.1, Pose((0.0, 0.0, -0.05)))])
 
 
-def test_what_falls_falls_as_newton_says():
+def test_a_body_falls_with_the_acceleration_of_gravity():
     cell, state = cell_of_bodies(body("stone", [Shape(Sphere(0.05))], 2.0), stone=Pose((0.0, 0.0, 10.0)))
     with SimulatedCell(cell, state, AT_ONCE) as simulated:
         simulated.step(1.0)
-        # Semi-implicit Euler falls g t h / 2 further than t^2 / 2.
+        # With semi-implicit Euler, a body falls g t h / 2 further than g t^2 / 2.
         expected = 10.0 - 0.5 * GRAVITY * (1.0 + AT_ONCE.time_step)
         assert simulated.body_pose("stone").position[2] == pytest.approx(expected, abs=1e-6)
 
@@ -58,7 +58,7 @@ def test_contact_forces_carry_the_weight():
 
 
 def arm():
-    """Three joints about different axes, with masses out of line."""
+    """Three joints about different axes, with eccentric masses."""
     joints = [
         joint("pan", JointKind.REVOLUTE, "base", "one", (0.0, 0.0, 1.0), STRONG, Pose((0.0, 0.0, 0.2))),
         joint("lift", JointKind.REVOLUTE, "one", "two", (0.0, 1.0, 0.0), STRONG, Pose((0.1, 0.0, 0.1))),
@@ -98,7 +98,7 @@ def test_a_pendulum_swings_at_its_period():
             if value * last < 0.0:
                 crossings.append(simulated.time - 0.001 * abs(value) / abs(value - last))
             last = value
-    # Inertia about the hinge: m l^2 and that of the grain.
+    # Inertia about the hinge: m l^2 and that of the small mass itself.
     expected = 2.0 * math.pi * math.sqrt((0.25 + 1e-6) / (GRAVITY * 0.5)) * (1.0 + 0.05**2 / 16.0)
     assert crossings[2] - crossings[0] == pytest.approx(expected, rel=2e-3)
 

@@ -1,4 +1,4 @@
-"""A simulation in a process of its own: in time with the clock, even samples, and an end that is told."""
+"""A simulation in a separate process: synchronised with the clock, evenly spaced samples, and a reported end."""
 
 import contextlib
 import math
@@ -33,7 +33,7 @@ RESTING = Schedule(rate=250.0, delay=0.02)
 
 
 class Listener:
-    """What a process says, in order."""
+    """The messages of a process, in order."""
 
     def __init__(self, start):
         self.messages = queue.Queue()
@@ -57,7 +57,7 @@ def listener():
     listener.process.close()
 
 
-def test_samples_and_reports_come_evenly(listener):
+def test_samples_and_reports_are_evenly_spaced(listener):
     assert listener.process.joint_names == ("x", "y", "z", "turn", "finger", "finger_2")
     assert listener.process.driven_joints == ("x", "y", "z", "turn", "finger")
     assert listener.process.warnings == ()
@@ -71,8 +71,8 @@ def test_samples_and_reports_come_evenly(listener):
     assert len(samples[0].positions) == len(samples[0].velocities) == len(samples[0].efforts) == 6
 
 
-def test_commands_wait_for_their_moments(listener):
-    """Velocity commands for moments to come, sent at once: the joint turns for as long as they count, and then."""
+def test_commands_are_executed_at_their_times(listener):
+    """Velocity commands for future times, sent at once: the joint turns while they are valid, and no longer."""
     listener.process.run()
     first = listener.until(lambda message: isinstance(message, JointSample))[-1].moment + 0.5
     for index in range(5):
@@ -85,7 +85,7 @@ def test_commands_wait_for_their_moments(listener):
 
 
 def test_the_last_of_many_commands_to_a_process_that_is_not_scheduled_is_kept(listener):
-    """It used to be lost when the process had not read for 0.2 s, and the robot stood short of its goal."""
+    """It was lost when the process had not read for 0.2 s, and the robot stopped before its goal."""
     listener.process.run()
     start = listener.until(lambda message: isinstance(message, JointSample))[-1].moment
     pid, commands = listener.process._process.pid, 1000
@@ -152,7 +152,7 @@ def test_a_callback_that_fails_is_reported():
     process.close()
 
 
-def test_errors_of_the_cell_come_through_whole():
+def test_errors_of_the_cell_are_passed_on_completely():
     missing = Mesh("part.stl", "/no/such/part.stl", "0" * 64)
     hinge = joint("hinge", JointKind.REVOLUTE, "base", "tip", (0.0, 0.0, 1.0))
     cell, state = pendulums(hinge, links=[link("tip", [box(0.1, 0.1, 0.1)], 1.0)])
@@ -177,8 +177,8 @@ def test_schedules_out_of_bounds_are_refused_by_name(name, value):
         Schedule(**{name: value})
 
 
-def test_after_a_long_suspension_the_joints_move_along_the_commands_not_across():
-    """Commands wait for the process while the clock goes on: x moves, and then y. Across, the robot may collide."""
+def test_after_a_long_suspension_the_joints_follow_the_commands():
+    """Commands wait for the process while the clock advances: x moves, and then y. A direct motion may collide."""
     listener, quarter = Listener(Start(*workshop(), QUICK, Schedule(rate=100.0))), 50
     listener.process.run()
     listener.until(lambda message: isinstance(message, JointSample))
@@ -195,12 +195,12 @@ def test_after_a_long_suspension_the_joints_move_along_the_commands_not_across()
     listener.process.close()
     for sample in (message for message in found if isinstance(message, JointSample)):
         x, y = sample.positions[:2]
-        assert min(abs(y), abs(x - 0.1)) < 0.01, sample.positions  # across: 0.05
+        assert min(abs(y), abs(x - 0.1)) < 0.01, sample.positions  # in a direct motion: 0.05
 
 
 @pytest.fixture
 def resting():
-    """A workshop on the clock that has come to rest, whose process therefore stands still, and its samples before."""
+    """A workshop on the clock that is at rest, whose process is therefore idle, and its previous samples."""
     listener = Listener(Start(*workshop(), QUICK, RESTING))
     listener.process.run()
     pid = listener.process._process.pid
@@ -219,11 +219,11 @@ def samples(messages):
 
 
 def is_even(found):
-    """Whether no sample is missing, but those of time that a busy computer has lost."""
+    """Whether no sample is missing, except for time lost by a busy computer."""
     return np.diff([sample.moment - sample.lost for sample in found]) == pytest.approx(1.0 / RESTING.rate, abs=1e-6)
 
 
-def test_samples_of_a_rest_need_nothing_of_the_process(resting):
+def test_samples_at_rest_do_not_need_the_process(resting):
     _, found = resting
     assert is_even(found)
     states = {(*sample.positions, *sample.velocities, *sample.efforts) for sample in found[250:]}
@@ -246,7 +246,7 @@ def at(message, turn):
     return isinstance(message, JointSample) and abs(message.positions[3] - turn) < 1e-4
 
 
-def test_a_process_that_stood_still_carries_out_the_commands_of_that_time_in_their_order(resting):
+def test_a_suspended_process_later_executes_commands_in_their_order(resting):
     listener, _ = resting
     os.kill(listener.process._process.pid, signal.SIGSTOP)
     begin = time.monotonic()
@@ -315,7 +315,7 @@ def test_samples_that_are_very_late_are_left_out_and_counted():
     assert [sample.lost for sample in found] == [0.25] + [9.0] * 6
 
 
-def test_nothing_is_repeated_while_a_message_is_on_its_way_to_the_simulation():
+def test_samples_are_not_repeated_while_a_message_is_pending():
     found, sent = [], [3]
     repetition = Repetition(0.0, lambda: sent[0], found.append)
     repetition.take(JointSample(1.0, [0.5], [0.0], [2.0], 0.0))
@@ -325,7 +325,7 @@ def test_nothing_is_repeated_while_a_message_is_on_its_way_to_the_simulation():
     assert repetition._left() is None
 
 
-def test_time_that_cannot_be_made_up_is_given_up_and_counted():
+def test_lost_time_is_skipped_and_counted():
     pace = Pace(Schedule(rate=100.0))
     begin = pace.moment(0.0)
     pace._origin -= 5.0
@@ -350,8 +350,8 @@ time.sleep(600)
 """
 
 
-def test_no_physics_outlive_their_owner_not_even_where_they_hang():
-    """It stands still, as in a native library that does not return, when its owner is killed."""
+def test_the_process_ends_with_its_owner_even_if_it_hangs():
+    """The process is suspended, as in a compiled library that does not return, when its owner is killed."""
     code = OWNER.format(folder=str(SUPPORT))
     owner = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     pid = int(owner.stdout.readline())
@@ -359,5 +359,5 @@ def test_no_physics_outlive_their_owner_not_even_where_they_hang():
     ended = os.pidfd_open(pid)
     owner.kill()
     owner.communicate()
-    assert select.select([ended], [], [], PATIENCE)[0], "it goes on without its owner"
+    assert select.select([ended], [], [], PATIENCE)[0], "it runs on without its owner"
     os.close(ended)

@@ -1,4 +1,4 @@
-"""Steps that are skipped at rest: what is reported stays what it would be, and depends on the commands alone."""
+"""Steps that are skipped at rest: reported values are unchanged, and depend on the commands only."""
 
 import math
 
@@ -28,7 +28,7 @@ PICK_AND_PLACE = (
     {"z": GRASP + 0.002, "turn": 0.4},
     {"finger": 0.04},
 )
-# Gravity compensation and torque control leave joints to what moves them.
+# With gravity compensation and torque control, external forces move the joints.
 FOLLOWING = sorted(set(CONTROLLERS) - {"gravity_compensation", "torque"})
 
 
@@ -39,14 +39,14 @@ def options(rest_speed, controller="motor", **drive):
 
 
 def reported(simulated):
-    """The numbers of joints and bodies."""
+    """The reported values of joints and bodies."""
     states = simulated.joint_states()
     poses = [value for pose in simulated.body_poses().values() for value in (*pose.position, *pose.quaternion)]
     return np.array([*states.positions, *poses])
 
 
 def stages(chosen, targets, duration):
-    """Return what is reported at the end of each stage, whether it is at rest then, and the contacts by name."""
+    """Return the reported values at the end of each stage, whether it is at rest then, and the contacts by name."""
     rows, at_rest = [], []
     with SimulatedCell(*workshop(), chosen) as simulated:
         for target in targets:
@@ -58,7 +58,7 @@ def stages(chosen, targets, duration):
 
 
 @pytest.mark.parametrize("controller", FOLLOWING)
-def test_without_new_contacts_rest_changes_nothing_that_can_be_measured(controller):
+def test_without_new_contacts_rest_changes_no_measurement(controller):
     resting, at_rest, _ = stages(options(REST, controller), MOTIONS, 1.0)
     computed, never, _ = stages(options(0.0, controller), MOTIONS, 1.0)
     assert at_rest[0]  # soft controllers approach the goals of motions for seconds
@@ -66,7 +66,7 @@ def test_without_new_contacts_rest_changes_nothing_that_can_be_measured(controll
     assert np.abs(resting - computed).max() < 1e-8
 
 
-def test_what_a_gripper_holds_rests_too():
+def test_a_held_object_rests_too():
     resting, at_rest, contacts = stages(options(REST), PICK_AND_PLACE, 1.2)
     computed, _, expected = stages(options(0.0), PICK_AND_PLACE, 1.2)
     assert all(at_rest)
@@ -75,7 +75,7 @@ def test_what_a_gripper_holds_rests_too():
 
 
 def test_a_command_after_the_last_step_of_a_period_ends_the_rest():
-    """Between the command and the next step, the rest seemed to last."""
+    """The simulation was reported at rest between the command and the next step."""
     with SimulatedCell(*workshop(), options(REST)) as simulated:
         simulated.step(1.0)
         assert simulated.is_at_rest
@@ -87,7 +87,7 @@ def test_a_command_after_the_last_step_of_a_period_ends_the_rest():
         assert simulated.is_at_rest
 
 
-def test_how_time_is_divided_and_what_is_read_makes_no_difference():
+def test_step_sizes_and_queries_do_not_change_the_motion():
     ends = []
     for pieces in (1, 50):
         with SimulatedCell(*workshop(), options(REST)) as simulated:
@@ -161,7 +161,7 @@ def test_a_repeated_command_to_stay_does_not_end_the_rest():
         assert not simulated.is_at_rest
 
 
-def test_an_integral_that_grows_against_static_friction_is_no_rest():
+def test_an_integral_that_grows_against_static_friction_prevents_rest():
     with SimulatedCell(*workshop(), options(REST, "pid", friction=20.0)) as simulated:
         simulated.set_targets({"x": 5e-4})
         simulated.step(8.0)
@@ -172,7 +172,7 @@ def test_an_integral_that_grows_against_static_friction_is_no_rest():
         assert abs(x - simulated.joint_states().positions[simulated.joint_names.index("x")]) < 1e-8
 
 
-def test_a_pendulum_swings_on_through_its_turning_points():
+def test_a_pendulum_does_not_rest_at_its_turning_points():
     cell, state = pendulums(joint("swing", JointKind.REVOLUTE, "base", "arm", (0.0, 1.0, 0.0), JointLimits(-3.0, 3.0)))
     state = state.with_configuration({"swing": 0.01})
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0, command_timeout=60.0)) as simulated:
@@ -187,7 +187,7 @@ def _after(simulated, duration):
     return float(simulated.joint_states().positions[0])
 
 
-def test_a_reset_starts_awake():
+def test_after_a_reset_the_simulation_is_not_at_rest():
     with SimulatedCell(*workshop(), options(REST)) as simulated:
         simulated.step(1.0)
         assert simulated.is_at_rest

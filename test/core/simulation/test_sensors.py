@@ -1,4 +1,4 @@
-"""Cameras, force-torque sensors and joint torque sensors against closed formulas, another engine and rays."""
+"""Cameras, force-torque and joint torque sensors are compared with closed formulas, another engine and rays."""
 
 import math
 
@@ -69,7 +69,7 @@ def test_a_wrench_is_weight_in_the_axes_of_the_frame(angle):
 
 
 @pytest.mark.parametrize("controller", [{}, {"*": GravityCompensation()}])
-def test_a_wrench_has_what_pushes(controller):
+def test_a_wrench_includes_external_forces(controller):
     with SimulatedCell(*pendulum(), options(controller, tip=ForceTorqueSensor("bob"))) as simulated:
         simulated.step(0.1)
         before = simulated.sensors.wrench("tip")
@@ -81,12 +81,12 @@ def test_a_wrench_has_what_pushes(controller):
         assert after.torque - before.torque == pytest.approx((3.0, 0.0, 0.0), abs=1e-2)
 
 
-def test_a_wrench_has_contact_forces():
+def test_a_wrench_includes_contact_forces():
     with SimulatedCell(*pusher(), options(tip=ForceTorqueSensor("plate"))) as simulated:
         simulated.set_efforts({"slide": -30.0})
         simulated.step(1.0)
         assert {(contact.first, contact.second) for contact in simulated.contacts()} == {("block", "plate")}
-        # The block carries weight and effort; the sensor feels what is left of the block's force, which is the effort.
+        # The force of the block is weight plus effort; the sensor measures it minus the weight, which is the effort.
         assert simulated.sensors.wrench("tip").force == pytest.approx((0.0, 0.0, 30.0), abs=0.3)
 
 
@@ -125,7 +125,7 @@ def seen_from_above():
 
 
 @needs_images
-def test_a_camera_sees_distances_and_names_as_rays_do():
+def test_distances_and_names_in_images_equal_those_of_rays():
     cell, state = seen_from_above()
     camera = CameraSensor("eye", width=200, height=160, view_angle=math.radians(60.0))
     with SimulatedCell(cell, state, options(settle_time=0.0, eye=camera)) as simulated:
@@ -157,7 +157,7 @@ def test_a_camera_on_a_moving_frame_moves_with_it():
 
 
 @needs_images
-def test_another_engine_that_is_placed_alike_has_the_same_image():
+def test_another_engine_in_the_same_state_renders_the_same_image():
     cell, state = workshop()
     camera = CameraSensor("world_eye")
     eye = Pose.from_rpy((0.0, -1.5, 0.4), (-math.pi / 2.0, 0.0, 0.0))
@@ -240,6 +240,6 @@ def test_a_sensor_of_another_kind_is_not_found():
         ("left/eye", {"type": "camera", "frame": "a"}, "'left/eye' is no name of a topic"),
     ],
 )
-def test_settings_that_make_no_sense_are_refused(name, values, words):
+def test_invalid_settings_are_refused(name, values, words):
     with pytest.raises(InvalidValueError, match=words):
         sensor_settings(name, values)

@@ -1,4 +1,4 @@
-"""Setpoints stay within the limits of their joint, follow what is within them exactly, and end where they were told."""
+"""Setpoints remain within joint limits, follow commands within them exactly, and end at the last command."""
 
 import math
 
@@ -70,7 +70,7 @@ def test_commands_for_the_past_and_the_near_future_are_followed_as_well():
         assert max(abs(p - sine((i + 1) * STEP)) for i, p in enumerate(positions[20:], 20)) < 5e-5
 
 
-# What the acceleration changes in the longer gap is not known: a cubic term, with a jerk of 4 rad/s3.
+# The change of the acceleration in the longer gap is unknown: a cubic term, with a jerk of 4 rad/s3.
 @pytest.mark.parametrize(("gap", "tolerance"), [(0.054, 1e-4), (0.09, 4.0 * 0.092**3 / 6.0)])
 def test_a_gap_in_the_stream_is_bridged(gap, tolerance):
     def command(point, time):
@@ -103,7 +103,7 @@ def test_a_far_command_is_reached_without_passing_it():
     assert shortest - 0.01 < arrival < shortest + 0.05
 
 
-def test_a_joint_that_is_blocked_stays_near_and_comes_back_at_once():
+def test_the_setpoint_of_a_blocked_joint_stays_near_and_returns_at_once():
     point = setpoint()
     point.command_position(1.0, None, 0.0)
     for index in range(1000):
@@ -114,7 +114,7 @@ def test_a_joint_that_is_blocked_stays_near_and_comes_back_at_once():
     assert positions[-1] < 0.1
 
 
-def test_velocity_commands_run_out():
+def test_velocity_commands_expire():
     point = setpoint()
     point.command_velocity(0.5, 0.0)
     run(point, round(OPTIONS.command_timeout / STEP))
@@ -124,7 +124,7 @@ def test_velocity_commands_run_out():
     assert positions[-1] == positions[-50]
 
 
-def test_effort_commands_run_out_and_the_joint_is_held_where_it_is():
+def test_effort_commands_expire_and_the_joint_is_held():
     point = setpoint()
     point.command_effort(500.0, 0.0)
     assert point.effort == LIMITS.effort

@@ -1,4 +1,4 @@
-"""Every kind of shape rests at the height that it has, and is met where its surface is."""
+"""Every kind of shape rests at its height, and has contacts at its surface."""
 
 import math
 
@@ -66,15 +66,15 @@ def test_objects_rest_at_their_height(shape, height, tolerance):
 @pytest.mark.parametrize(
     ("use", "tolerance"), [(MeshUse.HULL, 1e-4), (MeshUse.EXACT, 1e-4), (MeshUse.DECOMPOSITION, ROUGH)]
 )
-def test_meshes_carry_at_their_surface(engine, use, tolerance):
+def test_meshes_have_contacts_at_their_surface(engine, use, tolerance):
     if engine == "mujoco" and use is MeshUse.EXACT:
-        tolerance = ROUGH  # there, triangles are decomposed also if they do not move
+        tolerance = ROUGH  # in this engine, triangles are decomposed also if they do not move
     table = body("table", [Shape(block(use), Pose((0.0, 0.0, -0.03)))])
     assert rest_height(Shape(Box((0.04, 0.04, 0.04))), table, 0.02) == pytest.approx(0.02, abs=tolerance)
 
 
-def test_a_still_hollow_is_hollow(engine):
-    """A ball falls into an open box made of triangles, and through the hull of the same box it doesn't."""
+def test_a_static_concave_mesh_is_hollow(engine):
+    """A ball falls into an open box made of triangles, but not into the hull of the same box."""
     floor = np.array([[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
     rim = np.array([[x, y, 0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
     vertices = tuple(map(tuple, np.vstack([floor, rim]).tolist()))
@@ -107,13 +107,13 @@ def test_a_shrunk_hull_is_computed_once(shapes_of_bullet, monkeypatch, tmp_path)
         shapes_of_bullet.cached_shrunk(CORNERS + 1e-9)
 
 
-def test_what_is_too_thin_to_shrink_stays(shapes_of_bullet):
+def test_shapes_too_thin_to_shrink_are_unchanged(shapes_of_bullet):
     thin = CORNERS * np.array([1.0, 1.0, 0.05])
     assert shapes_of_bullet.shrunk(thin, 0.002) is thin
     assert shapes_of_bullet.shrunk(CORNERS[:3], 0.002) is not None
 
 
-def test_a_flat_mesh_is_met_where_its_surface_is(engine):
+def test_a_flat_mesh_has_contacts_at_its_surface(engine):
     """A ball rests on a sheet of triangles that are exactly in a plane."""
     corners = tuple((x, y, 0.0) for x in (-0.3, 0.3) for y in (-0.3, 0.3))
     sheet = body("sheet", [Shape(Triangles(corners, ((0, 2, 3), (0, 3, 1)), MeshUse.EXACT))])

@@ -1,4 +1,4 @@
-"""The simulated cell as its users call it: commands followed, refused by name, repeated to the last bit."""
+"""The interface of the simulated cell: commands are followed, invalid ones refused, and results reproducible."""
 
 import hashlib
 import math
@@ -63,7 +63,7 @@ def test_a_stream_of_commands_is_followed_closely(simulated, rate):
     assert velocity_error < 2e-2
 
 
-def test_a_motion_that_is_known_in_advance_is_what_its_commands_are():
+def test_a_motion_known_in_advance_equals_its_single_commands():
     """One call gives the same bytes as a command for the end of each engine step."""
     fingerprints = []
     for at_once in (True, False):
@@ -79,7 +79,7 @@ def test_a_motion_that_is_known_in_advance_is_what_its_commands_are():
                     simulated.set_targets(dict(zip(JOINTS, place, strict=True)), speeds, time)
                     simulated.step_to(time)
             np.testing.assert_allclose(positions(simulated), rows[-1][0], atol=1e-4)
-            simulated.step(0.01)  # both go on from the same time
+            simulated.step(0.01)  # both continue from the same time
             assert simulated.time == pytest.approx(0.21)
             states = simulated.joint_states()
             fingerprints.append(states.positions.tobytes() + states.velocities.tobytes() + states.efforts.tobytes())
@@ -107,7 +107,7 @@ def test_a_motion_that_is_not_finite_is_refused(simulated):
     assert simulated.time == 0.0
 
 
-def test_names_are_those_of_the_descriptions_and_both_are_understood(simulated):
+def test_names_with_and_without_prefix_are_accepted(simulated):
     assert simulated.joint_names == ("x", "y", "z", "turn", "finger", "finger_2")
     assert simulated.driven_joints == ("x", "y", "z", "turn", "finger")
     simulated.set_targets({"gripper/finger": 0.03})
@@ -121,7 +121,7 @@ def test_joints_hold_without_commands(simulated):
     np.testing.assert_allclose(positions(simulated), before, atol=1e-6)
 
 
-def test_the_state_is_what_the_frames_show(simulated):
+def test_the_state_agrees_with_the_frames(simulated):
     simulated.set_targets({"x": 0.1, "turn": 0.5, "finger": 0.02})
     simulated.step(0.6)
     state = simulated.state()
@@ -169,7 +169,7 @@ def test_commands_as_ros2_control_sends_them(simulated):
         (lambda s: s.body_pose("gripper"), UnknownNameError, "gripper"),
     ],
 )
-def test_calls_that_make_no_sense_are_refused_by_name_and_change_nothing(simulated, call, error, words):
+def test_invalid_calls_are_refused_with_a_name_and_change_nothing(simulated, call, error, words):
     before = positions(simulated)
     with pytest.raises(error, match=words):
         call(simulated)
@@ -195,13 +195,13 @@ def test_a_state_of_another_cell_is_refused():
         SimulatedCell(cell, cell_of_bodies(body("table", [box(1, 1, 1)]))[1])
 
 
-def test_time_goes_on_in_whole_steps_and_loses_nothing(simulated):
+def test_time_advances_in_whole_steps(simulated):
     for _ in range(1000):
         simulated.step(0.0007)
     assert simulated.time == pytest.approx(0.7, abs=simulated.options.time_step / 2)
 
 
-def test_time_goes_on_to_a_moment_but_never_back(simulated):
+def test_time_advances_to_a_given_time_but_never_back(simulated):
     simulated.step_to(0.1)
     assert simulated.time == pytest.approx(0.1)
     simulated.step_to(0.05)
@@ -235,7 +235,7 @@ def test_a_missing_effort_limit_is_reported():
         assert simulated.warnings == ("no effort limit is given for hinge; 500 Nm or 500 N is assumed",)
 
 
-def test_what_moves_before_the_start_is_reported():
+def test_motions_before_the_start_are_reported():
     stone, table = body("stone", [box(0.1, 0.1, 0.1)], 1.0), body("table", [box(1, 1, 0.1, Pose((0.0, 0.0, -0.05)))])
     high = cell_of_bodies(stone, table, stone=Pose((0.0, 0.0, 0.07)))
     with SimulatedCell(*high) as simulated:
@@ -244,7 +244,7 @@ def test_what_moves_before_the_start_is_reported():
         assert simulated.resting_pairs == (("stone", "table"),)
 
 
-def test_touches_are_logged_with_time_force_and_depth_but_rest_is_not(engine, simulated):
+def test_contacts_are_logged_with_time_force_and_depth_except_resting_ones(engine, simulated):
     assert simulated.contact_log == ()
     assert simulated.resting_pairs == (("table", "workpiece"),)
     # The gripper runs into the post, its fingers to both sides of it.

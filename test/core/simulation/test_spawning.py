@@ -36,7 +36,7 @@ def height(simulated, name):
     return simulated.body_pose(name).position[2]
 
 
-def test_a_body_that_is_added_falls_and_rests_on_what_is_there(simulated):
+def test_an_added_body_falls_and_rests_on_others(simulated):
     simulated.step(0.1)
     simulated.add_body(BALL, ABOVE)
     simulated.step(0.3)
@@ -49,7 +49,7 @@ def test_a_body_that_is_added_falls_and_rests_on_what_is_there(simulated):
     assert simulated.state().bodies["ball"].pose == simulated.body_pose("ball")
 
 
-def test_what_is_added_without_a_mass_stays_and_carries(simulated):
+def test_an_added_body_without_a_mass_is_static_and_supports_others(simulated):
     simulated.add_body(SHELF, BodyState(Pose((0.4, -0.4, 0.3))))
     simulated.add_body(BALL, ABOVE)
     simulated.step(1.0)
@@ -62,7 +62,7 @@ def test_what_is_added_without_a_mass_stays_and_carries(simulated):
         simulated.pose("shelf")
 
 
-def test_everything_else_goes_on_as_if_nothing_had_happened(engine):
+def test_other_objects_move_as_without_the_change(engine):
     """To the last bit in PyBullet; in MuJoCo, the equations of all bodies are solved together."""
 
     def run(spawn):
@@ -83,7 +83,7 @@ def test_everything_else_goes_on_as_if_nothing_had_happened(engine):
     np.testing.assert_allclose(run(True), run(False), rtol=1e-6, atol=1e-6)
 
 
-def test_a_held_body_that_is_removed_leaves_the_hand_which_closes(simulated):
+def test_a_hand_closes_when_its_held_body_is_removed(simulated):
     simulated.set_targets({"x": -0.3, "z": -0.37})
     simulated.step(1.2)
     simulated.set_targets({"finger": 0.0})
@@ -101,7 +101,7 @@ def test_a_held_body_that_is_removed_leaves_the_hand_which_closes(simulated):
     assert states.positions[states.names.index("finger")] < 0.5 * EDGE - 0.01
 
 
-def test_what_is_added_can_be_gripped(simulated):
+def test_an_added_body_can_be_gripped(simulated):
     simulated.remove_body("workpiece")
     simulated.add_body(body("part", [box(EDGE, EDGE, EDGE)], 0.3), BodyState(Pose((-0.3, 0.0, EDGE / 2))))
     simulated.set_targets({"x": -0.3, "z": -0.37})
@@ -122,7 +122,7 @@ def test_a_body_is_replaced_by_one_of_its_name_and_disturbances_end(simulated):
     assert weight == pytest.approx(GRAVITY, rel=1e-2)
 
 
-def test_frames_of_a_body_are_with_it_while_it_is_there():
+def test_frames_of_a_body_follow_it_until_it_is_removed():
     cell, state = workshop()
     mark = NamedFrame("mark", "workpiece", Pose((0.0, 0.0, 0.1)))
     cell = msgspec.structs.replace(cell, frames=frozendict({"mark": mark}))
@@ -138,13 +138,13 @@ def test_frames_of_a_body_are_with_it_while_it_is_there():
         assert height_of(simulated, "mark") == pytest.approx(height(simulated, "workpiece") + 0.1)
 
 
-def test_a_reset_keeps_what_was_added_and_not_what_was_removed(simulated):
+def test_a_reset_keeps_added_bodies_and_not_removed_ones(simulated):
     simulated.add_body(BALL, ABOVE)
     simulated.remove_body("post")
     simulated.step(0.5)
     simulated.reset()
     assert "post" not in simulated.body_poses()
-    assert height(simulated, "ball") < 1.0  # it fell while objects came to rest
+    assert height(simulated, "ball") < 1.0  # it fell during the settling time
 
 
 @pytest.mark.parametrize(
@@ -156,7 +156,7 @@ def test_a_reset_keeps_what_was_added_and_not_what_was_removed(simulated):
         (lambda s: s.remove_body("moon"), UnknownNameError, "moon"),
     ],
 )
-def test_changes_that_make_no_sense_are_refused_and_change_nothing(simulated, call, error, words):
+def test_invalid_changes_are_refused_and_change_nothing(simulated, call, error, words):
     before = simulated.body_poses().keys()
     with pytest.raises(error, match=words):
         call(simulated)
