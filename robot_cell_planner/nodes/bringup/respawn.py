@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-COULD_NOT_START = (1, 2, 3)  # exit statuses of a node that cannot start, so that a restart would fail again
+from ..common.exit_status import COULD_NOT_START
+
+REFUSALS = (COULD_NOT_START, 2, 3)  # exit statuses of a node that cannot start, so that a restart would fail again
 
 
 @dataclass(frozen=True)
@@ -42,4 +44,4 @@ class RespawnRule:
         return 0.0 if failures <= 1 else min(self.first_delay * 2.0 ** (failures - 2), self.longest_delay)
 
 
-NODE_RULE = RespawnRule(failures=5, refusals=COULD_NOT_START)
+NODE_RULE = RespawnRule(failures=5, refusals=REFUSALS)

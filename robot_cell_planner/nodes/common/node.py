@@ -7,6 +7,7 @@ import gc
 import os
 import signal
 import sys
+import traceback
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import ExitStack, suppress
 from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, TypeVar
@@ -43,6 +44,7 @@ from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
 from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
 from .dds_profile import set_dds_profile
+from .exit_status import COULD_NOT_START, FAILED_WHILE_RUNNING
 from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
 from .replies import repeat_replies
@@ -320,10 +322,9 @@ class CellNode(Node):
         self._held.close()
 
 
-def _print_error(name: str, error: RobotCellError) -> int:
-    """Print one line on the standard error stream; return the exit status."""
+def _print_error(name: str, error: RobotCellError) -> None:
+    """Print one line on the standard error stream."""
     print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
-    return 1
 
 
 def end(status: int) -> NoReturn:
@@ -353,30 +354,32 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     the user, and it is not reachable from other computers unless the environment allows it (`dds_profile`).
 
     Returns:
-        Exit status: 0, or 1 after one line on the standard error stream if the node could not start. A process whose
-        middleware does not close in time ends by SIGALRM, after the resources of the node are released.
+        Exit status: 0, or one of `exit_status` if the node could not start or has failed, after one line on the
+        standard error stream, or a traceback for an internal error. A process whose middleware does not close in time
+        ends by SIGALRM, after the resources of the node are released.
     """
     os.umask(PRIVATE_UMASK)
     set_dds_profile()
     interrupt_on_signals()
     rclpy.init(args=arguments)
-    node = None
+    node, status = None, COULD_NOT_START
     try:
         node = kind()
         executor = GuardedExecutor(node.faults)
         executor.add_node(node)
         node.start()
+        status = FAILED_WHILE_RUNNING
         gc.freeze()  # exclude imported modules from garbage collection
         executor.spin()
     except (KeyboardInterrupt, ExternalShutdownException):
         pass
-    except RuntimeError:
-        if not context_ends():
-            raise
-    except RobotCellError as error:
-        return _print_error(name, error)
-    except NodeEndsError as stop:
-        return _print_error(name, stop.error)
+    except (RobotCellError, NodeEndsError) as error:
+        _print_error(name, error.error if isinstance(error, NodeEndsError) else error)
+        return status
+    except Exception as error:
+        if not isinstance(error, RuntimeError) or not context_ends():
+            traceback.print_exc()
+            return status
     finally:
         # A signal that shut the context down may still interrupt this thread.
         for number in ENDING_SIGNALS:
