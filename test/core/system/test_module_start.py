@@ -19,7 +19,7 @@ print(__name__, fractions.__file__, *sys.argv[1:], sep="|")
 if sys.argv[2:]:
     os.write(int(sys.argv[1]), b"x")
 """
-IMPORTED = (
+IMPORTED = "import pathlib\npathlib.Path(__file__ + '.imported').touch()\nraise ImportError\n"
     "import pathlib\npathlib.Path(__file__ + '.imported').touch()\nraise ImportError('from the current folder')\n"
 )
 CORNERS = ((0.0, 0.0, 0.0), (0.137, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1))
