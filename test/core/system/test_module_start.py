@@ -20,8 +20,6 @@ if sys.argv[2:]:
     os.write(int(sys.argv[1]), b"x")
 """
 IMPORTED = "import pathlib\npathlib.Path(__file__ + '.imported').touch()\nraise ImportError\n"
-    "import pathlib\npathlib.Path(__file__ + '.imported').touch()\nraise ImportError('from the current folder')\n"
-)
 CORNERS = ((0.0, 0.0, 0.0), (0.137, 0.0, 0.0), (0.0, 0.1, 0.0), (0.0, 0.0, 0.1))
 FACES = ((0, 2, 1), (0, 1, 3), (1, 2, 3), (2, 0, 3))
 
