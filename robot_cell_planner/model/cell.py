@@ -22,7 +22,7 @@ from .arguments import check_fields
 from .bodies import CollisionSettings, NamedFrame, RigidBody, Tool
 from .digest import digest_of, without_places
 from .frames import FrameTree
-from .mechanism import JointKind, Variable
+from .mechanism import JointKind, Variable, check_joint_count
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
 from .robot import JOINED, CompositeGroup, PlanningGroup, Robot
@@ -69,6 +69,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         together = {WORLD, *self.mechanism_frames, *self.tools, *self.bodies, *self.frames}
         if len(self.mechanism_frames) < links + inner or len(together) <= count:
             self._refuse_double_names()
+        mechanisms = [item.mechanism for item in (*self.robots.values(), *self.tools.values())]
+        check_joint_count("the cell", sum(mechanism.moving_joints for mechanism in mechanisms))
 
     def _refuse_double_names(self) -> None:
         kinds: dict[str, str] = {WORLD: "the world frame"}

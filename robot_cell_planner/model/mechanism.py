@@ -11,7 +11,7 @@ import msgspec
 import numpy as np
 from frozendict import frozendict
 
-from ..errors import InvalidRequestError, InvalidValueError, ModelError, UnknownNameError, Value
+from ..errors import InvalidRequestError, InvalidValueError, LimitExceededError, ModelError, UnknownNameError, Value
 from .arguments import check_fields
 from .geometry import Shape
 from .name_suggestions import unknown_name
@@ -158,6 +158,7 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 # [kg m2, and relative] Rounded inertias of light parts in published robot descriptions deviate by less.
 INERTIA_TOLERANCE = 1e-6
+MAX_JOINTS = 256  # memory of the dynamics of n joints grows with n^3: 1 GB at 256
 
 
 class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,6 +222,17 @@ class Variable(msgspec.Struct, frozen=True):
     angular: bool
 
 
+def check_joint_count(what: str, count: int) -> None:
+    """Check the number of moving joints of a mechanism or cell.
+
+    Raises:
+        LimitExceededError: There are more than MAX_JOINTS.
+    """
+    if count > MAX_JOINTS:
+        text = f"{what} has {count} moving joints, expected at most {MAX_JOINTS}; fix those that are not needed"
+        raise LimitExceededError(text, stage="model", values=(Value("moving joints", count, MAX_JOINTS),))
+
+
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
     """Kinematic tree of links and joints, in file order.
 
@@ -264,6 +276,12 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             raise ModelError(f"joints {', '.join(loop[:5])} form a loop", subjects=loop)
         for joint in self.joints.values():
             self.mimic_source(joint.name)
+        check_joint_count(f"mechanism {self.name}", self.moving_joints)
+
+    @cached_property
+    def moving_joints(self) -> int:
+        """Number of joints that are not fixed, those that mimic others included."""
+        return sum(joint.kind is not JointKind.FIXED for joint in self.joints.values())
 
     @cached_property
     def root(self) -> str:

@@ -29,5 +29,7 @@ class DraftOptions:
     def __post_init__(self) -> None:
         if not 1 <= self.samples <= 10_000_000:
             raise InvalidValueError(f"samples is {self.samples}, expected 1 to 10,000,000")
+        if not 0 <= self.seed < 2**63:
+            raise InvalidValueError(f"seed is {self.seed}, expected 0 to 2^63 - 1")
         if not 0.0 < self.always <= 1.0:
             raise InvalidValueError(f"always is {self.always}, expected above 0 and at most 1")
