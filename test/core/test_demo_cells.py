@@ -1,4 +1,4 @@
-"""The cells in config/: true to the makers' data, sound, and such that the pick and place in them is worth planning."""
+"""The cells in config/ agree with manufacturers' data, are consistent, and need motion planning for their tasks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from robot_cell_planner.model.state import RobotCellState
 ROOT = Path(__file__).parents[2]
 CELLS = ("demo", "ur10")
 
-# Denavit-Hartenberg parameters of the UR10e as its maker publishes them: a, d [m], alpha [rad].
+# Denavit-Hartenberg parameters of the UR10e as published by the manufacturer: a, d [m], alpha [rad].
 UR10E = (
     (0.0, 0.1807, math.pi / 2),
     (-0.6127, 0.0, 0.0),
@@ -69,14 +69,14 @@ def carrying(cell: RobotCell, state: RobotCellState) -> RobotCellState:
 
 
 def denavit_hartenberg(q: np.ndarray) -> np.ndarray:
-    result = np.diag([-1.0, -1.0, 1.0, 1.0])  # the maker's base frame is turned by half a turn against base_link
+    result = np.diag([-1.0, -1.0, 1.0, 1.0])  # half a turn from base_link to the manufacturer's base frame
     for angle, (a, d, alpha) in zip(q, UR10E, strict=True):
         c, s, ca, sa = math.cos(angle), math.sin(angle), math.cos(alpha), math.sin(alpha)
         result = result @ [[c, -s * ca, s * sa, a * c], [s, c * ca, -c * sa, a * s], [0, sa, ca, d], [0, 0, 0, 1]]
     return result
 
 
-def test_arm_has_the_kinematics_of_the_maker():
+def test_arm_has_the_kinematics_of_the_manufacturer():
     cell, state = cell_of("demo")
     group = cell.group()
     configurations = samples(cell, 200, seed=1)
@@ -86,7 +86,7 @@ def test_arm_has_the_kinematics_of_the_maker():
         np.testing.assert_allclose(base_inverse @ world_T_tool, denavit_hartenberg(q), atol=1e-9)
 
 
-def test_arm_has_the_masses_of_the_maker():
+def test_arm_has_the_masses_of_the_manufacturer():
     links = cell_of("demo")[0].robot.mechanism.links
     assert {name: links[name].inertial.mass for name in UR10E_MASSES} == UR10E_MASSES
 
@@ -115,7 +115,7 @@ def test_limits_are_complete_and_within_the_description(name):
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_home_is_where_the_cell_starts_and_free(name):
+def test_home_is_the_start_state_and_free(name):
     cell, state = cell_of(name)
     cell.check_state(state)
     home = cell.robot.named_state("manipulator", "home")
@@ -134,7 +134,7 @@ def test_named_states_are_free(name):
 
 @pytest.mark.parametrize("name", CELLS)
 def test_pairs_that_never_collide_do_not(name):
-    """The pairs the SRDF leaves out with reason "Never", with their checks put back."""
+    """The pairs that the SRDF disables with the reason "Never", with their checks enabled."""
     cell, state = cell_of(name)
     never = {frozenset((p.first, p.second)) for p in cell.robot.disabled_pairs if p.reason == "Never"}
     others = tuple(p for p in cell.robot.disabled_pairs if p.reason != "Never")
@@ -165,7 +165,7 @@ def test_workpiece_lies_on_the_table_at_the_place_to_pick(name):
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_workpiece_at_its_place_stands_on_the_floor_of_the_bin(name):
+def test_workpiece_at_its_goal_rests_on_the_floor_of_the_bin(name):
     cell, state = cell_of(name)
     world = WorldTransforms(cell, state)
     floor = cell.bodies["bin"].collisions[0]
@@ -175,7 +175,7 @@ def test_workpiece_at_its_place_stands_on_the_floor_of_the_bin(name):
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_every_pose_is_reached_in_several_ways(name):
+def test_every_pose_has_several_solutions(name):
     cell, state = cell_of(name)
     held = carrying(cell, state)
     resting = held.with_body(
@@ -190,12 +190,12 @@ def test_every_pose_is_reached_in_several_ways(name):
         checker = CollisionChecker(cell, start, group="")
         target = FrameTarget(mode=mode, pose=IDENTITY, reference_frame=frame)
         found = inverse_kinematics(cell, start, target, is_valid=lambda q, c=checker: not c.in_collision(q))
-        assert len(found) >= 2, f"{frame}: {len(found)} ways"
+        assert len(found) >= 2, f"{frame}: {len(found)} solutions"
         assert found.limit_distances().max() > 0.3
 
 
 @pytest.mark.parametrize(("name", "obstacle"), [("demo", "post"), ("ur10", "wall")])
-def test_the_straight_ways_to_the_bin_are_blocked(name, obstacle):
+def test_the_straight_paths_to_the_bin_are_blocked(name, obstacle):
     """In joint space to the nearest solution, and along a line of the tool centre point."""
     cell, state = cell_of(name)
     held = carrying(cell, state)
@@ -247,7 +247,7 @@ def test_description_serves_ros2_control():
     _, state = cell_of("demo")
     joints = {joint.get("name"): joint for joint in root.findall("ros2_control/joint")}
     movable = {joint.get("name") for joint in root.findall("joint") if joint.get("type") != "fixed"}
-    # The hardware names every joint of the block but sends positions of those with a command interface alone.
+    # The hardware names every joint of the block, but sends positions only of those with a command interface.
     assert set(joints) == movable - {"right_finger_joint"}
     starts = {**state.configuration, **state.tools["gripper"].configuration}
     assert set(starts) == set(joints)

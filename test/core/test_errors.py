@@ -1,4 +1,4 @@
-"""Errors that are passed on after their request has ended."""
+"""Errors that outlive their request."""
 
 import gc
 import weakref
@@ -21,7 +21,7 @@ def _fail(used):
     raise InternalError("third") from failure
 
 
-def test_an_error_without_tracebacks_keeps_nothing_of_its_request():
+def test_an_error_without_tracebacks_references_no_object_of_its_request():
     used = []
     gc.disable()
     try:
@@ -37,7 +37,7 @@ def test_an_error_without_tracebacks_keeps_nothing_of_its_request():
         gc.enable()
 
 
-def test_errors_that_led_to_each_other_end():
+def test_cyclic_chains_of_errors_are_handled():
     first, second = InvalidRequestError("first"), InvalidRequestError("second")
     first.__cause__, second.__cause__ = second, first
     drop_tracebacks(first)

@@ -1,4 +1,4 @@
-"""The examples without ROS do the whole job, in each cell, and never import rclpy."""
+"""The examples without ROS complete the pick and place in each cell, and never import rclpy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def run(folder: Path, script: str, *arguments: str) -> subprocess.CompletedProce
         ("carry_together.py", "two_arms", "carry_two_arms"),
     ],
 )
-def test_the_workpiece_gets_where_it_belongs(tmp_path, script, name, page):
+def test_the_workpiece_reaches_its_goal(tmp_path, script, name, page):
     done = run(tmp_path, script, str(ROOT / "config" / name / "cell.yaml"), "3")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 unwanted contacts" in done.stdout
@@ -40,7 +40,7 @@ def test_the_workpiece_gets_where_it_belongs(tmp_path, script, name, page):
 
 
 def test_the_demonstration_is_a_command(tmp_path):
-    """From any folder; with --json, the standard output has the verdict alone."""
+    """From any folder; with --json, the standard output contains only the result."""
     words = ["robot_cell", "demo", "--simulation", "--seed", "3", "--output", "here", "--json"]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

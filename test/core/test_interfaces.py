@@ -1,4 +1,4 @@
-"""The interface files: error numbers equal the core's, fields are explained, types are documented."""
+"""The interface files: error codes equal those of the library, fields are explained, types are documented."""
 
 from __future__ import annotations
 
@@ -63,6 +63,6 @@ def test_every_name_that_a_node_uses_is_documented() -> None:
             assert f"| `{name}` |" in DOCUMENT, f"{path.name}: {name}"
 
 
-def test_documentation_links_lead_somewhere() -> None:
+def test_documentation_links_exist() -> None:
     for link in re.findall(r"\]\(\.\./([^)]+)\)", DOCUMENT):
         assert (ROOT / link).is_file(), link

@@ -1,4 +1,4 @@
-"""The files for ros2_control fit each other, the demonstration cell and what the nodes expect."""
+"""The files for ros2_control are consistent with each other, the demonstration cell and the nodes."""
 
 import re
 from pathlib import Path
@@ -34,7 +34,7 @@ def parameters_of(name):
 
 @pytest.fixture(scope="module", params=GRIPPERS)
 def controllers(request):
-    """The parameters of all controllers, with those of the gripper of either kind."""
+    """The parameters of all controllers, with each of the gripper controllers."""
     arm, gripper = map(parameters_of, ("controllers.yaml", request.param))
     manager = gripper.pop("controller_manager")["ros__parameters"]
     assert manager["gripper_controller"]["type"] == GRIPPERS[request.param]
@@ -74,7 +74,7 @@ def test_controllers_move_the_joints_of_group_and_tool_through_interfaces_that_t
         commands = {interface.get("name") for interface in joint.findall("command_interface")}
         states = {interface.get("name") for interface in joint.findall("state_interface")}
         assert commands == {"position"}
-        assert states == {"position", "velocity", "effort"}, "all that the simulated robot reports"
+        assert states == {"position", "velocity", "effort"}, "all states that the simulated robot reports"
         if name in arm["joints"]:
             assert set(arm["command_interfaces"]) <= commands
             assert set(arm["state_interfaces"]) <= states
@@ -91,15 +91,15 @@ def test_the_gripper_controller_is_that_of_the_distribution():
     assert re.search(r'GRIPPER = "gripper.yaml"', LAUNCH)
 
 
-def test_hardware_and_simulated_robot_meet_on_topics_that_nobody_else_has(hardware):
+def test_hardware_and_simulated_robot_share_topics_that_no_other_node_uses(hardware):
     parameters = {parameter.get("name"): parameter.text for parameter in hardware.findall("hardware/param")}
     assert parameters["joint_commands_topic"] == COMMANDS
     assert parameters["joint_states_topic"] == STATES
     assert {COMMANDS, STATES}.isdisjoint({"joint_commands", "joint_states"})
 
 
-def test_what_the_hardware_sends_is_a_command_that_the_simulated_robot_takes(hardware):
-    """One name a joint of the block, one position a joint with a position command interface."""
+def test_the_simulated_robot_accepts_commands_of_the_hardware(hardware):
+    """One name for each joint of the block, one position for each joint with a position command interface."""
     names = [joint.get("name") for joint in hardware.findall("joint")]
     starts = [
         float(joint.findtext("command_interface[@name='position']/param[@name='initial_value']"))
@@ -111,7 +111,7 @@ def test_what_the_hardware_sends_is_a_command_that_the_simulated_robot_takes(har
     assert set(command.positions) == set(names)
 
 
-def test_the_block_is_kept_and_readable_in_a_cell():
+def test_the_block_is_retained_and_readable_in_a_cell():
     robot = load_robot("arm", str(DESCRIPTION))
     block = next(text for text in robot.mechanism.blocks if text.lstrip().startswith("<ros2_control"))
     assert "JointStateTopicSystem" in block

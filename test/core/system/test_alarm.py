@@ -1,4 +1,4 @@
-"""Calls at given times, most of which are called off."""
+"""Calls at given times, most of which are cancelled."""
 
 import threading
 import time
@@ -39,7 +39,7 @@ def test_an_earlier_call_does_not_wait_for_a_later_one(alarm):
     assert len(alarm) == 3
 
 
-def test_the_thread_does_not_wake_for_later_calls_and_those_that_are_called_off(alarm, monkeypatch):
+def test_the_thread_does_not_wake_for_later_and_cancelled_calls(alarm, monkeypatch):
     notices, notify = [], alarm._changed.notify
     monkeypatch.setattr(alarm._changed, "notify", lambda: notices.append(1) or notify())
     first = alarm.at(time.monotonic() + LATER, lambda: None)
@@ -52,10 +52,10 @@ def test_the_thread_does_not_wake_for_later_calls_and_those_that_are_called_off(
     alarm.at(time.monotonic(), done.set)
     assert done.wait(PATIENCE)
     assert len(alarm) == 0
-    assert len(notices) <= 2, "of the first call and of the last one"
+    assert len(notices) <= 2, "for the first call and for the last one"
 
 
-def test_called_off_entries_before_one_that_is_due_are_skipped(alarm):
+def test_cancelled_entries_before_one_that_is_due_are_skipped(alarm):
     made, done = [], threading.Event()
     now = time.monotonic()
     entries = [alarm.at(now + 0.05, lambda: made.append(1)) for _ in range(CALLS)]

@@ -15,7 +15,7 @@ def test_a_value_is_built_once_for_the_same_objects_and_extras():
     assert cache.get((one,), ("a",), lambda: 0) == 1
 
 
-def test_what_is_asked_for_stays_and_the_rest_goes():
+def test_recently_used_entries_are_retained():
     cache, kept = IdentityCache(size=3), object()
     assert cache.get((kept,), (), lambda: "kept") == "kept"
     for index in range(50):
@@ -28,16 +28,16 @@ def test_what_is_asked_for_stays_and_the_rest_goes():
 
 
 def test_an_object_that_is_in_the_cache_cannot_be_mistaken_for_another():
-    """Ids are given out again once an object is gone; the cache keeps those that it knows."""
+    """Python reuses the id of a deleted object; the cache therefore references its keys."""
     cache = IdentityCache(size=1000, owners=1000)
     assert [cache.get((object(),), (), lambda index=index: index) for index in range(500)] == list(range(500))
 
 
 class Cell:
-    """Large, and replaced now and then."""
+    """A large object that is replaced from time to time."""
 
 
-def test_no_more_owners_are_held_than_allowed_however_many_entries_they_have():
+def test_the_number_of_owners_is_bounded():
     cache, cells = IdentityCache(size=512, owners=4), []
     for _ in range(100):
         cell = Cell()
@@ -50,7 +50,7 @@ def test_no_more_owners_are_held_than_allowed_however_many_entries_they_have():
     assert alive == cells[-4:]
 
 
-def test_an_owner_that_is_asked_for_stays():
+def test_a_recently_used_owner_is_retained():
     cache, kept = IdentityCache(size=512, owners=4), Cell()
     cache.get((kept,), (), lambda: "kept")
     for index in range(50):
@@ -69,7 +69,7 @@ def test_entries_and_owners_are_dropped_together():
         assert 1 <= len(cache._keys_of) <= 3
 
 
-def test_a_new_value_stays_although_all_others_were_requested():
+def test_a_new_value_is_retained_although_all_others_were_requested():
     for cache, keep in ((IdentityCache(size=3), 3), (IdentityCache(size=512, owners=3), 3)):
         others = [Cell() for _ in range(keep)]
         for other in others:

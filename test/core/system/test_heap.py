@@ -1,4 +1,4 @@
-"""Memory that was freed goes back to the operating system."""
+"""Freed memory is returned to the operating system."""
 
 import subprocess
 import sys

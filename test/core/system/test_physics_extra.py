@@ -1,4 +1,4 @@
-"""Where PyBullet or MuJoCo is missing, everything works but what needs it, which says so."""
+"""Without PyBullet or MuJoCo, only functions that need it are unavailable, and their errors name it."""
 
 import subprocess
 import sys
@@ -34,7 +34,7 @@ for what in (
 """
 
 
-def test_a_motion_is_planned_and_what_needs_physics_says_so():
+def test_motions_are_planned_and_missing_physics_is_reported():
     result = subprocess.run([sys.executable, "-c", CODE], cwd=ROOT, capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
     planned, engine, simulation, other = result.stdout.strip().splitlines()

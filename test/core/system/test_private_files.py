@@ -1,4 +1,4 @@
-"""Files that hold a user's cell are readable by that user alone, whatever the umask is."""
+"""Files with a user's cell are readable by that user only, for any umask."""
 
 import os
 
@@ -33,7 +33,7 @@ def test_replays_are_private(tmp_path):
     assert modes(tmp_path) == {"new": 0o700, "new/folder": 0o700, "new/folder/replay.html": 0o600}
 
 
-def test_saved_cells_and_states_are_private_and_keep_the_mode_they_were_given(tmp_path):
+def test_saved_cells_and_states_are_private_and_keep_an_existing_mode(tmp_path):
     cell, state = loaded()
     cell_file, state_file = tmp_path / "cell.yaml", tmp_path / "state.yaml"
     save_cell(str(cell_file), cell, state)
@@ -58,7 +58,7 @@ def test_a_file_that_others_could_read_becomes_private_when_it_is_written_over(t
     assert (path.read_text(), modes(tmp_path)) == ("text", {"record.json": 0o600})
 
 
-def test_folders_that_exist_stay_as_they_are(tmp_path):
+def test_existing_folders_keep_their_mode(tmp_path):
     (tmp_path / "open").mkdir(mode=0o755)
     assert make_folder(tmp_path / "open" / "a" / "b").is_dir()
     assert modes(tmp_path) == {"open": 0o755, "open/a": 0o700, "open/a/b": 0o700}

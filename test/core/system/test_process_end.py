@@ -1,4 +1,4 @@
-"""The end of a process is seen when it ends."""
+"""Wait for the end of a process with a timeout."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from robot_cell_planner.system.process_end import wait_for_end
 
 @pytest.fixture
 def process():
-    """A process that ends when its input does."""
+    """A process that ends when its standard input is closed."""
     with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as process:
         yield process
         process.kill()

@@ -49,5 +49,5 @@ def test_it_ends_with_its_owner():
     with subprocess.Popen([sys.executable, "-c", OWNER], stdin=pipe, stdout=pipe) as owner:
         descriptor = os.pidfd_open(int(owner.stdout.readline()))
         owner.kill()
-    assert select.select([descriptor], [], [], 60)[0], "it still runs"
+    assert select.select([descriptor], [], [], 60)[0], "the process still runs"
     os.close(descriptor)

@@ -1,4 +1,4 @@
-"""Kernels that are loaded from disk give what compiled ones give, also where they are inlined in others later."""
+"""Kernels that are loaded from disk have the results of compiled ones, also if other kernels inline them later."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ print(sum(library._bitcode is not None for library in loaded))
 """
 
 
-def test_numba_has_what_is_relied_on():
+def test_required_internals_of_numba_exist():
     assert is_supported()
 
 

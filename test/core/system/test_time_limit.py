@@ -1,4 +1,4 @@
-"""A library that does not return does not keep a process."""
+"""A library call that does not return cannot block a process beyond its time limit."""
 
 import signal
 import subprocess
@@ -28,6 +28,6 @@ def test_a_call_that_never_returns_ends_the_process_and_is_named():
     assert "in library" in found.stderr
 
 
-def test_nothing_happens_in_time():
+def test_a_call_within_the_time_limit_has_no_effect():
     found = run("pass")
     assert (found.returncode, found.stdout, found.stderr) == (0, "own handler\n", "")

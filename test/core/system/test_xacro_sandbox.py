@@ -1,4 +1,4 @@
-"""xacro files compute and read what vendors' files do, and nothing else, neither by syntax nor by the kernel."""
+"""xacro files can use all idioms of vendors' files; other access is prevented by the syntax check and the kernel."""
 
 import json
 import math
@@ -150,7 +150,7 @@ def expand(folder, body, **options):
     return expand_xacro(path, **options)
 
 
-def test_the_idioms_of_vendors_work(folder):
+def test_the_idioms_of_vendors_are_supported(folder):
     quoted = [text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for text in IDIOMS]
     links = "".join(f'<link name="{text}"/>' for text in quoted)
     text = expand(
@@ -188,7 +188,7 @@ def test_macros_with_defaults_blocks_and_conditions(folder):
     assert [origin.get("xyz") for origin in root.iter("origin")] == [f"0 0 {math.pi}", "0 0 2", "0 0 1"]
 
 
-def test_what_lazy_properties_and_folders_become(folder):
+def test_lazy_properties_and_folders_are_expanded(folder):
     text = expand(
         folder,
         '<xacro:property name="b" value="${a * 2}"/><xacro:property name="a" value="4"/>'
@@ -199,7 +199,7 @@ def test_what_lazy_properties_and_folders_become(folder):
 
 @pytest.fixture(scope="module")
 def names():
-    """What xacro knows by itself, once it is restricted, in a process of this test."""
+    """The names that xacro provides after it is restricted, in the process of this test."""
     import xacro
 
     from robot_cell_planner.io.robot_description.xacro_expressions import allowed_names
@@ -210,21 +210,21 @@ def names():
 
 
 @pytest.mark.parametrize("expression", ESCAPES)
-def test_an_expression_that_reaches_further_is_refused(tmp_path, names, expression):
+def test_an_unsafe_expression_is_refused(tmp_path, names, expression):
     marker = tmp_path / "marker"
     with pytest.raises((RefusedExpression, NameError, RecursionError)):
         evaluate(expression.replace("{marker}", str(marker)), names)
     assert not marker.exists()
 
 
-def test_as_many_escapes_as_the_corpus_should_hold():
+def test_the_number_of_escapes_in_the_corpus():
     assert len(set(ESCAPES)) > 60
 
 
 @pytest.mark.parametrize("expression", ESCAPES[::6])
 def test_in_a_file_it_is_a_named_error(folder, expression):
     if "}" in expression:
-        expression = "().__class__"  # a brace ends an expression of xacro
+        expression = "().__class__"  # a brace would end the xacro expression
     marker = folder / "marker"
     with pytest.raises(FileError) as caught:
         expand(folder, f'<link name="${{{expression.replace("{marker}", str(marker)).replace("<", "&lt;")}}}"/>')
@@ -256,7 +256,7 @@ def test_in_a_file_it_is_a_named_error(folder, expression):
         '<xacro:property name="a" value="${{b}}"/><xacro:property name="b" value="${{a}}"/><link name="${{a}}"/>',
     ],
 )
-def test_files_and_surroundings_stay_out_of_reach(folder, body):
+def test_files_and_environment_variables_are_inaccessible(folder, body):
     outside, marker = folder.parent / "outside", folder / "marker"
     (folder / "link").symlink_to(outside)
     (folder / "code.yaml").write_text(f"!!python/object/apply:os.system ['touch {marker}']")
@@ -266,7 +266,7 @@ def test_files_and_surroundings_stay_out_of_reach(folder, body):
     assert not marker.exists()
 
 
-def test_a_text_that_grows_without_end_is_cut_off(folder):
+def test_an_endlessly_growing_text_is_refused(folder):
     doubling = "".join(f'<xacro:macro name="m{i}"><xacro:m{i + 1}/><xacro:m{i + 1}/></xacro:macro>' for i in range(11))
     body = f'{doubling}<xacro:macro name="m11"><link name="{"x" * 500}"/></xacro:macro><xacro:m0/>'
     with pytest.raises(FileError, match="expected at most 100000"):
@@ -313,8 +313,8 @@ CONFINED = """
 """
 
 
-def test_the_kernel_refuses_it_too(folder):
-    """Without any help of Python: what an unknown hole in the interpreter would lead to."""
+def test_the_kernel_refuses_access_as_well(folder):
+    """Without checks of Python, as after an unknown vulnerability of the interpreter."""
     (folder / "link").symlink_to(folder.parent / "outside")
     command = [sys.executable, "-c", textwrap.dedent(CONFINED), str(folder), str(folder.parent / "outside")]
     answer = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -326,7 +326,7 @@ def test_the_kernel_refuses_it_too(folder):
     assert sorted(os.listdir(folder)) == ["link", "sizes.yaml"]
 
 
-def test_a_confined_process_that_computes_is_ended():
+def test_a_confined_process_that_computes_endlessly_is_terminated():
     code = "from robot_cell_planner.system.sandbox import confine\nconfine([], cpu_seconds=1, memory_bytes=1 << 30)\n"
     done = subprocess.run([sys.executable, "-c", f"{code}while True: pass"], check=False)
     assert done.returncode < 0

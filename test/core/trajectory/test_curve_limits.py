@@ -1,4 +1,4 @@
-"""Limits hold over the whole curve that is streamed, whatever points describe it."""
+"""Limits hold over the whole streamed curve, for any points of a trajectory."""
 
 from itertools import pairwise
 
@@ -20,12 +20,12 @@ TRAJECTORIES = 10  # of each kind; benchmarks/trajectory_limits.py has 1,000
 
 
 @pytest.mark.parametrize("kind", [1, 2, 3], ids=["positions", "velocities", "accelerations"])
-def test_exactly_what_is_streamed_within_limits_is_accepted(kind):
+def test_a_trajectory_is_accepted_if_and_only_if_its_curve_is_within_limits(kind):
     rng = np.random.default_rng(kind)
     for _ in range(TRAJECTORIES):
         trajectory = random_trajectory(rng, kind)
         seen = extremes_of(trajectory)
-        # No step from one command to the next either: the acceleration is continuous.
+        # The acceleration is continuous, without a step between commands.
         assert seen.difference <= 1.0 + 1e-6
         for limits, accepted in cases_of(seen):
             assert validate(trajectory, limits).valid is accepted
@@ -33,7 +33,7 @@ def test_exactly_what_is_streamed_within_limits_is_accepted(kind):
 
 @pytest.mark.parametrize("way, duration", [(0.3, 0.02), (0.6, 0.2)])
 @pytest.mark.parametrize("kinds", [1, 2, 3])
-def test_points_that_stand_still_do_not_hide_what_is_between(way, duration, kinds):
+def test_motions_between_points_at_rest_are_found(way, duration, kinds):
     """0.3 rad in 0.02 s from rest to rest is 22.5 rad/s and more in between."""
     rows = [np.array([[0.0], [way]]), np.zeros((2, 1)), np.zeros((2, 1))][:kinds]
     report = validate(Trajectory(("joint",), [0.0, duration], *rows), LIMITS, find_all=True)
@@ -70,7 +70,7 @@ def test_no_joint_moves_further_than_the_step_between_states_that_are_checked(se
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3))
-def test_slowed_by_the_factor_that_it_needs_a_curve_uses_its_limits_and_no_more(seed, kind):
+def test_the_required_slow_down_uses_limits_fully(seed, kind):
     trajectory = random_trajectory(np.random.default_rng(seed), kind)
     limits = MotionLimits(("a", "b"), [-9.0] * 2, [9.0] * 2, [2.0, 3.0], [4.0, 40.0], [40.0, 400.0])
     factor = float(slowing(trajectory.curve, limits).max())
@@ -86,7 +86,7 @@ def test_largest_derivatives_are_those_of_dense_sampling(degree, order, seed):
     curve = PolynomialCurve(breaks, rng.normal(size=(4, degree + 1, 2)) * 3.0 ** rng.uniform(-3, 3, (4, 1, 2)))
     largest = curve.largest_derivatives(order)
     for piece, (first, last) in enumerate(pairwise(breaks.tolist())):
-        times = np.linspace(first, np.nextafter(last, first), 4000)  # its ends too, of this piece
+        times = np.linspace(first, np.nextafter(last, first), 4000)  # including the ends of this piece
         seen = np.abs(curve.evaluate(times, order)).max(axis=0)
         bend = np.abs(curve.evaluate(times, order)).max() + np.ptp(curve.evaluate(times, order), axis=0)
         assert (seen <= largest[piece] * (1.0 + 1e-9) + 1e-12).all()
@@ -94,9 +94,9 @@ def test_largest_derivatives_are_those_of_dense_sampling(degree, order, seed):
 
 
 class TestPointsWithoutDerivatives:
-    """What is made of points that lack velocities or accelerations."""
+    """Curves through points without velocities or accelerations."""
 
-    def test_positions_alone_are_met_from_rest_to_rest_without_a_step(self):
+    def test_positions_alone_are_interpolated_from_rest_to_rest_without_a_step(self):
         times, positions = np.array([0.0, 0.4, 0.7, 1.5]), np.array([[0.0], [0.3], [0.5], [0.2]])
         trajectory = Trajectory(("joint",), times, positions)
         np.testing.assert_allclose(trajectory.at(times), positions, atol=1e-12)
@@ -105,7 +105,7 @@ class TestPointsWithoutDerivatives:
             beside = [trajectory.at(times[1:-1] + side, order) for side in (-1e-9, 1e-9)]
             np.testing.assert_allclose(*beside, atol=1e-5)
 
-    def test_a_dwell_stays_where_it_is(self):
+    def test_a_dwell_does_not_move(self):
         positions = np.array([[0.0, 0.0], [0.5, 0.1], [0.5, 0.1], [0.0, 0.3]])
         trajectory = Trajectory(("a", "b"), np.array([0.0, 1.0, 2.0, 3.0]), positions)
         np.testing.assert_allclose(trajectory.at(np.linspace(1.0, 2.0, 50)), np.tile(positions[1], (50, 1)), atol=1e-12)
@@ -120,9 +120,9 @@ class TestPointsWithoutDerivatives:
         )
         rows = [exact.evaluate(times, order) for order in range(kinds)]
         trajectory = Trajectory(("joint",), times, *rows)
-        asked = np.linspace(0.0, 2.0, 3001)[1:-1]
+        inner = np.linspace(0.0, 2.0, 3001)[1:-1]
         for order, tolerance in enumerate((1e-9, 1e-6, 2e-3)):
-            np.testing.assert_allclose(trajectory.at(asked, order), exact.evaluate(asked, order), atol=tolerance)
+            np.testing.assert_allclose(trajectory.at(inner, order), exact.evaluate(inner, order), atol=tolerance)
 
     def test_completed_it_is_the_same_curve(self):
         rng = np.random.default_rng(3)

@@ -1,4 +1,4 @@
-"""Trajectories that are joined to where a robot is: no jump in position, velocity or acceleration, and the same end."""
+"""Trajectories joined to the current state: continuous position, velocity and acceleration, and the same end."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ vectors = st.tuples(small, small).map(np.array)
 
 @settings(max_examples=40)
 @given(vectors, vectors, vectors, st.floats(0.0, 1.9), st.sampled_from([DENSE, SPARSE]), st.floats(0.1, 1.0))
-def test_it_begins_as_the_robot_moves_and_ends_as_asked(position, velocity, acceleration, after, trajectory, scale):
+def test_it_begins_at_the_robot_state_and_ends_as_requested(position, velocity, acceleration, after, trajectory, scale):
     found = joined(trajectory, (position, velocity, acceleration), after, scale)
     assert found.times[0] == 0.0
     np.testing.assert_allclose(found.at([0.0])[0], position, atol=1e-12)
@@ -45,7 +45,7 @@ def test_it_begins_as_the_robot_moves_and_ends_as_asked(position, velocity, acce
     assert found.duration == pytest.approx(trajectory.duration - after)
     assert np.array_equal(found.positions[-1], trajectory.positions[-1])
     assert np.array_equal(found.velocities[-1], trajectory.velocities[-1])
-    # Once the difference has faded out it is the trajectory itself.
+    # After the initial difference has been bridged, it equals the trajectory.
     late = found.times[found.times > FADE]
     if trajectory is DENSE:
         np.testing.assert_allclose(found.at(late), trajectory.at(late + after), atol=1e-9)
@@ -60,7 +60,7 @@ def test_a_robot_that_is_on_the_trajectory_follows_it():
     np.testing.assert_allclose(found.at(times), DENSE.at(times + after), atol=1e-6)
 
 
-def test_a_distance_fades_out():
+def test_an_initial_distance_is_bridged():
     away = np.array([0.01, -0.02])
     found = from_rest(DENSE, DENSE.positions[0] + away)
     np.testing.assert_allclose(found.positions[0], DENSE.positions[0] + away)
@@ -69,7 +69,7 @@ def test_a_distance_fades_out():
     assert (np.diff(np.abs(distance), axis=0) <= 1e-12).all()
 
 
-def test_a_later_point_is_reached_from_where_the_robot_is():
+def test_a_later_point_is_reached_from_the_state_of_the_robot():
     here = np.array([0.2, 0.3])
     found = reached_from(SPARSE, here)
     assert found.times.tolist() == [0.0, 1.0, 2.0]
@@ -77,7 +77,7 @@ def test_a_later_point_is_reached_from_where_the_robot_is():
     assert not found.velocities[0].any()
 
 
-def test_what_has_passed_is_left_out():
+def test_past_points_are_left_out():
     found = without_passed(SPARSE, 1.5)
     assert found.times.tolist() == [0.5]
     assert np.array_equal(found.positions, SPARSE.positions[1:])
@@ -87,7 +87,7 @@ def test_what_has_passed_is_left_out():
             call()
 
 
-def test_a_motion_from_rest_with_a_velocity_at_its_start_gets_there_without_a_step():
+def test_a_velocity_at_the_start_is_reached_from_rest_without_a_step():
     here = DENSE.at([0.4])[0]
     moving = without_passed(DENSE, 0.4)
     found = from_rest(moving, here)
@@ -96,7 +96,7 @@ def test_a_motion_from_rest_with_a_velocity_at_its_start_gets_there_without_a_st
     np.testing.assert_allclose(found.at([FADE + 0.02]), DENSE.at([FADE + 0.42]), atol=1e-9)
 
 
-def test_what_is_joined_has_times_that_messages_can_carry():
+def test_joined_trajectories_have_times_that_messages_can_represent():
     present = [DENSE.at([0.123456789123], order)[0] for order in range(3)]
     found = joined(DENSE, present, 0.123456789123)
     assert np.abs(found.times * 1e9 - np.rint(found.times * 1e9)).max() < 1e-6
@@ -108,7 +108,7 @@ LIMITS = MotionLimits(("a", "b", "c"), [-3.0] * 3, [3.0] * 3, [2.09, 2.09, 3.14]
 
 @pytest.mark.parametrize("seed", range(24))
 def test_short_moves_from_anywhere_near_their_start_keep_all_limits(seed):
-    """Timed by all of their limits, they begin where the robot is, which leaves nothing to spare."""
+    """The motions are timed at their limits and begin at the state of the robot, so that there is no margin."""
     rng = np.random.default_rng(seed)
     size, near = 10.0 ** rng.uniform(-3.0, -0.5), 10.0 ** rng.uniform(-6.0, -2.0)
     start, way = rng.uniform(-2.0, 2.0, 3), rng.uniform(-1.0, 1.0, 3)
@@ -129,14 +129,14 @@ def test_short_moves_from_anywhere_near_their_start_keep_all_limits(seed):
     assert (np.abs(np.diff(accelerations, axis=0)) / 1e-4 <= LIMITS.jerk * most).all()
 
 
-def test_from_a_millionth_away_nothing_is_slowed_down():
+def test_a_distance_of_a_millionth_does_not_slow_the_motion():
     planned = stop_at_waypoints(np.array([[0.0, 0.0, 0.0], [0.02, -0.01, 0.005]]), LIMITS).trajectory
     found = from_rest(planned, np.array([1e-6, -1e-6, 1e-6]))
     assert validate(found, LIMITS).valid
     assert found.duration == planned.duration
 
 
-def test_what_does_not_rest_at_its_ends_is_not_slowed_down():
+def test_trajectories_that_do_not_rest_at_their_ends_are_not_slowed():
     with pytest.raises(InvalidRequestError, match="at rest"):
         slowed_within(
             without_passed(DENSE, 0.5), MotionLimits(("a", "b"), [-9] * 2, [9] * 2, [1] * 2, [1] * 2, [1] * 2)

@@ -1,5 +1,5 @@
-"""The path speed limits the rate of the path parameter by every method: of the distance in joint space, or of the way
-of the frame of a Cartesian motion."""
+"""With every method, the path speed limits the rate of the path length: in joint space, or of the frame of a
+Cartesian motion."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_motions_among_moving_robots_obey_the_path_speed(prioritised):
 
 @pytest.mark.parametrize("digits", [16, 9, 7, 5])
 def test_rotations_in_place_take_as_long_from_rounded_joint_values(digits):
-    """The frame is displaced by up to some micrometres, so that it is moved, too: that is no motion of its own."""
+    """Rounding displaces the frame by a few micrometres, which must not count as a translation."""
     values = {name: STATE.configuration[name] + 1e-3 / 3.0 for name in NAMES}
     exact = STATE.with_configuration(values)
     rounded = STATE.with_configuration({name: round(value, digits) for name, value in values.items()})

@@ -1,4 +1,4 @@
-"""Where motions that are under way will be: the laws that a prediction of several of them fulfils."""
+"""Properties of the prediction of several concurrent motions."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ scale = st.floats(1e-3, 1.0)
 
 
 def swing(names, duration=6.0, samples=41):
-    """Rest to rest, along one polynomial of degree 5."""
+    """From rest to rest, along one polynomial of degree 5."""
     times = np.linspace(0.0, duration, samples)
     u = times / duration
     rows = (
@@ -30,7 +30,7 @@ OWN, OTHER = swing(("left/a", "left/b")), swing(("right/a",), duration=4.0)
 
 
 @given(share, scale, share, scale, share)
-def test_each_motion_is_where_its_own_trajectory_and_speed_take_it(own_share, own_scale, share_done, other_scale, when):
+def test_each_motion_follows_its_own_trajectory_and_speed(own_share, own_scale, share_done, other_scale, when):
     own = Progress(OWN, own_share * OWN.duration, own_scale)
     other = Progress(OTHER, share_done * OTHER.duration, other_scale)
     found = predicted(own, (other,), HORIZON, POINTS)
@@ -50,7 +50,7 @@ def test_each_motion_is_where_its_own_trajectory_and_speed_take_it(own_share, ow
 
 
 @given(share, scale)
-def test_its_time_is_that_of_the_own_trajectory(own_share, own_scale):
+def test_the_time_of_a_prediction_is_that_of_the_own_trajectory(own_share, own_scale):
     own = Progress(OWN, 0.99 * own_share * OWN.duration, own_scale)
     found = predicted(own, (), HORIZON, POINTS)
     assert found.times[0] == own.reached
@@ -59,11 +59,11 @@ def test_its_time_is_that_of_the_own_trajectory(own_share, own_scale):
 
 
 @pytest.mark.parametrize("own", [Progress(OWN, 1.0, 0.0), Progress(OWN, OWN.duration, 1.0)])
-def test_a_motion_that_stands_or_has_ended_has_nothing_ahead(own):
+def test_a_stopped_or_ended_motion_has_an_empty_prediction(own):
     assert predicted(own, (Progress(OTHER, 0.0, 1.0),), HORIZON, POINTS) is None
 
 
-def test_another_motion_that_stands_stays_where_it_is():
+def test_another_stopped_motion_keeps_its_position():
     found = predicted(Progress(OWN, 1.0, 1.0), (Progress(OTHER, 2.0, 0.0),), HORIZON, POINTS)
     np.testing.assert_allclose(found.positions[:, 2], OTHER.at([2.0])[0, 0])
     assert not found.velocities[:, 2].any()

@@ -1,4 +1,4 @@
-"""Profiles whose jerk changes on a grid of times: they keep all rates, and are hardly slower than Ruckig's."""
+"""Profiles whose jerk changes on a grid of times obey all limits, and are hardly slower than Ruckig's."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_rates_are_kept_and_jerk_changes_on_the_grid(length, rates):
 
 
 @given(length=st.floats(1e-3, 20.0), rates=rates)
-def test_they_are_as_fast_as_rounding_allows(length, rates):
+def test_profiles_are_as_fast_as_the_grid_allows(length, rates):
     fastest = PathInterval(length, rates).profile().duration
     # Seven phases, each at most one period longer.
     assert fastest * (1.0 - 1e-9) - 1e-9 <= profile_on_grid(length, rates, PERIOD).duration <= fastest + 7.01 * PERIOD

@@ -1,4 +1,4 @@
-"""The remaining part of a trajectory runs along the curve of the whole."""
+"""The remaining part of a trajectory follows the curve of the whole trajectory."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ WHOLE = Trajectory(("a", "b"), TIMES, np.array([[0.0, 1.0], [0.4, 0.2], [-0.3, 0
 
 @pytest.mark.parametrize("begin", [0.5, 0.9, 1.0, 2.9])
 def test_the_curve_and_its_times_are_those_of_the_whole(begin):
-    """Also if the samples contain only positions."""
+    """Also for samples with positions only."""
     rest = remaining(WHOLE, begin)
     assert rest.times[0] == begin
     assert rest.duration == WHOLE.duration

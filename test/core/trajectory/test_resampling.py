@@ -1,4 +1,4 @@
-"""Samples for a controller: its interpolation of them is the motion as this suite would stream it."""
+"""Samples for a controller: interpolated by the controller, they equal the motion that this package streams."""
 
 import numpy as np
 import pytest
@@ -66,7 +66,7 @@ def test_a_stop_ends_at_rest_on_the_path():
     assert 0.2 < share[0] < 0.8
 
 
-def test_before_the_start_the_joints_stand():
+def test_before_the_start_the_joints_are_at_rest():
     played = sampler(swing(), scale=0.5)
     found = resampled(played.trajectory, played.time_scaling, START - 0.3)
     assert not found.at([0.0, 0.1, 0.3]).any()
@@ -82,7 +82,7 @@ def test_at_a_constant_scale_the_samples_are_those_of_the_trajectory():
     np.testing.assert_allclose(found.velocities, 0.5 * played.trajectory.velocities, atol=1e-12)
 
 
-def test_limits_that_the_change_keeps_hold_between_the_samples():
+def test_limits_also_hold_between_the_samples():
     trajectory = swing(duration=2.0)
     rates = {"velocity": np.full(2, 1.2), "acceleration": np.full(2, 1.9), "jerk": np.full(2, 20.0)}
     limits = MotionLimits(JOINTS, lower=np.full(2, -9.0), upper=np.full(2, 9.0), **rates)
@@ -94,7 +94,7 @@ def test_limits_that_the_change_keeps_hold_between_the_samples():
     assert (np.abs(found.at(times, 2)) <= 1.01 * np.maximum(limits.acceleration, own)).all()
 
 
-def test_the_end_of_a_motion_that_stands_for_ever():
+def test_the_end_of_a_motion_that_is_stopped_forever():
     played = sampler(swing(), scale=0.0)
     assert end_time(played.trajectory, played.time_scaling) == START
     found = resampled(played.trajectory, played.time_scaling, START + 5.0)

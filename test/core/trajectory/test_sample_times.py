@@ -1,4 +1,4 @@
-"""The times at which a curve is sampled: those of a period, of rests and of jerk steps, none too close to another."""
+"""Sample times of a curve: multiples of a period, rests and jerk steps, with a minimum distance."""
 
 import numpy as np
 from hypothesis import given
@@ -21,7 +21,7 @@ def near(time, others):
 
 
 @given(st.integers(1, 12), TIMES, TIMES)
-def test_each_time_is_sampled_unless_one_that_takes_precedence_is_near(count, rests, steps):
+def test_each_time_is_sampled_unless_one_with_precedence_is_near(count, rests, steps):
     grid = np.linspace(0.0, 4.0, count) if count > 1 else np.zeros(1)
     found = merged(grid, rests, steps)
     assert (np.diff(found) > 0.0).all()

@@ -1,4 +1,4 @@
-"""Playback stays on the path, within its limits, and ends where the trajectory does."""
+"""The trajectory sampler stays on the path and within limits, and ends at the end of the trajectory."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ TRAJECTORY = Trajectory(("a", "b"), TIMES, BLEND[:, None] * ENDS, RATE[:, None] 
 OPTIONS = SamplerOptions(4.0, 40.0)
 
 
-def run(changes, period=0.01, most=6.0):
+def run(changes, period=0.01, max_time=6.0):
     sampler, samples, now, pending = TrajectorySampler(TRAJECTORY, 0.0, options=OPTIONS), [], 0.0, sorted(changes)
-    while now < most and not sampler.at_end(now):
+    while now < max_time and not sampler.at_end(now):
         while pending and pending[0][0] <= now:
             sampler.set_scale(pending.pop(0)[1], now)
         samples.append(sampler.sample(now))
@@ -52,7 +52,7 @@ def test_any_change_of_speed_stays_on_the_path_and_never_goes_back(changes):
 @settings(max_examples=10, deadline=None)
 @given(st.lists(st.tuples(st.floats(0.1, 1.5), st.floats(0.0, 1.0)), min_size=1, max_size=4))
 def test_velocities_and_accelerations_are_those_of_the_positions(changes):
-    _, samples, _ = run(changes, period=0.002, most=1.0)
+    _, samples, _ = run(changes, period=0.002, max_time=1.0)
     positions = np.array([s.positions for s in samples])[:-1]
     velocities = np.array([s.velocities for s in samples])[:-1]
     accelerations = np.array([s.accelerations for s in samples])[:-1]
@@ -62,8 +62,8 @@ def test_velocities_and_accelerations_are_those_of_the_positions(changes):
     np.testing.assert_allclose(measured, accelerations[2:-2], atol=0.2)
 
 
-def test_a_stop_comes_to_rest_and_a_resume_goes_on():
-    sampler, _, _ = run([(0.5, 0.0)], most=3.0)
+def test_a_stop_ends_at_rest_and_a_resume_continues():
+    sampler, _, _ = run([(0.5, 0.0)], max_time=3.0)
     assert sampler.at_rest(3.0)
     assert sampler.remaining(3.0) == float("inf")
     rest = sampler.sample(3.0)

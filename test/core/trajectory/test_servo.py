@@ -1,4 +1,4 @@
-"""Laws of following commanded velocities and poses."""
+"""Servo: properties of the motion for commanded velocities and poses."""
 
 from pathlib import Path
 
@@ -52,11 +52,11 @@ def test_no_sequence_of_commands_breaks_a_limit(sequence, start, periods):
             before = after
 
 
-def test_a_position_limit_is_approached_without_a_knock_and_reached():
+def test_a_position_limit_is_approached_smoothly_and_reached():
     follower = VelocityFollower(LIMITS, np.array([-1.0, 0.0]))
     states = [follower.step(np.array([9.0, 0.0]), PERIOD) for _ in range(2500)]
     assert states[-1].positions[0] == pytest.approx(0.5, abs=1e-3)
-    # Once it slows down, it does so for good, ever less hard: no step is taken by the stop of last resort.
+    # The deceleration never increases after it has begun: the emergency stop is not used.
     speeds = np.array([state.velocities[0] for state in states])
     falling = speeds[speeds.argmax() :]
     assert (np.diff(falling) <= 1e-9).all()
@@ -75,7 +75,7 @@ def test_without_a_command_it_comes_to_rest_exactly():
     assert (follower.step(np.zeros(2), PERIOD).positions == resting).all()
 
 
-def test_a_joint_beyond_a_limit_may_come_back_but_not_go_further():
+def test_a_joint_beyond_a_limit_may_return_but_not_move_further():
     follower = VelocityFollower(LIMITS, np.array([0.6, 0.0]))
     for _ in range(50):
         assert follower.step(np.array([1.0, 0.0]), PERIOD).positions[0] <= 0.6 + 1e-9
@@ -84,22 +84,22 @@ def test_a_joint_beyond_a_limit_may_come_back_but_not_go_further():
     assert follower.state.positions[0] < 0.5
 
 
-def test_what_is_foreseen_is_what_happens():
+def test_the_prediction_equals_the_motion():
     follower = VelocityFollower(LIMITS, np.zeros(2))
-    wanted = np.array([0.2, -0.8])
+    requested = np.array([0.2, -0.8])
     for _ in range(30):
-        follower.step(wanted, PERIOD)
-    ahead = follower.predicted(wanted, 0.1, 7)
+        follower.step(requested, PERIOD)
+    ahead = follower.predicted(requested, 0.1, 7)
     assert (ahead[0] == follower.state.positions).all()
     for _ in range(25):
-        follower.step(wanted, PERIOD)
+        follower.step(requested, PERIOD)
     for _ in range(400):
         follower.step(np.zeros(2), PERIOD)
     np.testing.assert_allclose(ahead[-1], follower.state.positions, atol=1e-6)
 
 
 @pytest.mark.parametrize("positions", [[0.0], [0.0, np.nan]])
-def test_a_start_that_is_none_is_refused(positions):
+def test_an_invalid_start_is_refused(positions):
     with pytest.raises(InvalidRequestError):
         VelocityFollower(LIMITS, np.array(positions))
 
@@ -135,7 +135,7 @@ def test_a_twist_moves_the_frame_straight_along_it(arm):
     np.testing.assert_allclose(end[:3, :3], begin[:3, :3], atol=2e-3)
 
 
-def test_towards_a_singularity_the_speed_goes_down_continuously_to_a_stop_and_away_from_it_it_moves(arm):
+def test_the_speed_decreases_continuously_to_a_stop_at_a_singularity(arm):
     servo, follower = frame_servo(arm)
     base = servo.pose(np.zeros_like(follower.state.positions))[:3, 3]
     outward = servo.pose(follower.state.positions)[:3, 3] - base
@@ -153,7 +153,7 @@ def test_towards_a_singularity_the_speed_goes_down_continuously_to_a_stop_and_aw
         if min(shares) < 0.05:
             found = follower, twist, np.array(shares), np.array(values)
             break
-    assert found is not None, "the arm never came near a singularity"
+    assert found is not None, "the arm was never near a singularity"
     follower, twist, shares, values = found
     assert np.abs(np.diff(shares)).max() < 0.1
     assert values.min() > 0.5 * OPTIONS.stop_below
@@ -196,14 +196,14 @@ def test_a_moving_target_is_followed_within_the_stated_error(arm):
         errors.append(np.linalg.norm(frame[:3, 3] - truth))
         tracking = tracker.track_pose(frame, time)
         follower.step(servo.command(follower.state.positions, tracking.twist).velocities, PERIOD)
-    # The bound of the law, and what the joints' own delay adds to it.
+    # The bound of the control law plus the delay of the joints.
     bound = 1.5 * radius * rate**2 * sampling / OPTIONS.gain
     assert max(errors[1250:]) < bound + 0.001
-    # Without the target's velocity it would lag by speed / gain.
+    # Without the velocity of the target, the error would be speed / gain.
     assert bound + 0.001 < 0.5 * radius * rate / OPTIONS.gain
 
 
-def test_a_target_that_stays_is_reached(arm):
+def test_a_static_target_is_reached(arm):
     servo, follower = frame_servo(arm)
     tracker = TargetTracker(OPTIONS)
     target = servo.pose(follower.state.positions)
@@ -227,12 +227,12 @@ PAIR, OTHER = ("hand", "table"), ("elbow", "wall")
         ({PAIR: 0.1}, {PAIR: 0.05}, 0.5),
         ({PAIR: 0.1}, {PAIR: -0.01}, 0.0),
         ({PAIR: 0.1}, {PAIR: 0.001}, 0.0),  # no endless creeping
-        ({}, {PAIR: 0.05}, 0.5),  # beyond the reach of the search at first
+        ({}, {PAIR: 0.05}, 0.5),  # at first beyond the maximum distance of the search
         ({PAIR: 0.01}, {PAIR: 0.05}, 1.0),  # away from it
-        ({OTHER: 0.001, PAIR: 0.1}, {OTHER: 0.001, PAIR: 0.08}, 0.8),  # along one thing, towards another
+        ({OTHER: 0.001, PAIR: 0.1}, {OTHER: 0.001, PAIR: 0.08}, 0.8),  # along one object, towards another
     ],
 )
-def test_only_what_is_approached_slows_down(now, ahead, share):
+def test_only_approaching_pairs_slow_the_motion(now, ahead, share):
     assert collision_fraction(now, ahead, 0.1) == pytest.approx(share)
 
 
@@ -254,8 +254,8 @@ def test_a_motion_along_an_object_or_away_from_it_is_not_stopped_by_rounding(gap
     assert collision_fraction(now, {PAIR: gap + noise}, 0.1, probed=away) == 1.0
 
 
-def test_a_motion_that_the_probe_does_not_see_must_not_cross_the_stop_distance():
-    """As one along a surface that is bent, or not quite parallel."""
+def test_a_motion_missed_by_the_probe_does_not_cross_the_stop_distance():
+    """For example, a motion along a curved or not quite parallel surface."""
     assert collision_fraction({PAIR: 5e-5}, {PAIR: 1e-5}, 0.1, probed={PAIR: 5e-5}) == 1.0
     assert collision_fraction({PAIR: 5e-5}, {PAIR: -1e-5}, 0.1, probed={PAIR: 5e-5}) == 0.0
 

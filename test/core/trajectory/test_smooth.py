@@ -1,4 +1,4 @@
-"""Smooth traversal: limits everywhere, near the path, never slower than stopping, never where it was not checked."""
+"""Smooth timing: within limits, near the path, never slower than with stops, and only through checked states."""
 
 from itertools import pairwise
 
@@ -133,7 +133,7 @@ def test_the_speed_of_the_tool_is_limited(method):
 
 @pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS])
 def test_torques_bound_accelerations(method):
-    """Joints of 2 kg m2 that carry a load which pulls by 3 Nm; their torque is at most 5 Nm."""
+    """Joints of 2 kg m2 with a load of 3 Nm; their torque is at most 5 Nm."""
     path = np.array([[0.0, 0.0], [0.8, 0.6], [0.4, 1.0]])
 
     def efforts(q, v, a):

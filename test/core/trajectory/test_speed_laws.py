@@ -1,4 +1,4 @@
-"""Changes of the speed scale stay on their law, keep all joints within their limits, and stop soon."""
+"""Changes of the speed scale follow their time scaling, obey all joint limits, and stop soon."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def planned(seed, method):
     st.floats(0.5, 10.0),
     st.floats(5.0, 100.0),
 )
-def test_laws_are_continuous_and_bounded(changes, acceleration, jerk):
+def test_time_scalings_are_continuous_and_bounded(changes, acceleration, jerk):
     law, now = TimeScaling.steady(0.0, 1.0, 0.0), 0.0
     for rate, wait in changes:
         law = law.changed(rate, now, acceleration, jerk)
@@ -50,8 +50,8 @@ def test_laws_are_continuous_and_bounded(changes, acceleration, jerk):
     assert (rates >= 0.0).all()
 
 
-def test_pieces_that_have_passed_can_be_dropped_from_a_law():
-    """What remains is the same from that time on, and further changes give the same."""
+def test_past_pieces_of_a_time_scaling_can_be_removed():
+    """The remaining time scaling is unchanged, and further changes have the same result."""
     whole = short = TimeScaling.steady(0.0, 0.5, 0.0)
     now, most = 1.0, 0
     for number in range(200):
@@ -76,8 +76,8 @@ def rates_of(law, trajectory, start, end):
 
 
 def excess_of(law, trajectory, start):
-    """The largest of the rates under a law from a moment on, as a share of the limits, or of what the trajectory itself
-    makes of them about there."""
+    """The largest rates with a time scaling after its start, as a fraction of the limits, or of the rates of the
+    trajectory itself nearby if these are larger."""
     found = rates_of(law, trajectory, start, law.settled_at)
     own = rates_of(STEADY, trajectory, start, law.settled_at + 1.0)
     bounds = (LIMITS.velocity, LIMITS.acceleration, LIMITS.jerk)
@@ -88,9 +88,9 @@ def excess_of(law, trajectory, start):
 
 
 @pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
-def test_stops_keep_to_the_limits(method):
-    """Stops at any time: half are over in less than a second. What some exceed a limit by is between the moments at
-    which it is looked."""
+def test_stops_obey_the_limits(method):
+    """Stops at any time: half end in less than a second. Some exceed a limit slightly between the times at which it is
+    checked."""
     excess, lasted = [], []
     for seed in range(5):
         trajectory = planned(seed, method)
@@ -107,8 +107,8 @@ def test_stops_keep_to_the_limits(method):
     assert np.median(lasted) < 1.0
 
 
-def test_changes_of_changes_keep_to_the_limits():
-    """Another speed is asked for while the last change is still under way, or soon after it."""
+def test_changes_during_changes_obey_the_limits():
+    """Another speed is requested during the last change, or soon after it."""
     rng = np.random.default_rng(5)
     excess = []
     for number in range(40):
@@ -131,8 +131,8 @@ def test_without_limits_it_is_the_quickest():
     assert narrow.settled_at > found.settled_at
 
 
-def test_a_planted_error_is_seen():
-    """The quickest stop breaks the limits that the chosen one keeps."""
+def test_a_planted_error_is_found():
+    """The quickest stop violates limits that the chosen one obeys."""
     trajectory = planned(2, Method.STOP_AT_WAYPOINTS)
     now = 0.4 * trajectory.duration
     law = TimeScaling.steady(0.0, 1.0, 0.0).changed(0.0, now, 4.0, 40.0)

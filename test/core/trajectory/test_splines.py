@@ -1,4 +1,4 @@
-"""Cubic splines against those of scipy."""
+"""Cubic splines are compared with those of scipy."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def test_pieces_equal_those_of_scipy(count, dof):
     ours = cubic_spline(parameters, samples)
     at = np.linspace(0.0, parameters[-1], 1999)
     for order in range(4):
-        # Beside a knot, the third derivative is that of either piece.
+        # Near a knot, the third derivative may be that of either piece.
         apart = np.abs(at[:, None] - parameters[None]).min(axis=1) > 1e-9
         expected = theirs(at[apart], order)
         scale = np.abs(expected).max() + 1.0
         assert np.abs(ours.evaluate(at[apart], order) - expected).max() <= 1e-11 * scale
 
 
-def test_samples_are_kept():
+def test_splines_pass_through_their_samples():
     rng = np.random.default_rng(3)
     parameters, samples = np.arange(30.0), rng.normal(size=(30, 2))
     assert np.abs(cubic_spline(parameters, samples).evaluate(parameters) - samples).max() < 1e-12

@@ -1,4 +1,4 @@
-"""Timed motions obey their limits everywhere, stop where they must, and stay on their path."""
+"""Timed motions obey their limits everywhere, stop at corners, and stay on their path."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def limits_for(dof, seed=0):
 
 
 def assert_within(motion: TimedMotion, limits: MotionLimits, period: float) -> None:
-    """Derivatives of the exact curve, at ten times its sampling, and by differences of its positions."""
+    """Checks derivatives of the exact curve at ten times its sampling, and differences of its positions."""
     times = np.arange(0.0, motion.curve.duration, period / 10)
     for order, bound in enumerate((limits.velocity, limits.acceleration, limits.jerk), start=1):
         assert (np.abs(motion.curve.evaluate(times, order)) <= bound * TOLERANCE).all()
@@ -71,7 +71,7 @@ def test_every_corner_is_a_sample_at_rest():
     assert not trajectory.velocities[rows[0]].any()
 
 
-def test_a_waypoint_on_the_straight_way_needs_no_stop():
+def test_a_waypoint_on_a_straight_path_needs_no_stop():
     limits = limits_for(3)
     ends = np.array([[0.1, -0.2, 0.3], [1.3, 2.0, -1.1]])
     shares = np.array([0.0, 0.2, 0.21, 0.7, 1.0])[:, None]
@@ -88,7 +88,7 @@ def test_turning_back_on_the_line_is_a_stop():
     assert motion.trajectory.positions.max() == 1.0
 
 
-def test_duration_of_a_long_motion_is_that_of_the_textbook():
+def test_duration_of_a_long_motion_is_that_of_the_closed_formula():
     limits = MotionLimits(("a",), [-10], [10], [1.0], [2.0], [20.0])
     motion = stop_at_waypoints(np.array([[0.0], [5.0]]), limits, TimingOptions(period=0.001))
     # length / v + v / a + a / j
@@ -141,7 +141,7 @@ def test_corners_of_a_sampled_path_are_stops():
 
 @pytest.mark.parametrize("count", [300, 3000, 30_000])
 @pytest.mark.parametrize("joints", [[1.0, 0.0], [1.0, 0.5]])
-def test_samples_that_reverse_stop_there_and_lose_no_time_else(count, joints):
+def test_reversing_samples_stop_only_at_their_turning_points(count, joints):
     """As fast as the fastest straight motions from one turning point to the next, however dense the samples are."""
     limits = limits_for(2)
     samples = np.sin(np.linspace(0.0, 2.0 * np.pi, count))[:, None] * np.array(joints)
@@ -168,7 +168,7 @@ def test_denser_samples_of_a_curve_take_no_longer(count):
     assert validate(motion.trajectory, limits).valid
 
 
-def test_sharp_turns_are_found_and_smooth_bends_are_none():
+def test_sharp_turns_are_distinguished_from_smooth_bends():
     leg = np.linspace(0.0, 1.0, 50)[:, None]
     corner = np.concatenate((leg * [1.0, 0.0], [1.0, 0.0] + leg[1:] * [0.0, 1.0]))
     assert sharp_corners(corner) == [49]

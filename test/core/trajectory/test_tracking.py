@@ -1,4 +1,4 @@
-"""The supervision of a recorded motion finds what its measurements violate, also after it was written as JSON."""
+"""The supervision of a recorded motion finds violated tolerances, also after a round trip through JSON."""
 
 import json
 import math
@@ -94,7 +94,7 @@ FAULTS = {
 
 
 @pytest.mark.parametrize("kind", FAULTS)
-def test_each_fault_is_found_and_comes_out_the_same_from_json(kind):
+def test_each_violation_is_found_and_restored_from_json(kind):
     rows, expected, stage = FAULTS[kind]
     motion = record(*rows)
     with pytest.raises(expected) as caught:
@@ -103,12 +103,12 @@ def test_each_fault_is_found_and_comes_out_the_same_from_json(kind):
     assert outcome(through_json(motion)) == outcome(motion) == FaultRecord.of(caught.value)
 
 
-def test_what_is_not_checked_is_no_fault():
+def test_disabled_checks_report_no_violation():
     motion = record(row(Check.NONE, (9.0, 9.0)), row(error=(0.05, 0.0)))
     assert supervise(through_json(motion)).rows == 2
 
 
-def test_another_reason_is_repeated_as_it_was_recorded_unless_a_measurement_is_one():
+def test_a_recorded_reason_is_reported_unless_a_measurement_violates_tolerances():
     reason = StoppedError("the emergency stop is pressed", stage="emergency stop")
     stopped = record(row(), interruption=FaultRecord.of(reason))
     for motion in (stopped, through_json(stopped)):
@@ -118,7 +118,7 @@ def test_another_reason_is_repeated_as_it_was_recorded_unless_a_measurement_is_o
         supervise(record(row(error=(0.3, 0.0)), interruption=FaultRecord.of(reason)))
 
 
-def test_the_latest_rows_before_a_fault_and_the_first_after_it_are_kept():
+def test_the_latest_rows_before_a_violation_and_the_first_after_it_are_retained():
     log = TrackingLog()
     for number in range(BEFORE + 10):
         log.add(row(reached=float(number)), failed=False)

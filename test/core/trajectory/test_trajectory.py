@@ -37,9 +37,9 @@ def test_interpolation_reproduces_polynomials_of_its_degree(degree):
     times = np.array([0.0, 0.3, 1.1, 2.0])
     samples = [exact.evaluate(times, order) for order in range((degree + 1) // 2)]
     trajectory = Trajectory(("x", "y", "z"), times, *samples)
-    asked = np.linspace(0, 2, 50)
+    dense = np.linspace(0, 2, 50)
     for order in range(3):
-        inside = asked[1:-1]
+        inside = dense[1:-1]
         assert np.allclose(trajectory.at(inside, order), exact.evaluate(inside, order), atol=1e-9)
 
 
@@ -161,7 +161,7 @@ def test_a_collision_between_samples_is_found_with_its_pair(good):
     coarse = changed_sampling(good, 40)
     assert not thin_wall(coarse.positions).any()
     search = CollisionSearch(thin_wall, lambda q: ("arm", "wall"), step=0.001)
-    # The polynomials between so few samples need a little more than the limits that the samples were made for.
+    # The polynomials between so few samples slightly exceed the limits for which the samples were computed.
     rates = (2.0 * getattr(LIMITS, name) for name in ("velocity", "acceleration", "jerk"))
     report = validate(coarse, MotionLimits(LIMITS.variables, LIMITS.lower, LIMITS.upper, *rates), collisions=search)
     assert [hit.first for hit in report.collisions] == ["arm"]

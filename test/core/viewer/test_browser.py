@@ -1,4 +1,4 @@
-"""The replay page in a real browser, where one is installed."""
+"""The replay page in a real browser, if one is installed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ OPTIONS = (
     "--window-size=320,240", "--virtual-time-budget=2000", "--proxy-server=127.0.0.1:9", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--dump-dom",
 )  # fmt: skip
-# Presses keys and clicks on an object, and leaves what the page shows then. Errors of scripts are caught first.
+# Presses keys and clicks on an object, and records the state of the page. Errors of scripts are caught first.
 DRIVER = """<script>
 const errors = [];
 addEventListener('error', (event) => errors.push(event.message));
@@ -61,7 +61,7 @@ const waiting = setInterval(() => {
 
 
 def opened(page, folder, address=""):
-    """Return the document that a browser makes of a page."""
+    """Return the document of a page after it was loaded in a browser."""
     browser = next((path for name in BROWSERS if (path := shutil.which(name))), None)
     if browser is None:
         pytest.skip(f"no browser is installed ({', '.join(BROWSERS)})")
@@ -70,7 +70,7 @@ def opened(page, folder, address=""):
 
 
 def driven(page, folder):
-    """Return what the driver notes on a page."""
+    """Return the records of the driver on a page."""
     text = page.read_text(encoding="utf-8")
     page.write_text(text.replace("<body>", f"<body>{DRIVER}").replace("</body>", f"{STEPS}</body>"), encoding="utf-8")
     return json.loads(unescape(re.search(r'<pre id="said">(.*?)</pre>', opened(page, folder), re.DOTALL)[1]))
@@ -97,7 +97,7 @@ def test_keys_step_and_play_and_nothing_is_requested(tmp_path):
     assert found["calls"] > 20  # draw calls of a frame with all layers
 
 
-def test_a_collision_and_what_a_picked_link_touches_are_shown(tmp_path):
+def test_a_collision_and_contacts_of_a_picked_link_are_shown(tmp_path):
     cell, state = demo_cell()
     colliding = state.with_configuration({"shoulder_lift_joint": 0.3})
     page = write_html(tmp_path / "collision.html", cell, Recording((Moment(0.0, colliding),)))
@@ -108,5 +108,5 @@ def test_a_collision_and_what_a_picked_link_touches_are_shown(tmp_path):
     touched = [pair.second for pair in pairs if pair.first == "forearm_link"]
     assert found["picked"] == f"forearm_linktouches {', '.join(touched)}"
     assert found["labels"] > 3  # of contacts and frames
-    assert found["hits"] == 1  # labels that a ray through a point of the picture meets
+    assert found["hits"] == 1  # labels that a ray through a point of the picture hits
     assert found["errors"] == []

@@ -1,4 +1,4 @@
-"""The live view: its page has what the library computes, and only browsers of this computer may use it."""
+"""The live view shows the results of the library, and only browsers of this computer may use it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def shown(server):
 
 
 def poses(page):
-    """World poses (7,) of what the page shows, sorted."""
+    """World poses (7,) of the objects that the page shows, sorted."""
     found = [
         (*each["position"], *each["wxyz"])
         for name, each in list(page.nodes.items())
@@ -73,7 +73,7 @@ def _hidden(state, frame):
     return frame in state.bodies and state.bodies[frame].hidden
 
 
-def test_objects_are_where_forward_kinematics_puts_them(shown):
+def test_objects_have_the_poses_of_forward_kinematics(shown):
     view, _, page = shown
     hidden = STATE.with_body("post", msgspec.structs.replace(STATE.bodies["post"], hidden=True))
     for state in (STATE, STATE.with_configuration({"shoulder_pan_joint": 0.4, "elbow_joint": 1.1}), hidden):
@@ -111,7 +111,7 @@ def test_colliding_pairs_have_names_depth_and_contacts(shown):
     page.wait_for(lambda page: page.labels() == [text], text)
 
 
-def test_a_picked_object_has_what_is_near(shown):
+def test_a_picked_object_shows_near_objects(shown):
     view, panel, page = shown
     view.show(CELL, COLLIDING, 1)
     view.pick("forearm_link")
@@ -140,7 +140,7 @@ def _layer(page, layer):
     return [each for name, each in page.nodes.items() if name.endswith(f"/{layer}") and name.count("/") == 3]
 
 
-def test_the_page_goes_on_while_spheres_are_computed(shown, monkeypatch):
+def test_the_page_is_updated_while_spheres_are_computed(shown, monkeypatch):
     view, panel, page = shown
     begun, computed = threading.Event(), threading.Event()
 
@@ -173,7 +173,7 @@ def test_the_page_goes_on_while_spheres_are_computed(shown, monkeypatch):
     assert "computing the spheres of" not in page.texts()
     problems = view.problems
     assert problems
-    # What cannot be drawn is reported as long as it is there, once.
+    # An object that cannot be drawn is reported once while it exists.
     view.show(msgspec.structs.replace(CELL, name="another"), STATE, 3)
     assert view.problems == problems
     view.show(msgspec.structs.replace(CELL, bodies=frozendict()), STATE, 4)
@@ -257,7 +257,7 @@ def test_an_occupied_port_is_named():
 
 
 class Recorded:
-    """Acts that are written down."""
+    """Callbacks of the view that record their calls."""
 
     def __init__(self):
         self.calls = []
@@ -273,12 +273,12 @@ class Recorded:
         return call
 
     def wait_for(self, *call):
-        """Wait for a call, which comes from a thread of the server."""
+        """Wait for a call, which is made by a thread of the server."""
         with self._changed:
             assert self._changed.wait_for(lambda: call in self.calls, 120.0), f"{call} is not in {self.calls}"
 
 
-def test_acts_are_called_with_what_the_page_says(server):
+def test_callbacks_are_called_with_the_values_of_the_page(server):
     view, acts = LiveView(server), Recorded()
     panel = ActPanel(server, view, acts, plan_timeout=0.0)
     view.show(CELL, STATE, 1)
@@ -308,13 +308,13 @@ def test_acts_are_called_with_what_the_page_says(server):
 
 
 class Later:
-    """An executor that never calls what is submitted: a thread that gets no processor time."""
+    """An executor that never makes submitted calls, like a thread without processor time."""
 
     def submit(self, *_):
         return Future()
 
 
-def test_a_plan_is_for_the_pose_of_the_handle_also_before_it_is_solved_for(server, monkeypatch):
+def test_a_plan_is_for_the_pose_of_the_handle_also_before_ik_has_ended(server, monkeypatch):
     view, acts = LiveView(server), Recorded()
     ActPanel(server, view, acts, plan_timeout=0.0).refresh()
     view.show(CELL, STATE, 1)
@@ -329,7 +329,7 @@ def test_a_plan_is_for_the_pose_of_the_handle_also_before_it_is_solved_for(serve
 
 
 class Held:
-    """An executor that calls what is submitted when it is told to: threads that get no processor time until then."""
+    """An executor that makes submitted calls on release, like threads without processor time until then."""
 
     def __init__(self):
         self._calls = queue.Queue()
@@ -339,13 +339,13 @@ class Held:
         return Future()
 
     def release(self, count):
-        """Make a number of calls, once all of them were submitted."""
+        """Make a number of calls after all of them were submitted."""
         for call in [self._calls.get(timeout=120.0) for _ in range(count)]:
             call()
 
 
-def test_a_late_callback_does_not_put_the_handle_back(server, monkeypatch):
-    """The handle was switched off and on before it was dragged, and the callbacks of that are called after it."""
+def test_a_late_callback_does_not_reset_the_handle(server, monkeypatch):
+    """The handle was switched off and on before it was dragged, and the callbacks of the switch are made later."""
     view, acts, target = LiveView(server), Recorded(), Pose((0.4, 0.1, 0.5))
     ActPanel(server, view, acts, plan_timeout=0.0).refresh()
     view.show(CELL, STATE, 1)

@@ -1,4 +1,4 @@
-"""What a notebook shows is the page that is written to files, in a frame that cannot reach the notebook."""
+"""Notebooks show the page that is written to files, in a frame that cannot access the notebook."""
 
 from html.parser import HTMLParser
 

@@ -1,4 +1,4 @@
-"""The replay page: whole, offline, and true to what was recorded."""
+"""The replay page is self-contained, works offline, and equals the recording."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def contents(text: str, element: str) -> str:
 
 
 def poses(text: str, replay: dict, frame: str) -> np.ndarray:
-    """The track of a frame as the page reads it: (n, 7)."""
+    """The track of a frame as stored in the page: (n, 7)."""
     entry = next(entry for entry in (*replay["objects"], *replay["tool_points"]) if entry["frame"] == frame)
     return unpack(contents(text, "block"), entry["track"]).reshape(-1, 7)
 
 
-def test_nothing_leads_out_of_the_page(recorded):
+def test_the_page_has_no_external_links(recorded):
     _, _, text = recorded
     assert set(re.findall(r"""https?://[^\s"'`)<>]+""", text)) <= NAMESPACES
     assert not re.search(r"""<(?:link|script|img|iframe)[^>]*\s(?:src|href)\s*=""", text)
@@ -105,7 +105,7 @@ def test_orientations_never_jump_to_the_other_sign(recorded):
     replay = json.loads(contents(text, "replay"))
     for entry in replay["objects"]:
         track = poses(text, replay, entry["frame"])
-        if entry["frame"] != "workpiece":  # which is put into the gripper from one moment to the next
+        if entry["frame"] != "workpiece":  # whose pose in the gripper changes abruptly
             assert np.all(np.sum(track[1:, 3:] * track[:-1, 3:], axis=1) > 0.9)
 
 
@@ -127,7 +127,7 @@ def test_joints_carry_values_and_limits(recorded):
     assert (joints["elbow_joint"]["lower"], joints["elbow_joint"]["upper"]) == (limits.lower, limits.upper)
 
 
-def test_what_is_hidden_disappears_and_returns():
+def test_hidden_objects_disappear_and_return():
     cell, state = demo_cell()
     hidden = state.with_body("post", msgspec.structs.replace(state.bodies["post"], hidden=True))
     text = page(cell, Recording((Moment(0.0, state), Moment(1.0, hidden), Moment(2.0, state))))
@@ -136,7 +136,7 @@ def test_what_is_hidden_disappears_and_returns():
     assert objects["table"] == []
 
 
-def test_meshes_keep_their_place_and_colours():
+def test_meshes_keep_their_pose_and_colours():
     cell, _ = loaded("ur10")
     mesh = cell.robot.mechanism.links["wrist_3_link"].visuals[0].geometry
     vertices = np.concatenate([surface.vertices[np.unique(surface.faces)] for surface in surfaces(mesh)])
@@ -163,7 +163,7 @@ def test_same_recording_same_page(recorded):
     assert page(cell, recording, TITLE) == text
 
 
-def test_a_place_that_cannot_be_written_is_named(tmp_path):
+def test_a_path_that_cannot_be_written_is_named(tmp_path):
     cell, state = demo_cell()
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(FileError, match=r"file/replay\.html"):

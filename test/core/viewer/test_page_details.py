@@ -1,4 +1,4 @@
-"""What the replay page shows besides the motion is what the library computes: checks, layers, curves, certificates."""
+"""Checks, layers, curves and certificates on the replay page equal the results of the library."""
 
 import json
 import re
@@ -38,7 +38,7 @@ def plan():
     return plan_motion(CELL, STATE, MotionRequest(goals, timing=TimingOptions()))
 
 
-def test_collisions_are_those_of_the_checker_and_only_where_they_are():
+def test_collisions_are_those_of_the_checker():
     moments = tuple(Moment(0.1 * index, COLLIDING if 5 <= index < 8 else STATE) for index in range(20))
     replay, _ = replay_of(page(CELL, Recording(moments)))
     pairs = {check["moment"]: check["pairs"] for check in replay["checks"]}
@@ -78,7 +78,7 @@ def outside_box(points, size):
     return np.linalg.norm(np.maximum(np.abs(points) - np.array(size) / 2.0, 0.0), axis=1)
 
 
-def test_a_margin_is_the_boundary_of_all_points_that_near():
+def test_a_margin_is_the_boundary_of_all_points_within_it():
     pose, margin = Pose((0.1, -0.2, 0.3), (0.5, 0.5, 0.5, 0.5)), 0.02
     inverse = np.linalg.inv(pose.matrix)
 

@@ -1,4 +1,4 @@
-"""Recordings: order of time, and what thinning keeps."""
+"""Recordings: ordered times, and thinning."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_thinning_at_the_rate_of_the_recording_keeps_all():
     )
 
 
-def test_what_was_long_before_the_first_segment_is_left_out():
+def test_states_long_before_the_first_segment_are_left_out():
     _, state = demo_cell()
     whole = small_recording(state)
     late = Recording(whole.moments, (RecordedSegment("carry", 3.55, 4.0),), whole.summary)
