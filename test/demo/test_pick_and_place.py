@@ -1,4 +1,4 @@
-"""The demo as a whole, headless: six nodes and the client as processes, started by the supervisor."""
+"""The complete demo without display: the supervisor starts six nodes and the client as processes."""
 
 import json
 import os
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.alone
 ROOT = Path(__file__).parents[2]
 
 
-# Runs the client twice, and has the exit status of the first run; that of the second is printed.
+# Runs the client twice, and returns the exit status of the first run; that of the second is printed.
 TWICE = """
 import subprocess, sys
 first = subprocess.run(sys.argv[1:])
@@ -25,7 +25,7 @@ sys.exit(first.returncode)
 
 
 def run_demo(folder, cell="config/demo/cell.yaml", seed=3, twice=False):
-    """The finished process and the record of a run."""
+    """The completed process and the record of a run."""
     command = [sys.executable, "-m", "robot_cell_planner.nodes.bringup", "--cell", str(ROOT / cell), "--"]
     command += [sys.executable, "-c", TWICE] if twice else []
     command += [sys.executable, str(ROOT / "examples" / "pick_and_place.py")]
@@ -42,7 +42,7 @@ def first(tmp_path_factory):
     return *run_demo(folder), folder
 
 
-def test_the_workpiece_lies_where_it_should_and_nothing_else_touched(first):
+def test_the_workpiece_is_at_its_goal_without_other_contacts(first):
     _, record, _ = first
     verdict = record["verdict"]
     assert verdict["success"]
@@ -52,7 +52,7 @@ def test_the_workpiece_lies_where_it_should_and_nothing_else_touched(first):
     assert any("left_finger" in pair for pair in verdict["contacts"])
 
 
-def test_the_table_has_every_motion(first):
+def test_the_table_lists_every_motion(first):
     done, record, _ = first
     motions = [segment for segment in record["segments"] if segment["plan_digest"]]
     assert len(motions) == 7
@@ -64,7 +64,7 @@ def test_the_table_has_every_motion(first):
         assert segment["name"] in done.stdout
 
 
-def test_what_is_commanded_begins_where_the_motion_before_was_commanded_to_end(first):
+def test_each_motion_begins_at_the_commanded_end_of_the_previous_one(first):
     _, _, folder = first
     plans = json.loads((folder / "plans.json").read_text())
     for before, after in pairwise(plans):
@@ -74,14 +74,14 @@ def test_what_is_commanded_begins_where_the_motion_before_was_commanded_to_end(f
         assert not any(plan["velocities"][-1])
 
 
-def test_the_replay_is_one_page_that_needs_nothing_else(first):
+def test_the_replay_is_one_self_contained_page(first):
     _, _, folder = first
     page = (folder / "replay.html").read_text()
     assert not re.search(r'(src|href)\s*=\s*["\']?https?:', page)
     assert "over to the bin" in page
 
 
-def test_the_same_seed_gives_the_same_plans_and_a_second_run_says_that_the_workpiece_is_away(first, tmp_path):
+def test_the_same_seed_gives_the_same_plans_and_a_second_run_reports_the_missing_workpiece(first, tmp_path):
     _, record, folder = first
     done, again = run_demo(tmp_path / "again", twice=True)
     assert "second run: 1" in done.stderr
@@ -92,6 +92,6 @@ def test_the_same_seed_gives_the_same_plans_and_a_second_run_says_that_the_workp
     assert (tmp_path / "again" / "plans.json").read_bytes() == (folder / "plans.json").read_bytes()
 
 
-def test_the_second_cell_does_the_same_job(tmp_path):
+def test_the_second_cell_completes_the_same_task(tmp_path):
     _, record = run_demo(tmp_path / "ur10", "config/ur10/cell.yaml")
     assert record["verdict"]["success"]

@@ -1,4 +1,4 @@
-"""docs/command_line.md is what the declarations of the commands say."""
+"""docs/command_line.md agrees with the declarations of the commands."""
 
 import importlib.util
 

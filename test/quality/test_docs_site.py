@@ -58,7 +58,7 @@ def test_every_public_name_is_listed_where_it_is_defined(hooks):
 
 
 def test_the_tables_of_public_names_are_current(hooks, monkeypatch):
-    """Readers of the repository have them; on the site, the whole documentation takes their place."""
+    """The tables are for readers of the repository; on the site, the API reference replaces them."""
     monkeypatch.setitem(sys.modules, "docs_hooks", hooks)
     tool = tool_named("describe_library")
     found = (ROOT / "docs" / "library.md").read_text(encoding="utf-8")
@@ -68,7 +68,7 @@ def test_the_tables_of_public_names_are_current(hooks, monkeypatch):
 
 
 def test_no_public_name_is_that_of_a_module_beside_it(hooks):
-    """A module, once imported, would be found instead of the name."""
+    """After its import, a module would hide the public name."""
     for stub in sorted((ROOT / "robot_cell_planner").rglob("__init__.pyi")):
         package = ".".join(stub.parent.relative_to(ROOT).parts)
         for name in hooks.public_names(package):

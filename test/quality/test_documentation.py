@@ -1,4 +1,4 @@
-"""Files that the documentation names exist."""
+"""Files that are named in the documentation exist."""
 
 import re
 
@@ -11,7 +11,7 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 
 
 def exists(name, document):
-    """A path is meant from the root, the package, one of its folders, the policies, or the document."""
+    """A path is relative to the root, the package, one of its folders, the policies, or the document."""
     package = ROOT / PACKAGE
     folders = [
         ROOT,
@@ -31,11 +31,11 @@ def test_named_files_exist(document):
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
-def test_links_lead_to_files(document):
+def test_linked_files_exist(document):
     text = document.read_text(encoding="utf-8")
     assert [link for link in LINK.findall(text) if not (document.parent / link).exists()] == []
 
 
-def test_a_file_that_does_not_exist_is_found():
+def test_a_missing_file_is_reported():
     assert FILE.findall("see `cell/nowhere.py`") == ["cell/nowhere.py"]
     assert not exists("cell/nowhere.py", ROOT / "README.md")

@@ -1,4 +1,4 @@
-"""The environment that set-up makes: the order of search paths, interfaces as `ros2 interface show` finds them, byte
+"""The environment that `make setup` creates: the order of search paths, interfaces for `ros2 interface show`, byte
 code of the sources."""
 
 import os
@@ -34,7 +34,7 @@ def test_packages_of_an_installed_ros_come_before_those_of_the_python_index(tmp_
     system = ("/home/someone/workspace/install", "/opt/ros/kilted")
     shell_setup.write_setup_file(layout, RosInstallation("kilted", {"AMENT_PREFIX_PATH": system}, {}))
     assert prefixes_after(layout, ":".join(system)) == [str(layout.install), *system, shell_setup.last_resort(layout)]
-    # Also those of a workspace that was sourced since.
+    # Also those of a workspace that was sourced later.
     later = ("/home/someone/later/install", *system)
     found = prefixes_after(layout, ":".join(later))
     assert found.index(shell_setup.last_resort(layout)) == len(found) - 1

@@ -1,4 +1,4 @@
-"""docs/errors.md is what the error classes say, and every error has a remedy that names what exists."""
+"""docs/errors.md agrees with the error classes, and every error has a remedy that refers to existing names."""
 
 import importlib.util
 import re
@@ -35,7 +35,7 @@ def test_every_error_is_in_a_group(script):
 
 
 @pytest.mark.parametrize("kind", ERRORS_BY_CODE.values(), ids=lambda kind: kind.__name__)
-def test_a_remedy_names_what_exists(known, kind):
+def test_names_in_remedies_exist(known, kind):
     assert kind.remedy.endswith(".")
     assert "remedy" in vars(kind)
     for name in re.findall(r"`([^`]+)`", kind.remedy):

@@ -1,4 +1,4 @@
-"""The layer rule: a package imports only those below it, its folders import one way, and only `nodes` knows ROS 2."""
+"""The layer rule: packages import only those below them, folders have no cyclic imports, and only `nodes` uses ROS 2."""
 
 import subprocess
 import sys
@@ -45,7 +45,7 @@ def is_ros(module):
 
 
 def breaches(path):
-    """The imports of a file that break the rule."""
+    """The imports of a file that violate the rule."""
     own = layer_of(path)
     for found in imports_of(path):
         if is_ros(found.module) and own != "nodes":
@@ -87,7 +87,7 @@ def imports_within(paths):
 
 
 def folder_of(path):
-    """The folder of a file; files at the top stand for themselves."""
+    """The folder of a file; files at the top are their own folder."""
     return path if path.parent == ROOT / PACKAGE else path.parent
 
 
@@ -109,7 +109,7 @@ def test_no_files_import_each_other():
     assert order({path: others for path, others in imports_within(layers()).items() if path.name != "__init__.py"})
 
 
-def test_folders_import_one_way():
+def test_folders_have_no_cyclic_imports():
     assert order(folders_of(imports_within(layers())))
 
 
@@ -155,7 +155,7 @@ def test_a_breach_is_found(tmp_path, monkeypatch):
 
 
 def test_the_library_works_without_ros():
-    """All of the core loads where no ROS package can be imported."""
+    """All of the library can be imported without any ROS package."""
     modules = [module_of(path) for path in layers() if layer_of(path) != "nodes"]
     code = f"""
 import importlib, importlib.abc, sys

@@ -1,4 +1,4 @@
-"""What `make lock` says that it did."""
+"""The report of `make lock`."""
 
 import importlib.util
 

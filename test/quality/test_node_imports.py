@@ -1,4 +1,4 @@
-"""Nodes start fast: none of those that serve requests imports what only workers need."""
+"""Nodes start fast: those that serve requests do not import libraries that only workers need."""
 
 import subprocess
 import sys
@@ -9,7 +9,7 @@ from robot_cell_planner.nodes.bringup.command_line import FIRST
 from robot_cell_planner.nodes.bringup.command_line import NODES as NODES_STARTED
 from robot_cell_planner.nodes.common.start import MODULES, NODES
 
-# Of SciPy, numba itself imports some; these take 0.3 s and more.
+# Parts of SciPy are imported by numba itself; these take 0.3 s and more.
 SLOW = ("scipy.spatial", "scipy.sparse", "scipy.optimize", "scipy.interpolate", "trimesh", "pybullet", "mcap")
 DRAWING = ("viewer_node",)  # draws meshes itself
 BRINGUP = "robot_cell_planner.nodes.bringup"
@@ -22,7 +22,7 @@ def modules_after(statements):
     return [set(line.split()) for line in done.stdout.splitlines()]
 
 
-def test_nodes_do_not_import_what_only_workers_need():
+def test_nodes_do_not_import_libraries_of_workers():
     imports = "\n".join(f"import {NODES}.{module}" for name, module in MODULES.items() if name not in DRAWING)
     program = f"{imports}\nimport sys\nprint(*sorted({set(SLOW)!r} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -1,4 +1,4 @@
-"""What the package says of itself, in its several files, agrees with what it is."""
+"""The metadata of the package in its several files are consistent with each other and with the code."""
 
 import ast
 import configparser
@@ -162,7 +162,7 @@ def test_ros_dependencies_of_the_code_are_declared():
     packages = {ROS_MODULES.get(module, module) for module in used}
     assert packages <= declared("depend", "exec_depend")
     unused = {name for name in declared("exec_depend") if is_ros(name)} - packages
-    assert not unused, "declared, but nothing imports it"
+    assert not unused, "declared, but not imported"
 
 
 def test_libraries_of_the_code_are_required():
@@ -172,7 +172,7 @@ def test_libraries_of_the_code_are_required():
     assert distributions <= {name for each in lists for name in listed(each)}
 
 
-def test_names_of_distributions_are_true():
+def test_names_of_distributions_are_correct():
     for module, name in DISTRIBUTIONS.items():
         assert any(module in path.parts for path in distribution(name).files), module
 
@@ -195,17 +195,17 @@ def test_requirements_are_installed_with_the_package():
         assert (share / "requirements" / name).read_bytes() == (REQUIREMENTS / name).read_bytes()
 
 
-def test_a_missing_library_is_one_line_with_its_remedy(capsys, monkeypatch):
+def test_a_missing_library_is_reported_in_one_line_with_its_remedy(capsys, monkeypatch):
     def fail(name):
         raise ModuleNotFoundError("No module named 'pinocchio'", name="pinocchio.visualize")
 
     monkeypatch.setattr("importlib.import_module", fail)
     assert start("scene_node", "robot_cell_planner.nodes.scene.node:main") == MISSING
-    said = capsys.readouterr().err
-    assert said.count("\n") == 1
-    assert said.startswith("scene_node: the Python library pin (module pinocchio) is missing for ")
-    library = Path(re.search(r"-r (\S+)", said)[1])
-    constraints = Path(re.search(r"-c (\S+)", said)[1])
+    output = capsys.readouterr().err
+    assert output.count("\n") == 1
+    assert output.startswith("scene_node: the Python library pin (module pinocchio) is missing for ")
+    library = Path(re.search(r"-r (\S+)", output)[1])
+    constraints = Path(re.search(r"-c (\S+)", output)[1])
     assert library.is_file()
     assert constraints.is_file()
 
@@ -223,12 +223,12 @@ def test_other_missing_modules_have_their_own_remedies(module, expected):
     assert remedy(module).startswith(expected)
 
 
-def test_a_module_of_ours_that_is_missing_is_a_fault_and_not_explained_away():
+def test_a_missing_module_of_this_package_is_raised_as_it_is():
     with pytest.raises(ModuleNotFoundError, match=r"robot_cell_planner\.nodes\.absent"):
         start("absent_node", "robot_cell_planner.nodes.absent:main")
 
 
 def test_test_files_have_different_names():
-    """pytest imports them by their names alone."""
+    """pytest imports test files by their base name."""
     names = [path.name for path in (ROOT / "test").rglob("test_*.py")]
     assert sorted(names) == sorted(set(names))

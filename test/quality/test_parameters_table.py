@@ -1,4 +1,4 @@
-"""docs/parameters.md is what the declarations of the nodes' parameters say."""
+"""docs/parameters.md agrees with the declarations of the nodes' parameters."""
 
 import importlib.util
 
@@ -42,5 +42,5 @@ def test_the_document_is_current(script):
     ],
     ids=lambda value: value.name if isinstance(value, Parameter) else "",
 )
-def test_a_row_says_all_of_a_parameter(script, parameter, row):
+def test_a_row_describes_a_parameter_completely(script, parameter, row):
     assert script.row(parameter) == row

@@ -1,7 +1,7 @@
 """The nodes run with rclpy of Jazzy and of Kilted: names that they import when they start exist in both.
 
-The tests run with one of them, so the table lists what was seen in both: rclpy 7.1.6 and 9.1.2. A new name is added
-after a look at the other release; names of one release only are looked up with `getattr` and a substitute.
+The tests run with one of them, so the table lists names that exist in both: rclpy 7.1.6 and 9.1.2. A new name is added
+after a check of the other release; names of one release only are accessed with `getattr` and a substitute.
 """
 
 import ast
@@ -80,6 +80,6 @@ def test_imported_names_exist_in_both_releases():
     assert [entry for entry in sorted(found) if entry[2] not in IN_BOTH_RELEASES.get(entry[1], ())] == []
 
 
-def test_the_table_is_true_of_the_release_at_hand():
+def test_the_table_agrees_with_the_installed_release():
     for module, names in IN_BOTH_RELEASES.items():
         assert names <= set(dir(importlib.import_module(module)))

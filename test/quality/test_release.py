@@ -1,4 +1,4 @@
-"""The release script finds every place of the version, and closes the change log."""
+"""The release script finds every occurrence of the version, and closes the change log."""
 
 import importlib.util
 
@@ -13,7 +13,7 @@ SPEC.loader.exec_module(release)
 
 
 @pytest.mark.parametrize("name", release.PLACES)
-def test_the_version_is_replaced_where_it_is(name):
+def test_the_version_is_replaced_in_every_file(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     changed = release.with_version(text, release.PLACES[name], "123.4.56")
     assert changed == text.replace(robot_cell_planner.__version__, "123.4.56", 1)
