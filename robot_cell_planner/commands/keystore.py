@@ -28,7 +28,12 @@ PATTERN = "*.policy.xml"
 )
 @click.option("--namespace", default="", metavar="NAME", help="Namespace that the nodes are started in.")
 @click.option("--domain-id", type=int, metavar="N", help="ROS_DOMAIN_ID (default: the variable's value, else 0).")
-@click.option("--days", default=3650, show_default=True, help="How long new certificates are valid.")
+@click.option(
+    "--days",
+    default=3650,
+    show_default=True,
+    help="How long new certificates are valid.",
+)
 def keystore(
     folder: Path, policies: tuple[Path, ...], namespace: str, domain_id: int | None, days: int, as_json: bool
 ) -> int:
@@ -40,9 +45,18 @@ def keystore(
     found = [file for path in policies or (shipped(),) for file in _files(path)]
     enclaves = [enclave.in_namespace(namespace) for file in found for enclave in read_policy(file)]
     domain = _domain_of_environment() if domain_id is None else domain_id
-    make_keystore(folder, enclaves, domain, days)
+    warnings = make_keystore(folder, enclaves, domain, days)
+    for warning in warnings:
+        click.echo(f"warning: {warning}", err=True)
     if as_json:
-        echo_json({"keystore": str(folder), "domain": domain, "enclaves": [enclave.path for enclave in enclaves]})
+        echo_json(
+            {
+                "keystore": str(folder),
+                "domain": domain,
+                "enclaves": [enclave.path for enclave in enclaves],
+                "warnings": warnings,
+            }
+        )
         return 0
     for enclave in enclaves:
         click.echo(f"{enclave.path}: publishes {len(enclave.publishes)} topics, hears {len(enclave.subscribes)}")

@@ -14,6 +14,7 @@ from lxml import etree
 
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import FileError, InvalidRequestError
+from robot_cell_planner.security.certificates import Identity, new_identity, write_identity
 from robot_cell_planner.security.keystore import make_keystore
 from robot_cell_planner.security.policy import Access, Enclave, Profile
 
@@ -133,6 +134,97 @@ def test_a_damaged_keystore_is_refused_and_not_changed(tmp_path, file, damage):
     assert before == {path: path.read_bytes() for path in store.rglob("*.pem") if path.is_file()}
 
 
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("replaced", [True, False], ids=["replaced", "removed"])
+def test_identities_of_another_authority_are_not_kept(tmp_path, replaced):
+    store, other = tmp_path / "store", tmp_path / "other"
+    make_keystore(store, (NODE, OTHER))
+    make_keystore(other, ())
+    for file in ("private/ca.key.pem", "public/ca.cert.pem"):
+        (store / file).unlink()
+        if replaced:
+            shutil.copy(other / file, store / file)
+    before = contents(store)
+    with pytest.raises(FileError, match="signed by another authority") as error:
+        make_keystore(store, (NODE, OTHER))
+    assert contents(store) == before
+    assert all(f"{enclave.path}/cert.pem" in str(error.value) for enclave in (NODE, OTHER))
+    assert "delete their folders and run this again" in str(error.value)
+    for enclave in (NODE, OTHER):
+        shutil.rmtree(store / "enclaves" / enclave.path.strip("/"))
+    assert make_keystore(store, (NODE, OTHER)) == ()
+    authority = certificate(store / "public" / "ca.cert.pem")
+    certificate(store / "enclaves" / "cell" / "scene_node" / "cert.pem").verify_directly_issued_by(authority)
+
+
+def test_an_identity_of_another_enclave_is_not_kept(tmp_path):
+    make_keystore(tmp_path, (NODE, OTHER))
+    for file in ("key.pem", "cert.pem"):
+        shutil.copy(tmp_path / "enclaves/cell/other_node" / file, tmp_path / "enclaves/cell/scene_node" / file)
+    with pytest.raises(FileError, match="is of /cell/other_node instead of /cell/scene_node"):
+        make_keystore(tmp_path, (NODE,))
+
+
+def write_identities(store, authority_days, days):
+    """Write a keystore whose authority and identity of NODE are valid for these days from now, negative: ago."""
+    make_keystore(store, (NODE,))
+    authority = new_identity("sros2CA", authority_days)
+    identity = new_identity(NODE.path, days, Identity(authority.key, new_identity("sros2CA", 9999).certificate))
+    own = store / "enclaves" / "cell" / "scene_node"
+    write_identity(authority, store / "private" / "ca.key.pem", store / "public" / "ca.cert.pem")
+    write_identity(identity, own / "key.pem", own / "cert.pem")
+
+
+@pytest.mark.parametrize(
+    "authority_days, days, reason",
+    [
+        (30, -0.5, "scene_node/cert.pem is expired on .*; to make them anew, delete their folders"),
+        (-0.5, 30, "ca.cert.pem expired on .*: move .* away, make it anew"),
+    ],
+)
+def test_what_has_expired_is_not_kept(tmp_path, authority_days, days, reason):
+    write_identities(tmp_path, authority_days, days)
+    before = contents(tmp_path)
+    with pytest.raises(FileError, match=reason):
+        make_keystore(tmp_path, (NODE,))
+    assert contents(tmp_path) == before
+
+
+def test_no_new_certificate_outlives_its_authority(tmp_path):
+    assert make_keystore(tmp_path, (NODE,), days=1) == ()
+    (warning,) = make_keystore(tmp_path, (NODE, OTHER), days=3650)
+    assert "were to be valid for 3650 days: /cell/other_node" in warning
+    authority = certificate(tmp_path / "public" / "ca.cert.pem")
+    found = certificate(tmp_path / "enclaves" / "cell" / "other_node" / "cert.pem")
+    assert found.not_valid_after_utc == authority.not_valid_after_utc
+
+
+def test_a_kept_certificate_that_outlives_its_authority_is_reported(tmp_path):
+    write_identities(tmp_path, 1, 30)
+    (warning,) = make_keystore(tmp_path, (NODE,))
+    assert "are refused, although they end later: /cell/scene_node" in warning
+
+
+@pytest.mark.skipif(OPENSSL is None, reason="there is no openssl")
+def test_openssl_verifies_the_certificates(store):
+    authority = store / "public" / "ca.cert.pem"
+    for file in store.glob("enclaves/**/cert.pem"):
+        subprocess.run([OPENSSL, "verify", "-CAfile", authority, file], check=True, capture_output=True, timeout=300)
+
+
+def test_the_command_reports_certificates_that_end_early(tmp_path, capsys):
+    words = ["keystore", str(tmp_path / "store"), "--domain-id", "0"]
+    assert main([*words, "--days", "1"]) == 0
+    assert capsys.readouterr().err == ""
+    assert main([*words, "--namespace", "one", "--json"]) == 0
+    found = capsys.readouterr()
+    assert found.err.startswith("warning: the authority of the keystore ends on ")
+    assert len(json.loads(found.out)["warnings"]) == 1
+
+
 @pytest.mark.parametrize(
     "arguments, reason",
     [
@@ -141,6 +233,10 @@ def test_a_damaged_keystore_is_refused_and_not_changed(tmp_path, file, damage):
         ({"days": 0}, "days is 0, expected 1 to 36500"),
         ({"enclaves": (NODE, NODE)}, "two policies have the enclave /cell/scene_node"),
         ({"enclaves": (Enclave("/../../outside", NODE.profiles),)}, "no path of an enclave"),
+        (
+            {"enclaves": (NODE, Enclave("/" + 64 * "x", NODE.profiles))},
+            "65 characters, .* 64 .*: use a shorter namespace",
+        ),
         ({"enclaves": (Enclave("relative", NODE.profiles),)}, "no path of an enclave"),
     ],
 )
