@@ -28,12 +28,7 @@ PATTERN = "*.policy.xml"
 )
 @click.option("--namespace", default="", metavar="NAME", help="Namespace that the nodes are started in.")
 @click.option("--domain-id", type=int, metavar="N", help="ROS_DOMAIN_ID (default: the variable's value, else 0).")
-@click.option(
-    "--days",
-    default=3650,
-    show_default=True,
-    help="How long new certificates are valid.",
-)
+@click.option("--days", default=3650, show_default=True, help="How long new certificates are valid.")
 def keystore(
     folder: Path, policies: tuple[Path, ...], namespace: str, domain_id: int | None, days: int, as_json: bool
 ) -> int:
