@@ -1,4 +1,4 @@
-"""The layer rule: packages import only those below them, folders have no cyclic imports, and only `nodes` uses ROS 2."""
+"""The layer rule: packages import only lower ones, folders have no cyclic imports, and only `nodes` uses ROS 2."""
 
 import subprocess
 import sys

@@ -67,7 +67,7 @@ def test_pieces_are_convex_and_follow_the_mesh():
 
 
 def outside(piece, point):
-    """How far a point is beyond the face planes of a convex mesh, at most its distance; negative inside."""
+    """A lower bound of the distance of a point from a convex mesh, by its face planes; negative inside."""
     return float(((point - piece.triangles[:, 0]) * piece.face_normals).sum(axis=1).max())
 
 

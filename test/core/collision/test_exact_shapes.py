@@ -1,4 +1,4 @@
-"""Both engines against closed formulas: distances, depths, witness points, touching and margins."""
+"""Both engines are compared with closed formulas: distances, depths, nearest points, contacts and margins."""
 
 import math
 

@@ -36,8 +36,8 @@ def chance(rng, probability):
     return rng.random() < probability
 
 
-def some(rng, names, most):
-    count = min(len(names), int(rng.integers(0, most + 1)))
+def some(rng, names, max_count):
+    count = min(len(names), int(rng.integers(0, max_count + 1)))
     return tuple(sorted(rng.choice(sorted(names), count, replace=False).tolist())) if count else ()
 
 

@@ -17,7 +17,7 @@ from robot_cell_planner.model.geometry import Box, Cone, Cylinder, MeshUse, Shap
 from robot_cell_planner.model.state import BodyState
 
 FINE = 0.007
-LIMIT = 1_016  # spheres of an object of one solid, as docs/certified_motions.md says
+LIMIT = 1_016  # spheres of an object of one solid, as stated in docs/certified_motions.md
 SHEET, PANEL = (0.4, 0.4, 0.002), (2.5, 1.25, 0.005)
 
 
@@ -83,7 +83,7 @@ def test_an_object_that_is_too_large_has_one_sphere():
     assert "one sphere" in found.warning("roof")
 
 
-def test_a_shape_that_needs_more_spheres_than_estimated_gets_coarser_ones(monkeypatch):
+def test_a_shape_that_needs_more_spheres_than_estimated_has_coarser_ones(monkeypatch):
     """The bound on the number of spheres of each solid holds independently of the estimate."""
     monkeypatch.setattr(resolution, "estimated_spheres", lambda parts, protrusion: 1)
     monkeypatch.setattr("robot_cell_planner.collision.sphere_model.approximation.MAX_SPHERES", 60)

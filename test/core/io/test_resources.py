@@ -199,7 +199,7 @@ def test_requests_name_files_below_roots_only(tree, roots):
         resolve_below("inner/file.txt", ResourceRoots())
 
 
-def test_new_files_go_below_roots_only(tree, roots):
+def test_new_files_are_written_below_roots_only(tree, roots):
     assert resolve_new("inner/new.yaml", roots) == tree / "root" / "inner" / "new.yaml"
     assert resolve_new(f"file://{tree}/root/new.yaml", roots) == tree / "root" / "new.yaml"
     for uri in (

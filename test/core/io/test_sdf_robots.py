@@ -64,7 +64,7 @@ def test_a_robot_moves_as_its_urdf():
     assert ours.mechanism.links["lbr_iiwa_link_3"].collisions
 
 
-def test_a_link_turns_about_the_axis_of_its_joint_wherever_its_own_frame_is():
+def test_a_link_turns_about_the_axis_of_its_joint_for_any_frame_of_the_link():
     """The joint is 1 m beside the frame of the link, with its z axis along y of the model."""
     pose = "<pose>-1 0 0 -1.5707963267948966 0 0</pose>"
     arm = link("arm", f"<pose>1 0 0 0 0 0</pose><collision name='c'><pose>0 0 0.5 0 0 0</pose>{BOX}</collision>")

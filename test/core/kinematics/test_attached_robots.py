@@ -138,7 +138,7 @@ def test_joints_of_parent_robots_are_first_in_the_order_of_joints(stack):
     assert list(dict.fromkeys(names)) == ["three", "two", "one"]
 
 
-def test_inverse_kinematics_reaches_targets_in_the_world_wherever_the_rail_is():
+def test_inverse_kinematics_reaches_targets_in_the_world_at_any_rail_position():
     cell, state = on_rail("ur5")
     rng = np.random.default_rng(4)
     for _ in range(5):

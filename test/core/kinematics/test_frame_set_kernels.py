@@ -28,7 +28,7 @@ seeds = st.integers(0, 2**32 - 1)
 
 
 def sets_of(rules, random, tolerance=1e-3):
-    """Sets in random poses. The box has a free direction."""
+    """Constraint sets in random poses. The box has a free direction."""
     count, rows = len(rules), len(CHAIN.table)
     poses = np.tile(np.eye(4), (count, 1, 1))
     poses[:, :3, :3] = Rotation.random(count, random).as_matrix()
@@ -157,7 +157,7 @@ def test_equal_constraints_count_once():
 @settings(deadline=None, max_examples=30)
 @given(seeds)
 def test_a_traced_motion_stays_on_the_sets(seed):
-    """Between its points, too; they are at most two steps apart, and the ends are as given."""
+    """Also between its points, which are at most two steps apart; the ends are the given ones."""
     random = np.random.default_rng(seed)
     start = random.uniform(-1.5, 1.5, 6)
     sets = near(sets_of((kernels.AXIS_IN_CONE,), random, tolerance=2e-3), start)

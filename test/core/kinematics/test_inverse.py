@@ -93,7 +93,7 @@ def test_seven_joints_are_swept_over_one_that_is_locked(name):
 @pytest.mark.parametrize("solver", [IkSolver.AUTO, IkSolver.NUMERIC])
 @pytest.mark.parametrize("name", [*ARMS, "skew"])
 def test_a_tolerance_of_half_a_turn_frees_the_orientation(name, solver):
-    """Each position is reachable, with one orientation at least; the targets have others."""
+    """Each position is reachable with at least one orientation; the orientations of the targets differ."""
     cell = without_closed_form() if name == "skew" else arm(name)
     state = cell.default_state()
     turns = iter(random_rotations(60, 3))
@@ -208,7 +208,7 @@ def test_all_turns_are_all_combinations_within_limits():
     np.testing.assert_allclose(turned.best, plain.best, atol=1e-9)
 
 
-def test_continuous_joints_go_to_their_two_nearest_turns():
+def test_continuous_joints_have_their_two_nearest_turns():
     cell = arm("j2s6s200")
     names = cell.group().variables
     unlimited = [index for index, name in enumerate(names) if not np.isfinite(cell.variables[name].limits.lower)]
@@ -319,7 +319,7 @@ def test_targets_may_be_written_in_another_frame_and_in_millimetres():
 
 
 @pytest.mark.parametrize("name", [*ARMS, "skew"])
-def test_point_and_axis_are_reached_whatever_the_rotation(name):
+def test_point_and_axis_are_reached_with_any_rotation(name):
     cell = without_closed_form() if name == "skew" else arm(name)
     for _, frame_target, start in problems(cell, cell.default_state(), 5, seed=17):
         matrix = frame_target.pose.matrix

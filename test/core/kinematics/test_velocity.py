@@ -67,7 +67,7 @@ def test_position_limits_are_kept_over_the_time_step():
     found = velocity_bounds(limits, np.array([2.0, 2.0]), np.array([0.999, -1.5]), 0.004)
     assert found.upper[0] == pytest.approx(0.25)
     assert found.lower[0] == -2.0
-    # Beyond a limit it may stay or come back, not go on.
+    # Beyond a limit, a joint may stay or return, but not move further.
     assert found.lower[1] == 0.0
     assert found.upper[1] == 2.0
 

@@ -40,7 +40,7 @@ def lines(*poses, **changes):
     return CartesianRequest(FrameWaypoints(poses, mode=TargetMode.TOOL), options=options)
 
 
-def test_the_tool_goes_straight_down(above):
+def test_the_tool_moves_straight_down(above):
     cell, state, pose = above
     plan = plan_cartesian(cell, state, lines(moved(pose, z=-0.18)))
     report = plan.cartesian

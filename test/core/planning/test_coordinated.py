@@ -271,7 +271,7 @@ class TestRelativePaths:
         assert np.linalg.norm(np.array(tool.position) - corners[1]) < 3e-6
 
     def test_a_long_relative_path_beside_a_short_one_of_the_leader(self, above):
-        """Points are as close as the options say on the path of the tool, too."""
+        """The point spacing of the options also applies to the path of the tool."""
         cell, state = above
         options = CartesianOptions(max_step_distance=0.005)
         relative = self.tool_to((0.12, 0.0, 0.06))

@@ -107,7 +107,7 @@ THROUGH = np.array(((-0.8, 0.0), (-0.69254893, 0.12427679), (0.01447451, 0.64284
     ],
 )
 def test_clearance_at_a_corner_between_states_is_found(path):
-    """Of the states at 0.05 m, the closest is at one corner of the lower wall, but the path comes closer at the other,
+    """Of the states at 0.05 m, the closest is at one corner of the lower wall, but the path is closer at the other,
     between two states."""
     cell, state = wall_with_gap()
     context, _ = path_context(cell, state, ("x", "y"), path, (), PlanningOptions(), ProgressMonitor(0.0))

@@ -135,7 +135,7 @@ def test_a_contact_that_is_left_does_not_hide_another_one():
 
 
 def test_a_contact_that_the_motion_cannot_change_hides_no_other():
-    """The beam carries a plate that touches the post; only the sphere moves, along the beam."""
+    """A plate on the beam touches the post; only the sphere moves, along the beam."""
     first = scene((0.0, 0.0, 0.0))
     robot = first.cell.robots["cross"]
     links = robot.mechanism.links.set("beam", Link("beam", collisions=(Shape(Box((0.04, 0.04, 0.04))),)))

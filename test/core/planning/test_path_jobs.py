@@ -44,7 +44,7 @@ def reversing(*joints):
 
 
 @pytest.mark.parametrize("tool", [PathTool.SIMPLIFY, PathTool.SHORTCUT, PathTool.TIGHTEN])
-def test_paths_get_shorter_and_stay_free(tool):
+def test_paths_are_shortened_and_stay_free(tool):
     plan = work(tool)
     assert plan.path_length < path_length(WAY)
     assert plan.path[0].tolist() == WAY[0].tolist()

@@ -130,7 +130,7 @@ class TestObjectives:
         assert not self.warnings(cell, state, request, Objective.JOINT_LENGTH)
 
     @pytest.mark.parametrize("moving", [(), (REST,)])
-    def test_robots_without_a_tip_link_warn_wherever_they_are_planned(self, moving):
+    def test_robots_without_a_tip_link_warn_with_and_without_moving_robots(self, moving):
         cell, state = without_tip_links(*two_gantries())
         request = MotionRequest(Goals(joint_goals=(OUTSIDE,)), "b", moving=moving)
         found = self.warnings(cell, state, request, Objective.CARTESIAN_LENGTH)

@@ -142,7 +142,7 @@ def validated(trajectory, state, **fields):
     return validate_trajectory(Scene(UR10, state), request, None)
 
 
-def test_a_trajectory_may_begin_where_the_robot_is_beyond_a_limit_and_go_no_further():
+def test_a_trajectory_may_begin_beyond_a_limit_but_not_move_further():
     trajectory = plan_motion(UR10, up(0.0), home()).trajectory
     for excess, valid in ((9.9e-4, True), (1.01e-3, False)):
         shift = np.zeros(len(trajectory.variables))

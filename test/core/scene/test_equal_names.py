@@ -68,7 +68,7 @@ def scenes(draw):
 
 @laws
 @given(scenes(), scenes())
-def test_a_difference_leads_to_the_new_scene_whatever_the_names(old, new):
+def test_a_difference_leads_to_the_new_scene_for_all_names(old, new):
     step = difference(old, new)
     assert apply_difference(old, step) == new
     assert apply_difference(old, from_json(to_json(step), SceneDiff)) == new

@@ -20,7 +20,7 @@ def move(x):
     return [Move("part", (x, 0.0, 0.0))]
 
 
-def test_each_accepted_change_gets_the_next_revision():
+def test_each_accepted_change_has_the_next_revision():
     owner = owned()
     changes = [owner.apply(move(x)) for x in (0.1, 0.2, 0.3)]
     assert [(c.previous, c.revision) for c in changes] == [(1, 2), (2, 3), (3, 4)]

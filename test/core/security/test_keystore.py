@@ -79,7 +79,7 @@ def test_permissions_grant_the_policy_only(store):
     assert grant.findtext("validity/not_after") == found.not_valid_after_utc.strftime("%Y-%m-%dT%H:%M:%S")
 
 
-def test_governance_admits_nobody_without_a_certificate(store):
+def test_governance_requires_a_certificate(store):
     rule = etree.parse(str(store / "enclaves" / "governance.xml")).find("domain_access_rules/domain_rule")
     assert rule.findtext("domains/id") == "7"
     assert rule.findtext("allow_unauthenticated_participants") == "false"

@@ -40,7 +40,7 @@ def arm(effort):
     return (shoulder, elbow), [Link("upper", collisions=far), Link("fore", collisions=far)]
 
 
-def test_links_with_shapes_get_a_mass_from_them_with_a_warning():
+def test_links_with_shapes_have_an_assumed_mass_with_a_warning():
     joints = [
         joint("solid", JointKind.REVOLUTE, "base", "block", (0.0, 0.0, 1.0)),
         joint("empty", JointKind.REVOLUTE, "base", "nothing", (0.0, 0.0, 1.0)),

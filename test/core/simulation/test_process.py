@@ -230,7 +230,7 @@ def test_samples_at_rest_do_not_need_the_process(resting):
     assert len(states) == 1
 
 
-# A command for a moment after the last step of a period (period: 4 ms, step: 2 ms) was carried out, but not reported.
+# A command for a time after the last step of a period (period: 4 ms, step: 2 ms) was executed, but not reported.
 @pytest.mark.parametrize("fraction", [0.0, 0.4, 0.6, 0.8, 0.99])
 def test_a_command_at_any_moment_of_a_period_ends_a_rest_and_no_sample_is_lost(resting, fraction):
     listener, found = resting

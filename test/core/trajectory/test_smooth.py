@@ -74,7 +74,7 @@ def test_a_right_angle_is_not_a_stop():
     assert np.abs(motion.curve.evaluate(np.array([middle]), 1)).max() > 0.1
 
 
-def test_blends_that_collide_get_smaller_and_in_the_end_the_motion_stops_on_the_path():
+def test_colliding_blends_shrink_until_the_motion_stops_on_the_path():
     path = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])
 
     def anywhere_off(states):

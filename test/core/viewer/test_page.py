@@ -20,7 +20,7 @@ from robot_cell_planner.viewer.appearance import Surface, coarsened, surfaces
 from robot_cell_planner.viewer.packing import unpack
 from robot_cell_planner.viewer.page import page
 
-NAMESPACES = {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg"}  # names, which nobody fetches
+NAMESPACES = {"http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg"}  # identifiers, which are not fetched
 TITLE = "A <b>demo</b> & more"
 
 
