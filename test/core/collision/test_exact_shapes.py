@@ -100,7 +100,7 @@ def test_capsules_of_any_pose_have_the_distance_of_their_axes(engine):
 
 
 def segment_distance(a, b, c, d):
-    """By a fine search over one segment, with the closest point of the other in closed form."""
+    """Distance by a dense search over one segment, with the closest point of the other in closed form."""
     best = math.inf
     low, high = 0.0, 1.0
     for _ in range(6):

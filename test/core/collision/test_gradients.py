@@ -52,7 +52,7 @@ def by_steps(value, q):
 
 
 @pytest.mark.parametrize("name", EXACT)
-def test_outside_they_are_those_of_the_exact_distance(name):
+def test_gradients_outside_are_those_of_the_exact_distance(name):
     hits = Hits(*small_sphere_beside(EXACT[name]))
     middle = np.array((0.1, -0.2, 0.05))
     assert hits.hit(middle - 0.4, middle + 0.4) == pytest.approx(0.5, abs=0.25)
@@ -68,7 +68,7 @@ def test_outside_they_are_those_of_the_exact_distance(name):
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_along_them_is_the_way_out(name):
+def test_a_step_along_the_gradient_separates_the_pair(name):
     """A step along the gradient by the depth separates the pair; curved gaps need a few steps."""
     hits = Hits(*small_sphere_beside(ALL[name]))
     middle = np.array((0.1, -0.2, 0.05))
@@ -90,7 +90,7 @@ def test_along_them_is_the_way_out(name):
     assert tried > 20 or name in ("sphere", "capsule", "cylinder", "cone")
 
 
-def test_of_surfaces_there_are_none():
+def test_surfaces_have_no_gradient():
     hits = Hits(*small_sphere_beside(bracket(0.3, MeshUse.EXACT)))
     middle = np.array((0.1, -0.2, 0.05))
     for direction in np.random.default_rng(3).normal(size=(20, 3)):
@@ -100,7 +100,7 @@ def test_of_surfaces_there_are_none():
     pytest.fail("no motion collided")
 
 
-def test_of_an_arm_with_a_gripper_among_obstacles():
+def test_gradients_of_an_arm_with_a_gripper_among_obstacles():
     """The gradient equals differences of the gap, for pairs with obstacles and for pairs of links."""
     bodies, poses = obstacles(8, np.random.default_rng(5))
     hits = Hits(*with_obstacles(working_cell(bodies), poses))

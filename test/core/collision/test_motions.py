@@ -138,7 +138,7 @@ def busy():
 
 
 def test_motion_bounds_limit_the_speed_of_every_sphere(busy):
-    """By finite differences at random configurations; some speeds reach their bound to a few percent."""
+    """The bounds hold for finite differences at random configurations; some speeds reach them to a few percent."""
     checker = CollisionChecker(*busy)
     scene = MotionScene(checker)
     made = scene.arrays()

@@ -53,7 +53,7 @@ def test_processes_agree_to_the_last_byte():
     assert first == answers("2")
 
 
-def test_boxes_have_their_size_whatever_is_computed_first():
+def test_boxes_have_their_size_after_any_first_request():
     """coal decides at the first box of a process whether all boxes are slightly wider."""
     done = subprocess.run([sys.executable, "-c", SETTLED], capture_output=True, check=True, timeout=500)
     assert abs(float(done.stdout) - 0.0273132491104385) < 1e-15

@@ -64,7 +64,7 @@ SHAPES = {
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_objects_of_usual_size_keep_the_requested_resolution_and_the_estimate_is_on_the_safe_side(name):
+def test_objects_of_usual_size_have_the_requested_resolution_and_a_safe_estimate(name):
     found = object_spheres((Shape(SHAPES[name]),), FINE)
     assert not found.is_coarser
     assert found.warning(name) == ""

@@ -121,7 +121,7 @@ def test_round_geometries_lie_within_their_polytopes():
 
 @pytest.mark.parametrize("solid", [Box((0.3, 0.1, 0.04)), Cylinder(0.05, 0.2), Cone(0.06, 0.15)])
 def test_polytopes_are_the_hulls_of_their_corners(solid):
-    """As Qhull finds them: the same volume and the same planes."""
+    """Volume and planes equal those of Qhull."""
     found = polytope_around(solid)
     hull = ConvexHull(found.corners)
     edges = found.simplices[:, 1:] - found.simplices[:, :1]

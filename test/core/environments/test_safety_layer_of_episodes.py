@@ -159,7 +159,7 @@ def with_bodies(attached_to, carried=False):
 
 
 @pytest.mark.parametrize("carried", [False, True])
-def test_free_bodies_may_be_touched_wherever_they_are_attached(carried):
+def test_free_bodies_may_be_touched_even_if_attached(carried):
     """The block has a mass and is attached to a static wall: the simulation lets it move freely."""
     cell, state = with_bodies("wall", carried)
     layer = SafetyLayer(cell, state, ("x",), 0.002)

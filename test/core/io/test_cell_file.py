@@ -240,7 +240,7 @@ def test_a_cell_saved_elsewhere_leads_to_the_same_meshes(folder, loaded, tmp_pat
     assert (before.path, before.digest, before.scale) == (after.path, after.digest, after.scale)
 
 
-def test_the_digest_of_a_cell_depends_on_what_files_contain_and_not_on_where_they_are(folder, loaded, tmp_path_factory):
+def test_the_digest_of_a_cell_depends_on_the_content_of_files_and_not_on_their_paths(folder, loaded, tmp_path_factory):
     copies = [tmp_path_factory.mktemp("copy") / "cell" for _ in range(2)]
     for copy in copies:
         shutil.copytree(folder, copy)

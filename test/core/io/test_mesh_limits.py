@@ -202,7 +202,7 @@ def test_binary_ply_and_stl_with_any_encoding_of_the_header(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["binary STL", "STL of the kuka"])
-def test_the_quick_reader_of_stl_reads_what_trimesh_reads(name):
+def test_the_quick_reader_of_stl_agrees_with_trimesh(name):
     content = FILES[name].read_bytes()
     quick, thorough = parse_binary_stl(content, name), mesh_formats.parse_mesh(content, "stl", name)
     assert quick is not None

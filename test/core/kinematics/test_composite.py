@@ -138,7 +138,7 @@ def test_an_arm_without_target_stays_and_errors_name_the_group(arms):
         composite_inverse_kinematics(cell, state, {}, "both")
 
 
-def test_a_tool_named_like_the_prefix_of_a_robot_holds_only_what_is_attached_to_it(arms):
+def test_a_tool_named_like_the_prefix_of_a_robot_holds_only_its_attached_objects(arms):
     cell, state = arms
     tool = replace(cell.tools["left_gripper"], name="left")
     cell = replace(cell, tools=frozendict(left=tool))

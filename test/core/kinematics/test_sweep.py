@@ -39,7 +39,7 @@ def test_values_without_a_limit_are_those_of_a_turn():
 
 
 @pytest.mark.parametrize("name", REDUNDANT)
-def test_a_sweep_finds_what_the_values_of_a_batch_find(name):
+def test_a_sweep_has_the_solutions_of_its_batches(name):
     cell = arm(name)
     state, group = cell.default_state(), cell.robot.main_group
     names = cell.group(group).variables

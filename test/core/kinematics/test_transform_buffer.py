@@ -122,7 +122,7 @@ def test_nothing_is_extrapolated(buffer, stamp, words):
         buffer.lookup("part", "world", stamp)
 
 
-def test_a_single_sample_holds_at_its_stamp_alone(buffer):
+def test_a_single_sample_is_valid_at_its_stamp_only(buffer):
     insert(buffer, "world", "part", moved(1.0), SECOND)
     assert buffer.lookup("world", "part", SECOND).pose == moved(1.0)
     with pytest.raises(TransformExtrapolationError):
@@ -171,7 +171,7 @@ def test_samples_are_stored_for_the_cache_time(buffer):
         buffer.lookup("world", "part", SECOND)
 
 
-def test_a_new_parent_holds_from_its_first_sample_on(buffer):
+def test_a_new_parent_is_valid_from_its_first_sample_on(buffer):
     insert(buffer, "world", "belt", moved(10.0), static=True)
     insert(buffer, "world", "part", moved(1.0), SECOND)
     insert(buffer, "belt", "part", moved(2.0), 2 * SECOND)

@@ -144,7 +144,7 @@ def test_grip_detach_and_reparenting_keep_every_pose_in_the_world(scene, data):
 
 @laws
 @given(scenes(), st.data())
-def test_attach_and_move_put_an_object_at_their_pose_and_move_what_is_attached_to_it(scene, data):
+def test_attach_and_move_set_the_pose_of_an_object_and_move_its_descendants(scene, data):
     name = data.draw(st.sampled_from(objects(scene)))
     others = other_frames(scene, name)
     carrier, reference = data.draw(st.sampled_from(others)), data.draw(st.sampled_from(others))

@@ -132,7 +132,7 @@ def test_verdicts_of_random_states_agree_with_another_engine(on_rail, request):
     assert {name for found in verdicts for name in found} == {"wall", "post", "carriage"}
 
 
-def test_both_together_are_a_chain_that_reaches_what_the_arm_does_not(on_rail):
+def test_both_together_are_a_chain_with_a_longer_reach_than_the_arm(on_rail):
     cell, state = on_rail
     assert (cell.group(BOTH).base_link, cell.tip_link(BOTH)) == ("track", cell.tip_link(ARM))
     assert cell.target_groups(BOTH) == (BOTH,)

@@ -203,7 +203,7 @@ def test_a_thin_wall_between_points_is_found():
     assert set(caught.value.subjects) == {"cube", "sheet"}
 
 
-def test_waypoints_where_the_frame_already_is_add_nothing(above):
+def test_waypoints_at_the_current_pose_add_no_points(above):
     cell, state, _ = above
     plan = plan_cartesian(cell, state, lines(forward_kinematics(cell, state, mode=TargetMode.TOOL)))
     assert len(plan.path) == 1

@@ -288,7 +288,7 @@ class TestWithoutANamedPlanner:
 
 
 def test_objects_thinner_than_steps_are_found():
-    """By the check of other planners, whose steps are larger than the object."""
+    """The check of other planners finds them, although its steps are larger than the object."""
     cell, state = gantry((("sheet", (0.0, 0.0), (0.002, 1.9)),))
     checks = CountedChecks(CollisionChecker(cell, state), ProgressMonitor(), 1_000)
     start, end = np.array((-0.8, 0.0)), np.array((0.8, 0.0))

@@ -118,7 +118,7 @@ def arms(request):
 
 class TestOptions:
     @pytest.mark.parametrize("which", ["alone", "among moving robots"])
-    def test_extra_margins_are_kept(self, arms, which):
+    def test_extra_margins_are_checked(self, arms, which):
         cell, state, left, right = arms
         plan = left if which == "alone" else right
         margin = plan.clearance.closest.distance + 0.05
@@ -153,7 +153,7 @@ class TestOptions:
 
     @pytest.mark.parametrize("which", ["alone", "among moving robots"])
     def test_the_time_limit_is_that_of_the_whole_verification(self, arms, which, monkeypatch):
-        """By a clock that advances a millisecond each time it is read."""
+        """The clock advances by a millisecond each time it is read."""
         cell, state, left, right = arms
         plan = left if which == "alone" else right
         now = [0.0]

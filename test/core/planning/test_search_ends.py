@@ -137,7 +137,7 @@ class TestCombinationsOfJoints:
         assert set(caught.value.subjects) == {"cube", "post"}
 
     def test_a_goal_beside_the_line_is_reached_exactly(self):
-        """By an additional last motion, if the tolerance is large."""
+        """If the tolerance is large, an additional last motion reaches the goal."""
         cell, state = wall_with_gap()
         state = state.with_configuration({"x": -0.8, "y": 0.65})
         level = JointCombination({"y": 1.0}, tolerance=0.1)

@@ -10,7 +10,7 @@ from robot_cell_planner.planning.cartesian.redundancy.self_motion_kernels import
 
 @given(st.integers(2, 12), st.integers(1, 3), st.floats(1e-6, 10.0), st.integers(0, 2**32 - 1))
 def test_a_step_in_the_null_spaces_minimizes_the_cost(count, size, damping, seed):
-    """As numpy's solution of the linear least-squares problem of all joint steps and the damped coordinates."""
+    """The step equals numpy's least-squares solution for all joint steps and damped coordinates."""
     rng, n = np.random.default_rng(seed), 7
     path, stiffness = rng.normal(size=(count, n)), rng.uniform(0.1, 2.0, count - 1)
     bases = np.ascontiguousarray(np.linalg.qr(rng.normal(size=(count, n, size)))[0])

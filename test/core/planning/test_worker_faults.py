@@ -372,7 +372,7 @@ def test_an_alarm_releases_cancelled_calls():
     alarm.close()
 
 
-def test_a_job_whose_limit_passes_while_it_waits_is_timed_out_in_time(single):
+def test_a_waiting_job_times_out_at_its_limit(single):
     busy, ended = submit(single, "hang")
     _, ends = submit(single, "echo", time_limit=0.05)
     assert isinstance(ends.get(timeout=WAIT)[1], TimedOutError)

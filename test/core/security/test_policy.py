@@ -30,7 +30,7 @@ def enclave(tmp_path, accesses):
 
 
 def test_names_are_those_of_topics_on_the_wire(tmp_path):
-    """As https://design.ros2.org/articles/topic_and_service_names.html has them, and rmw_fastrtps publishes them."""
+    """See https://design.ros2.org/articles/topic_and_service_names.html; rmw_fastrtps uses these names."""
     found = enclave(
         tmp_path,
         """<topics publish="ALLOW"><topic>chatter</topic><topic>~/own</topic><topic>/tf</topic></topics>

@@ -109,7 +109,7 @@ def test_a_workpiece_does_not_creep_in_a_long_grasp(assist):
 
 @pytest.mark.parametrize("assist", [False, True])
 @pytest.mark.parametrize(("mass", "follows"), [(1.2, True), (2.2, False)])
-def test_friction_limits_what_is_lifted(assist, mass, follows):
+def test_friction_limits_the_payload(assist, mass, follows):
     """2 x 30 N x 0.3 = 18 N equal the weight of 1.83 kg, or hold 1.2 kg at an acceleration of 5 m/s2."""
     cell, state = workshop(body("workpiece", [box(EDGE, EDGE, EDGE)], mass))
     options = SimulationOptions(settle_time=0.1, friction=0.3, grasp_assist=assist)

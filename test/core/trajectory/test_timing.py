@@ -142,7 +142,7 @@ def test_corners_of_a_sampled_path_are_stops():
 @pytest.mark.parametrize("count", [300, 3000, 30_000])
 @pytest.mark.parametrize("joints", [[1.0, 0.0], [1.0, 0.5]])
 def test_reversing_samples_stop_only_at_their_turning_points(count, joints):
-    """As fast as the fastest straight motions from one turning point to the next, however dense the samples are."""
+    """At any density of samples, the duration is that of the fastest straight motions between turning points."""
     limits = limits_for(2)
     samples = np.sin(np.linspace(0.0, 2.0 * np.pi, count))[:, None] * np.array(joints)
     motion = follow_samples(samples, limits)
