@@ -7,18 +7,21 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import InvalidRequestError
 from ..kinematics.differential import jacobians, moved_frame
 from ..model.cell import RobotCell
 from ..model.mechanism import JointLimits
 from ..model.state import RobotCellState
+from ..simulation.options import SimulationOptions
 from ..simulation.setpoints import DEFAULT_ACCELERATION, DEFAULT_EFFORT, DEFAULT_VELOCITY
 from ..simulation.simulated_cell import SimulatedCell
-from .options import ActionKind, EnvironmentOptions
+from .options import STAGE, ActionKind, EnvironmentOptions
 
 DAMPING = 0.02  # of the pseudoinverse of the Jacobian, relative to its largest singular value
 # Peaks of the motion from rest to rest 10 s^3 - 15 s^4 + 6 s^5, for a distance and a time of 1.
 PEAK_VELOCITY = 1.875
 PEAK_ACCELERATION = 10.0 / math.sqrt(3.0)
+MIN_TIMEOUT = 2.0  # time steps in which a command has to be valid, so that each step has one whatever the rounding
 
 Array = NDArray[np.float64]
 
@@ -26,14 +29,34 @@ Array = NDArray[np.float64]
 class Actuation:
     """Commands of the acting joints.
 
+    Args:
+        cell: Models of the cell.
+        state: State in which episodes start.
+        options: Kind and period of the actions.
+        simulation: Options of the simulation that carries them out.
+        free_joint: Joint that nothing drives or holds; "" for none.
+
     Attributes:
         names: Names of the acting joints.
         size: Numbers of an action.
         commanded: Positions at which the latest motion ended (n,).
         lower, upper: Position limits (n,).
+
+    Raises:
+        InvalidRequestError: The period is not a multiple of the time step, or commands expire within two time steps.
     """
 
-    def __init__(self, cell: RobotCell, state: RobotCellState, options: EnvironmentOptions) -> None:
+    def __init__(
+        self,
+        cell: RobotCell,
+        state: RobotCellState,
+        options: EnvironmentOptions,
+        simulation: SimulationOptions,
+        free_joint: str = "",
+    ) -> None:
+        self._steps, self._free = _steps(options.period, simulation.time_step), free_joint
+        expires = free_joint or options.action in (ActionKind.VELOCITY, ActionKind.EFFORT)
+        self._parts = _parts(self._steps, simulation) if expires else [slice(0, self._steps)]
         self._cell, self._state, self._options = cell, state, options
         self.names = cell.group(options.group).variables
         limits = [cell.variables[name].limits for name in self.names]
@@ -77,21 +100,30 @@ class Actuation:
     def move(self, simulated: SimulatedCell, target: Array) -> None:
         """Move from rest to rest to a configuration (n,) in the period, along a straight line in joint space."""
         start, period = self.commanded, self._options.period
-        step = simulated.options.time_step
-        fraction = np.minimum(np.arange(1, round(period / step) + 1) * step / period, 1.0)[:, None]
+        fraction = (np.arange(1, self._steps + 1) / self._steps)[:, None]
         progress = fraction**3 * (10.0 - 15.0 * fraction + 6.0 * fraction**2)
         rate = 30.0 * fraction**2 * (1.0 - fraction) ** 2 / period
-        simulated.follow(self.names, start + progress * (target - start), rate * (target - start))
+        positions, velocities = start + progress * (target - start), rate * (target - start)
+        for part in self._parts:
+            self._release(simulated)
+            simulated.follow(self.names, positions[part], velocities[part])
         self.commanded = target
 
     def drive(self, simulated: SimulatedCell, action: Array) -> None:
         """Drive the joints by velocity or effort for the period."""
         values = action[: len(self.names)]
-        if self._options.action is ActionKind.VELOCITY:
-            simulated.set_velocities(self._named(values * self._velocity))
-        else:
-            simulated.set_efforts(self._named(values * self._effort))
-        simulated.step(self._options.period)
+        for part in self._parts:
+            self._release(simulated)
+            if self._options.action is ActionKind.VELOCITY:
+                simulated.set_velocities(self._named(values * self._velocity))
+            else:
+                simulated.set_efforts(self._named(values * self._effort))
+            simulated.step((part.stop - part.start) * simulated.options.time_step)
+
+    def _release(self, simulated: SimulatedCell) -> None:
+        """Let the free joint move freely until commands expire."""
+        if self._free:
+            simulated.set_efforts({self._free: 0.0})
 
     def grip(self, simulated: SimulatedCell, action: Array) -> None:
         """Command the gripper with the last number of an action, if there is one."""
@@ -103,6 +135,37 @@ class Actuation:
 
     def _named(self, values: Array) -> dict[str, float]:
         return dict(zip(self.names, values.tolist(), strict=True))
+
+
+def _steps(period: float, time_step: float) -> int:
+    """Return the number of time steps in a period.
+
+    Raises:
+        InvalidRequestError: It is not a whole number.
+    """
+    exact = period / time_step
+    steps = round(exact)
+    if steps < 1 or abs(exact - steps) > 1e-6 * exact:
+        near = sorted({max(math.floor(exact), 1), math.floor(exact) + 1})
+        text = f"period is {period:g} s, expected a multiple of the simulation's time_step of {time_step:g} s, such as "
+        text += " or ".join(f"{count * time_step:g}" for count in near)
+        raise InvalidRequestError(text, stage=STAGE, subjects=("period", "time_step"))
+    return steps
+
+
+def _parts(steps: int, simulation: SimulationOptions) -> list[slice]:
+    """Split a period of some time steps into parts in which a velocity or effort command does not expire.
+
+    Raises:
+        InvalidRequestError: Commands expire too soon.
+    """
+    valid = simulation.command_timeout / simulation.time_step
+    if valid < MIN_TIMEOUT:
+        text = f"the simulation's command_timeout is {simulation.command_timeout:g} s, expected at least "
+        text += f"{MIN_TIMEOUT:g} time steps of {simulation.time_step:g} s for actions by velocity or effort"
+        raise InvalidRequestError(text, stage=STAGE, subjects=("command_timeout",))
+    length = math.floor(valid - 0.5)
+    return [slice(begin, min(begin + length, steps)) for begin in range(0, steps, length)]
 
 
 def _values(limits: list[JointLimits], name: str, angular: list[bool], default: dict[bool, float]) -> Array:

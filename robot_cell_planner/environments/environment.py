@@ -54,7 +54,8 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
 
     Raises:
         UnknownNameError: A group, tool, body or frame does not exist.
-        InvalidRequestError: The render mode does not exist.
+        InvalidRequestError: The render mode does not exist, the period of the actions is not a multiple of the
+            simulation's time step, or its commands expire within two time steps.
     """
 
     metadata = {"render_modes": ["human", "rgb_array"], "render_fps": FRAMES_PER_SECOND}  # noqa: RUF012 - Gymnasium's
@@ -76,7 +77,8 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         self._state, self._simulation_options = state, simulation
         self._simulated: SimulatedCell | None = None
         self._renderer = Renderer(render_mode == "human")
-        self._actuation = Actuation(cell, state, options)
+        free_joint = task.joint if isinstance(task, Balance) else ""
+        self._actuation = Actuation(cell, state, options, simulation, free_joint)
         self._names = self._actuation.names
         self._frame = "" if isinstance(task, Balance) else moved_frame(cell, state, options.group)
         self._layer: SafetyLayer | None = None
@@ -174,8 +176,6 @@ class CellEnvironment(gymnasium.Env[Observation, Floats32]):
         """Carry out an action, scaled back if it is not certified; return the scale."""
         simulated = self.simulated
         self._actuation.grip(simulated, action)
-        if isinstance(self.task, Balance):
-            simulated.set_efforts({self.task.joint: 0.0})
         if self.options.action in (ActionKind.VELOCITY, ActionKind.EFFORT):
             self._actuation.drive(simulated, action)
             return 1.0

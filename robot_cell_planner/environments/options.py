@@ -47,7 +47,7 @@ class EnvironmentOptions:
         group: Planning group that acts; "" for the main group.
         gripper: Name of the tool whose joint the last number of an action drives, from closed (-1) to open (1); "" for
             none.
-        period: Time of an action [s].
+        period: Time of an action [s]; a multiple of the simulation's time step.
         episode_steps: Actions in an episode, after which it is truncated.
         safety_layer: Whether an action whose motion is not certified as free, wherever the gripper's joint is in its
             range, is scaled back; for POSITION and TWIST.

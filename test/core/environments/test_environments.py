@@ -198,6 +198,67 @@ def test_invalid_arguments_are_refused(arguments, kind, words):
         make_environment(**arguments)
 
 
+@pytest.mark.parametrize(("period", "near"), [(0.025, "0.02 or 0.03"), (0.004, "0.01"), (0.0999, "0.09 or 0.1")])
+@pytest.mark.parametrize("action", list(ActionKind))
+def test_a_period_that_is_no_multiple_of_the_time_step_is_refused(period, near, action):
+    simulation = SimulationOptions(settle_time=0.0, time_step=0.01)
+    with pytest.raises(InvalidRequestError, match=f"period is {period} s, .* time_step of 0.01 s, such as {near}$"):
+        make_environment("reach", DEMO, action=action, period=period, simulation=simulation)
+
+
+@pytest.mark.parametrize(("period", "time_step"), [(0.1, 0.01), (0.3, 0.1 / 30.0), (0.07, 0.001), (10.0, 0.01)])
+def test_an_action_takes_its_period_and_ends_at_rest(period, time_step):
+    simulation = SimulationOptions(settle_time=0.0, time_step=time_step)
+    env = make_environment("reach", DEMO, period=period, simulation=simulation)
+    env.reset(seed=1)
+    begin, action = env.simulated.time, np.zeros(env.action_space.shape, dtype=np.float32)
+    action[-1] = 0.1
+    env.step(action)
+    assert env.simulated.time - begin == pytest.approx(period, rel=1e-9)
+    assert np.abs(env.simulated.joint_states().velocities).max() < 2e-3
+    env.close()
+
+
+@pytest.mark.parametrize("timeout", [0.004, 0.1, 1.0])
+def test_a_velocity_holds_for_the_whole_period(timeout):
+    """The simulation's commands expire after a while; an action does not."""
+    simulation = SimulationOptions(settle_time=0.0, command_timeout=timeout)
+    env = make_environment("reach", DEMO, action="velocity", period=5.0, simulation=simulation)
+    env.reset(seed=1)
+    row = env.simulated.joint_names.index("wrist_3_joint")
+    begin, action = env.simulated.joint_states(), np.zeros(env.action_space.shape, dtype=np.float32)
+    action[env.cell.group("").variables.index("wrist_3_joint")] = 0.1
+    env.step(action)
+    end, speed = env.simulated.joint_states(), 0.1 * env.cell.variables["wrist_3_joint"].limits.velocity
+    assert end.velocities[row] == pytest.approx(speed, rel=1e-3)
+    assert end.positions[row] - begin.positions[row] == pytest.approx(5.0 * speed, rel=0.02)
+    env.close()
+
+
+@pytest.mark.parametrize("action", [ActionKind.EFFORT, ActionKind.POSITION])
+def test_the_balanced_joint_falls_freely_for_the_whole_period(action):
+    """Commands of its motor expire, after which it would hold the joint."""
+    ends = []
+    for timeout in (0.1, 60.0):
+        simulation = SimulationOptions(settle_time=0.0, command_timeout=timeout)
+        env = make_environment("balance", action=action, period=2.0, simulation=simulation)
+        env.reset(seed=1)
+        env.step(np.array((0.0,), dtype=np.float32))
+        ends.append(env.simulated.joint_states())
+        env.close()
+    np.testing.assert_array_equal(ends[0].positions, ends[1].positions)
+    np.testing.assert_array_equal(ends[0].velocities, ends[1].velocities)
+
+
+@pytest.mark.parametrize("case", [{"task": "reach", "cell_file": DEMO, "action": "velocity"}, {"task": "balance"}])
+def test_commands_that_expire_within_a_time_step_are_refused(case):
+    simulation = SimulationOptions(settle_time=0.0, command_timeout=0.015, time_step=0.01)
+    with pytest.raises(
+        InvalidRequestError, match=r"command_timeout is 0.015 s, expected at least 2 time steps of 0.01 s"
+    ):
+        make_environment(**case, period=0.1, simulation=simulation)
+
+
 def test_invalid_actions_and_regions_are_refused():
     env = make_environment("balance")
     env.reset(seed=1)
