@@ -24,6 +24,7 @@ from .session import Session
 PACKAGE = "robot_cell_planner"
 NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
 FIRST = ("simulated_robot", "scene", "execution")  # forked before compiled kernels are loaded, which they hardly use
+WITH_FRAMES = ("simulated_robot", "scene")  # publish names of frames
 MOVEIT = "moveit_adapter"  # started with --moveit
 DOMAINS = range(0, 233)
 RECORDER = "recorder"
@@ -94,7 +95,7 @@ def node_command(
     command += ["--params-file", str(parameters)]
     if cell is not None:
         command += ["-p", f"cell_file:={_yaml_string(str(cell))}"]
-    if node == "scene" and options.frame_prefix:
+    if node in WITH_FRAMES and options.frame_prefix:
         command += ["-p", f"frame_prefix:={_yaml_string(options.frame_prefix)}"]
     if options.use_sim_time:
         command += ["-p", "use_sim_time:=true"]

@@ -30,6 +30,7 @@ from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import ERROR, OK, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
+from ..common.frame_names import FRAME_PREFIX
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.monitored_scene import JOINTS_RATE, MAX_CHANGES, MonitoredScene
 from ..common.node import end, run
@@ -59,7 +60,7 @@ PARAMETERS = (
         "Whether a damaged journal is resumed from its last intact revision; the damaged file is kept.",
     ),
     Parameter("revisions_kept", 200, "Number of earlier revisions kept for scene/undo and scene/get_state.", 1, 10_000),
-    Parameter("frame_prefix", "", "Prefix of the names of all frames in TF except world."),
+    FRAME_PREFIX,
     Parameter("tf_rate", 100.0, "Maximum rate of /tf [Hz].", 0.1, 1000.0),
     Parameter("view_rate", 10.0, "Maximum rate of /tf_static, scene/markers and scene/state [Hz].", 0.1, 100.0),
     Parameter("wait_timeout", 5.0, "Default timeout of min_revision and min_joint_stamp [s].", 0.0, 600.0),

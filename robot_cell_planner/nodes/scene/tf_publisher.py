@@ -23,6 +23,7 @@ from ...model.robot import Robot
 from ...model.state import BodyState, RobotCellState
 from ...model.value import WORLD
 from ...scene.scene import Scene
+from ..common.frame_names import frame_in_tf
 from ..common.node import LATCHED, CellNode, reliable
 from ..conversions.basic import time_to_message, transform_to_message
 from ..conversions.cached_messages import CachedMessages
@@ -126,4 +127,4 @@ class FramesPublisher:
         return entry
 
     def _named(self, frame: str) -> str:
-        return frame if frame == WORLD else f"{self._prefix}{frame}"
+        return frame_in_tf(self._prefix, frame)

@@ -36,6 +36,7 @@ from ...simulation.options import SimulationOptions
 from ...simulation.process import Answer, Report, Schedule, SimulationProcess, Start
 from ...simulation.repetition import JointSample
 from ..common.diagnostics import OK, WARN
+from ..common.frame_names import FRAME_PREFIX
 from ..common.joint_state_messages import JointValues
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
 from ..common.node import LATCHED, end, reliable, run, sensor
@@ -130,6 +131,7 @@ PARAMETERS = (
     ),
     FOLLOW_SCENE,
     SENSORS,
+    FRAME_PREFIX,
     *RESOURCE_PARAMETERS,
     *NODE_PARAMETERS,
 )

@@ -20,6 +20,7 @@ from ...model.simulated_sensors import CameraSensor, ForceTorqueSensor, SensorSe
 from ...simulation.camera_process import KINDS, POINTS, RGB, CameraFrame, CameraProcess, CameraStart, ImageRequest
 from ...simulation.camera_view import CameraView
 from ...simulation.measurements import ImagesDue, Measurement
+from ..common.frame_names import FRAME_PREFIX, frame_in_tf
 from ..common.lifecycle import ManagedNode
 from ..common.node import LATCHED, reliable
 from ..common.parameters import Parameter
@@ -65,7 +66,7 @@ class SensorOutput:
     Images are rendered while they have subscribers.
 
     Args:
-        node: Node of the publishers.
+        node: Node of the publishers, with the parameter frame_prefix.
         start: Cell, state and options of the simulation; its sensors are published.
         stamp: Stamp of a timestamp of the simulation.
         publish: Publishes a message from any thread.
@@ -84,6 +85,8 @@ class SensorOutput:
         on_end: Callable[[RobotCellError], None],
     ) -> None:
         self._sensors, self._stamp, self._publish = start.options.robot.sensors, stamp, publish
+        prefix = node.parameters[FRAME_PREFIX.name]
+        self._frame = partial(frame_in_tf, prefix)  # of a sensor's messages
         self._images: dict[str, dict[str, Publisher[Any]]] = {}
         self._infos: dict[str, Publisher[Any]] = {}
         self._measured: dict[str, Publisher[Any]] = {}
@@ -124,7 +127,7 @@ class SensorOutput:
         for name, (force, torque) in message.wrenches.items():
             settings = self._sensors[name]
             assert isinstance(settings, ForceTorqueSensor)
-            self._publish(self._measured[name], wrench_to_message(force, torque, settings.frame, stamp))
+            self._publish(self._measured[name], wrench_to_message(force, torque, self._frame(settings.frame), stamp))
         for name, torques in message.torques.items():
             self._publish(self._measured[name], torques_to_message(torques, stamp))
 
@@ -144,11 +147,11 @@ class SensorOutput:
         settings = self._sensors[frame.camera]
         assert isinstance(settings, CameraSensor)
         view = CameraView(IDENTITY, settings.width, settings.height, settings.view_angle, settings.near, settings.far)
-        stamp = self._stamp(frame.moment)
+        stamp, frame_id = self._stamp(frame.moment), self._frame(settings.frame)
         for kind, publisher in self._images[frame.camera].items():
             content: bytes = getattr(frame, kind)
             if content and kind == POINTS:
-                self._publish(publisher, points_to_message(content, view, settings.frame, stamp))
+                self._publish(publisher, points_to_message(content, view, frame_id, stamp))
             elif content:
-                self._publish(publisher, image_to_message(kind, content, view, settings.frame, stamp))
-        self._publish(self._infos[frame.camera], camera_info(view, settings.frame, stamp))
+                self._publish(publisher, image_to_message(kind, content, view, frame_id, stamp))
+        self._publish(self._infos[frame.camera], camera_info(view, frame_id, stamp))

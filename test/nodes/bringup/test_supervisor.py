@@ -287,6 +287,17 @@ def test_the_session_ends_while_a_program_waits_for_its_next_start():
     assert run.finish()[0] == 0
 
 
+def test_nodes_that_publish_names_of_frames_have_their_prefix():
+    from robot_cell_planner.nodes.bringup.command_line import _programs, argument_parser
+
+    def prefixed(*words):
+        programs = _programs(argument_parser().parse_args(words), Path("journal"))
+        return {each.name for each in programs if 'frame_prefix:="cell1/"' in each.command}
+
+    assert prefixed("--frame-prefix", "cell1/", "--moveit") == {"scene", "simulated_robot"}
+    assert prefixed() == set()
+
+
 def test_the_nodes_are_restarted_unless_disabled():
     from robot_cell_planner.nodes.bringup.command_line import NODES, _programs, argument_parser
 

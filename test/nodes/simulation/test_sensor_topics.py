@@ -32,12 +32,14 @@ TOPICS = {
 class Received:
     """Messages by topic."""
 
-    def __init__(self, node):
+    def __init__(self, node, namespace=""):
         self._changed = threading.Condition()
         self.messages = {topic: [] for topic in TOPICS}
         for topic, kind in TOPICS.items():
             quality = LATCHED if kind is String else sensor(10)
-            node.create_subscription(kind, f"sensors/{topic}", lambda m, topic=topic: self._keep(topic, m), quality)
+            node.create_subscription(
+                kind, f"{namespace}sensors/{topic}", lambda m, topic=topic: self._keep(topic, m), quality
+            )
 
     def _keep(self, topic, message):
         with self._changed:
@@ -135,6 +137,20 @@ def test_forces_and_torques_are_those_of_gravity(received):
     assert set(torques.name) == set(state.configuration)
     for name, value in zip(torques.name, torques.effort, strict=True):
         assert value == pytest.approx(expected[name], abs=0.1)
+
+
+def test_frames_have_the_prefix_of_frames_in_tf(start_node, client):
+    node = start_node(
+        "simulated_robot_node", namespace="prefixed", cell_file=DEMO, sensors=["*"], frame_prefix="cell1/"
+    )
+    received = Received(client.node, "/prefixed/")
+    found = {f"{CAMERA}/{topic}": message for topic, message in at_one_moment(received).items()}
+    found["wrist/wrench"] = received.several("wrist/wrench")[-1]
+    sensors = load_simulated_robot(DEMO).sensors
+    assert len(found) == 6
+    for topic, message in found.items():
+        assert message.header.frame_id == "cell1/" + sensors[topic.partition("/")[0]].frame, topic
+    node.stop()
 
 
 def test_no_sensor_is_published_unless_requested(start_node, client):
