@@ -292,7 +292,7 @@ def test_nodes_that_publish_names_of_frames_have_their_prefix():
 
     def prefixed(*words):
         programs = _programs(argument_parser().parse_args(words), Path("journal"))
-        return {each.name for each in programs if 'frame_prefix:="cell1/"' in each.command}
+        return {each.name for each in programs if "frame_prefix:='cell1/'" in each.command}
 
     assert prefixed("--frame-prefix", "cell1/", "--moveit") == {"scene", "simulated_robot"}
     assert prefixed() == set()
