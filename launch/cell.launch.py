@@ -4,7 +4,9 @@ Starts what the supervisor `robot_cell` starts, with the same parameters, and by
 it ends; one that cannot start, or ends too often, ends all. With respawn:=false the end of any node ends all.
 """
 
+import atexit
 import os
+import shutil
 import tempfile
 import time
 
@@ -16,7 +18,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.bringup.command_line import JOURNAL, MOVEIT, NODES, PACKAGE
+from robot_cell_planner.nodes.bringup.command_line import JOURNAL, MOVEIT, NODES, PACKAGE, WITH_FRAMES
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
@@ -75,21 +77,30 @@ def generate_launch_description():
         ),
     ]
     local = [SetEnvironmentVariable(*variable) for variable in dds_variables(os.environ).items()]
-    # What the scene node goes on from when it is started again; the file of parameters may name another.
-    journal = os.path.join(tempfile.mkdtemp(prefix="robot_cell_"), JOURNAL)
-    return LaunchDescription([*arguments, *local, OpaqueFunction(function=_nodes, args=[journal])])
+    return LaunchDescription([*arguments, *local, OpaqueFunction(function=_nodes)])
 
 
-def _nodes(context, journal):
+def _nodes(context):
     # Read now: launch forgets the arguments of an included file in a group of its own before its nodes end.
     respawn = LaunchConfiguration("respawn").perform(context) == "true"
     prefix = LaunchConfiguration("frame_prefix").perform(context)
     enclaves, namespace = (LaunchConfiguration(name).perform(context) for name in ("enclave_prefix", "namespace"))
     secured = enclaves or has_security(os.environ)
+    journal = os.path.join(_folder(), JOURNAL)
     return [
         _node(name, journal, respawn, prefix, enclave_path(f"{name}_node", enclaves, namespace) if secured else "")
         for name in (*NODES, MOVEIT)
     ]
+
+
+def _folder():
+    """A folder for what the scene node goes on from when it is started again; the file of parameters may name another.
+
+    It is removed when launch ends, since the scene node writes to it until its own end.
+    """
+    folder = tempfile.mkdtemp(prefix="robot_cell_")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
 
 
 def _node(name, journal, respawn, prefix, enclave):
@@ -107,7 +118,7 @@ def _node(name, journal, respawn, prefix, enclave):
             *([{"journal_file": journal}] if name == "scene" else []),
             LaunchConfiguration("params"),
             {"cell_file": ParameterValue(cell, value_type=str), **switches},
-            *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if name == "scene" and prefix else []),
+            *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if name in WITH_FRAMES and prefix else []),
         ],
         ros_arguments=["--enclave", enclave] if enclave else [],
         output="both",

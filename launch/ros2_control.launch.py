@@ -12,6 +12,7 @@ from launch.actions import (
     DeclareLaunchArgument,
     GroupAction,
     IncludeLaunchDescription,
+    OpaqueFunction,
     SetEnvironmentVariable,
     Shutdown,
 )
@@ -23,6 +24,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
+from robot_cell_planner.security.environment import enclave_path, has_security
 
 PACKAGE = "robot_cell_planner"
 CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "gripper_controller")
@@ -99,7 +101,15 @@ def generate_launch_description():
     cell = GroupAction([nodes], scoped=True)
     local = [SetEnvironmentVariable(*variable) for variable in dds_variables(os.environ).items()]
     return LaunchDescription(
-        [*arguments, *local, cell, _robot(), _description(), _manager(), *map(_spawner, CONTROLLERS)]
+        [
+            *arguments,
+            *local,
+            cell,
+            OpaqueFunction(function=_robot),
+            _description(),
+            _manager(),
+            *map(_spawner, CONTROLLERS),
+        ]
     )
 
 
@@ -108,23 +118,33 @@ def _full_name(topic):
     return PathJoinSubstitution(["/", LaunchConfiguration("namespace"), topic])
 
 
-def _robot():
-    return Node(
+def _robot(context):
+    name = "simulated_robot_node"
+    prefix, enclaves, namespace = (
+        LaunchConfiguration(argument).perform(context) for argument in ("frame_prefix", "enclave_prefix", "namespace")
+    )
+    secured = enclaves or has_security(os.environ)
+    robot = Node(
         package=PACKAGE,
-        executable="simulated_robot_node",
-        namespace=LaunchConfiguration("namespace"),
+        executable=name,
+        namespace=namespace,
+        # Those that the controller manager relies on come last, and hold whatever the file of parameters says.
         parameters=[
+            LaunchConfiguration("params"),
             {
                 "cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str),
                 "rate": RATE,
                 "command_delay": COMMAND_DELAY,
-            }
+            },
+            *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if prefix else []),
         ],
+        ros_arguments=["--enclave", enclave_path(name, enclaves, namespace)] if secured else [],
         remappings=[("joint_commands", COMMANDS), ("joint_states", STATES)],
         output="both",
         condition=IfCondition(LaunchConfiguration("simulated_robot")),
-        on_exit=Shutdown(reason="simulated_robot_node ended"),
+        on_exit=Shutdown(reason=f"{name} ended"),
     )
+    return [robot]
 
 
 def _description():

@@ -1,0 +1,110 @@
+"""The launch files start the nodes with the parameters of the user. Stand-ins of launch record what they are given."""
+
+import runpy
+import sys
+import tempfile
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+from sources import ROOT
+
+from robot_cell_planner.nodes.bringup.command_line import MOVEIT, NODES
+
+ARGUMENTS = {"respawn": "true", "frame_prefix": "", "enclave_prefix": "", "namespace": ""}
+MODULES = {
+    "launch": ["LaunchDescription"],
+    "launch.actions": [
+        *("DeclareLaunchArgument", "GroupAction", "IncludeLaunchDescription", "OpaqueFunction"),
+        *("SetEnvironmentVariable", "Shutdown"),
+    ],
+    "launch.conditions": ["IfCondition"],
+    "launch.launch_description_sources": ["PythonLaunchDescriptionSource"],
+    "launch.substitutions": ["Command", "FindExecutable", "LaunchConfiguration", "PathJoinSubstitution"],
+    "launch_ros": [],
+    "launch_ros.actions": ["Node"],
+    "launch_ros.parameter_descriptions": ["ParameterValue"],
+    "launch_ros.substitutions": ["FindPackageShare"],
+}
+
+
+class Recorded:
+    """Stand-in that keeps its arguments."""
+
+    def __init__(self, *args, **keywords):
+        self.args, self.keywords = args, keywords
+
+    def perform(self, context):
+        return context[self.args[0]]
+
+
+@pytest.fixture
+def launched(monkeypatch, tmp_path):
+    """Function that returns the nodes of a launch file by their executables, for some arguments."""
+    for name, classes in MODULES.items():
+        module = ModuleType(name)
+        for each in classes:
+            setattr(module, each, type(each, (Recorded,), {}))
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+
+    def launched(file, **arguments):
+        before = list(tmp_path.iterdir())
+        found = runpy.run_path(str(ROOT / "launch" / file))["generate_launch_description"]()
+        assert list(tmp_path.iterdir()) == before, "a description alone writes nothing"
+        (entities,) = found.args
+        actions = [each for each in entities if type(each).__name__ == "Node"]
+        for each in entities:
+            if type(each).__name__ == "OpaqueFunction":
+                actions += each.keywords["function"](ARGUMENTS | arguments, *each.keywords.get("args", ()))
+        return {each.keywords["executable"]: each.keywords for each in actions}
+
+    return launched
+
+
+def values(parameters):
+    """Return what a node is given besides the file of parameters, each as text or number."""
+    given = {name: value for each in parameters if isinstance(each, dict) for name, value in each.items()}
+    return {name: value.args[0] if isinstance(value, Recorded) else value for name, value in given.items()}
+
+
+def file_of_user(parameters):
+    """Return the places of the file of parameters of the user."""
+    return [place for place, each in enumerate(parameters) if isinstance(each, Recorded) and each.args == ("params",)]
+
+
+@pytest.mark.parametrize("prefix", ["", "cell1/"])
+def test_nodes_that_publish_names_of_frames_have_their_prefix(launched, prefix):
+    nodes = launched("cell.launch.py", frame_prefix=prefix)
+    assert set(nodes) == {f"{name}_node" for name in (*NODES, MOVEIT)}
+    nodes["robot"] = launched("ros2_control.launch.py", frame_prefix=prefix)["simulated_robot_node"]
+    prefixed = {name: values(node["parameters"]).get("frame_prefix") for name, node in nodes.items()}
+    expected = {"scene_node", "simulated_robot_node", "robot"} if prefix else set()
+    assert prefixed == {name: prefix if name in expected else None for name in nodes}
+
+
+def test_the_robot_beside_a_controller_manager_has_the_parameters_of_the_user(launched):
+    parameters = launched("ros2_control.launch.py")["simulated_robot_node"]["parameters"]
+    assert file_of_user(parameters) == [0], "what follows overrides it"
+    assert {name: values(parameters)[name] for name in ("rate", "command_delay")} == {
+        "rate": 100,
+        "command_delay": 0.02,
+    }
+
+
+@pytest.mark.parametrize("prefix, enclave", [("", []), ("/my/cell", ["--enclave", "/my/cell/simulated_robot_node"])])
+def test_the_robot_is_in_its_enclave(launched, monkeypatch, prefix, enclave):
+    monkeypatch.delenv("ROS_SECURITY_ENABLE", raising=False)
+    for file in ("cell.launch.py", "ros2_control.launch.py"):
+        assert launched(file, enclave_prefix=prefix)["simulated_robot_node"]["ros_arguments"] == enclave
+
+
+def test_the_journal_is_in_a_folder_that_is_removed_at_the_end(launched, tmp_path, monkeypatch):
+    ends = []
+    monkeypatch.setattr("atexit.register", lambda *call, **keywords: ends.append((call, keywords)))
+    journal = Path(values(launched("cell.launch.py")["scene_node"]["parameters"])["journal_file"])
+    assert [journal.parent] == list(tmp_path.iterdir())
+    journal.touch()
+    for (function, *arguments), keywords in ends:
+        function(*arguments, **keywords)
+    assert list(tmp_path.iterdir()) == []
