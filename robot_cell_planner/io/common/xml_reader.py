@@ -10,7 +10,7 @@ from typing import Any
 from lxml import etree
 
 from ...errors import FileError, LimitExceededError
-from ...model.pose import Pose
+from ...model.pose import Pose, normalised
 from .defects import Defects
 from .resources import check_text_length
 
@@ -21,6 +21,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 UNDEFINED_PREFIX = re.compile(r"Namespace prefix ([A-Za-z_][\w.\-]{0,60}) ")
 FIRST_TAG = re.compile(r"<[A-Za-z_][\w:.\-]*")
 MAX_PREFIXES = 20
+MIN_QUATERNION_LENGTH = 1e-6
 
 
 class XmlReader:
@@ -203,12 +204,26 @@ class XmlReader:
         return self.parse_numbers(element, "its text", element.text or "", count)
 
     def origin(self, element: Element) -> Pose:
-        """Return the pose of the <origin xyz rpy> child of an element, as in URDF; identity without one."""
+        """Return the pose of the <origin> child of an element with xyz and either rpy or quat_xyzw, as in URDF.
+
+        The quaternion is normalised. Identity without the child.
+
+        Raises:
+            FileError: The numbers are malformed, both rotations are given, or the quaternion is zero.
+        """
         origin = self.child(element, "origin")
         if origin is None:
             return Pose()
         xyz = self.numbers(origin, "xyz", 3, (0.0, 0.0, 0.0))
-        return Pose.from_rpy(xyz, self.numbers(origin, "rpy", 3, (0.0, 0.0, 0.0)))
+        if origin.get("quat_xyzw") is None:
+            return Pose.from_rpy(xyz, self.numbers(origin, "rpy", 3, (0.0, 0.0, 0.0)))
+        if origin.get("rpy") is not None:
+            raise self.error(origin, "has rpy and quat_xyzw, expected one of them")
+        quaternion = self.numbers(origin, "quat_xyzw", 4)
+        if math.hypot(*quaternion) < MIN_QUATERNION_LENGTH:
+            raise self.error(origin, f"has quat_xyzw={origin.get('quat_xyzw')!r}, which is no rotation")
+        x, y, z = xyz
+        return Pose((x, y, z), normalised(quaternion))
 
 
 def _parser() -> etree.XMLParser:

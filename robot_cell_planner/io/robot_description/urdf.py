@@ -1,6 +1,6 @@
 """URDF reader.
 
-All elements of the specification (http://wiki.ros.org/urdf/XML) and of urdfdom are read. Elements that are not
+All elements of the specification (http://wiki.ros.org/urdf/XML) are read, in versions 1.0 to 1.2 of urdfdom. Elements that are not
 interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor extensions) are retained as XML text.
 """
 
@@ -19,6 +19,7 @@ from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import Element, XmlReader, tag, text_of
 from .meshes import MeshReader
+from .urdf_attributes import check_attributes
 
 STAGE = "read urdf"
 AXIS_TOLERANCE = 1e-3
@@ -53,7 +54,7 @@ def read_urdf(
         prefix: Prefix of the names of links and joints.
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
-            inertias that are not physical, flat meshes for which a hull is requested. None: they are errors.
+            inertias that are not physical, attributes that are not known, flat meshes for which a hull is requested. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 
@@ -87,6 +88,7 @@ class _Reader:
         if tag(robot) != "robot":
             raise self.xml.error(robot, "is the root element, expected <robot>")
         self.robot = self.xml.attribute(robot, "name")
+        check_attributes(self.xml, robot)
         # A material may be used before its definition, which may be in a later link or at the end of the file.
         for material in robot.iter("material"):
             if len(material):

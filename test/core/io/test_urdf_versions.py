@@ -1,0 +1,89 @@
+"""Versions of URDF: quaternions agree with Pinocchio, and unknown attributes are reported."""
+
+import math
+
+import pinocchio as pin
+import pytest
+
+from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.common.defects import Defects
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+
+
+def robot(version='version="1.1"', origin="", joint="", shape='<box size="1 1 1"/>', shape_origin=""):
+    return f"""<robot name="r" {version}><link name="a"/>
+      <link name="b"><inertial>{shape_origin}<mass value="1"/>
+        <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+        <collision>{shape_origin}<geometry>{shape}</geometry></collision></link>
+      <joint name="j" type="revolute"><parent link="a"/><child link="b"/>{origin}
+        {joint or '<axis xyz="0 0 1"/><limit lower="-1" upper="1" velocity="1" effort="1"/>'}</joint></robot>"""
+
+
+def matrix_of(text):
+    return read_urdf(text).joints["j"].origin.matrix[:3, :3]
+
+
+@pytest.mark.parametrize("quaternion", ["0 1 0 1", "0.1 -0.2 0.3 0.9", "0 0 0 -2"])
+@pytest.mark.parametrize("version", ["1.1", "1.2"])
+def test_quaternions_of_origins_are_those_of_pinocchio(version, quaternion):
+    text = robot(f'version="{version}"', f'<origin xyz="0 0 1" quat_xyzw="{quaternion}"/>')
+    expected = pin.buildModelFromXML(text).jointPlacements[1].rotation
+    assert matrix_of(text) == pytest.approx(expected, abs=1e-12)
+
+
+def test_quaternions_of_shapes_and_inertias():
+    link = read_urdf(robot(shape_origin='<origin quat_xyzw="0 1 0 1"/>')).links["b"]
+    for pose in (link.collisions[0].pose, link.inertial.pose):
+        assert pose.quaternion == pytest.approx((0.0, math.sqrt(0.5), 0.0, math.sqrt(0.5)))
+
+
+@pytest.mark.parametrize(
+    ("version", "origin", "expected"),
+    [
+        ('version="1.1"', '<origin rpy="0 0 0" quat_xyzw="0 0 0 1"/>', "rpy and quat_xyzw"),
+        ('version="1.1"', '<origin quat_xyzw="0 0 0 0"/>', "no rotation"),
+        ('version="1.1"', '<origin quat_xyzw="0 0 1"/>', "expected 4 numbers"),
+        ('version="1.0"', '<origin quat_xyzw="0 0 0 1"/>', "since version 1.1"),
+        ("", '<origin quat_xyzw="0 0 0 1"/>', "since version 1.1"),
+        ('version="1.3"', "", "expected 1.0, 1.1 or 1.2"),
+        ('version="2.0"', "", "expected 1.0, 1.1 or 1.2"),
+        ('version="new"', "", "expected 1.0, 1.1 or 1.2"),
+    ],
+)
+def test_other_quaternions_and_versions_are_refused(version, origin, expected):
+    with pytest.raises(FileError, match=expected):
+        read_urdf(robot(version, origin), defects=Defects())
+
+
+LIMIT = '<limit lower="-1" upper="1" velocity="1" effort="1"'
+
+
+@pytest.mark.parametrize(
+    ("name", "given"),
+    [
+        ("quat_wxyz", {"origin": '<origin quat_wxyz="1 0 0 0"/>'}),
+        ("rpy", {"joint": f'<axis rpy="0 0 1"/>{LIMIT}/>'}),
+        ("snap", {"joint": f'{LIMIT} snap="1"/>'}),
+        ("factor", {"joint": f'{LIMIT}/><mimic joint="k" factor="2"/>'}),
+        ("rotation", {"shape_origin": '<origin rotation="1"/>'}),
+        ("height", {"shape": '<cylinder radius="1" length="1" height="2"/>'}),
+        ("margin", {"shape": '<box size="1 1 1" margin="1"/>'}),
+    ],
+)
+def test_unknown_attributes_are_reported(name, given):
+    text = robot(**given)
+    if "mimic" in text:
+        text = text.replace("</robot>", '<link name="c"/><joint name="k" type="continuous"><parent link="b"/>'
+                            '<child link="c"/></joint></robot>')  # fmt: skip
+    defects = Defects()
+    read_urdf(text, defects=defects)
+    assert any(f"unknown attribute {name!r}" in line for line in defects.texts)
+    with pytest.raises(FileError, match="unknown attribute"):
+        read_urdf(text)
+
+
+def test_attributes_of_other_namespaces_are_extensions():
+    text = robot(origin='<origin xmlns:v="urn:vendor" v:extra="1"/>')
+    defects = Defects()
+    read_urdf(text, defects=defects)
+    assert defects.texts == ()
