@@ -1,7 +1,7 @@
 """URDF reader.
 
-All elements of the specification (http://wiki.ros.org/urdf/XML) are read, in versions 1.0 to 1.2 of urdfdom. Elements that are not
-interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor extensions) are retained as XML text.
+All elements of the specification (http://wiki.ros.org/urdf/XML) are read, in versions 1.0 to 1.2 of urdfdom. Elements
+that are not interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor extensions) are retained as XML text.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from .urdf_attributes import check_attributes
 
 STAGE = "read urdf"
 AXIS_TOLERANCE = 1e-3
+UNBOUNDED_RATES = frozenset(("acceleration", "deceleration", "jerk"))
 LINK_TAGS = frozenset(("inertial", "visual", "collision"))
 JOINT_TAGS = frozenset(
     ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller")
@@ -54,7 +55,8 @@ def read_urdf(
         prefix: Prefix of the names of links and joints.
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
-            inertias that are not physical, attributes that are not known, flat meshes for which a hull is requested. None: they are errors.
+            inertias that are not physical, attributes that are not known, flat meshes for which a hull is requested.
+            None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 
@@ -240,12 +242,20 @@ class _Reader:
         lower, upper = -math.inf, math.inf
         if kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             lower, upper = self.xml.number(element, "lower", 0.0), self.xml.number(element, "upper", 0.0)
-        velocity = self.xml.number(element, "velocity") if element.get("velocity") is not None else None
-        effort = self.xml.number(element, "effort") if element.get("effort") is not None else None
+        velocity, effort = self._limit(element, "velocity"), self._limit(element, "effort")
+        both = [self._limit(element, name) for name in ("acceleration", "deceleration")]
+        acceleration = min((value for value in both if value is not None), default=None)
         try:
-            return JointLimits(lower, upper, velocity=velocity, effort=effort)
+            return JointLimits(lower, upper, velocity, acceleration, self._limit(element, "jerk"), effort)
         except ValueError as error:
             raise self.xml.error(element, f"is refused: {error}", self.xml.attribute(joint, "name")) from error
+
+    def _limit(self, element: Element, name: str) -> float | None:
+        """Return a limit of a <limit> element; None without one. Since URDF 1.2, "inf" means that there is none."""
+        text = element.get(name)
+        if text is None or (name in UNBOUNDED_RATES and str(text).strip().lower().lstrip("+") in ("inf", "infinity")):
+            return None
+        return self.xml.number(element, name)
 
     def _mimic(self, joint: Element) -> Mimic | None:
         element = self.xml.child(joint, "mimic")

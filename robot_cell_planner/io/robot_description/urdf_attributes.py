@@ -24,7 +24,7 @@ ORIGIN = frozenset(("xyz", "rpy", "quat_xyzw"))
 OF_JOINTS: Mapping[str, frozenset[str]] = frozendict(
     origin=ORIGIN,
     axis=frozenset(("xyz",)),
-    limit=frozenset(("lower", "upper", "velocity", "effort")),
+    limit=frozenset(("lower", "upper", "velocity", "effort", "acceleration", "deceleration", "jerk")),
     mimic=frozenset(("joint", "multiplier", "offset")),
 )
 

@@ -7,6 +7,7 @@ import pytest
 
 from robot_cell_planner.errors import FileError
 from robot_cell_planner.io.common.defects import Defects
+from robot_cell_planner.io.robot_description.limits import with_default_limits
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 
 
@@ -87,3 +88,29 @@ def test_attributes_of_other_namespaces_are_extensions():
     defects = Defects()
     read_urdf(text, defects=defects)
     assert defects.texts == ()
+
+
+@pytest.mark.parametrize(
+    ("attributes", "acceleration", "jerk"),
+    [
+        ('acceleration="5" deceleration="3" jerk="50"', 3.0, 50.0),
+        ('acceleration="3" deceleration="5"', 3.0, None),
+        ('deceleration="4"', 4.0, None),
+        ('acceleration="inf" deceleration="6" jerk="inf"', 6.0, None),
+        ("", None, None),
+    ],
+)
+def test_acceleration_and_jerk_limits_are_those_of_the_file(attributes, acceleration, jerk):
+    mechanism = read_urdf(robot('version="1.2"', joint=f"{LIMIT} {attributes}/>"))
+    limits = mechanism.joints["j"].limits
+    assert (limits.acceleration, limits.jerk) == (acceleration, jerk)
+    assumed = with_default_limits(mechanism).joints["j"].limits.defaulted
+    given = ("acceleration", acceleration), ("jerk", jerk)
+    assert assumed == tuple(name for name, value in given if value is None)
+
+
+@pytest.mark.parametrize("attribute", ["acceleration", "deceleration", "jerk"])
+@pytest.mark.parametrize("value", ["-1", "nan", "fast"])
+def test_other_acceleration_and_jerk_limits_are_refused(attribute, value):
+    with pytest.raises(FileError):
+        read_urdf(robot(joint=f'{LIMIT} {attribute}="{value}"/>'), defects=Defects())
