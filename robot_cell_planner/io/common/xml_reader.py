@@ -22,6 +22,7 @@ UNDEFINED_PREFIX = re.compile(r"Namespace prefix ([A-Za-z_][\w.\-]{0,60}) ")
 FIRST_TAG = re.compile(r"<[A-Za-z_][\w:.\-]*")
 MAX_PREFIXES = 20
 MIN_QUATERNION_LENGTH = 1e-6
+XACRO = re.compile(r".*/xacro/?|urn:undefined:xacro")
 
 
 class XmlReader:
@@ -42,7 +43,7 @@ class XmlReader:
         """Parse the text and return the root element, without comments and processing instructions.
 
         Raises:
-            FileError: The text is not well-formed, or declares entities.
+            FileError: The text is not well-formed, declares entities, or has elements of xacro.
             LimitExceededError: The document is larger or deeper than any robot description.
         """
         check_text_length(text, self.source, self.stage)
@@ -55,6 +56,10 @@ class XmlReader:
             raise LimitExceededError(
                 f"{self.source} has more than {MAX_ELEMENTS} elements", stage=self.stage, subjects=(self.source,)
             )
+        for element in root.iter(etree.Element):
+            if XACRO.fullmatch(etree.QName(element).namespace or ""):
+                text = "is an instruction of xacro; expand the file with xacro, or give it a name that ends in .xacro"
+                raise self.error(element, text)
         return root
 
     def _tree(self, text: str) -> Element:

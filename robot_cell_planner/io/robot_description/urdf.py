@@ -1,7 +1,8 @@
 """URDF reader.
 
 All elements of the specification (http://wiki.ros.org/urdf/XML) are read, in versions 1.0 to 1.2 of urdfdom. Elements
-that are not interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor extensions) are retained as XML text.
+that are not interpreted (transmission, ros2_control, gazebo, sensor, model_state, vendor extensions) are retained as
+XML text.
 """
 
 from __future__ import annotations

@@ -1,0 +1,47 @@
+"""Elements of xacro in a file that is not expanded are refused: the parts that they add would be missing."""
+
+import pytest
+
+from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.common.defects import Defects
+from robot_cell_planner.io.robot_description.srdf import read_srdf
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.io.sdformat.robot import sdf_to_urdf
+
+NAMESPACES = ("http://www.ros.org/wiki/xacro", "http://ros.org/wiki/xacro", "http://wiki.ros.org/xacro", "")
+GUARD = '<xacro:if value="true"><link name="guard"/></xacro:if>'
+
+
+def declared(namespace, prefix="xacro"):
+    return f'xmlns:{prefix}="{namespace}"' if namespace else ""
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+@pytest.mark.parametrize("nested", [False, True])
+def test_urdf(namespace, nested):
+    content = f'<link name="a">{GUARD}</link>' if nested else f'<link name="a"/>{GUARD}'
+    with pytest.raises(FileError, match=r"robot.urdf:2: <if> .*xacro") as caught:
+        read_urdf(f'<robot name="r" {declared(namespace)}>\n{content}</robot>', source="robot.urdf", defects=Defects())
+    assert ".xacro" in caught.value.message
+
+
+def test_the_prefix_does_not_matter():
+    text = f'<robot name="r" {declared(NAMESPACES[0], "x")}><link name="a"/><x:arm/></robot>'
+    with pytest.raises(FileError, match="xacro"):
+        read_urdf(text, defects=Defects())
+
+
+def test_srdf_and_sdf():
+    mechanism = read_urdf('<robot name="r"><link name="a"/></robot>')
+    with pytest.raises(FileError, match="xacro"):
+        read_srdf(f'<robot name="r" {declared(NAMESPACES[0])}>{GUARD}</robot>', mechanism, "r.srdf", "", Defects())
+    with pytest.raises(FileError, match="xacro"):
+        sdf_to_urdf(
+            f'<sdf version="1.10" {declared(NAMESPACES[0])}><model name="m"><link name="a"/>{GUARD}</model></sdf>',
+            defects=Defects(),
+        )
+
+
+def test_an_unused_namespace_is_not_refused():
+    text = f'<robot name="r" {declared(NAMESPACES[0])}><link name="a"/></robot>'
+    assert list(read_urdf(text).links) == ["a"]
