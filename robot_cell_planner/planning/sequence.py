@@ -25,6 +25,7 @@ from .problem.plan import GoalFailure, Plan, PlanFailure
 from .problem.progress import Progress, ProgressMonitor
 from .problem.request import Goals, MotionRequest
 from .problem.steps import MotionStep, MultistepFailure, MultistepRequest
+from .problem.timing_limits import check_names_of_limits
 from .straight_motion import plan_straight
 
 T = TypeVar("T")
@@ -72,7 +73,10 @@ def plan_multistep(
     Raises:
         RobotCellError: As from `plan_motion`; the first subject is the name of the step, `partial` is a
             `MultistepFailure`.
+        UnknownNameError: The timing has limits of a joint that the cell does not have.
     """
+    if request.timing is not None:
+        check_names_of_limits(cell, request.timing.limits)
     monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
     return _SequencePlanner(Scene(cell, state), request, monitor).run()
 

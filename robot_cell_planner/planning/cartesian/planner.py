@@ -21,6 +21,7 @@ from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE
+from ..problem.timing_limits import timing_of_motion
 from .coordinated import CoordinatedTracker, coordinated_tracker
 from .ladder.search import LadderTracker
 from .path.cartesian_path import CartesianPath
@@ -94,7 +95,7 @@ def plan_cartesian(
 
 def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_cartesian` with a progress monitor that other motions may share."""
-    options, timing = request.options, request.timing
+    options, timing = request.options, timing_of_motion(cell, request.timing, request.group, request.joints)
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, request.joints, options, monitor, timing=timing)
         if options.check_collision and not options.sample_start_configuration:
@@ -123,6 +124,7 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
         context,
         plan,
         None if timing is None else lambda: timed(timing),
+        timing=timing or TimingOptions(),
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )

@@ -20,6 +20,7 @@ from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import Coordination, MotionRequest
+from ..problem.timing_limits import timing_of_motion
 from ..search.planner import SearchResult
 from ..search.registry import planner_named
 from .among_moving import plan_among_moving
@@ -65,6 +66,7 @@ def plan_motion(
 
 def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_motion` with a progress monitor that other motions may share."""
+    request = replace(request, timing=timing_of_motion(cell, request.timing, request.group, request.joints))
     if request.moving:
         return plan_among_moving(cell, state, request, monitor)
     if request.options.coordination is not Coordination.COUPLED:
@@ -148,7 +150,11 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
         return finish_plan(context, plan, None)
     step = options.resolution if leaves_path(timing) else float("inf")
     return finish_plan(
-        context, plan, lambda: time_in_context(context, path, timing, options.resolution), validation_step=step
+        context,
+        plan,
+        lambda: time_in_context(context, path, timing, options.resolution),
+        timing=timing,
+        validation_step=step,
     )
 
 

@@ -21,6 +21,7 @@ from ...model.name_suggestions import unknown_name
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array, MotionLimits
+from .timing_limits import check_names_of_limits
 
 TURN = 2.0 * math.pi
 # Distance of the bounds of unlimited linear joints from start and goals [m].
@@ -197,7 +198,8 @@ def space_of(
 
 
 def _narrowed(cell: RobotCell, variables: tuple[str, ...], limits: Mapping[str, JointLimits]) -> tuple[Variable, ...]:
-    """Return variables of a cell with position limits narrowed by those of a request."""
+    """Return variables of a cell with position limits narrowed by those of a request, which may name any joint."""
+    check_names_of_limits(cell, limits)
     found = []
     for name in variables:
         variable, requested = cell.variables[name], limits.get(name)
