@@ -49,7 +49,8 @@ def sdf_to_urdf(
 
     Raises:
         FileError: The document is malformed, or does not hold exactly one model.
-        NotSupportedError: A joint is of another kind, or a collision has a shape that URDF does not have.
+        NotSupportedError: A joint is of another kind or has one position limit only, or a collision has a shape that
+            URDF does not have.
         ResourceError: An included model is missing or outside the roots.
         FrameCycleError, DuplicateNameError, LimitExceededError: As `read_sdf`.
     """
@@ -196,10 +197,7 @@ class _Converter:
             text = f"has type {joint.kind!r}, expected fixed, revolute, continuous or prismatic in a robot"
             raise not_supported(file, source, text)
         limits = self._limits(file, axis)
-        bounded = "lower" in limits and "upper" in limits
-        kind = joint.kind if bounded or joint.kind == "prismatic" else "continuous"
-        if kind == "prismatic" and not bounded:
-            raise not_supported(file, axis, f"of prismatic joint {self._name(name)} has no lower and upper limit")
+        kind = self._bounded_kind(name, joint, file, axis, limits)
         target = self._new_joint(robot, name, kind, parent, child)
         add_origin(target, outer @ between(base, name))
         etree.SubElement(target, "axis", xyz=number_list(self._axis(name, joint, file, axis)))
@@ -209,6 +207,17 @@ class _Converter:
             etree.SubElement(target, "limit", limits)
         self._dynamics(target, file, axis)
         self._mimic(target, joint, file, axis)
+
+    def _bounded_kind(self, name: str, joint: SdfJoint, file: SdfFile, axis: Element, limits: dict[str, str]) -> str:
+        """Return the type of a joint in URDF, where a joint has both position limits or is continuous."""
+        given = [bound for bound in ("lower", "upper") if bound in limits]
+        if len(given) == 2 or joint.kind == "continuous":
+            return joint.kind
+        if joint.kind == "revolute" and not given:
+            return "continuous"
+        found = f"only the limit {given[0]} {limits[given[0]]}" if given else "no lower and upper limit"
+        text = f"of {joint.kind} joint {self._name(name)} has {found}, expected both limits"
+        raise not_supported(file, axis, text)
 
     def _new_joint(self, robot: Element, name: str, kind: str, parent: str, child: str) -> Element:
         joint = etree.SubElement(robot, "joint", name=self._name(name), type=kind)

@@ -144,3 +144,24 @@ def test_a_visual_without_counterpart_is_left_out_with_a_warning():
     cone = "<visual name='v'><geometry><cone><radius>1</radius><length>1</length></cone></geometry></visual>"
     assert not read_urdf(convert(link("a", cone), defects=defects)).links["a"].visuals
     assert "it is not shown" in defects.texts[0]
+
+
+ONE_BOUND = {
+    "only lower": "<lower>-1</lower>",
+    "only upper": "<upper>1</upper>",
+    "upper without end": "<lower>-1</lower><upper>1e16</upper>",
+    "infinite upper": "<lower>-1</lower><upper>inf</upper>",
+    "infinite lower": "<lower>-inf</lower><upper>1</upper>",
+}
+
+
+@pytest.mark.parametrize("kind", ["revolute", "prismatic"])
+@pytest.mark.parametrize("case", ONE_BOUND)
+def test_a_joint_with_one_position_limit_does_not_lose_it(kind, case):
+    with pytest.raises(NotSupportedError, match=f"{kind} joint j has only the limit .*, expected both"):
+        convert(link("base"), link("arm"), joint("j", "base", "arm", kind=kind, limit=ONE_BOUND[case]))
+
+
+def test_a_revolute_joint_without_position_limits_is_continuous():
+    found = read(link("base"), link("arm"), joint("j", "base", "arm", limit="<velocity>2</velocity>"))
+    assert (found.joints["j"].kind, found.joints["j"].limits.velocity) == (JointKind.CONTINUOUS, 2.0)
