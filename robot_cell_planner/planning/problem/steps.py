@@ -81,7 +81,8 @@ class MultistepRequest:
 
     Raises:
         InvalidRequestError: There is no step, paired steps have different numbers of goals, the first step is straight
-            and has a start correction, or the first step is concurrent, or one without timing.
+            and has a start correction, the first step is concurrent, or one without timing, or the timing has a start
+            or end velocity.
         UnknownNameError: A step is paired with one that is not before it.
         LimitExceededError: There are more than 100 steps.
     """
@@ -100,6 +101,8 @@ class MultistepRequest:
             raise InvalidRequestError("the first step is concurrent: there is no step before it", stage=STAGE)
         if self.timing is None and any(step.concurrent for step in self.steps):
             raise InvalidRequestError("concurrent steps need timing", stage=STAGE)
+        if self.timing is not None:
+            _check_rest(self.timing)
         for index in range(len(self.steps)):
             self.partner(index)
 
@@ -122,6 +125,16 @@ class MultistepRequest:
             text = f"step {step.label(index)} has {counts[0]} goals, and step {step.paired_with} has {counts[1]}"
             raise InvalidRequestError(text, stage=STAGE, values=(Value("goals", *counts),))
         return found
+
+
+def _check_rest(timing: TimingOptions) -> None:
+    """Reject velocities at the ends of the motions of a sequence."""
+    for name, velocities in (("start_velocity", timing.start_velocity), ("end_velocity", timing.end_velocity)):
+        moving = tuple(joint for joint, velocity in velocities.items() if velocity)
+        if moving:
+            text = f"every motion of a sequence starts and ends at rest; leave {name} of the timing empty"
+            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0) for joint in moving)
+            raise InvalidRequestError(text, stage=STAGE, subjects=moving, values=values)
 
 
 @public
