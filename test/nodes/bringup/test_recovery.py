@@ -114,3 +114,17 @@ def test_the_parameters_may_name_another_journal(tmp_path, domain):
     finally:
         process.send_signal(signal.SIGINT)
         process.wait(60)
+
+
+def test_a_node_without_its_physics_is_restarted_also_soon_after_its_first_start(domain):
+    robot = Cell("--only", "simulated_robot")
+    try:
+        robot.wait_for("is simulated")
+        pid = robot.node("simulated_robot")
+        for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+            os.kill(int(child), signal.SIGKILL)
+        robot.wait_for("simulated_robot ended with exit status 4; restarting it")
+        robot.wait_for("is simulated", count=2)
+    finally:
+        robot.end()
+    assert robot.process.returncode == 0
