@@ -13,6 +13,7 @@ from frozendict import frozendict
 
 from ..errors import InvalidRequestError, InvalidValueError, LimitExceededError, ModelError, UnknownNameError, Value
 from .arguments import check_fields
+from .assumed_limits import rates_of_linear_part
 from .geometry import Shape
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
@@ -76,6 +77,12 @@ class JointLimits(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
             value = getattr(self, name)
             if value is not None and not (math.isfinite(value) and value >= 0.0):
                 raise InvalidValueError(f"{name} limit is {value}, expected a finite number of at least 0")
+
+    def of_linear_part(self) -> JointLimits:
+        """Return the limits of the linear variables of a planar or floating joint that has these limits."""
+        rates = (self.velocity, self.acceleration, self.jerk)
+        velocity, acceleration, jerk = rates_of_linear_part(rates, self.defaulted)
+        return msgspec.structs.replace(self, velocity=velocity, acceleration=acceleration, jerk=jerk)
 
 
 class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -318,7 +325,9 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
                 angular = joint.kind in (JointKind.REVOLUTE, JointKind.CONTINUOUS)
                 if joint.kind in COMPOUND_SUFFIXES:
                     angular = suffix in ("theta", "yaw", "pitch", "roll")
-                result.append(Variable(name, joint.name, joint.kind, joint.limits, angular))
+                linear_part = joint.kind in COMPOUND_SUFFIXES and not angular
+                limits = joint.limits.of_linear_part() if linear_part else joint.limits
+                result.append(Variable(name, joint.name, joint.kind, limits, angular))
         return tuple(result)
 
     def mimic_source(self, name: str) -> tuple[str, float, float]:

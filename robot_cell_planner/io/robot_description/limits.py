@@ -13,16 +13,17 @@ import math
 import msgspec
 from frozendict import frozendict
 
+from ...model.assumed_limits import (
+    DEFAULT_ACCELERATION_PER_VELOCITY,
+    DEFAULT_JERK_PER_ACCELERATION,
+    DEFAULT_LINEAR_VELOCITY,
+    DEFAULT_VELOCITY,
+)
 from ...model.mechanism import COMPOUND_SUFFIXES, Joint, JointKind, JointLimits, Mechanism
 from ...model.name_suggestions import unknown_name
 from ..common.sections import ConfigurationFile, Section
 
 STAGE = "read limits"
-DEFAULT_VELOCITY = 1.0  # [rad/s]
-DEFAULT_LINEAR_VELOCITY = 0.25  # [m/s]
-# Defaults: max velocity is reached in 1/4 s, max acceleration in 1/10 s.
-DEFAULT_ACCELERATION_PER_VELOCITY = 4.0  # [1/s]
-DEFAULT_JERK_PER_ACCELERATION = 10.0  # [1/s]
 # A file may be rounded differently from the URDF. A position limit that exceeds the URDF limit by less than this is
 # replaced by the URDF limit.
 POSITION_TOLERANCE = 1e-4  # [rad or m]
@@ -91,7 +92,9 @@ def with_default_limits(mechanism: Mechanism) -> Mechanism:
     """Return the mechanism with velocity, acceleration and jerk limits for every movable joint.
 
     Missing limits default to 1 rad/s or 0.25 m/s, 4/s times the velocity limit, and 10/s times the acceleration limit,
-    and are listed in `defaulted`. A velocity limit of zero, which some files use for "unknown", counts as missing.
+    and are listed in `defaulted`. Those of planar and floating joints are the ones of their angles; their linear
+    variables have the limits of a prismatic joint (`Mechanism.variables`). A velocity limit of zero, which some files
+    use for "unknown", counts as missing.
     """
     joints = {name: _completed(joint) for name, joint in mechanism.joints.items()}
     return msgspec.structs.replace(mechanism, joints=frozendict(joints))

@@ -107,3 +107,32 @@ def test_defaults_are_named(mechanism):
     assert spin.defaulted == ("velocity", "acceleration", "jerk")
     assert (slide.velocity, slide.acceleration) == (0.25, 1.0)
     assert with_default_limits(with_default_limits(mechanism)) == with_default_limits(mechanism)
+
+
+BASE = """<robot name="r"><link name="a"/><link name="b"/>
+<joint name="base" type="{kind}"><parent link="a"/><child link="b"/>{limit}</joint></robot>"""
+LINEAR, ANGULAR = (0.25, 1.0, 10.0), (1.0, 4.0, 40.0)  # velocity, acceleration, jerk
+
+
+def rates_of_base(kind, limit="", lines=""):
+    """Velocity, acceleration and jerk limit of each variable of a base joint, with whether it is an angle."""
+    found = read_urdf(BASE.format(kind=kind, limit=limit))
+    if lines:
+        found = read_limits(f"joint_limits: {{base: {{{lines}}}}}", found)
+    variables = with_default_limits(found).variables
+    return [(v.angular, (v.limits.velocity, v.limits.acceleration, v.limits.jerk)) for v in variables]
+
+
+@pytest.mark.parametrize("lines", ["", "max_velocity: 1, max_acceleration: 4, assumed: [velocity, acceleration]"])
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_assumed_limits_of_linear_variables_are_those_of_a_prismatic_joint(kind, lines):
+    rates = rates_of_base(kind, lines=lines)
+    assert {angular for angular, _ in rates} == {False, True}
+    for angular, rate in rates:
+        assert rate == (ANGULAR if angular else LINEAR)
+
+
+@pytest.mark.parametrize("kind", ["planar", "floating"])
+def test_limits_of_a_file_apply_to_all_variables_of_a_joint(kind):
+    for _, rate in rates_of_base(kind, '<limit velocity="0.5" effort="1"/>', "max_jerk: 3"):
+        assert rate == (0.5, 2.0, 3.0)
