@@ -94,11 +94,20 @@ class TimingOptions:
         if not (math.isfinite(self.tool_speed) and self.tool_speed >= 0.0):
             text = f"the tool speed is {self.tool_speed:g}, expected at least 0"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("tool speed", self.tool_speed),))
+        if not (math.isfinite(self.blend_tolerance) and self.blend_tolerance > 0.0):
+            text = f"the blend tolerance is {self.blend_tolerance:g}, expected a finite number above 0"
+            values = (Value("blend tolerance", self.blend_tolerance),)
+            raise InvalidRequestError(text, stage="trajectory", values=values)
 
     @property
     def efforts_are_limited(self) -> bool:
         """Whether joint torques limit the accelerations, of the model or of this request."""
         return self.limit_effort or any(limit.effort for limit in self.limits.values())
+
+    @property
+    def ends_moving(self) -> bool:
+        """Whether a velocity at the end is requested."""
+        return any(self.end_velocity.values())
 
     def allowed(self, limits: MotionLimits) -> MotionLimits:
         """Return the limits that the motion must obey: those of the model, narrowed and scaled by the request."""

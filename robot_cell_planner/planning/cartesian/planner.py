@@ -28,7 +28,7 @@ from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
 from .path.options import Strategy as Strategy
 from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
-from .timing import time_along
+from .timing import time_along, warnings_of
 from .tracking.greedy import GreedyTracker
 from .tracking.ik_tracker import IkTracker
 
@@ -45,7 +45,8 @@ class CartesianRequest:
         relative_paths: Waypoints of other robots of a composite group, by planning group, relative to a frame that the
             first robot moves, such as its workpiece: as many as `waypoints`, each reached at the same time. The motion
             rests at all waypoints then, and none has a blend.
-        timing: Options of time parameterization, which rests at sharp corners; None for no timing.
+        timing: Options of time parameterization, which rests at sharp corners; None for no timing. Its method and
+            `blend_tolerance` do not apply, with a warning in the plan if they were set to others than the defaults.
 
     Raises:
         InvalidRequestError: A joint is listed twice, or a relative path has another number of waypoints.
@@ -88,6 +89,7 @@ def plan_cartesian(
             be completed; `partial` is the plan up to there, without timing, whose report contains the completed
             fraction and the failed frame, pairs or waypoint.
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
+        NotSupportedError: The timing has a start or end velocity.
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     return cartesian_plan(cell, state, request, ProgressMonitor(request.options.time_limit, on_progress, cancelled))
@@ -96,6 +98,7 @@ def plan_cartesian(
 def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_cartesian` with a progress monitor that other motions may share."""
     options, timing = request.options, timing_of_motion(cell, request.timing, request.group, request.joints)
+    timing_warnings = () if timing is None else warnings_of(timing)
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, request.joints, options, monitor, timing=timing)
         if options.check_collision and not options.sample_start_configuration:
@@ -117,6 +120,7 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
         )  # fmt: skip
 
     plan = bare_plan(context, path, tracker.origin, goal=len(request.waypoints) - 1, cartesian=tracker.report())
+    plan = replace(plan, warnings=plan.warnings + timing_warnings)
     if options.check_collision:
         with monitor.stage("certify"):
             plan = replace(plan, certified_fraction=context.checks.certified_fraction(path))

@@ -8,12 +8,42 @@ from itertools import pairwise
 
 import numpy as np
 
+from ...errors import NotSupportedError, Value
 from ...trajectory.curves import CurveSequence
 from ...trajectory.limits import Array
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Rest, sample_curve
 from ..path.timing import time_in_context
 from ..problem.context import PlanningContext
+
+
+DEFAULT = TimingOptions()
+
+
+def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
+    """Return warnings about options of the timing that do not apply to Cartesian motions.
+
+    Raises:
+        NotSupportedError: There is a start or end velocity.
+    """
+    for name, velocities in (("start_velocity", timing.start_velocity), ("end_velocity", timing.end_velocity)):
+        moving = tuple(joint for joint, velocity in velocities.items() if velocity)
+        if moving:
+            text = f"a Cartesian motion starts and ends at rest; leave {name} of the timing empty"
+            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0) for joint in moving)
+            raise NotSupportedError(text, stage="request", subjects=(name, *moving), values=values)
+    found: tuple[str, ...] = ()
+    if timing.method is Method.SMOOTH:
+        text = (
+            f"the timing method {timing.method.value!r} was not used: a Cartesian motion follows the line of its frame"
+        )
+        found += (f"{text}, and is rounded only where waypoints have blends",)
+    if timing.blend_tolerance != DEFAULT.blend_tolerance:
+        text = (
+            f"blend_tolerance {timing.blend_tolerance:g} of the timing was not used: a Cartesian motion is rounded by"
+        )
+        found += (f"{text} the blends of its waypoints",)
+    return found
 
 
 def time_along(
@@ -26,8 +56,8 @@ def time_along(
     stops: Sequence[int],
     speeds: Array,
 ) -> TimedMotion:
-    """Return a smooth motion through the points of a Cartesian path (n, dof). It rests where the requested speed
-    changes.
+    """Return a smooth motion through the points of a Cartesian path (n, dof), whatever the method of the timing. It
+    rests where the requested speed changes.
 
     Args:
         step: As in `time_in_context`.

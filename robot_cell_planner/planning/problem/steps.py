@@ -77,7 +77,8 @@ class MultistepRequest:
 
     Attributes:
         options: Options of the searches; limits apply to the whole sequence.
-        timing: Timing of each motion, which starts and ends at rest.
+        timing: Timing of each motion, which starts and ends at rest. Its method and `blend_tolerance` do not apply to
+            straight steps.
 
     Raises:
         InvalidRequestError: There is no step, paired steps have different numbers of goals, the first step is straight
