@@ -69,8 +69,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         together = {WORLD, *self.mechanism_frames, *self.tools, *self.bodies, *self.frames}
         if len(self.mechanism_frames) < links + inner or len(together) <= count:
             self._refuse_double_names()
-        mechanisms = [item.mechanism for item in (*self.robots.values(), *self.tools.values())]
-        check_joint_count("the cell", sum(mechanism.moving_joints for mechanism in mechanisms))
+        owners: tuple[Robot | Tool, ...] = (*self.robots.values(), *self.tools.values())
+        check_joint_count("the cell", sum(owner.mechanism.moving_joints for owner in owners))
 
     def _refuse_double_names(self) -> None:
         kinds: dict[str, str] = {WORLD: "the world frame"}

@@ -17,21 +17,25 @@ from ...collision.engines.base import TOUCHING
 from ...errors import ConstraintMismatchError, TrajectoryInCollisionError, Value
 from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...trajectory.limits import Array
-from ...trajectory.timing import TimedMotion
+from ...trajectory.timing import TimedMotion, TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, dense_times, validate
 from ..problem.collision_checks import pair_names
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
+from ..problem.subspace import check_combinations, coefficient_matrix
 from .initial_contact import SEPARATION_STEP, departure_from_contact
 from .motion_samples import free_along, on_proven_motions
+from .path_kernels import select_waypoints
 from .simplification import densify
 
 CLEARANCE_STEP = 0.05  # [rad or m]
+PASSED_DEVIATION = 1e-4  # [rad or m] of points of a path from the motion past them, in the search for the clearance
 STATES_AT_ONCE = 512  # of a path, before a cancellation is looked for
 REFINEMENT_FACTORS = (0.25, 0.0625)  # of that step, around the closest state
 REFINEMENT_OFFSETS = np.array((-3.0, -2.0, -1.0, 1.0, 2.0, 3.0))
 SPREAD, MAX_OTHER_MINIMA = 0.01, 3  # [m] by which a distance may be smaller between two states, and number of places
+DEFAULT_TIMING = TimingOptions()
 TOOL_PATH_STEP = 0.02  # [rad or m]
 
 
@@ -77,6 +81,7 @@ def finish_plan(
     plan: Plan,
     parameterize: Callable[[], TimedMotion] | None,
     *,
+    timing: TimingOptions = DEFAULT_TIMING,
     check_collision: bool = True,
     validation_step: float = np.inf,
 ) -> Plan:
@@ -84,6 +89,7 @@ def finish_plan(
 
     Args:
         parameterize: Computes the timed motion; None for no timing.
+        timing: Options that it was computed with; their limits have to be kept.
         validation_step: Max step between states of the trajectory that are checked against the cell [rad or m]. If
             infinite, only the samples are checked, which is sufficient if the trajectory does not leave the path.
 
@@ -100,7 +106,10 @@ def finish_plan(
         with context.monitor.stage("timing"):
             trajectory = parameterize().trajectory
         with context.monitor.stage("validate"):
-            warnings += _validated(context, plan.path, trajectory, validation_step if check_collision else None)
+            context.monitor.check(context.checks.states)
+            step = validation_step if check_collision else None
+            warnings += _validated(context, plan.path, trajectory, timing, step)
+            context.monitor.check(context.checks.states)
         warnings += limit_warnings(context.cell, plan.variables)
     return replace(
         plan,
@@ -113,19 +122,28 @@ def finish_plan(
     )
 
 
-def _validated(context: PlanningContext, path: Array, trajectory: Trajectory, step: float | None) -> tuple[str, ...]:
+def _validated(
+    context: PlanningContext, path: Array, trajectory: Trajectory, timing: TimingOptions, step: float | None
+) -> tuple[str, ...]:
     """Validate a trajectory along a path (n, dof) against limits, the start and, unless `step` is None, the cell;
-    return warnings. With a finite step, constraints on frames are checked, too, since the trajectory leaves its path.
+    return warnings. With a finite step, constraints are checked, too, since the trajectory leaves its path.
     """
     states = _StateChecks(context, path, between=step is not None and math.isfinite(step))
     origin = context.space.start if context.start_correction is None else context.start_correction.start
     start = dict(zip(context.space.variables, origin.tolist(), strict=True))
     names = partial(pair_names, context.checks.checker)
     search = None if step is None else CollisionSearch(states.in_collision, names, step)
-    report = validate(trajectory, context.limits, start=start, start_tolerance=0.0, collisions=search)
+    report = validate(
+        trajectory,
+        timing.allowed(context.limits),
+        start=start,
+        start_tolerance=0.0,
+        at_rest=not timing.ends_moving,
+        collisions=search,
+    )
     warnings = report.check().warnings + states.check_between()
-    if step is not None and math.isfinite(step) and context.frames:
-        _check_frames(context, trajectory, step)
+    if step is not None and math.isfinite(step) and (context.frames or context.combinations):
+        _check_constraints(context, trajectory, step)
     if step is not None and context.start_correction is not None:
         warnings += _departure_warnings(context, trajectory)
     return warnings
@@ -143,14 +161,22 @@ def _departure_warnings(context: PlanningContext, trajectory: Trajectory) -> tup
     return (text,)
 
 
-def _check_frames(context: PlanningContext, trajectory: Trajectory, step: float) -> None:
-    """Check a trajectory against the constraints on frames every `step` [rad or m].
+def _check_constraints(context: PlanningContext, trajectory: Trajectory, step: float) -> None:
+    """Check a trajectory against the constraints on frames and on combinations of joints every `step` [rad or m].
 
     Raises:
         ConstraintMismatchError: A constraint is broken.
     """
     times = dense_times(trajectory, step)
-    excess = context.frames.excess(trajectory.at(times))
+    states = trajectory.at(times)
+    if context.combinations:
+        away = np.abs((states - context.space.start) @ coefficient_matrix(context.space, context.combinations).T)
+        tolerances = np.array([combination.tolerance for combination in context.combinations])
+        worst = int((away - tolerances).max(axis=1).argmax())
+        check_combinations(context.space, context.combinations, states[worst], "the trajectory")
+    if not context.frames:
+        return
+    excess = context.frames.excess(states)
     worst = int(excess.argmax())
     if excess[worst] > 1.0:
         values = (
@@ -264,16 +290,11 @@ def _other_minima(found: Nearest, nearest: Array) -> list[float]:
 
 
 def _spaced_indices(path: Array, step: float) -> NDArray[np.intp]:
-    """Return indices of points of a path (n, dof) including both ends; points closer than `step` in all joints are
-    skipped.
+    """Return indices of points of a path (n, dof) including both ends; points closer than `step` in all joints, and on
+    the motion past them, are skipped.
     """
-    indices = [0]
-    for index in range(1, len(path) - 1):
-        if float(np.abs(path[index + 1] - path[indices[-1]]).max()) > step:
-            indices.append(index)
-    if len(path) > 1:
-        indices.append(len(path) - 1)
-    return np.array(indices, dtype=np.intp)
+    selected = np.empty(len(path), dtype=np.intp)
+    return selected[: select_waypoints(np.ascontiguousarray(path), step, PASSED_DEVIATION, selected)]
 
 
 def tool_path_length(context: PlanningContext, path: Array) -> float:

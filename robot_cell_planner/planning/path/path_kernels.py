@@ -11,6 +11,7 @@ from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+MAX_PASSED = 64  # waypoints between two selected ones
 
 
 @compiled
@@ -35,6 +36,51 @@ def place_points(path: Floats, counts: Floats, points: Floats, parameters: Float
             parameters[row] = motion + fraction
             row += 1
         points[row - 1] = path[motion + 1]
+
+
+@compiled
+def select_waypoints(path: Floats, step: float, deviation: float, selected: Indices) -> int:
+    """Select waypoints of a path (n, dof) so that the straight motions between them follow it; return their number.
+
+    Args:
+        path: Waypoints (n, dof).
+        step: Max step of a joint between selected waypoints, unless they follow each other [rad or m].
+        deviation: Max distance of a joint between a waypoint that is not selected and the motion past it [rad or m].
+        selected: Set to their indices, including both ends, room for (n,).
+    """
+    count, last = 1, 0
+    selected[0] = 0
+    for index in range(1, len(path) - 1):
+        if index - last >= MAX_PASSED or not _passes(path, last, index, step, deviation):
+            selected[count] = last = index
+            count += 1
+    if len(path) > 1:
+        selected[count] = len(path) - 1
+        count += 1
+    return count
+
+
+@compiled
+def _passes(path: Floats, last: int, index: int, step: float, deviation: float) -> bool:
+    """Return whether the motion from a waypoint to the one after `index` is short, and near those between them."""
+    square, longest = 0.0, 0.0
+    for joint in range(path.shape[1]):
+        difference = path[index + 1, joint] - path[last, joint]
+        square += difference * difference
+        longest = max(longest, abs(difference))
+    if longest > step:
+        return False
+    for between in range(last + 1, index + 1):
+        product = 0.0
+        for joint in range(path.shape[1]):
+            away = path[between, joint] - path[last, joint]
+            product += away * (path[index + 1, joint] - path[last, joint])
+        fraction = min(max(product / square, 0.0), 1.0) if square > 0.0 else 0.0
+        for joint in range(path.shape[1]):
+            on_motion = path[last, joint] + fraction * (path[index + 1, joint] - path[last, joint])
+            if abs(path[between, joint] - on_motion) > deviation:
+                return False
+    return True
 
 
 @compiled

@@ -15,6 +15,7 @@ from ...kinematics.forward import forward_batch
 from ...kinematics.model import cell_model
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
+from ...trajectory.curve_limits import excesses
 from ...trajectory.limits import Array
 from ...trajectory.parameterization import Efforts, PathModel, ToolSpeeds, time_path
 from ...trajectory.sampled_paths import sharp_corners
@@ -27,6 +28,9 @@ from ..problem.progress import ProgressMonitor
 from ..problem.request import PlanningOptions
 from .processing import checked_path, path_context
 
+# Motions that begin or end with a velocity are computed again with lower acceleration and jerk where the curve through
+# their samples exceeds limits: they cannot be slowed down as a whole.
+MAX_REDUCTIONS, REDUCTION = 6, 0.85
 DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, step of the finite difference for the tool speed
 
 
@@ -77,6 +81,16 @@ def time_in_context(
     tool = tool_speeds(context) if timing.tool_speed else None
     efforts, limits = _efforts(context, timing) if timing.efforts_are_limited else (None, None)
     model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits)
+    allowed = timing.allowed(context.limits)
+    for _ in range(MAX_REDUCTIONS if any((*timing.start_velocity.values(), *timing.end_velocity.values())) else 0):
+        motion = time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
+        if not any(excesses(motion.trajectory.curve, allowed, 1)[2:]):
+            return motion
+        timing = replace(
+            timing,
+            acceleration_scale=REDUCTION * timing.acceleration_scale,
+            jerk_scale=REDUCTION * timing.jerk_scale,
+        )
     return time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
 
 
@@ -117,9 +131,8 @@ def time_joint_path(
 def _report(context: PlanningContext, trajectory: Trajectory, request: PathTiming) -> TrajectoryReport:
     checks, step = context.checks, request.options.resolution
     search = CollisionSearch(lambda states: ~checks.batch_free(states), partial(pair_names, checks.checker), step)
-    at_rest = not any(request.timing.end_velocity.values())
-    limits = context.limits.narrowed(request.timing.limits)
-    return validate(trajectory, limits, at_rest=at_rest, collisions=search)
+    limits = request.timing.allowed(context.limits)
+    return validate(trajectory, limits, at_rest=not request.timing.ends_moving, collisions=search)
 
 
 def _blocked(context: PlanningContext) -> Callable[[Array], NDArray[np.bool_]]:
