@@ -21,6 +21,7 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 UNDEFINED_PREFIX = re.compile(r"Namespace prefix ([A-Za-z_][\w.\-]{0,60}) ")
 FIRST_TAG = re.compile(r"<[A-Za-z_][\w:.\-]*")
 MAX_PREFIXES = 20
+REMEDY = "Correct the file at the position that the message gives."
 MIN_QUATERNION_LENGTH = 1e-6
 XACRO = re.compile(r".*/xacro/?|urn:undefined:xacro")
 
@@ -94,7 +95,8 @@ class XmlReader:
         return f'{text[: first.end()]} xmlns:{prefix}="urn:undefined:{prefix}"{text[first.end() :]}'
 
     def _error(self, line: int, text: str, *names: str) -> FileError:
-        return FileError(f"{self.source}:{line}: {text}", stage=self.stage, subjects=(self.source, *names))
+        message, subjects = f"{self.source}:{line}: {text}", (self.source, *names)
+        return FileError(message, stage=self.stage, subjects=subjects, remedy=REMEDY)
 
     def error(self, element: Element, text: str, *names: str) -> FileError:
         """Return an error at the line of an element; `names`: additional subjects."""

@@ -25,6 +25,9 @@ from .urdf_attributes import check_attributes
 STAGE = "read urdf"
 AXIS_TOLERANCE = 1e-3
 UNBOUNDED_RATES = frozenset(("acceleration", "deceleration", "jerk"))
+SIZES: Mapping[str, tuple[str, ...]] = frozendict(
+    {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
+)
 LINK_TAGS = frozenset(("inertial", "visual", "collision"))
 JOINT_TAGS = frozenset(
     ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller")
@@ -56,8 +59,8 @@ def read_urdf(
         prefix: Prefix of the names of links and joints.
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
-            inertias that are not physical, attributes that are not known, flat meshes for which a hull is requested.
-            None: they are errors.
+            inertias that are not physical, attributes that are not known, shapes of size zero, a second material, flat
+            meshes for which a hull is requested. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 
@@ -163,6 +166,8 @@ class _Reader:
             raise self.xml.error(geometry, f"holds {len(forms)} elements, expected one shape")
         rgba, material, texture = self._material(element) if visual else (None, "", "")
         try:
+            if self._without_size(forms[0], visual):
+                return None
             form = self.meshes.read(forms[0], visual) if forms[0].tag == "mesh" else self._geometry(forms[0])
             if form is None:
                 return None
@@ -170,6 +175,19 @@ class _Reader:
             return Shape(form, self.xml.origin(element), name, rgba, material, texture)
         except ValueError as error:
             raise self.xml.error(forms[0], f"is refused: {error}") from error
+
+    def _without_size(self, element: Element, visual: bool) -> bool:
+        """Return whether a shape is left out because its size is zero, and note it.
+
+        A collision shape is only left out if all its sizes are zero: a plate without thickness has an extent.
+        """
+        names = SIZES.get(str(element.tag), ())
+        sizes = [size for name in names for size in self.xml.numbers(element, name, 3 if name == "size" else 1)]
+        if not sizes or min(sizes) < 0.0 or all(sizes) or (any(sizes) and not visual):
+            return False
+        text = f"has {' and '.join(f'{name} {element.get(name)}' for name in names)}, expected numbers above 0"
+        self.xml.defects.note(self.xml.error(element, text), "the shape is left out")
+        return True
 
     def _geometry(self, element: Element) -> Geometry:
         kind = element.tag
@@ -185,9 +203,13 @@ class _Reader:
         raise self.xml.error(element, "is no shape, expected box, sphere, cylinder, capsule or mesh")
 
     def _material(self, visual: Element) -> tuple[Rgba | None, str, str]:
-        element = self.xml.child(visual, "material")
-        if element is None:
+        elements = list(self.xml.children(visual, "material"))
+        if not elements:
             return None, "", ""
+        element = elements[0]
+        if len(elements) > 1:
+            error = self.xml.error(elements[1], "is the second one in <visual>, expected one at most")
+            self.xml.defects.note(error, "the first one is used")
         name = self.xml.attribute(element, "name", "")
         rgba, texture = self._appearance(element) if len(element) else self.materials.get(name, (None, ""))
         return rgba, name, texture

@@ -1,0 +1,60 @@
+"""Harmless defects of a URDF are warnings: shapes of size zero and surplus materials."""
+
+import pytest
+
+from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.common.defects import Defects
+from robot_cell_planner.io.robot_description.urdf import read_urdf
+
+POINTS = {
+    "box": '<box size="0 0 0"/>',
+    "sphere": '<sphere radius="0"/>',
+    "cylinder": '<cylinder radius="0" length="0.0"/>',
+    "capsule": '<capsule radius="0" length="0"/>',
+}
+PLATES = ('<box size="1 1 0"/>', '<cylinder radius="1" length="0"/>', '<cylinder radius="0" length="1"/>')
+
+
+def link(part, shape, inner=""):
+    return f"""<robot name="r"><link name="a">
+<{part}><geometry>{shape}</geometry>{inner}</{part}><{part}><geometry><sphere radius="1"/></geometry></{part}>
+</link></robot>"""
+
+
+@pytest.mark.parametrize("part", ["visual", "collision"])
+@pytest.mark.parametrize("kind", POINTS)
+def test_shapes_of_size_zero_are_left_out_with_a_warning(part, kind):
+    text, defects = link(part, POINTS[kind]), Defects()
+    found = read_urdf(text, source="r.urdf", defects=defects).links["a"]
+    assert len(found.visuals) + len(found.collisions) == 1
+    (warning,) = defects.texts
+    assert warning.startswith(f"r.urdf:2: <{kind}> has ")
+    assert warning.endswith("the shape is left out")
+    with pytest.raises(FileError, match="expected numbers above 0"):
+        read_urdf(text)
+
+
+@pytest.mark.parametrize("shape", PLATES)
+def test_a_collision_shape_with_an_extent_is_not_left_out(shape):
+    with pytest.raises(FileError, match="above 0"):
+        read_urdf(link("collision", shape), defects=Defects())
+    assert len(read_urdf(link("visual", shape), defects=Defects()).links["a"].visuals) == 1
+
+
+def test_the_first_of_two_materials_is_used_with_a_warning():
+    colours = (
+        '<material name="m"><color rgba="1 0 0 1"/></material><material name="n"><color rgba="0 1 0 1"/></material>'
+    )
+    text, defects = link("visual", '<sphere radius="1"/>', colours), Defects()
+    shape = read_urdf(text, source="r.urdf", defects=defects).links["a"].visuals[0]
+    assert (shape.material, shape.rgba) == ("m", (1.0, 0.0, 0.0, 1.0))
+    (warning,) = defects.texts
+    assert warning.startswith("r.urdf:2: <material> is the second one")
+    with pytest.raises(FileError, match="second one"):
+        read_urdf(text)
+
+
+def test_the_remedy_of_a_read_error_is_not_about_writing():
+    with pytest.raises(FileError) as caught:
+        read_urdf("<robot name='r'><link/></robot>")
+    assert caught.value.remedy == "Correct the file at the position that the message gives."
