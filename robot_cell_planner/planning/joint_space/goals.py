@@ -66,6 +66,8 @@ class GoalSet:
             the `PlanFailure` in `partial` contains the error of each goal.
         UnknownNameError: A joint or named state does not exist.
         TargetModeMismatchError: The state does not support a target's mode.
+        CancelledError, TimedOutError: The request was cancelled, or its time limit has passed. It is looked for before
+            each goal and each pose of a region.
     """
 
     def __init__(self, context: PlanningContext, goals: Goals, seed: int, only: int | None = None) -> None:
@@ -78,6 +80,7 @@ class GoalSet:
         self.found: list[GoalConfiguration] = []
         self.failures: list[GoalFailure] = []
         for index in range(goals.count) if only is None else (only,):
+            self._check_time()
             try:
                 configurations = self._configurations_of(index)
                 if not configurations:
@@ -116,6 +119,7 @@ class GoalSet:
             for index in range(first_target, first_region + len(goals.regions)):
                 if index in self._complete:
                     continue
+                self._check_time()
                 if index < first_region:
                     options = IkOptions(seed=seed, sweep=7 + self._round)
                     rows = self._solved(goals.targets[index - first_target], options)
@@ -129,6 +133,14 @@ class GoalSet:
     def reached(self, q: Array) -> int:
         """Return the index of the goal whose configuration is nearest to q (dof,)."""
         return min(self.found, key=lambda goal: float(np.abs(goal.q - q).max())).goal
+
+    def _check_time(self) -> None:
+        """End at a cancellation or the time limit: inverse kinematics without free solutions counts no states.
+
+        Raises:
+            CancelledError, TimedOutError: The request has to end.
+        """
+        self._context.monitor.check(self._context.checks.states)
 
     def _is_new(self, q: Array) -> bool:
         return all(float(np.abs(goal.q - q).max()) > SAME_GOAL for goal in self.found)
@@ -295,6 +307,7 @@ class GoalSet:
     def _sampled(self, region: GoalRegion, count: int, seed: int) -> list[Array]:
         found: list[Array] = []
         for target in sampled_targets(region, count, seed):
+            self._check_time()
             found.extend(self._solved(target, IkOptions(seed=seed, max_solutions=REGION_SOLUTIONS, max_restarts=10)))
         return found
 
