@@ -16,7 +16,6 @@ from ...trajectory.trajectory import Rest, sample_curve
 from ..path.timing import time_in_context
 from ..problem.context import PlanningContext
 
-
 DEFAULT = TimingOptions()
 
 
@@ -34,15 +33,11 @@ def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
             raise NotSupportedError(text, stage="request", subjects=(name, *moving), values=values)
     found: tuple[str, ...] = ()
     if timing.method is Method.SMOOTH:
-        text = (
-            f"the timing method {timing.method.value!r} was not used: a Cartesian motion follows the line of its frame"
-        )
-        found += (f"{text}, and is rounded only where waypoints have blends",)
+        text = f"the timing method {timing.method.value!r} was not used"
+        found += (f"{text}: a Cartesian motion follows the path of its frame",)
     if timing.blend_tolerance != DEFAULT.blend_tolerance:
-        text = (
-            f"blend_tolerance {timing.blend_tolerance:g} of the timing was not used: a Cartesian motion is rounded by"
-        )
-        found += (f"{text} the blends of its waypoints",)
+        text = f"blend_tolerance {timing.blend_tolerance:g} of the timing was not used"
+        found += (f"{text}: corners of a Cartesian motion are rounded by the blends of its waypoints",)
     return found
 
 
