@@ -43,6 +43,8 @@ class XmlReader:
     def parse(self, text: str) -> Element:
         """Parse the text and return the root element, without comments and processing instructions.
 
+        Elements in the default namespace of the root element get plain names, as other readers of these files do.
+
         Raises:
             FileError: The text is not well-formed, declares entities, or has elements of xacro.
             LimitExceededError: The document is larger or deeper than any robot description.
@@ -61,6 +63,7 @@ class XmlReader:
             if XACRO.fullmatch(etree.QName(element).namespace or ""):
                 text = "is an instruction of xacro; expand the file with xacro, or give it a name that ends in .xacro"
                 raise self.error(element, text)
+        _strip_default_namespace(root)
         return root
 
     def _tree(self, text: str) -> Element:
@@ -231,6 +234,15 @@ class XmlReader:
             raise self.error(origin, f"has quat_xyzw={origin.get('quat_xyzw')!r}, which is no rotation")
         x, y, z = xyz
         return Pose((x, y, z), normalised(quaternion))
+
+
+def _strip_default_namespace(root: Element) -> None:
+    namespace = root.nsmap.get(None)
+    if namespace is None:
+        return
+    for element in root.iter(f"{{{namespace}}}*"):
+        element.tag = tag(element)
+    etree.cleanup_namespaces(root)
 
 
 def _parser() -> etree.XMLParser:

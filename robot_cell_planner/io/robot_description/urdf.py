@@ -113,6 +113,9 @@ class _Reader:
                 joints[joint.name] = joint
             elif element.tag != "material":
                 blocks.append(text_of(element))
+        if not links:
+            text = f"{self.xml.source}: robot {self.robot} has no link, expected at least one <link> in <robot>"
+            raise ModelError(text, stage=STAGE, subjects=(self.xml.source, self.robot))
         try:
             return Mechanism(self.robot, frozendict(links), frozendict(joints), tuple(blocks))
         except ModelError as error:
