@@ -15,8 +15,10 @@ from .limits import Array, MotionLimits
 from .timing import SMALLEST_FACTOR, Method, TimedMotion, TimingOptions, follow_samples, slowed, stop_at_waypoints
 from .validation import CollisionCheck, MotionCheck
 
-# Density of the states at which tool speed and torques are evaluated, relative to the samples.
+# Number of states per sample period at which tool speed and torques are evaluated, and longest period for that [s]:
+# the states of longer sample periods would be too far apart.
 FINER = 5
+LONGEST_PERIOD = 0.05
 # Steps of a path segment at which the tool speed per joint speed is evaluated.
 INTERVAL_STEPS = 20
 # Reserve for the states in between: results are this fraction below their limits.
@@ -137,7 +139,7 @@ def _states(motion: TimedMotion, period: float) -> list[tuple[Array, Array, Arra
     """Return positions, velocities and accelerations of each part, more densely than its samples."""
     found = []
     for part in motion.curve.parts:
-        count = max(int(np.ceil(part.duration / period * FINER)), 1)
+        count = max(int(np.ceil(part.duration / min(period, LONGEST_PERIOD) * FINER)), 1)
         times = np.linspace(0.0, part.duration, count + 1)
         found.append((part.evaluate(times), part.evaluate(times, 1), part.evaluate(times, 2)))
     return found
