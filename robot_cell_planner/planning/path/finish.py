@@ -108,7 +108,7 @@ def finish_plan(
         with context.monitor.stage("validate"):
             context.monitor.check(context.checks.states)
             step = validation_step if check_collision else None
-            warnings += _validated(context, plan.path, trajectory, timing, step)
+            warnings += _validated(context, plan.path, trajectory, step, timing)
             context.monitor.check(context.checks.states)
         warnings += limit_warnings(context.cell, plan.variables)
     return replace(
@@ -123,7 +123,11 @@ def finish_plan(
 
 
 def _validated(
-    context: PlanningContext, path: Array, trajectory: Trajectory, timing: TimingOptions, step: float | None
+    context: PlanningContext,
+    path: Array,
+    trajectory: Trajectory,
+    step: float | None,
+    timing: TimingOptions = DEFAULT_TIMING,
 ) -> tuple[str, ...]:
     """Validate a trajectory along a path (n, dof) against limits, the start and, unless `step` is None, the cell;
     return warnings. With a finite step, constraints are checked, too, since the trajectory leaves its path.
