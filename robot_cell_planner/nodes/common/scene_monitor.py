@@ -13,7 +13,6 @@ from robot_cell_planner.srv import GetCell
 from ...errors import RobotCellError
 from ...scene.diff import apply_difference
 from ...scene.scene import Scene
-from ..conversions.basic import time_from_message
 from ..conversions.changes import update_from_message
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
@@ -23,6 +22,7 @@ from .node import LATCHED, CellNode, reliable
 from .scene_start import ASKED_AGAIN, LOADING, CellRequest, SceneStart
 from .waiting import steady_timer
 
+MAX_HISTORIES = 100  # ended ones that are remembered
 MAX_UPDATES = 1000  # kept for late subscribers; the scene node sends a full snapshot at least every half as many
 
 
@@ -30,8 +30,8 @@ class SceneMonitor(MonitoredScene):
     """Applies the scene node's snapshots and updates.
 
     The full scene is requested after a gap in the revisions, or an update that cannot be applied; the last valid
-    revision is used until it is received. A restarted scene node with lower revisions is recognised by the stamp of its
-    snapshot.
+    revision is used until it is received. A scene node that is started again begins another history of revisions, which
+    can be lower; the full scene is also requested if a message of an earlier history arrives afterwards.
     """
 
     def __init__(
@@ -44,7 +44,8 @@ class SceneMonitor(MonitoredScene):
     ) -> None:
         super().__init__(node, models, default_timeout, joints_rate, frames)
         self._trusted_models = models.trusted()
-        self._snapshot_stamp = 0
+        self._history = 0  # number of the one that the scene belongs to
+        self._ended: deque[int] = deque(maxlen=MAX_HISTORIES)
         self._early: deque[SceneUpdate] = deque(maxlen=MAX_UPDATES)
         node.create_subscription(SceneSnapshot, "scene/snapshot", self._on_snapshot, LATCHED)
         node.create_subscription(SceneUpdate, "scene/updates", self._on_update, reliable(MAX_UPDATES, latched=True))
@@ -58,12 +59,18 @@ class SceneMonitor(MonitoredScene):
         return LOADING if self._scene is None and self._start.is_loading() else ""
 
     def _on_snapshot(self, message: SceneSnapshot) -> None:
-        revision, stamp = message.state.revision, time_from_message(message.header.stamp)
+        if message.history in self._ended:
+            self._fetch(f"revision {message.state.revision} belongs to an earlier history")
+        else:
+            self._take_snapshot(message)
+
+    def _take_snapshot(self, message: SceneSnapshot) -> None:
+        revision = message.state.revision
         self._followed_by_scene = frozenset(message.state.measured.joint_names)
         if self._has(message):
-            self._snapshot_stamp = max(stamp, self._snapshot_stamp)
+            self._begin_history(message.history)
             return
-        if self._scene is not None and revision <= self.revision and stamp <= self._snapshot_stamp:
+        if self._scene is not None and revision <= self.revision and message.history == self._history:
             return
         try:
             cell = self._trusted_models.cell(message.cell, "cell")
@@ -72,11 +79,20 @@ class SceneMonitor(MonitoredScene):
         except RobotCellError as error:
             self._node.get_logger().error(f"revision {revision} of the scene cannot be applied: {error}")
             return
-        self._snapshot_stamp = stamp
+        self._begin_history(message.history)
         self.take(Scene(cell, state), revision)
         early, self._early = list(self._early), deque(maxlen=MAX_UPDATES)
         for update in early:
             self._on_update(update)
+
+    def _begin_history(self, number: int) -> None:
+        if number == self._history:
+            return
+        if self._scene is not None:
+            self._ended.append(self._history)
+        if number in self._ended:
+            self._ended.remove(number)
+        self._history = number
 
     def _has(self, message: SceneSnapshot) -> bool:
         """Return whether a snapshot differs from the scene only in its list of measured joints."""
@@ -86,11 +102,13 @@ class SceneMonitor(MonitoredScene):
         return digests == (message.cell_digest, message.state.digest)
 
     def _on_update(self, message: SceneUpdate) -> None:
-        stamp = time_from_message(message.header.stamp)
         if self._scene is None:
             self._early.append(message)
             return
-        if message.revision <= self.revision and stamp <= self._snapshot_stamp:
+        if message.history != self._history:
+            self._fetch(f"revision {message.revision} belongs to another history")
+            return
+        if message.revision <= self.revision:
             return
         if message.previous_revision != self.revision:
             self._fetch(f"revision {self.revision} is followed by {message.revision}")
@@ -128,4 +146,4 @@ class SceneMonitor(MonitoredScene):
         self._end_repetition()
         reply = future.result()
         if reply is not None and reply.error.code == ErrorReport.NONE:
-            self._on_snapshot(reply.scene)
+            self._take_snapshot(reply.scene)

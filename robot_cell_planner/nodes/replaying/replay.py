@@ -29,6 +29,7 @@ IGNORED = (
     "stamp",
     "joint_stamp",
     "header",
+    "history",
     "revision",
     "cell_revision",
     "measured",

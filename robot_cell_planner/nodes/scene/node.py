@@ -177,6 +177,7 @@ class SceneNode(ManagedNode):
     def _update(self, change: AcceptedChange) -> SceneUpdate:
         update = update_to_message(change.difference, change.previous, change.revision, change.digest)
         update.header.stamp = self.get_clock().now().to_msg()
+        update.history = self._publisher.number
         return update
 
     def _note_unknown_names(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections import deque
 
@@ -27,13 +28,15 @@ VIEW_FRACTION = 0.1  # fraction of the node's time; in a large cell, views are d
 
 
 class ScenePublisher:
-    """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's.
+    """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's. number: That
+    of the history in messages.
 
     Late subscribers start from the last snapshot and the updates since; a scene monitor that detects a gap requests the
     full scene.
     """
 
     def __init__(self, node: CellNode, history: SceneHistory, view: MonitoredScene) -> None:
+        self.number = int.from_bytes(os.urandom(8), "little")
         self._node = node
         self._history = history
         self._view = view
@@ -87,6 +90,7 @@ class ScenePublisher:
         cell = self._history.scene.cell
         return SceneSnapshot(
             header=Header(stamp=self._node.get_clock().now().to_msg()),
+            history=self.number,
             cell_revision=self._history.cell_revision,
             cell_digest=cell.digest(),
             cell=self._cells.message(cell),
