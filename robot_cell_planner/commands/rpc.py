@@ -13,6 +13,7 @@ import click
 from ..rpc.replay import replay
 from ..rpc.servers import RpcHttpServer, serve_lines
 from ..rpc.session import RpcSession, discover
+from ..system.private_files import write_private_text
 from .options import roots_of
 from .reporting import FAILED
 
@@ -58,7 +59,7 @@ def rpc(
             return 0
         server = stack.enter_context(RpcHttpServer(session, port))
         if token_file is not None:
-            _private(token_file).write_text(server.token + "\n", encoding="utf-8")
+            write_private_text(token_file, server.token + "\n")
         where = f"token in {token_file}" if token_file is not None else f"token {server.token}"
         click.echo(f"JSON-RPC on {server.address}, {where}", err=True)
         try:
@@ -69,8 +70,9 @@ def rpc(
 
 
 def _private(path: Path) -> Path:
-    """Make a file that only its owner can read, unless it exists."""
+    """Make a file, or an existing one, readable by its owner alone."""
     path.touch(mode=OWNER_ONLY)
+    path.chmod(OWNER_ONLY)
     return path
 
 

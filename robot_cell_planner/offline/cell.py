@@ -43,7 +43,7 @@ from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show, write_html
 from ..viewer.plans import plan_facts
 from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
-from .outcome import GOAL_TOLERANCE, ExecutedMotion, executed_motion
+from .outcome import GOAL_TOLERANCE, ExecutedMotion, check_start, executed_motion
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -330,11 +330,13 @@ class OfflineCell:
 
         Raises:
             InvalidRequestError: The plan is a path without timing.
+            TrajectoryStartError: The plan starts at another configuration.
             ExecutionError, GoalToleranceError: Something touched that may not, a joint did not reach the goal, or a
                 carried body is not where it was planned to be; `partial` is the ExecutedMotion.
         """
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name}: the plan has no trajectory; request timing", stage=STAGE)
+        check_start(name, plan, self.state)
         start = self.simulation.time
         times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
         positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))

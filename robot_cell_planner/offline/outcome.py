@@ -11,13 +11,14 @@ from frozendict import frozendict
 from ..collision.checker import CollisionChecker
 from ..collision.engines.base import TOUCHING
 from ..collision.pairs.allowed_pairs import AllowedPairs, CheckedPair
-from ..errors import ExecutionError, GoalToleranceError, Value
+from ..errors import ExecutionError, GoalToleranceError, TrajectoryStartError, Value
 from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..planning.path.simplification import densify
 from ..planning.problem.plan import Plan
 from ..simulation.contacts import ContactRecord
+from ..trajectory.validation import START_TOLERANCE
 
 if TYPE_CHECKING:
     from ..simulation.simulated_cell import SimulatedCell
@@ -74,6 +75,20 @@ class ExecutedMotion:
             values = tuple(Value(name, error, PART_TOLERANCE, "m") for name, error in lost.items())
             text = f"{', '.join(lost)} slipped or was lost during the motion"
             raise ExecutionError(text, stage=STAGE, subjects=tuple(lost), values=values, partial=self)
+
+
+def check_start(name: str, plan: Plan, state: RobotCellState) -> None:
+    """Check that a plan starts at a state.
+
+    Raises:
+        TrajectoryStartError: A joint is further away than START_TOLERANCE.
+    """
+    for joint, position in zip(plan.variables, plan.path[0].tolist(), strict=True):
+        away = abs(position - state.configuration[joint])
+        if away > START_TOLERANCE:
+            text = f"{name}: the plan starts {away:.4g} away from the present position of {joint}"
+            values = (Value(f"distance of {joint}", away, START_TOLERANCE),)
+            raise TrajectoryStartError(text, stage=STAGE, subjects=(joint,), values=values)
 
 
 def executed_motion(

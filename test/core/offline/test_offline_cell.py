@@ -20,6 +20,7 @@ from robot_cell_planner.errors import (
     InvalidRequestError,
     NotSupportedError,
     TrackingError,
+    TrajectoryStartError,
     UnknownNameError,
 )
 from robot_cell_planner.offline import outcome
@@ -157,3 +158,12 @@ def test_a_start_in_collision_has_a_warning(cell, caplog):
     cell.add_box("block", (0.2, 0.2, 0.2), cell.pose("gripper/tcp"))
     with OfflineCell(cell.cell, cell.state):
         assert "block" in caplog.text
+
+
+def test_a_plan_from_another_start_is_not_executed(cell):
+    plan = cell.plan(joints={"shoulder_pan_joint": -0.5})
+    before = cell.move("away", joints={"shoulder_pan_joint": 1.0}).end_configuration()
+    with pytest.raises(TrajectoryStartError, match="away from the present position of shoulder_pan_joint"):
+        cell.follow("back", plan)
+    assert cell.state.configuration["shoulder_pan_joint"] == before["shoulder_pan_joint"]
+    assert len(cell.motions) == 1

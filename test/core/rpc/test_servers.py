@@ -53,6 +53,8 @@ def test_a_line_that_is_too_long_is_refused_and_the_next_one_is_answered():
 @pytest.fixture
 def server(tmp_path):
     token_file = tmp_path / "token"
+    token_file.write_text("an older token that others can read")
+    token_file.chmod(0o644)
     words = ["--http", "0", "--token-file", str(token_file), "--cell", str(DEMO)]
     process = subprocess.Popen([*COMMAND, *words], stderr=subprocess.PIPE, text=True, cwd=ROOT)
     output = process.stderr.readline()
