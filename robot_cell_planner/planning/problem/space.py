@@ -26,9 +26,8 @@ from .timing_limits import check_names_of_limits
 TURN = 2.0 * math.pi
 # Distance of the bounds of unlimited linear joints from start and goals [m].
 LINEAR_MARGIN = 6.5
-MAX_LENGTH = (
-    1000.0  # [m] limits of linear joints beyond this count as no limits, so that the search samples near places
-)
+# Limits of linear joints beyond this [m] count as none, so that the search samples near start and goals.
+MAX_LENGTH = 1000.0
 MAX_EQUIVALENTS = 64
 MAX_COMBINATIONS = 8 * MAX_EQUIVALENTS
 TURN_TOLERANCE = 1e-12  # [turns]
