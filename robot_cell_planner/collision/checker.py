@@ -108,6 +108,7 @@ class CollisionChecker:
         indices = model.indices(self.variables)
         self._shape = (len(self.variables),)
         self.default = model.configuration(state)[indices]
+        self.default.setflags(write=False)
         self._base = model.expand(model.configuration(state)).copy()
         self._matrix: Floats | None = None
         places: NDArray[np.intp] | None = indices

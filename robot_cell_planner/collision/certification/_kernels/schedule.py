@@ -231,6 +231,7 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, coun
         for lane in range(LANES):
             for variable in range(middles.shape[1]):
                 set_double(work, Q, variable * LANES + lane, middles[first + min(lane, size - 1), variable])
+        set_number(work, BITS, LISTED, 0)  # candidates listed for other boxes would end the evaluation early
         evaluate(scene, work, False)
         uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
         for lane in range(size):
