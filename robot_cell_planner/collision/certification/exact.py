@@ -69,8 +69,6 @@ class ExactCertifier:
         self._checker = checker
         self._model = motion_model(checker)
         joints = self._model.tree.joints
-        # The distance errors of other engines exceed every tolerance used here; their distances are used uncorrected.
-        self._errs = checker.engine == "coal"
         self._joint_of = np.array([joint.variable for joint in joints], dtype=np.intp)
         self._gain = np.array([abs(joint.multiplier) for joint in joints])
         self.states = 0
@@ -123,7 +121,7 @@ class ExactCertifier:
 
     def _slack(self, distance: float) -> float:
         """Return by how much a computed distance may exceed the true one [m]."""
-        return distance_error(distance) if self._errs else 0.0
+        return distance_error(distance, self._checker.engine)
 
     def open_pairs(
         self,

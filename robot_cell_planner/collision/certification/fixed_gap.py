@@ -52,12 +52,13 @@ def _smallest_fixed_gap(checker: CollisionChecker) -> float:
     pairs = np.column_stack((objects[near.first], objects[near.second]))
     near = near.chosen(np.isin(_keys(pairs, count), _keys(np.array(fixed), count)))
     smallest, bounds = LARGEST, near.min_distances
-    bounds = bounds - near.margins - distance_errors(bounds)
+    bounds = bounds - near.margins - distance_errors(bounds, checker.engine)
     for place in np.argsort(bounds, kind="stable").tolist():
         if bounds[place] >= smallest:
             break
         distance = checker.geometry_distance(int(near.first[place]), int(near.second[place]))
-        smallest = min(smallest, distance - float(near.margins[place]) - distance_error(distance))
+        error = distance_error(distance, checker.engine)
+        smallest = min(smallest, distance - float(near.margins[place]) - error)
     return smallest
 
 

@@ -37,9 +37,9 @@ def distance_error(distance: float, engine: str = "coal") -> float:
     return ABSOLUTE_ERROR[engine] + RELATIVE_ERROR * max(distance, 0.0)
 
 
-def distance_errors(distances: Floats) -> Floats:
-    """Return `distance_error` of coal's distances (k,) [m]."""
-    return ABSOLUTE_ERROR["coal"] + RELATIVE_ERROR * np.maximum(distances, 0.0)
+def distance_errors(distances: Floats, engine: str = "coal") -> Floats:
+    """Return `distance_error` of an engine's distances (k,) [m]."""
+    return ABSOLUTE_ERROR[engine] + RELATIVE_ERROR * np.maximum(distances, 0.0)
 
 
 class DistanceResult(NamedTuple):
