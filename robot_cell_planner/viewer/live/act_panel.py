@@ -31,8 +31,9 @@ Work = Callable[[], str]
 class ActPanel:
     """Calls the acts for people. Errors of the nodes are shown as they are.
 
-    One plan or motion is requested at a time; stop always works. What is previewed and executed is the plan that is
-    shown, so a request to plan ends when its plan is. plan_timeout: how long that is waited for [s].
+    One plan or motion is requested at a time, and one change of the scene. Stop has a thread of its own: those of the
+    server may all wait for nodes. What is previewed and executed is the plan that is shown, so a request to plan ends
+    when its plan is. plan_timeout: how long that is waited for [s].
     """
 
     def __init__(self, server: LocalServer, view: LiveView, acts: Acts, plan_timeout: float = PLAN_TIMEOUT) -> None:
@@ -41,6 +42,7 @@ class ActPanel:
         self._acts = acts
         self._plan_timeout = plan_timeout
         self._busy = threading.Lock()
+        self._editing = threading.Lock()
         self._solving = threading.Lock()
         self._solutions: tuple[Mapping[str, float], ...] = ()
         self._solved_for: tuple[str, Pose] | None = None
@@ -65,16 +67,20 @@ class ActPanel:
             ("Plan to the target", self._plan_to_target, "planning/plan_motion"),
             ("Plan to the named state", self._plan_to_named, "planning/plan_motion"),
         ):
-            gui.add_button(label, hint=hint).on_click(_ignoring_event(partial(self._run, label, work)))
+            gui.add_button(label, hint=hint).on_click(_ignoring_event(partial(self._run, self._busy, label, work)))
         gui.add_button("Preview").on_click(lambda _: self._run_now("Preview", self._preview))
         execute = gui.add_button("Execute", color="green", hint="execution/execute_trajectory")
-        execute.on_click(lambda _: self._run("Execute", self._execute))
+        execute.on_click(lambda _: self._run(self._busy, "Execute", self._execute))
         stop = gui.add_button("Stop", color="red", hint="execution/control_motion")
-        stop.on_click(lambda _: self._run_now("Stop", self._acts.stop))
+        stop.on_click(self._stop)
         self._drag.on_update(lambda _: self._show_handle())
         self._group.on_update(lambda _: self._show_handle())
         self._handle.on_drag(self._follow_handle)
         self._choice.on_update(lambda _: self._show_choice())
+
+    async def _stop(self, _: object) -> None:
+        """Stop the motion. A coroutine is run by the server's event loop, and not by its threads."""
+        threading.Thread(target=self._run_now, args=("Stop", self._acts.stop), name="stop", daemon=True).start()
 
     def _group_name(self) -> str:
         return "" if self._group.value == NONE else self._group.value
@@ -166,22 +172,29 @@ class ActPanel:
         self._body_handle = DragHandle(self._server, "/body_target")
         self._parent = gui.add_dropdown("attach to", (NONE,))
         for label, act in (
-            ("Attach", lambda: self._acts.attach(self._body.value, self._parent.value)),
-            ("Detach", lambda: self._acts.detach(self._body.value)),
-            ("Hide", lambda: self._acts.set_hidden(self._body.value, hidden=True)),
-            ("Show", lambda: self._acts.set_hidden(self._body.value, hidden=False)),
-            ("Remove", lambda: self._acts.remove(self._body.value)),
+            ("Attach", lambda body: self._acts.attach(body, self._parent.value)),
+            ("Detach", lambda body: self._acts.detach(body)),
+            ("Hide", lambda body: self._acts.set_hidden(body, hidden=True)),
+            ("Show", lambda body: self._acts.set_hidden(body, hidden=False)),
+            ("Remove", lambda body: self._acts.remove(body)),
         ):
             button = gui.add_button(label, hint="scene/apply_changes")
-            button.on_click(_ignoring_event(partial(self._run_now, label, act)))
+            button.on_click(_ignoring_event(partial(self._edit, label, partial(self._with_body, act))))
         self._move.on_update(lambda _: self._show_body_handle())
         self._body.on_update(lambda _: self._show_body_handle())
-        self._body_handle.on_release(partial(self._run_now, "Move", self._move_body))
+        self._body_handle.on_release(partial(self._edit, "Move", self._move_body))
         self._name = gui.add_text("new body", "box")
         self._shape = gui.add_dropdown("shape", tuple(SHAPES))
         self._size = gui.add_vector3("size [m]", (0.1, 0.1, 0.1), min=(0.001,) * 3, step=0.01)
         self._place = gui.add_vector3("position [m]", (0.5, 0.0, 0.5), step=0.01)
-        gui.add_button("Add", hint="scene/apply_changes").on_click(lambda _: self._run_now("Add", self._add))
+        gui.add_button("Add", hint="scene/apply_changes").on_click(lambda _: self._edit("Add", self._add))
+
+    def _with_body(self, act: Callable[[str], str]) -> str:
+        """Act on the body that is chosen."""
+        return "choose a body first" if self._body.value == NONE else act(self._body.value)
+
+    def _edit(self, label: str, work: Work) -> None:
+        self._run(self._editing, label, work)
 
     def _show_body_handle(self) -> None:
         self._body_handle.show(self._body_to_move, self._view.frame_pose)
@@ -222,20 +235,22 @@ class ActPanel:
         known = (groups, states, tuple(cell.bodies), parents)
         if known == self._known:
             return
-        self._known = known
+        is_first, self._known = not self._known, known
         for dropdown, options in zip((self._group, self._named, self._body, self._parent), known, strict=True):
-            dropdown.options = options or (NONE,)
+            # Without its entry, a dropdown would select the first of the others, and an act that of another object.
+            keeps_value = is_first or dropdown.value in options
+            dropdown.options = (options or (NONE,)) if keeps_value else (NONE, *options)
 
-    def _run(self, label: str, work: Work) -> None:
+    def _run(self, lock: threading.Lock, label: str, work: Work) -> None:
         """Run what must not run twice at once."""
-        if not self._busy.acquire(blocking=False):
+        if not lock.acquire(blocking=False):
             self._say(coloured(f"{label}: wait for the end of the previous request", COLLIDING))
             return
         try:
             self._say(escape(f"{label} \N{HORIZONTAL ELLIPSIS}"))
             self._run_now(label, work)
         finally:
-            self._busy.release()
+            lock.release()
 
     def _run_now(self, label: str, work: Work) -> None:
         try:

@@ -72,7 +72,8 @@ class Panel:
             status = {"cell": cell, **view.status}
             texts = (*view.problems[-3:], *((view.progress,) if view.progress else ()))
             problems = "".join(f"<div>{escape(text)}</div>" for text in texts)
-            checks = "" if view.checks is None else checks_text(view.checks)
+            not_checked = "" if view.cell is None else "the state is not checked"
+            checks = not_checked if view.checks is None else checks_text(view.checks)
             picked = self._picked_text()
         failure = f"{coloured('Planning failed', COLLIDING)}<div>{escape(view.failure)}</div>" if view.failure else ""
         plan = view.plan_rows()

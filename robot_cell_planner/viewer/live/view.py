@@ -130,14 +130,25 @@ class LiveView:
                 self.meshes.draw_spheres(missing[0], rows)
 
     def check(self) -> None:
-        """Check the state that is shown, if it has changed; call it in one thread always."""
+        """Check the state that is shown, if it has changed; call it in one thread always.
+
+        Raises:
+            RobotCellError: The state cannot be checked; earlier checks are not shown any longer.
+        """
         with self.lock:
+            if self.picked not in self.meshes.frames:
+                self.picked = ""
             cell, state, picked = self.cell, self.state, self.picked
         if cell is None or state is None or self._checked == (cell, state, picked):
             return
+        self._checked = None
+        try:
+            checks = check_state(cell, state)
+            near = near_objects(cell, state, picked) if picked else ()
+        except RobotCellError:
+            self._show_no_checks()
+            raise
         self._checked = (cell, state, picked)
-        checks = check_state(cell, state)
-        near = near_objects(cell, state, picked) if picked else ()
         with self.lock:
             self.checks = checks
             self.near_picked = tuple(mark.label for mark in near)
@@ -146,6 +157,15 @@ class LiveView:
             self.marks.show_pairs(CONTACTS, checks.collisions)
             closest = () if checks.closest is None or checks.collisions else (checks.closest,)
             self.marks.show_pairs(CLOSEST, closest)
+
+    def _show_no_checks(self) -> None:
+        """Show nothing of earlier checks: they are of another state."""
+        with self.lock:
+            self.checks, self.near_picked = None, ()
+            self.checks_changed += 1
+            self.meshes.highlight((), COLLIDING)
+            self.marks.show_pairs(CONTACTS, ())
+            self.marks.show_pairs(CLOSEST, ())
 
     def pick(self, frame: str) -> None:
         """Select an object, by its frame, or deselect it."""

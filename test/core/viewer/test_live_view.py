@@ -19,10 +19,13 @@ from websockets.exceptions import InvalidStatus
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import GeometryError, ResourceError
-from robot_cell_planner.kinematics.transforms import WorldTransforms
+from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
 from robot_cell_planner.model.geometry import Box
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning import Goals, MotionRequest, plan_motion
+from robot_cell_planner.scene.changes import apply_changes
+from robot_cell_planner.scene.model_changes import Remove
+from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory import TimingOptions
 from robot_cell_planner.viewer.appearance import visible_objects
 from robot_cell_planner.viewer.live.act_panel import ActPanel
@@ -305,6 +308,98 @@ def test_callbacks_are_called_with_the_values_of_the_page(server):
         ("add", "box", Box((0.1, 0.1, 0.1)), Pose((0.5, 0.0, 0.5))),
         ("stop",),
     ]
+
+
+class Blocked:
+    """Callbacks of the view of which `remove` waits for a node that does not reply, and `stop` does not."""
+
+    def __init__(self):
+        self.replied, self.stopped = threading.Event(), threading.Event()
+
+    def remove(self, name):
+        self.replied.wait(120.0)
+        return "done"
+
+    def stop(self):
+        self.stopped.set()
+        return "done"
+
+
+def test_stop_does_not_wait_for_threads_of_the_server(server, monkeypatch):
+    view, acts = LiveView(server), Blocked()
+    monkeypatch.setattr(server.gui, "_thread_executor", Later())
+    ActPanel(server, view, acts)
+    view.show(CELL, STATE, 1)
+    with Page(server.get_port()) as page:
+        page.press("Stop")
+        assert acts.stopped.wait(60.0)
+
+
+def test_a_second_change_of_the_scene_waits_for_the_first(server):
+    view, acts = LiveView(server), Blocked()
+    panel = ActPanel(server, view, acts)
+    view.show(CELL, STATE, 1)
+    panel.refresh()
+    with Page(server.get_port()) as page:
+        page.press("Remove")
+        page.wait_for_text("Remove …")
+        page.press("Remove")
+        page.wait_for_text("Remove: wait for the end of the previous request")
+        acts.replied.set()
+
+
+def without(body):
+    scene = apply_changes(Scene(CELL, STATE), [Remove(body)], world_pose)
+    return scene.cell, scene.state
+
+
+def test_an_act_after_the_removal_of_its_body_is_not_of_another_body(server):
+    view, acts = LiveView(server), Recorded()
+    panel = ActPanel(server, view, acts)
+    view.show(CELL, STATE, 1)
+    panel.refresh()
+    with Page(server.get_port()) as page:
+        page.set("body", "post")
+        page.press("Remove")
+        page.wait_for_text("Remove: done")
+        for revision in (2, 3):
+            view.show(*without("post"), revision)
+            panel.refresh()
+            page.press("Remove")
+            page.wait_for_text("Remove: choose a body first")
+    assert acts.calls == [("remove", "post")]
+
+
+def test_a_state_that_cannot_be_checked_has_no_verdict(server, monkeypatch):
+    view = LiveView(server)
+    view.show(CELL, STATE, 1)
+    view.check()
+    assert view.checks is not None
+    moved = STATE.with_configuration({"elbow_joint": 1.0})
+
+    def fail(*_):
+        raise GeometryError("a shape is damaged")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("robot_cell_planner.viewer.live.view.check_state", fail)
+        view.show(CELL, moved, 2)
+        for _ in range(2):
+            with pytest.raises(GeometryError):
+                view.check()
+            assert view.checks is None
+    view.check()
+    assert view.checks is not None
+
+
+def test_a_picked_body_that_is_removed_does_not_end_the_checks(server):
+    view = LiveView(server)
+    view.show(CELL, STATE, 1)
+    view.pick("post")
+    view.check()
+    view.show(*without("post"), 2)
+    view.check()
+    assert view.picked == ""
+    assert view.checks is not None
 
 
 class Later:
