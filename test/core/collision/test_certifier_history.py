@@ -24,8 +24,7 @@ def test_verdicts_of_boxes_do_not_depend_on_earlier_boxes(checker):
     used = MotionCertifier(checker).check_boxes(middles, deviations)
     fresh = [
         MotionCertifier(checker).check_boxes(middles[row : row + LANES], deviations[row : row + LANES])
-        for row in range(0, CELL_FILE = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
-BOXES, LANES)
+        for row in range(0, BOXES, LANES)
     ]
     assert used.tobytes() == np.concatenate(fresh).tobytes()
 
