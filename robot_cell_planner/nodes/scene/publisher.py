@@ -28,8 +28,9 @@ VIEW_FRACTION = 0.1  # fraction of the node's time; in a large cell, views are d
 
 
 class ScenePublisher:
-    """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's. number: That
-    of the history in messages.
+    """Publishes the scene that a node owns; parameters tf_rate, view_rate and frame_prefix are the node's.
+
+    number: Random number of the history of revisions, in messages.
 
     Late subscribers start from the last snapshot and the updates since; a scene monitor that detects a gap requests the
     full scene.

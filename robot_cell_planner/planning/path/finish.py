@@ -177,7 +177,7 @@ def _check_constraints(context: PlanningContext, trajectory: Trajectory, step: f
         away = np.abs((states - context.space.start) @ coefficient_matrix(context.space, context.combinations).T)
         tolerances = np.array([combination.tolerance for combination in context.combinations])
         worst = int((away - tolerances).max(axis=1).argmax())
-        check_combinations(context.space, context.combinations, states[worst], "the trajectory")
+        check_combinations(context.space, context.combinations, states[worst], "the trajectory", "validate trajectory")
     if not context.frames:
         return
     excess = context.frames.excess(states)

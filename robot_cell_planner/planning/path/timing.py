@@ -81,17 +81,20 @@ def time_in_context(
     tool = tool_speeds(context) if timing.tool_speed else None
     efforts, limits = _efforts(context, timing) if timing.efforts_are_limited else (None, None)
     model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits)
+    motion = time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
+    if not any((*timing.start_velocity.values(), *timing.end_velocity.values())):
+        return motion
     allowed = timing.allowed(context.limits)
-    for _ in range(MAX_REDUCTIONS if any((*timing.start_velocity.values(), *timing.end_velocity.values())) else 0):
-        motion = time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
+    for _ in range(MAX_REDUCTIONS):
         if not any(excesses(motion.trajectory.curve, allowed, 1)[2:]):
-            return motion
+            break
         timing = replace(
             timing,
             acceleration_scale=REDUCTION * timing.acceleration_scale,
             jerk_scale=REDUCTION * timing.jerk_scale,
         )
-    return time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
+        motion = time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
+    return motion
 
 
 def time_joint_path(

@@ -139,7 +139,9 @@ def coefficient_matrix(space: JointSpace, combinations: Sequence[JointCombinatio
     return matrix
 
 
-def check_combinations(space: JointSpace, combinations: Sequence[JointCombination], q: Array, what: str) -> None:
+def check_combinations(
+    space: JointSpace, combinations: Sequence[JointCombination], q: Array, what: str, stage: str = "goals"
+) -> None:
     """Reject a configuration (dof,) that does not agree with the start in a combination.
 
     Raises:
@@ -156,4 +158,4 @@ def check_combinations(space: JointSpace, combinations: Sequence[JointCombinatio
             text += "; they differ by a multiple of 2 pi, which the path would have to pass"
         values = (Value("at the start", expected), Value("difference", found - expected, combination.tolerance))
         names = tuple(combination.coefficients)
-        raise ConstraintMismatchError(text, stage="goals", subjects=names, values=values)
+        raise ConstraintMismatchError(text, stage=stage, subjects=names, values=values)

@@ -150,7 +150,7 @@ class ActPanel:
 
     def _plan_to_named(self) -> str:
         if self._named.value == NONE:
-            return "the group has no named state"
+            return "choose a named state first, if the group has any"
         return self._until_shown(partial(self._acts.plan_to_named_state, self._group_name(), self._named.value))
 
     def _preview(self) -> str:

@@ -95,5 +95,5 @@ def test_a_velocity_at_the_start_that_leaves_a_constraint_on_joints_is_refused()
             positions = plan_motion(cell, state, request).trajectory.positions
             assert np.ptp(positions.sum(axis=1)) < 1e-6
         else:
-            with pytest.raises(ConstraintMismatchError, match="the trajectory disagrees with the start"):
+            with pytest.raises(ConstraintMismatchError, match="validate trajectory: the trajectory disagrees"):
                 plan_motion(cell, state, request)

@@ -36,11 +36,11 @@ def block(use):
 
 def rest_height(shape, table, start):
     """Height of a body of one shape after it has come to rest on a table, dropped from 2 mm above it."""
-    thing = body("thing", [shape], 0.5)
-    cell, state = cell_of_bodies(thing, table, thing=Pose((0.0, 0.0, start + 0.002)))
+    part = body("part", [shape], 0.5)
+    cell, state = cell_of_bodies(part, table, part=Pose((0.0, 0.0, start + 0.002)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
         simulated.step(0.4)
-        return simulated.body_pose("thing").position[2]
+        return simulated.body_pose("part").position[2]
 
 
 FLAT_TABLE = body("table", [box(1.0, 1.0, 0.1, Pose((0.0, 0.0, -0.05)))])
