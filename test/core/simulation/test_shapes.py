@@ -74,18 +74,18 @@ def test_meshes_have_contacts_at_their_surface(engine, use, tolerance):
 
 
 def test_a_static_concave_mesh_is_hollow(engine):
-    """A ball falls into an open box made of triangles, but not into the hull of the same box."""
+    """A sphere falls into an open box made of triangles, but not into the hull of the same box."""
     floor = np.array([[x, y, -0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
     rim = np.array([[x, y, 0.1] for x in (-0.2, 0.2) for y in (-0.2, 0.2)])
     vertices = tuple(map(tuple, np.vstack([floor, rim]).tolist()))
     sides = ((0, 1, 5), (0, 5, 4), (1, 3, 7), (1, 7, 5), (3, 2, 6), (3, 6, 7), (2, 0, 4), (2, 4, 6))
     for use, height in ((MeshUse.EXACT, -0.05), (MeshUse.HULL, 0.15)):
         bowl = body("bowl", [Shape(Triangles(vertices, ((0, 1, 3), (0, 3, 2), *sides), use))])
-        ball = body("ball", [Shape(Sphere(0.05))], 0.2)
-        cell, state = cell_of_bodies(ball, bowl, ball=Pose((0.0, 0.0, height + 0.01)))
+        sphere = body("sphere", [Shape(Sphere(0.05))], 0.2)
+        cell, state = cell_of_bodies(sphere, bowl, sphere=Pose((0.0, 0.0, height + 0.01)))
         with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
             simulated.step(0.4)
-            assert simulated.body_pose("ball").position[2] == pytest.approx(
+            assert simulated.body_pose("sphere").position[2] == pytest.approx(
                 height, abs=ROUGH if engine == "mujoco" else 2e-4
             )
 
@@ -114,13 +114,13 @@ def test_shapes_too_thin_to_shrink_are_unchanged(shapes_of_bullet):
 
 
 def test_a_flat_mesh_has_contacts_at_its_surface(engine):
-    """A ball rests on a sheet of triangles that are exactly in a plane."""
+    """A sphere rests on a sheet of triangles that are exactly in a plane."""
     corners = tuple((x, y, 0.0) for x in (-0.3, 0.3) for y in (-0.3, 0.3))
     sheet = body("sheet", [Shape(Triangles(corners, ((0, 2, 3), (0, 3, 1)), MeshUse.EXACT))])
-    cell, state = cell_of_bodies(body("ball", [Shape(Sphere(0.05))], 0.2), sheet, ball=Pose((0.0, 0.0, 0.06)))
+    cell, state = cell_of_bodies(body("sphere", [Shape(Sphere(0.05))], 0.2), sheet, sphere=Pose((0.0, 0.0, 0.06)))
     with SimulatedCell(cell, state, SimulationOptions(settle_time=0.0)) as simulated:
         simulated.step(0.4)
-        assert simulated.body_pose("ball").position[2] == pytest.approx(0.05, abs=2e-4)
+        assert simulated.body_pose("sphere").position[2] == pytest.approx(0.05, abs=2e-4)
 
 
 @pytest.mark.parametrize("use", [MeshUse.HULL, MeshUse.DECOMPOSITION])

@@ -17,7 +17,7 @@ from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
 pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see conftest.py
 
-BALL = body("ball", [Shape(Sphere(0.05))], 0.5)
+SPHERE = body("sphere", [Shape(Sphere(0.05))], 0.5)
 SHELF = body("shelf", [box(0.3, 0.3, 0.02), box(0.3, 0.02, 0.1, Pose((0.0, 0.14, 0.05)))])
 ABOVE = BodyState(Pose((0.4, -0.4, 1.0)))
 
@@ -38,26 +38,26 @@ def height(simulated, name):
 
 def test_an_added_body_falls_and_rests_on_others(simulated):
     simulated.step(0.1)
-    simulated.add_body(BALL, ABOVE)
+    simulated.add_body(SPHERE, ABOVE)
     simulated.step(0.3)
     fallen = 0.5 * GRAVITY * 0.3 * (0.3 + simulated.options.time_step)
-    assert height(simulated, "ball") == pytest.approx(1.0 - fallen, abs=1e-6)
+    assert height(simulated, "sphere") == pytest.approx(1.0 - fallen, abs=1e-6)
     simulated.step(1.0)
-    assert height(simulated, "ball") == pytest.approx(0.05, abs=1e-3)
-    assert ("ball", "table") in {contact.pair for contact in simulated.contacts()}
-    assert simulated.body_poses().keys() >= {"ball", "workpiece"}
-    assert simulated.state().bodies["ball"].pose == simulated.body_pose("ball")
+    assert height(simulated, "sphere") == pytest.approx(0.05, abs=1e-3)
+    assert ("sphere", "table") in {contact.pair for contact in simulated.contacts()}
+    assert simulated.body_poses().keys() >= {"sphere", "workpiece"}
+    assert simulated.state().bodies["sphere"].pose == simulated.body_pose("sphere")
 
 
 def test_an_added_body_without_a_mass_is_static_and_supports_others(simulated):
     simulated.add_body(SHELF, BodyState(Pose((0.4, -0.4, 0.3))))
-    simulated.add_body(BALL, ABOVE)
+    simulated.add_body(SPHERE, ABOVE)
     simulated.step(1.0)
     assert simulated.body_pose("shelf").position == pytest.approx((0.4, -0.4, 0.3), abs=1e-9)
-    assert height(simulated, "ball") == pytest.approx(0.36, abs=1e-3)
+    assert height(simulated, "sphere") == pytest.approx(0.36, abs=1e-3)
     simulated.remove_body("shelf")
     simulated.step(1.0)
-    assert height(simulated, "ball") == pytest.approx(0.05, abs=1e-3)
+    assert height(simulated, "sphere") == pytest.approx(0.05, abs=1e-3)
     with pytest.raises(UnknownNameError, match="shelf"):
         simulated.pose("shelf")
 
@@ -70,11 +70,11 @@ def test_other_objects_move_as_without_the_change(engine):
             simulated.set_targets({"x": 0.5, "y": -0.3, "finger": 0.01})
             simulated.step(0.3)
             if spawn:
-                simulated.add_body(BALL, ABOVE)
+                simulated.add_body(SPHERE, ABOVE)
                 simulated.add_body(SHELF, BodyState(Pose((-0.4, -0.4, 0.3))))
             simulated.step(0.01)
             if spawn:
-                simulated.remove_body("ball")
+                simulated.remove_body("sphere")
                 simulated.remove_body("shelf")
             simulated.step(0.5)
             states = simulated.joint_states()
@@ -89,7 +89,7 @@ def test_a_hand_closes_when_its_held_body_is_removed(simulated):
     simulated.set_targets({"finger": 0.0})
     simulated.step(0.8)
     assert simulated.held_bodies == ("workpiece",)
-    simulated.add_body(BALL, ABOVE)
+    simulated.add_body(SPHERE, ABOVE)
     assert simulated.held_bodies == ("workpiece",)
     simulated.set_targets({"z": -0.2})
     simulated.step(0.5)
@@ -139,12 +139,12 @@ def test_frames_of_a_body_follow_it_until_it_is_removed():
 
 
 def test_a_reset_keeps_added_bodies_and_not_removed_ones(simulated):
-    simulated.add_body(BALL, ABOVE)
+    simulated.add_body(SPHERE, ABOVE)
     simulated.remove_body("post")
     simulated.step(0.5)
     simulated.reset()
     assert "post" not in simulated.body_poses()
-    assert height(simulated, "ball") < 1.0  # it fell during the settling time
+    assert height(simulated, "sphere") < 1.0  # it fell during the settling time
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_a_reset_keeps_added_bodies_and_not_removed_ones(simulated):
     [
         (lambda s: s.add_body(body("post", [box(1, 1, 1)]), ABOVE), DuplicateNameError, "post"),
         (lambda s: s.add_body(body("palm", [box(1, 1, 1)]), BodyState(attached_to="moon")), RobotCellError, "moon"),
-        (lambda s: s.add_body(BALL, BodyState(attached_to="gripper")), SimulationError, "attached to gripper"),
+        (lambda s: s.add_body(SPHERE, BodyState(attached_to="gripper")), SimulationError, "attached to gripper"),
         (lambda s: s.remove_body("moon"), UnknownNameError, "moon"),
     ],
 )
