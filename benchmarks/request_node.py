@@ -3,7 +3,8 @@
     make bench AREA=request_node                     [--calls 200] [--moving]
 
 Every request is planned by the node and by the library in this process, in turn, from the same state to the same goal
-with timing. The time over ROS ends when the result has arrived as a message. --moving: the robot moves meanwhile.
+with timing. The time over ROS ends when the result has arrived as a message. An action of rclpy alone with the same
+result is called in turn with both (`bare_action`). --moving: the robot moves meanwhile.
 """
 
 from __future__ import annotations
@@ -11,10 +12,13 @@ from __future__ import annotations
 import argparse
 import threading
 from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import numpy as np
 
+from robot_cell_planner.action import PlanMotion
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.state import RobotCellState
@@ -25,6 +29,7 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.trajectory.timing import TimingOptions
 
+from .bare_action import BareAction
 from .kinematics_node import CELL_FILE
 from .results import Results
 from .scene_node import own_domain
@@ -68,7 +73,7 @@ class MovingRobot:
 def measure(results: Results, calls: int, moving: bool) -> None:
     """Plans over ROS and in this process, in turn."""
     cell, state = load_cell(CELL_FILE)
-    taken: list[tuple[float, float]] = []
+    taken: list[tuple[float, float, float]] = []
     with ExitStack() as stack:
         stack.enter_context(own_domain())
         pid = stack.enter_context(supervisor(CELL_FILE))
@@ -78,15 +83,20 @@ def measure(results: Results, calls: int, moving: bool) -> None:
             stack.callback(MovingRobot(cell, state).stop)
         else:
             idle(results, pid)
+        folder = Path(stack.enter_context(TemporaryDirectory()))
+        first = client.plan_motion(goals(cell, state, 1)[0], start=state_with_joints(dict(state.configuration)))
+        bare = BareAction(client.node, PlanMotion.Result(plan=first), folder)
+        stack.callback(bare.stop)
         for goal in goals(cell, state, WARM_UP + calls):
             began = perf_counter()
             client.plan_motion(goal, start=state_with_joints(dict(state.configuration)))
             middle = perf_counter()
             plan_motion(cell, state, MotionRequest(Goals(joint_goals=(goal,)), timing=TimingOptions()))
-            taken.append((1e3 * (middle - began), 1e3 * (perf_counter() - middle)))
+            end = perf_counter()
+            taken.append((1e3 * (middle - began), 1e3 * (end - middle), 1e3 * bare.call()))
     rows = np.array(taken[WARM_UP:])
     name = "ros_moving" if moving else "ros"
-    for column, where in enumerate(("plan", "plan_core")):
+    for column, where in enumerate(("plan", "plan_core", "bare_action")):
         results.add(f"{name}.{where}_median_ms", float(np.median(rows[:, column])))
         results.add(f"{name}.{where}_p95_ms", float(np.percentile(rows[:, column], 95)))
     results.add(f"{name}.plan_above_core_ms", float(np.median(rows[:, 0] - rows[:, 1])))
