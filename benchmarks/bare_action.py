@@ -7,22 +7,24 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from time import perf_counter
 from typing import Any
 
 import rclpy
-from rclpy.action import ActionClient, ActionServer
+from rclpy.action import ActionServer
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import Node
 from rclpy.serialization import deserialize_message, serialize_message
 
 from robot_cell_planner.action import PlanMotion
+from robot_cell_planner.nodes.client import CellClient
 from robot_cell_planner.nodes.common.dds_profile import set_dds_profile
 
+from .moveit import sender
+
 NAME = "bare_action"
-LIMIT = 30.0  # [s]
 
 
 def serve(file: Path) -> None:
@@ -43,35 +45,17 @@ def serve(file: Path) -> None:
     server.destroy()
 
 
-class BareAction:
-    """The server in a process of its own, and a client of a node that is spun elsewhere."""
-
-    def __init__(self, node: Node, result: PlanMotion.Result, folder: Path) -> None:
-        file = folder / "result"
-        file.write_bytes(serialize_message(result))
-        self._process = subprocess.Popen([sys.executable, "-m", __name__, str(file)])
-        self._client = ActionClient(node, PlanMotion, NAME)
-        if not self._client.wait_for_server(LIMIT):
-            self.stop()
-            raise RuntimeError(f"action {NAME} is not available within {LIMIT:g} s")
-
-    def call(self) -> float:
-        """Return the time from sending a goal to its result [s]."""
-        arrived = threading.Event()
-        began = perf_counter()
-
-        def request_result(future: Any) -> None:
-            future.result().get_result_async().add_done_callback(lambda _: arrived.set())
-
-        self._client.send_goal_async(PlanMotion.Goal()).add_done_callback(request_result)
-        if not arrived.wait(LIMIT):
-            raise RuntimeError(f"action {NAME} has no result within {LIMIT:g} s")
-        return perf_counter() - began
-
-    def stop(self) -> None:
-        """End the server."""
-        self._process.kill()
-        self._process.wait()
+@contextmanager
+def bare_action(client: CellClient, result: PlanMotion.Result, folder: Path) -> Iterator[Callable[[], float]]:
+    """The server in a process of its own. Yields a function that returns the time of a goal until its result [ms]."""
+    file = folder / "result"
+    file.write_bytes(serialize_message(result))
+    process = subprocess.Popen([sys.executable, "-m", __name__, str(file)])
+    try:
+        yield sender(client, PlanMotion, NAME, PlanMotion.Goal())
+    finally:
+        process.kill()
+        process.wait()
 
 
 if __name__ == "__main__":

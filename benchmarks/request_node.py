@@ -29,7 +29,7 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.trajectory.timing import TimingOptions
 
-from .bare_action import BareAction
+from .bare_action import bare_action
 from .kinematics_node import CELL_FILE
 from .results import Results
 from .scene_node import own_domain
@@ -85,15 +85,14 @@ def measure(results: Results, calls: int, moving: bool) -> None:
             idle(results, pid)
         folder = Path(stack.enter_context(TemporaryDirectory()))
         first = client.plan_motion(goals(cell, state, 1)[0], start=state_with_joints(dict(state.configuration)))
-        bare = BareAction(client.node, PlanMotion.Result(plan=first), folder)
-        stack.callback(bare.stop)
+        bare = stack.enter_context(bare_action(client, PlanMotion.Result(plan=first), folder))
         for goal in goals(cell, state, WARM_UP + calls):
             began = perf_counter()
             client.plan_motion(goal, start=state_with_joints(dict(state.configuration)))
             middle = perf_counter()
             plan_motion(cell, state, MotionRequest(Goals(joint_goals=(goal,)), timing=TimingOptions()))
             end = perf_counter()
-            taken.append((1e3 * (middle - began), 1e3 * (end - middle), 1e3 * bare.call()))
+            taken.append((1e3 * (middle - began), 1e3 * (end - middle), bare()))
     rows = np.array(taken[WARM_UP:])
     name = "ros_moving" if moving else "ros"
     for column, where in enumerate(("plan", "plan_core", "bare_action")):
