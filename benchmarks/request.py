@@ -46,29 +46,37 @@ class Figures:
     proven: int = 0
 
 
-def planned(problem: Problem, seed: int, options: PlanningOptions = DEFAULTS) -> Plan:
+def request_of(problem: Problem, seed: int, options: PlanningOptions = DEFAULTS) -> MotionRequest:
     options = replace(options, seed=seed)
-    request = MotionRequest(
+    return MotionRequest(
         goals_of(problem), problem.group, joints=problem.joints, options=options, timing=TimingOptions()
     )
-    return plan_motion(problem.cell, problem.state, request)
+
+
+def planned(problem: Problem, seed: int, options: PlanningOptions = DEFAULTS) -> Plan:
+    return plan_motion(problem.cell, problem.state, request_of(problem, seed, options))
 
 
 def measure(problem: Problem, figures: Figures, options: PlanningOptions) -> None:
-    """Plan in a new cell and again; a problem without a solution in the exact model does not count."""
+    """Plan in a new cell and again; a problem without a solution in the exact model does not count.
+
+    The paths are checked afterwards: the check between both would empty the caches of the processor.
+    """
+    plans: list[tuple[str, Plan]] = []
     for seed, turn in enumerate(TURNS, start=SEED):
+        request = request_of(problem, seed, options)
         began = process_time()
         try:
-            plan = planned(problem, seed, options)
+            plan = plan_motion(problem.cell, problem.state, request)
         except UNSOLVABLE:
-            return
+            break
         except RobotCellError as error:
             print(f"not solved: {problem.name}, seed {seed}: {error}", flush=True)
-            plan = None
+        else:
+            figures.times[turn].append(1e3 * (process_time() - began))
+            plans.append((turn, plan))
         figures.problems += turn == TURNS[0]
-        if plan is None:
-            continue
-        figures.times[turn].append(1e3 * (process_time() - began))
+    for turn, plan in plans:
         figures.colliding += collides(problem, plan.path)
         figures.proven += turn == TURNS[1] and plan.certified_fraction >= 1.0
         for entry in plan.times if turn == TURNS[1] else ():

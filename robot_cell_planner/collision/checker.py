@@ -21,6 +21,7 @@ from .attachment_topology import topology_of
 from .clearance import SAME, ClosestSearch, closest_pairs
 from .contact_results import colliding_pairs
 from .geometry.broad_phase import Candidates
+from .joint_columns import joint_columns
 from .motion_sampling import halving_order, segments
 from .pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions, SkippedPair
 from .report import Clearance, CollisionPair, CollisionReport
@@ -60,6 +61,7 @@ class CollisionChecker:
         variables: Names of the joint variables of each q (dof,) [rad or m], in this order; all other joints keep the
             values of the state.
         engine: Name of the collision engine.
+        fixed_values: Values of the joints that are not variables, for keys of caches.
         allowed_pairs: Allowed pairs (`AllowedPairs`): which pairs are checked, and at what margin.
         decomposed: Names of the objects that are checked as a convex decomposition.
     """
@@ -105,21 +107,16 @@ class CollisionChecker:
         self._engine = self._topology.engine
         self.geometry_model = self._topology.geometry_model
         self._thread = threading.get_ident()
-        indices = model.indices(self.variables)
+        columns = joint_columns(model, self.variables)
+        values = model.configuration(state)
         self._shape = (len(self.variables),)
-        self.default = model.configuration(state)[indices]
+        self.default = values[columns.indices]
         self.default.setflags(write=False)
-        self._base = model.expand(model.configuration(state)).copy()
-        self._matrix: Floats | None = None
-        places: NDArray[np.intp] | None = indices
-        if model.expansion is not None:
-            matrix = np.ascontiguousarray(model.expansion[0][:, indices])
-            places = _own_joints(matrix)
-            if places is None:
-                self._matrix = matrix
-                self._base -= matrix @ self.default
-        if places is not None:
-            self._place = _as_slice(places)
+        self.fixed_values = values[columns.others].tobytes()
+        self._base = model.expand(values).copy()
+        self._place, self._matrix = columns.place, columns.matrix
+        if self._matrix is not None:
+            self._base -= self._matrix @ self.default
 
     def __reduce__(self) -> tuple[object, ...]:
         raise NotSupportedError("a collision checker belongs to its thread; send the cell and the state instead")
@@ -364,23 +361,7 @@ class CollisionChecker:
         batch = self._checked_batch(configurations)
         if self._matrix is not None:
             return np.asarray(batch @ self._matrix.T + self._base)
-        full = np.tile(self._base, (len(batch), 1))
+        full = np.empty((len(batch), len(self._base)))
+        full[:] = self._base
         full[:, self._place] = batch
         return full
-
-
-def _own_joints(matrix: Floats) -> NDArray[np.intp] | None:
-    """Return the joint index (n,) of each variable if each drives exactly one joint with factor 1, else None.
-
-    matrix: (joints, n), values of the joints per variable.
-    """
-    if np.array_equal(np.count_nonzero(matrix, axis=0), np.ones(matrix.shape[1])) and (matrix.max(axis=0) == 1.0).all():
-        return np.asarray(matrix.argmax(axis=0), dtype=np.intp)
-    return None
-
-
-def _as_slice(indices: NDArray[np.intp]) -> slice | NDArray[np.intp]:
-    """Return consecutive indices as a slice, since numpy assigns to a slice faster."""
-    if len(indices) and np.array_equal(indices, np.arange(indices[0], indices[0] + len(indices))):
-        return slice(int(indices[0]), int(indices[0]) + len(indices))
-    return indices

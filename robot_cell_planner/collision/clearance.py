@@ -10,8 +10,9 @@ import numpy as np
 
 from ..errors import UnknownNameError
 from ..model.name_suggestions import unknown_name
+from .clearance_kernels import lower_to_bounds, order_candidates
 from .engines.base import CollisionEngine, DistanceResult, Floats
-from .geometry.broad_phase import Candidates
+from .geometry.broad_phase import ROUNDING, Candidates
 from .geometry.geometry_model import GeometryModel
 from .geometry.separating_planes import PLANE
 from .pairs.allowed_pairs import AllowedPairs
@@ -144,10 +145,9 @@ class ClosestSearch:
         nearest = np.full(len(poses), math.inf)
         if not len(states):
             return best, nearest
-        objects, separating_planes = geometry_model.object_indices, geometry_model.planes
-        swapped = objects[near.first] > objects[near.second]
-        first, second = np.where(swapped, near.second, near.first), np.where(swapped, near.first, near.second)
-        bounds = near.min_distances
+        separating_planes = geometry_model.planes
+        first, second, bounds = near.first.copy(), near.second.copy(), near.gaps
+        order_candidates(first, second, bounds, geometry_model.object_indices, ROUNDING)
         kept = self._planes[: self._plane_count]
         separating_planes.raise_bounds(kept, poses, states, first, second, bounds)
         row = int(bounds.argmin())
@@ -168,8 +168,7 @@ class ClosestSearch:
                 plane = self._planes[self._plane_count]
                 self._plane_count = min(self._plane_count + 1, MAX_PLANES)
                 row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
-        np.minimum.at(nearest, states, bounds)
-        nearest[nearest > limit] = math.inf  # pairs that were not searched may be closer
+        lower_to_bounds(nearest, states, bounds, limit)  # pairs that were not searched may be closer than the others
         return best, nearest
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from .curve_kernels import find_suspects
 from .curves import PolynomialCurve
 from .extrema import bernstein_forms, beyond, derived, extremes, unit_columns
-from .limits import RATES, Array, MotionLimits
+from .limits import Array, MotionLimits
 
 RELATIVE_TOLERANCE = 1e-6
 POSITION_TOLERANCE = 1e-9  # [rad or m]
@@ -43,7 +43,7 @@ def excesses(curve: PolynomialCurve, limits: MotionLimits, max_count: int) -> tu
     """Return where a curve exceeds its limits of position, velocity, acceleration and jerk: four lists in the order of
     pieces, each of at most `max_count`."""
     found: tuple[list[Excess], ...] = ([], [], [], [])
-    lower, upper = _bounds(limits)
+    lower, upper = limits.by_order
     for first, coefficients, spans in _chunks(curve):
         for order, marked in _suspects(coefficients, spans, lower, upper):
             left = max_count - len(found[order])
@@ -54,12 +54,6 @@ def excesses(curve: PolynomialCurve, limits: MotionLimits, max_count: int) -> tu
                 time = float(curve.breaks[piece] + at)
                 found[order].append(Excess(piece, int(marked[1][index]), time, value, limit))
     return found
-
-
-def _bounds(limits: MotionLimits) -> tuple[Array, Array]:
-    """Return lower and upper limits (4, dof), by order."""
-    rates = [getattr(limits, name) for name in RATES]
-    return np.stack([limits.lower, *(-rate for rate in rates)]), np.stack([limits.upper, *rates])
 
 
 def _suspects(
@@ -112,7 +106,7 @@ def slowing(curve: PolynomialCurve, limits: MotionLimits) -> Array:
     """Return the factors (m,) of at least 1 by which each piece must be slowed down for velocity, acceleration and
     jerk."""
     factors = np.ones(len(curve.coefficients))
-    lower, upper = _bounds(limits)
+    lower, upper = limits.by_order
     for first, coefficients, spans in _chunks(curve):
         for order, (pieces, joints) in _suspects(coefficients, spans, lower, upper, lowest=1):
             own = coefficients[pieces, :, joints][:, :, None]

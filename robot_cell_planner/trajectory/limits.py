@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,12 @@ class MotionLimits:
             if not low <= high:
                 text = f"joint {joint} has lower limit {low:g} and upper limit {high:g}"
                 raise InvalidRequestError(text, stage="trajectory", subjects=(joint,))
+
+    @cached_property
+    def by_order(self) -> tuple[Array, Array]:
+        """Lower and upper limits (4, dof) of the derivatives of the orders 0 to 3. Must not be modified."""
+        rates = [self.velocity, self.acceleration, self.jerk]
+        return np.array([self.lower, *(-rate for rate in rates)]), np.array([self.upper, *rates])
 
     def _check_rate(self, name: str, array: Array) -> None:
         for joint, value in zip(self.variables, array, strict=True):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +12,16 @@ from ..model.arguments import public
 from ..model.name_suggestions import unknown_name
 from .blended import SmoothOptions, smooth
 from .limits import Array, MotionLimits
-from .timing import SMALLEST_FACTOR, Method, TimedMotion, TimingOptions, follow_samples, slowed, stop_at_waypoints
+from .timing import (
+    SMALLEST_FACTOR,
+    Method,
+    TimedMotion,
+    TimingOptions,
+    follow_samples,
+    slowed,
+    stop_at_waypoints,
+    uninterrupted,
+)
 from .validation import CollisionCheck, MotionCheck
 
 # Number of states per sample period at which tool speed and torques are evaluated, and longest period for that [s]:
@@ -41,6 +50,7 @@ class PathModel:
         tool_speeds: Tool speeds.
         efforts: Joint torques and forces.
         effort_limits: Their limits (dof,); infinite if there is none.
+        check: Called between parts of the motion; may raise, for example at a time limit.
     """
 
     in_collision: CollisionCheck | None = None
@@ -49,6 +59,7 @@ class PathModel:
     tool_speeds: ToolSpeeds | None = None
     efforts: Efforts | None = None
     effort_limits: Array | None = None
+    check: Callable[[], None] = uninterrupted
 
 
 @public
@@ -95,7 +106,7 @@ def time_path(
     elif options.method is Method.FOLLOW_SAMPLES:
         motion = follow_samples(path, limits, options, parameters=parameters, stops=stops)
     else:
-        motion = stop_at_waypoints(path, limits, options)
+        motion = stop_at_waypoints(path, limits, options, check=model.check)
     factors = np.maximum(_factors_of_tool(motion, options, model), _factors_of_efforts(motion, limits, options, model))
     if not (factors > SMALLEST_FACTOR).any():
         return motion
@@ -135,20 +146,19 @@ def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> A
     return np.asarray(np.minimum(speeds, allowed))
 
 
-def _states(motion: TimedMotion, period: float) -> list[tuple[Array, Array, Array]]:
-    """Return positions, velocities and accelerations of each part, more densely than its samples."""
-    found = []
+def _states(motion: TimedMotion, period: float, check: Callable[[], None]) -> Iterator[tuple[Array, Array, Array]]:
+    """Yield positions, velocities and accelerations of each part, more densely than its samples."""
     for part in motion.curve.parts:
+        check()
         count = max(int(np.ceil(part.duration / min(period, LONGEST_PERIOD) * FINER)), 1)
         times = np.linspace(0.0, part.duration, count + 1)
-        found.append((part.evaluate(times), part.evaluate(times, 1), part.evaluate(times, 2)))
-    return found
+        yield part.evaluate(times), part.evaluate(times, 1), part.evaluate(times, 2)
 
 
 def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathModel) -> Array:
     if not options.tool_speed or model.tool_speeds is None:
         return np.ones(len(motion.curve.parts))
-    fastest = [float(model.tool_speeds(q, v).max()) for q, v, _ in _states(motion, options.period)]
+    fastest = [float(model.tool_speeds(q, v).max()) for q, v, _ in _states(motion, options.period, model.check)]
     over = np.array(fastest) / options.tool_speed
     return np.where(over > 1.0, over / (1.0 - RESERVE), 1.0)
 
@@ -158,7 +168,7 @@ def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: Timi
     if not options.efforts_are_limited or model.efforts is None or model.effort_limits is None:
         return np.ones(len(motion.curve.parts))
     factors = []
-    for q, v, a in _states(motion, options.period):
+    for q, v, a in _states(motion, options.period, model.check):
         still, moving = model.efforts(q, np.zeros_like(v), np.zeros_like(a)), model.efforts(q, v, a)
         available = model.effort_limits * (1.0 - RESERVE) - np.abs(still)
         short = np.argwhere(available <= 0.0)

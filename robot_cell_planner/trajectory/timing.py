@@ -7,7 +7,7 @@ the whole path, not only at samples.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate, pairwise
@@ -19,10 +19,11 @@ from ..errors import InvalidRequestError, JointLimitError, Value
 from ..model.arguments import checked_fields, public
 from ..model.joint_arrays import checked_configurations
 from ..model.mechanism import JointLimits
+from ..system.cache import IdentityCache
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
-from .profiles import PathInterval, Rates, pieces_of_all, profile_on_grid, solved, to_whole_periods
+from .profiles import AT_ONCE, PathInterval, Rates, pieces_of_all, profile_on_grid, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
 from .straight_kernels import find_corners, measure_segments, place_profile
 from .trajectory import Rest, Trajectory, sample_curve
@@ -34,6 +35,7 @@ LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
 MAX_SLOWDOWNS = 5
 SMALLEST_FACTOR = 1.0 + 1e-9
 END = (0.0, 0.0, 0.0, 0.0)  # of a profile: no piece begins there
+_reduced: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)  # to these fractions of given limits
 
 
 class Method(str, Enum):
@@ -115,7 +117,8 @@ class TimingOptions:
 
     def apply(self, limits: MotionLimits) -> MotionLimits:
         """Return the limits to time with: the allowed limits, reduced by the reserve `LIMIT_FRACTIONS`."""
-        return self.allowed(limits).scaled(*LIMIT_FRACTIONS)
+        allowed = self.allowed(limits)
+        return _reduced.get((allowed,), (), lambda: allowed.scaled(*LIMIT_FRACTIONS))
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,12 +138,28 @@ class TimedMotion:
     rests: tuple[Rest, ...]
 
 
+def uninterrupted() -> None:
+    """The check of motions whose timing is not to be ended early."""
+
+
 @public
-def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions | None = None) -> TimedMotion:
+def stop_at_waypoints(
+    path: Array,
+    limits: MotionLimits,
+    options: TimingOptions | None = None,
+    *,
+    check: Callable[[], None] = uninterrupted,
+) -> TimedMotion:
     """Time straight joint-space motions between waypoints (n, dof), with a stop at each waypoint.
 
     A waypoint exactly on the straight line between its neighbours is passed without a stop. Each segment takes a whole
     number of sample periods, so that every stop is a sample.
+
+    Args:
+        path: Waypoints (n, dof) [rad or m].
+        limits: Limits of the joints.
+        options: Options of the timing.
+        check: Called every 256 segments; may raise, for example at a time limit.
 
     Raises:
         InvalidRequestError: The path has the wrong shape or is not finite.
@@ -154,7 +173,9 @@ def stop_at_waypoints(path: Array, limits: MotionLimits, options: TimingOptions 
     passing = np.zeros(len(path))
     start = 0.0
     pieces = pieces_of_all(_intervals(path[corners], limits, options.path_speed))
-    for (first, last), (spans, rows) in zip(pairwise(corners), pieces, strict=True):
+    for number, ((first, last), (spans, rows)) in enumerate(zip(pairwise(corners), pieces, strict=True)):
+        if number % AT_ONCE == 0:
+            check()
         part = _along([0.0, *accumulate(spans)], rows, path[first], path[last], options.period)
         passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
         parts.append(part)
@@ -307,8 +328,7 @@ def _intervals(corners: Array, limits: MotionLimits, path_speed: float = 0.0) ->
     path_speed: As in `TimingOptions`.
     """
     rows = np.empty((len(corners) - 1, 4))
-    rates = np.stack((limits.velocity, limits.acceleration, limits.jerk))
-    measure_segments(np.array(corners, order="C"), rates, rows)
+    measure_segments(np.array(corners, order="C"), limits.by_order[1][1:], rows)
     if path_speed > 0.0:  # of the distance in joint space; the length is that of the joint that moves most
         distances = np.linalg.norm(np.diff(corners, axis=0), axis=1)
         rows[:, 1] = np.minimum(rows[:, 1], path_speed * rows[:, 0] / distances)

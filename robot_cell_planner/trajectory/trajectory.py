@@ -185,7 +185,8 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
 
 def _in_whole_nanoseconds(curve: Curve) -> Curve:
     """Return the curve, scaled in time if necessary to end at a whole nanosecond."""
-    whole = float(in_nanoseconds(np.array([curve.duration]))[0])
+    seconds, rest = divmod(round(curve.duration * 1e9), 1_000_000_000)  # as `in_nanoseconds`
+    whole = seconds + rest / 1e9
     return curve.stretched(whole / curve.duration) if abs(whole - curve.duration) > SAME_TIME else curve
 
 

@@ -248,16 +248,15 @@ def _curve_violations(trajectory: Trajectory, limits: MotionLimits) -> Iterator[
 
 def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
     """Return nonzero velocities and accelerations at the last sample."""
-    last, none = len(trajectory) - 1, np.zeros(trajectory.positions.shape)
     found: list[LimitViolation] = []
     for quantity, values, allowed in (
         (Quantity.VELOCITY, trajectory.velocities, np.zeros(len(trajectory.variables))),
         (Quantity.ACCELERATION, trajectory.accelerations, RELATIVE_TOLERANCE * limits.acceleration),
     ):
-        if values is not None:
+        if values is not None and (exceeds := np.abs(values[-1]) > allowed).any():
             broken = np.zeros(values.shape, dtype=bool)
-            broken[last] = np.abs(values[last]) > allowed
-            found.extend(_listed(trajectory, quantity, values, none, broken))
+            broken[-1] = exceeds
+            found.extend(_listed(trajectory, quantity, values, np.zeros(values.shape), broken))
     return found
 
 

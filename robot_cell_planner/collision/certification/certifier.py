@@ -25,7 +25,7 @@ from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_
 from .arguments import check_margin, check_numbers, check_pieces
 from .curves import JointCurve, StraightMotion, intervals, joined
 from .exact import ENOUGH, ExactCertifier
-from .fixed_gap import smallest_fixed_gap, values_of_fixed_joints
+from .fixed_gap import smallest_fixed_gap
 from .joint_tree import LIMIT_SLACK
 from .scene import MotionScene
 
@@ -371,7 +371,7 @@ def cached_certifier(checker: CollisionChecker, protrusion: float = PROTRUSION) 
 
 
 def _extras(checker: CollisionChecker, protrusion: float) -> tuple[object, ...]:
-    return checker.variables, values_of_fixed_joints(checker), protrusion
+    return checker.variables, checker.fixed_values, protrusion
 
 
 def certify(

@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.model import cell_model
 from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
 from ..engines.base import distance_error, distance_errors
@@ -28,18 +27,12 @@ class _ThreadCache(threading.local):
 _of_thread = _ThreadCache()
 
 
-def values_of_fixed_joints(checker: CollisionChecker) -> bytes:
-    """Return the values of the joints that are not variables of a checker, for keys of caches."""
-    model = cell_model(checker.cell, checker.state)
-    return np.delete(model.configuration(checker.state), model.indices(checker.variables)).tobytes()
-
-
 def smallest_fixed_gap(checker: CollisionChecker) -> float:
     """Return the smallest distance minus margin of pairs that no variable moves relative to each other [m], at most 1.
 
     The sphere test does not evaluate these pairs.
     """
-    extras = checker.variables, values_of_fixed_joints(checker)
+    extras = checker.variables, checker.fixed_values
     return _of_thread.cache.get((checker.geometry_model,), extras, partial(_smallest_fixed_gap, checker))
 
 

@@ -66,7 +66,9 @@ def plan_motion(
 
 def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_motion` with a progress monitor that other motions may share."""
-    request = replace(request, timing=timing_of_motion(cell, request.timing, request.group, request.joints))
+    timing = timing_of_motion(cell, request.timing, request.group, request.joints)
+    if timing is not request.timing:
+        request = replace(request, timing=timing)
     if request.moving:
         return plan_among_moving(cell, state, request, monitor)
     if request.options.coordination is not Coordination.COUPLED:
@@ -132,19 +134,17 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
     with context.monitor.stage("certify"):
         proven = context.checks.certified_fraction(path)
     origin = Origin(found.planner or options.planner, options.seed, options.resolution)
-    plan = bare_plan(context, path, origin, goal=goal)
-    correction_warnings = (correction.warning,) if correction is not None else ()
-    search_warnings = (found.warning,) if found.warning else ()
-    plan = replace(
-        plan,
+    warnings = context.objective_warnings(options.objective) + ((found.warning,) if found.warning else ())
+    if correction is not None:
+        warnings = (correction.warning, *warnings)
+    plan = bare_plan(
+        context,
+        path,
+        origin,
+        goal=goal,
         certified_fraction=proven,
         start_correction_waypoints=correction_waypoints,
-        warnings=(
-            *plan.warnings,
-            *correction_warnings,
-            *context.objective_warnings(options.objective),
-            *search_warnings,
-        ),
+        warnings=warnings,
     )
     if timing is None:
         return finish_plan(context, plan, None)

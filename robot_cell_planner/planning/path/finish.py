@@ -49,9 +49,17 @@ class Origin:
 
 
 def bare_plan(
-    context: PlanningContext, path: Array, origin: Origin, *, goal: int = -1, cartesian: CartesianReport | None = None
+    context: PlanningContext,
+    path: Array,
+    origin: Origin,
+    *,
+    goal: int = -1,
+    cartesian: CartesianReport | None = None,
+    certified_fraction: float = math.nan,
+    start_correction_waypoints: int = 0,
+    warnings: tuple[str, ...] = (),
 ) -> Plan:
-    """Return the plan of a path (n, dof), without clearance and timing."""
+    """Return the plan of a path (n, dof), without clearance and timing. warnings: beside those of the path."""
     return Plan(
         group=context.space.group,
         variables=context.space.variables,
@@ -67,11 +75,14 @@ def bare_plan(
         path_length=path_length(path),
         tool_path_length=tool_path_length(context, path),
         resolution=origin.resolution,
+        certified_fraction=certified_fraction,
         goal=goal,
+        start_correction_waypoints=start_correction_waypoints,
         cartesian=cartesian,
         warnings=context.space.start_warnings
         + context.checks.certifier_warnings
-        + context.checks.overlap_warnings(path),
+        + context.checks.overlap_warnings(path)
+        + warnings,
         times=context.monitor.times,
     )
 

@@ -80,7 +80,8 @@ def time_in_context(
         raise NotSupportedError(text, stage="trajectory", subjects=("tool_speed",))
     tool = tool_speeds(context) if timing.tool_speed else None
     efforts, limits = _efforts(context, timing) if timing.efforts_are_limited else (None, None)
-    model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits)
+    check = partial(context.monitor.check, context.checks.states)
+    model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits, check)
     motion = time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
     if not any((*timing.start_velocity.values(), *timing.end_velocity.values())):
         return motion

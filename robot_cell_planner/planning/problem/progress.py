@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from ...errors import CancelledError, TimedOutError, Value
@@ -30,6 +30,17 @@ class Progress:
     states_checked: int = 0
     best_cost: float = float("inf")
     step: int = 0
+
+
+class _Stage(AbstractContextManager[None]):
+    """Records its time; a generator would take longer than some stages."""
+
+    def __init__(self, name: str, times: list[StageTime]) -> None:
+        self._name, self._times = name, times
+        self._began = time.monotonic()
+
+    def __exit__(self, *_: object) -> None:
+        self._times.append(StageTime(self._name, time.monotonic() - self._began))
 
 
 class ProgressMonitor:
@@ -63,16 +74,11 @@ class ProgressMonitor:
         """Times of completed stages, in order."""
         return tuple(self._times)
 
-    @contextmanager
-    def stage(self, name: str) -> Iterator[None]:
-        """Run a stage and record its time."""
+    def stage(self, name: str) -> AbstractContextManager[None]:
+        """Return a context that is a stage, whose time is recorded at its end."""
         self._stage, self.fraction = name, float("nan")
         self._report(0)
-        began = time.monotonic()
-        try:
-            yield
-        finally:
-            self._times.append(StageTime(name, time.monotonic() - began))
+        return _Stage(name, self._times)
 
     def check(self, states_checked: int = 0) -> None:
         """Raise if the request has to end; report progress periodically.

@@ -20,6 +20,7 @@ from ...model.mechanism import JointLimits, Variable
 from ...model.name_suggestions import unknown_name
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
+from ...system.cache import IdentityCache
 from ...trajectory.limits import Array, MotionLimits
 from .timing_limits import check_names_of_limits
 
@@ -32,6 +33,9 @@ MAX_EQUIVALENTS = 64
 MAX_COMBINATIONS = 8 * MAX_EQUIVALENTS
 TURN_TOLERANCE = 1e-12  # [turns]
 NO_LIMITS: Mapping[str, JointLimits] = frozendict()
+# Variables of joints of a cell by their names, and limits of such variables, since most requests are for the same ones.
+_definitions: IdentityCache[tuple[Variable, ...]] = IdentityCache(size=64)
+_motion_limits: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,7 +70,7 @@ class JointSpace:
     @cached_property
     def limits(self) -> MotionLimits:
         """Limits of the model, and position limits of the request; those of continuous joints are infinite."""
-        return MotionLimits.of(self.definitions)
+        return _motion_limits.get((self.definitions,), (), partial(MotionLimits.of, self.definitions))
 
     @cached_property
     def unlimited(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -198,6 +202,8 @@ def space_of(
 
 def _narrowed(cell: RobotCell, variables: tuple[str, ...], limits: Mapping[str, JointLimits]) -> tuple[Variable, ...]:
     """Return variables of a cell with position limits narrowed by those of a request, which may name any joint."""
+    if not limits:
+        return _definitions.get((cell,), variables, lambda: tuple(cell.variables[name] for name in variables))
     check_names_of_limits(cell, limits)
     found = []
     for name in variables:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from loaded_cells import loaded
 
-from robot_cell_planner.errors import InvalidRequestError, RobotCellError
+from robot_cell_planner.errors import CancelledError, InvalidRequestError, RobotCellError
 from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
 from robot_cell_planner.planning.problem.request import PlanningOptions
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
@@ -81,3 +81,19 @@ def test_invalid_stops_are_refused():
         timed(path, stops=(2,), method=Method.FOLLOW_SAMPLES)
     with pytest.raises(InvalidRequestError, match="stops require the method"):
         timed(path, stops=(1,), method=Method.SMOOTH)
+
+
+@pytest.mark.parametrize("limits", [{}, {"limit_effort": True}, {"tool_speed": 0.2}], ids=str)
+def test_a_cancellation_ends_the_timing_of_a_long_path(limits):
+    """The timing asks every few hundred segments whether it is cancelled, and the limits of torque and tool at each."""
+    rows = HERE + 0.02 * np.random.default_rng(1).uniform(-1.0, 1.0, (1500, len(HERE)))
+    calls = []
+
+    def cancelled():
+        calls.append(None)
+        return len(calls) >= (20 if limits else 3)
+
+    request = PathTiming(NAMES, rows, TimingOptions(**limits), PlanningOptions())
+    with pytest.raises(CancelledError, match="^timing: "):
+        time_joint_path(CELL, STATE, request, cancelled=cancelled)
+    assert len(calls) == (20 if limits else 3)
