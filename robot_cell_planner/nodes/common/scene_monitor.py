@@ -58,6 +58,11 @@ class SceneMonitor(MonitoredScene):
         """Return what the first scene has to be waited for, "" if it was received or nothing announces it."""
         return LOADING if self._scene is None and self._start.is_loading() else ""
 
+    @property
+    def has_node(self) -> bool:
+        """Whether DDS lists a scene node. It lists a killed one for some seconds: see `ServerMonitor`."""
+        return self._client.service_is_ready()
+
     def _on_snapshot(self, message: SceneSnapshot) -> None:
         if message.history in self._ended:
             self._fetch(f"revision {message.state.revision} belongs to an earlier history")

@@ -31,12 +31,14 @@ from ..common.node import LATCHED, end, reliable, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
+from ..common.server_monitor import ServerMonitor
 from ..common.waiting import steady_timer
-from ..conversions.basic import duration_from_message, error_from_message
+from ..conversions.basic import error_from_message
 from ..conversions.models import ModelReader
 from ..conversions.path_requests import plan_from_message
 from ..conversions.trajectories import MAX_POINTS, trajectory_from_message
 from .acts import CellActs
+from .statuses import SceneNode, Statuses
 
 PARAMETERS = (
     Parameter("port", 8080, "Port of the page, which only this computer can open; 0: any free port.", 0, 65_535),
@@ -52,23 +54,6 @@ PARAMETERS = (
 )
 TITLE = "robot cell"
 IDLE_PERIOD = 1.0  # [s] between updates while no browser is connected
-STATES = {
-    getattr(ExecutionStatus, name): name.lower()
-    for name in ("IDLE", "MOVING", "PAUSED", "STOPPING", "SERVOING", "BLOCKED")
-}
-SERVO_STATES = {
-    getattr(ServoStatus, name): name.lower().replace("_", " ")
-    for name in (
-        "FOLLOWING",
-        "NO_COMMAND",
-        "SLOWED_BY_SINGULARITY",
-        "STOPPED_BY_SINGULARITY",
-        "SLOWED_BY_COLLISION",
-        "STOPPED_BY_COLLISION",
-        "STOPPED_BY_LIMIT",
-    )
-}
-SERVO_SHOWN = 1.0  # [s] after the last message
 
 
 class ViewerNode(ManagedNode):
@@ -90,13 +75,18 @@ class ViewerNode(ManagedNode):
         self._act_panel = self._make_act_panel()
         self._worker = ThreadPoolExecutor(1, "certificates")
         self.on_release(lambda: self._worker.shutdown(wait=False, cancel_futures=True))
-        self._drawn_at = self._servo_at = 0.0
-        self._servo = ""
-        self._execution: dict[str, str] = {}
+        self._drawn_at = 0.0
+        self._statuses = Statuses()
+        self._scene_monitor.on_joints(lambda _: self._statuses.take_joints())
+        monitor = ServerMonitor(self, "scene/get_cell", is_action=False)
+        self.on_release(monitor.close)
+        self._scene_node = SceneNode(monitor, self._scene_monitor)
+        self._trajectory: JointTrajectory | None = None  # of the motion that runs
+        self._shown: JointTrajectory | None = None
         self.create_subscription(ExecutionStatus, "execution/status", self._on_execution, LATCHED)
         self.create_subscription(JointTrajectory, "execution/trajectory", self._on_trajectory, LATCHED)
         self.create_subscription(PlanningOutcome, "planning/outcome", self._on_outcome, LATCHED)
-        self.create_subscription(ServoStatus, "servo/status", self._on_servo, reliable(10))
+        self.create_subscription(ServoStatus, "servo/status", self._statuses.take_servo, reliable(10))
         steady_timer(self, 1.0 / rate, self._draw)
         steady_timer(self, self.parameters["check_period"], self._check)
         host = f"http://127.0.0.1:{self._server.get_port()}"
@@ -129,33 +119,31 @@ class ViewerNode(ManagedNode):
             self._view.check()
         except RobotCellError as error:
             self.get_logger().warning(f"the state is not checked: {error}", throttle_duration_sec=10.0)
-        servo = self._servo if time.monotonic() - self._servo_at < SERVO_SHOWN else ""
-        self._view.status = {**self._execution, **({"servo": servo} if servo else {})}
+        self._view.status = {**self._scene_node.rows(), **self._statuses.rows()}
+        self._show_running()
         self._panel.refresh()
 
     # Topics.
 
     def _on_execution(self, message: ExecutionStatus) -> None:
-        state = STATES.get(message.state, str(message.state))
-        owner = f" for {message.owner}" if message.owner else ""
-        found = {"execution": f"{state}{owner}, speed {100.0 * message.speed_scale:.0f} %"}
-        if message.state in (ExecutionStatus.MOVING, ExecutionStatus.PAUSED, ExecutionStatus.STOPPING):
-            reached, left = duration_from_message(message.reached), duration_from_message(message.remaining)
-            found["motion"] = f"{reached:.1f} s, {left:.1f} s left"
-        elif message.state == ExecutionStatus.IDLE:
-            self._view.show_running(None)
-        error = error_from_message(message.error)
-        if error is not None:
-            found["last error"] = str(error)
-        self._execution = found
+        self._statuses.take_execution(message)
+        if message.state == ExecutionStatus.IDLE:
+            self._trajectory = None
+        self._show_running()
 
     def _on_trajectory(self, message: JointTrajectory) -> None:
-        self._guarded(lambda: self._view.show_running(trajectory_from_message(message, "trajectory")))
+        self._trajectory = message
+        self._show_running()
 
-    def _on_servo(self, message: ServoStatus) -> None:
-        self._servo_at = time.monotonic()
-        text = SERVO_STATES.get(message.state, str(message.state))
-        self._servo = f"{text}, {100.0 * message.scale:.0f} % of the commanded speed"
+    def _show_running(self) -> None:
+        """Show the motion that runs; none while the execution node does not publish its status."""
+        running = self._trajectory if self._statuses.executes else None
+        if running is self._shown:
+            return
+        self._shown = running
+        self._guarded(
+            lambda: self._view.show_running(None if running is None else trajectory_from_message(running, "trajectory"))
+        )
 
     def _on_outcome(self, message: PlanningOutcome) -> None:
         if message.error.code != ErrorReport.NONE:

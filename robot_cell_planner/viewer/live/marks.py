@@ -40,13 +40,13 @@ class Marks:
         self._layers[layer].visible = visible
 
     def show_pairs(self, layer: str, marks: Sequence[PairMark]) -> None:
-        """Show pairs in CONTACTS or CLOSEST: a line between both points of each contact, with the label at one."""
+        """Show pairs in CONTACTS or CLOSEST: a line between both points of each contact, with the label at one. Nothing
+        is drawn of a pair without points of contact."""
         self._clear(layer)
+        marks = [mark for mark in marks if mark.segments]
         if not marks:
             return
         segments = np.array([segment for mark in marks for segment in mark.segments])
-        if not len(segments):
-            return
         colour = COLLIDING if layer == CONTACTS or marks[0].colliding else CLOSE
         nodes = self._nodes[layer]
         nodes.append(self._lines(layer, segments, np.array(colour, dtype=np.uint8)))

@@ -29,10 +29,12 @@ from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory import TimingOptions
 from robot_cell_planner.viewer.appearance import visible_objects
 from robot_cell_planner.viewer.live.act_panel import ActPanel
+from robot_cell_planner.viewer.live.marks import CONTACTS
 from robot_cell_planner.viewer.live.meshes import LAYERS
 from robot_cell_planner.viewer.live.panel import LABELS, Panel
 from robot_cell_planner.viewer.live.server import start_server
 from robot_cell_planner.viewer.live.view import LiveView, PlanShown
+from robot_cell_planner.viewer.overlays import PairMark
 from robot_cell_planner.viewer.triangles import sphere_rows
 
 LISTEN = "0A"  # state of a socket in /proc/net/tcp
@@ -112,6 +114,13 @@ def test_colliding_pairs_have_names_depth_and_contacts(shown):
     closest = CollisionChecker(CELL, STATE).distance()
     text = f"{closest.first} \N{EN DASH} {closest.second}: {1e3 * closest.distance:.1f} mm"
     page.wait_for(lambda page: page.labels() == [text], text)
+
+
+def test_a_colliding_pair_without_contact_points_does_not_hide_the_others(shown):
+    view, _, page = shown
+    contact = PairMark("a", "b", "a in b", (((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)),), True)
+    view.marks.show_pairs(CONTACTS, [contact, PairMark("a", "c", "a in c", (), True)])
+    page.wait_for(lambda page: page.labels() == ["a in b"], "the contact")
 
 
 def test_a_picked_object_shows_near_objects(shown):
