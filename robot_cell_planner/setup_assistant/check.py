@@ -9,6 +9,7 @@ import numpy as np
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
+from ..io.robot_description.soft_limits import NARROWED
 from ..kinematics.effort_limits import weak_joints
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
@@ -116,7 +117,9 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
     mechanism = model.mechanism
     for text in model.sources.warnings:
-        yield Finding(WARNING, "meshes" if "mesh" in text else "srdf", f"{name}: {text}", "Mend the file.")
+        kind = "meshes" if "mesh" in text else "limits" if NARROWED in text else "srdf"
+        remedy = "Position limits in the limits file replace them." if NARROWED in text else "Mend the file."
+        yield Finding(WARNING, kind, f"{name}: {text}", remedy)
     if unchecked := links_without_collision_shapes(mechanism):
         remedy = "Add <collision> elements to them; plans are not checked for these links."
         yield Finding(WARNING, "meshes", f"{name}: {unchecked_text(unchecked)}", remedy)

@@ -29,6 +29,14 @@ class Defects:
         if len(self._texts) < MAX_DEFECTS:
             self._texts[f"{error.message}; {consequence}"] = None
 
+    def remark(self, text: str) -> None:
+        """Take note of a part of a correct description that has no effect here, or that changes what others say.
+
+        It is a warning in strict readers too.
+        """
+        if len(self._texts) < MAX_DEFECTS:
+            self._texts[text] = None
+
     @property
     def texts(self) -> tuple[str, ...]:
         """One line for each defect, in the order in which they were found."""

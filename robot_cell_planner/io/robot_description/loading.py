@@ -200,9 +200,8 @@ def _mechanism(
         sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files, sources.mesh_uses
     )
     _note_unknown_meshes(sources, mechanism, source, defects)
-    if sources.limits:
-        mechanism = read_limits(sources.limits, mechanism, sources.limits_uri or f"limits of {name}", prefix)
-    return with_default_limits(mechanism)
+    of_limits = sources.limits_uri or f"limits of {name}"
+    return with_default_limits(read_limits(sources.limits, mechanism, of_limits, prefix, defects, source))
 
 
 def _note_unknown_meshes(sources: ModelSources, mechanism: Mechanism, source: str, defects: Defects) -> None:

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.robot_description.limits import read_limits, with_default_limits
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 
@@ -63,6 +64,34 @@ def test_keys_of_moveit_and_ros2_control_are_accepted(mechanism):
     read_limits("", mechanism)
 
 
+def test_the_smaller_of_acceleration_and_deceleration_is_the_acceleration_limit(mechanism):
+    assert read(mechanism, "  turn: {max_acceleration: 3, max_deceleration: 2}")["turn"].limits.acceleration == 2.0
+    assert read(mechanism, "  turn: {max_acceleration: 3, max_deceleration: -4}")["turn"].limits.acceleration == 3.0
+    assert read(mechanism, "  turn: {max_deceleration: -2}")["turn"].limits.acceleration == 2.0
+    line = "  turn: {max_acceleration: 3, has_deceleration_limits: false, max_deceleration: 2}"
+    assert read(mechanism, line)["turn"].limits.acceleration == 3.0
+
+
+@pytest.mark.parametrize("key", ["default_velocity_scaling_factor", "default_acceleration_scaling_factor"])
+def test_scaling_factors_without_effect_are_reported(mechanism, key):
+    defects = Defects(strict=True)
+    read_limits(f"{key}: 0.1", mechanism, "limits.yaml", defects=defects)
+    (text,) = defects.texts
+    assert text.startswith(f"limits.yaml: {key} 0.1 has no effect")
+    defects = Defects()
+    read_limits(f"{key}: 1", mechanism, defects=defects)
+    assert not defects.texts
+
+
+def test_wrapping_of_a_bounded_joint_is_reported(mechanism):
+    defects = Defects()
+    text = "joint_limits: {turn: {angle_wraparound: true}, spin: {angle_wraparound: true}}"
+    joints = read_limits(text, mechanism, "limits.yaml", defects=defects).joints
+    assert joints["turn"].limits == mechanism.joints["turn"].limits
+    (text,) = defects.texts
+    assert "joint turn: angle_wraparound has no effect, as the URDF limits its position to -2..2" in text
+
+
 def test_prefix():
     mechanism = read_urdf(URDF, prefix="left_")
     joints = read_limits("joint_limits: {turn: {max_jerk: 9}}", mechanism, prefix="left_").joints
@@ -83,6 +112,7 @@ def test_prefix():
         ("turn: {min_position: 1, max_position: 0}", "above max_position"),
         ("turn: {min_position: -3, max_position: 0}", "leave those of the URDF"),
         ("turn: {max_velocty: 1}", "nearest: max_velocity"),
+        ("turn: {max_deceleration: 0}", "expected another number"),
         ("turn: 5", "expected a mapping"),
     ],
 )
@@ -136,3 +166,11 @@ def test_assumed_limits_of_linear_variables_are_those_of_a_prismatic_joint(kind,
 def test_limits_of_a_file_apply_to_all_variables_of_a_joint(kind):
     for _, rate in rates_of_base(kind, '<limit velocity="0.5" effort="1"/>', "max_jerk: 3"):
         assert rate == (0.5, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("planar", "theta"), ("floating", "z")])
+def test_an_entry_for_a_variable_is_refused_with_the_name_of_its_joint(kind, suffix):
+    with pytest.raises(FileError, match=f"'base/{suffix}' is a variable of base; write base"):
+        read_limits(
+            f"joint_limits: {{base/{suffix}: {{max_velocity: 1}}}}", read_urdf(BASE.format(kind=kind, limit=""))
+        )

@@ -101,8 +101,10 @@ def test_limits_are_pinocchios(pair):
         if joint.kind not in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             continue
         there = model.joints[model.getJointId(joint.name)]
-        assert joint.limits.lower == model.lowerPositionLimit[there.idx_q]
-        assert joint.limits.upper == model.upperPositionLimit[there.idx_q]
+        lower, upper = model.lowerPositionLimit[there.idx_q], model.upperPositionLimit[there.idx_q]
+        soft = joint.extras.safety_controller  # which Pinocchio does not read
+        assert joint.limits.lower == max(lower, soft.get("soft_lower_limit", lower))
+        assert joint.limits.upper == min(upper, soft.get("soft_upper_limit", upper))
         assert joint.limits.effort == model.upperEffortLimit[there.idx_v]
         if "velocity" not in joint.limits.defaulted:
             assert joint.limits.velocity == model.upperVelocityLimit[there.idx_v]
