@@ -82,7 +82,7 @@ class ViewerNode(ManagedNode):
         self.on_release(monitor.close)
         self._scene_node = SceneNode(monitor, self._scene_monitor)
         self._trajectory: JointTrajectory | None = None  # of the motion that runs
-        self._shown: JointTrajectory | None = None
+        self._drawn: JointTrajectory | None = None
         self.create_subscription(ExecutionStatus, "execution/status", self._on_execution, LATCHED)
         self.create_subscription(JointTrajectory, "execution/trajectory", self._on_trajectory, LATCHED)
         self.create_subscription(PlanningOutcome, "planning/outcome", self._on_outcome, LATCHED)
@@ -138,9 +138,9 @@ class ViewerNode(ManagedNode):
     def _show_running(self) -> None:
         """Show the motion that runs; none while the execution node does not publish its status."""
         running = self._trajectory if self._statuses.executes else None
-        if running is self._shown:
+        if running is self._drawn:
             return
-        self._shown = running
+        self._drawn = running
         self._guarded(
             lambda: self._view.show_running(None if running is None else trajectory_from_message(running, "trajectory"))
         )

@@ -75,7 +75,7 @@ class Statuses:
 
     def rows(self) -> dict[str, str]:
         """Return the rows: states of what publishes, and the silence of what has published before."""
-        found = {}
+        found: dict[str, str] = {}
         if self.executes:
             found.update(self._execution)
         elif self._execution:
