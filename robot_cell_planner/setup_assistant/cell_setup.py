@@ -28,21 +28,24 @@ from ..model.pose import Pose
 from ..model.robot import Robot
 from ..model.sources import ModelSources
 from ..model.state import RobotCellState
+from ..model.value import WORLD
 from ..system.physics import MAX_LINKS
 from .check import check_cell
-from .description_copy import copy_description
+from .description_copy import MESHES, copy_description
 from .draft import HOME, Draft, draft_robot
 from .files import limits_text
 from .finding import Finding
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
 from .mesh_uses import MeshDraft, draft_mesh_uses, simulated_links
+from .names import free_name
+from .new_files import NewFiles
 from .options import DraftOptions
 from .report import report_text
 
 STAGE = "new cell"
 CELL_FILE, LIMITS_FILE, REPORT_FILE = "cell.yaml", "joint_limits.yaml", "report.md"
-TCP_FRAME = "tcp"
+TCP_FRAME, TOOL, ROBOT = "tcp", "gripper", "robot"
 
 
 @dataclass(frozen=True)
@@ -113,6 +116,7 @@ class _Writer:
         self.folder = folder
         self.options = options
         self.files: list[str] = []
+        self.new_files = NewFiles(folder, STAGE)
         self.meshes: list[MeshDraft] = []
 
     def write(self, description: str) -> NewCell:
@@ -128,20 +132,18 @@ class _Writer:
             sources = msgspec.structs.replace(given.sources, mesh_uses=uses)
             given = robot_from_sources("robot", sources, roots=options.roots)
         draft = draft_robot(given, options.draft)
-        tool = self._tool(draft, MAX_LINKS - simulated_links(given.mechanism, self.meshes))
+        name = _robot_name(given.mechanism)
+        tool_name = free_name((TOOL,), _names(given, name))
+        tool = self._tool(tool_name, MAX_LINKS - simulated_links(given.mechanism, self.meshes))
         mount = self._group_at(draft) if tool is not None else ""
         if not options.overwrite and (self.folder / CELL_FILE).exists():
             raise FileError.existing(self.folder / CELL_FILE, STAGE)
-        try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise FileError.of(self.folder, error, STAGE) from error
-        name = file_name(given.mechanism.name)
-        entries = self._entries(name, given, draft, tool, mount)
-        self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
-        cell, state = load_cell(self.folder / CELL_FILE, options.roots)
-        findings = check_cell(cell, state)
-        self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool))
+        with self.new_files:
+            entries = self._entries(name, given, draft, tool, mount)
+            self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
+            cell, state = load_cell(self.folder / CELL_FILE, options.roots)
+            findings = check_cell(cell, state)
+            self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool))
         return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
 
     def _chosen_uses(self, mechanism: Mechanism, max_links: int = MAX_LINKS) -> frozendict[str, MeshUse]:
@@ -152,16 +154,16 @@ class _Writer:
         self.meshes += drafted
         return frozendict({found.uri: found.use for found in drafted if found.use is not MeshUse.HULL})
 
-    def _tool(self, draft: Draft, max_links: int) -> tuple[Tool, HandDraft | None] | None:
+    def _tool(self, name: str, max_links: int) -> tuple[Tool, HandDraft | None] | None:
         """Return the tool to add, and the draft of its hand. max_links: That the simulation has left for it."""
         if not self.options.added:
             return None
         use = self.options.mesh_use or MeshUse.HULL
-        loaded = load_tool("gripper", self.options.added, roots=self.options.roots, mesh_use=use)
+        loaded = load_tool(name, self.options.added, roots=self.options.roots, mesh_use=use)
         if uses := self._chosen_uses(loaded.mechanism, max_links):
             sources = msgspec.structs.replace(loaded.sources, mesh_uses=uses)
-            loaded = tool_from_sources("gripper", sources, roots=self.options.roots)
-        robot = Robot("gripper", loaded.mechanism, sources=loaded.sources)
+            loaded = tool_from_sources(name, sources, roots=self.options.roots)
+        robot = Robot(name, loaded.mechanism, sources=loaded.sources)
         hands = [found.hand for found in draft_groups(loaded.mechanism) if found.hand is not None]
         return loaded, draft_hand(robot, hands[0]) if hands else None
 
@@ -174,14 +176,8 @@ class _Writer:
         robot |= {"srdf": f"{name}.srdf", "limits": LIMITS_FILE}
         entries: dict[str, Any] = {"format": FORMAT, "name": name, "robots": {name: robot}}
         if tool is not None:
-            entries["tools"] = {"gripper": self._tool_entry(draft, *tool, mount)}
-        frames = {
-            (TCP_FRAME if len(draft.hands) == 1 else f"{group}_{TCP_FRAME}"): {
-                "attached_to": hand.base,
-                "pose": _pose(hand.tcp),
-            }
-            for group, hand in draft.hands.items()
-        }
+            entries["tools"] = {tool[0].name: self._tool_entry(draft, *tool, mount)}
+        frames = _frames(draft, {*_names(given, name), *entries.get("tools", ())})
         if frames:
             entries["frames"] = frames
         entries["state"] = {"configuration": dict(draft.home.values)}
@@ -199,14 +195,15 @@ class _Writer:
             if sources.xacro_arguments:
                 entry["xacro_arguments"] = dict(sources.xacro_arguments)
             return entry | settings | ({"mesh_uses": uses} if uses else {})
+        self.new_files.will_write(f"{name}.urdf", MESHES, f"{MESHES}/{name}")
         written, uris = copy_description(sources, self.folder, name, self.options.overwrite)
         self.files.append(written)
         uses = {uris[uri]: use for uri, use in uses.items()}
         return {"urdf": written, **settings} | ({"mesh_uses": uses} if uses else {})
 
     def _tool_entry(self, draft: Draft, tool: Tool, hand: HandDraft | None, group: str) -> dict[str, Any]:
-        entry = self._reference(tool.sources, "gripper")
-        limits = "gripper_limits.yaml"
+        entry = self._reference(tool.sources, tool.name)
+        limits = f"{tool.name}_limits.yaml"
         if tool.mechanism.variables:
             self._text(limits, limits_text(tool.mechanism))
             entry["limits"] = limits
@@ -235,8 +232,30 @@ class _Writer:
         return found[0]
 
     def _text(self, name: str, text: str) -> None:
+        self.new_files.will_write(name)
         write_text(self.folder / name, text, STAGE, self.options.overwrite, mode=0o644)
         self.files.append(name)
+
+
+def _robot_name(mechanism: Mechanism) -> str:
+    """Return the name of the robot in the cell and of its files."""
+    name = file_name(mechanism.name)
+    return ROBOT if name == WORLD else name
+
+
+def _names(robot: Robot, name: str) -> set[str]:
+    """Return the names that what is added to the cell of a robot must not have."""
+    return {WORLD, name, *robot.mechanism.links, *robot.mechanism.joints, *robot.groups}
+
+
+def _frames(draft: Draft, taken: set[str]) -> dict[str, Any]:
+    """Return the frames at the tool centre points of the hands, with names that are not taken."""
+    frames: dict[str, Any] = {}
+    for group, hand in draft.hands.items():
+        of_group = f"{group}_{TCP_FRAME}"
+        wanted = (TCP_FRAME, of_group) if len(draft.hands) == 1 else (of_group,)
+        frames[free_name(wanted, taken | set(frames))] = {"attached_to": hand.base, "pose": _pose(hand.tcp)}
+    return frames
 
 
 def _touchable_links(robot: Robot, tip: str) -> list[str]:

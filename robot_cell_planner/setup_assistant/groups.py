@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from ..model.mechanism import Joint, JointKind, Mechanism
 from ..model.robot import PlanningGroup
 from .kinematic_tree import Hand, Structure, structure_of
+from .names import free_name
 
 MAIN_GROUP = "manipulator"
 COMPOSITE_GROUP = "all_arms"
@@ -126,10 +127,7 @@ class _Drafter:
         return f"{common or joints[0].child}_{kind}"
 
     def _unique(self, name: str) -> str:
-        number, result = 1, name
-        while result in self.names:
-            number += 1
-            result = f"{name}_{number}"
+        result = free_name((name,), self.names)
         self.names.add(result)
         return result
 
