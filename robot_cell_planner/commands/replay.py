@@ -11,7 +11,7 @@ import click
 
 from .graph import connected, graph_options
 from .options import roots_of
-from .reporting import FAILED, echo_json, import_failure, reporting
+from .reporting import FAILED, echo_json, import_failure, reporting, warn
 
 
 @click.command()
@@ -43,16 +43,17 @@ def replay(
         click.echo(str(difference), err=True)
 
     if offline:
-        outcome = ros.replay(folder, ros.Library(ros.ModelReader(roots)), roots, recorded_namespace, report)
+        outcome = ros.replay(folder, ros.Library(ros.ModelReader(roots)), roots, recorded_namespace, report, warn)
     else:
         with connected(namespace, domain_id, timeout) as connection:
-            outcome = ros.replay(folder, ros.RunningNodes(connection), roots, recorded_namespace, report)
+            outcome = ros.replay(folder, ros.RunningNodes(connection), roots, recorded_namespace, report, warn)
     if as_json:
         echo_json(
             {
                 "repeated": dict(outcome.repeated),
                 "skipped": {name: [count, outcome.reasons[name]] for name, count in outcome.skipped.items()},
                 "unanswered": outcome.unanswered,
+                "warnings": list(outcome.warnings),
                 "differences": [vars(difference) for difference in outcome.differences],
             }
         )

@@ -20,6 +20,7 @@ from rosbags.interfaces import (
 )
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.rosbag2.errors import WriterError
+from rosbags.rosbag2.storage_mcap import McapWriter
 
 from ...errors import FileError
 from ...system.private_files import make_folder
@@ -44,6 +45,7 @@ class Bag:
             for key, value in notes.items():
                 self._writer.set_custom_data(key, value)
             self._writer.open()
+            self._flush()
         except (WriterError, OSError) as error:
             raise _error(folder, "made", error) from error
 
@@ -85,6 +87,24 @@ class Bag:
         except OSError as error:
             raise self._stopped(error) from error
         self.messages += 1
+
+    def flush(self) -> None:
+        """Write what is in memory to the file, which has it then if this process is killed. rosbags keeps up to 1 MiB.
+
+        Raises:
+            FileError: The bag cannot be written.
+        """
+        try:
+            self._flush()
+        except OSError as error:
+            raise self._stopped(error) from error
+
+    def _flush(self) -> None:
+        storage = self._writer.storage
+        assert isinstance(storage, McapWriter)
+        if storage.chunk.msgs:
+            storage.close_chunk()
+        storage.bio.flush()
 
     def close(self) -> None:
         """Write the index and the metadata.

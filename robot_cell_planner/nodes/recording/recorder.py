@@ -27,6 +27,7 @@ from .bag import Bag
 NAME = "robot_cell_recorder"
 POLL_PERIOD = 0.02  # [s]
 DISCOVERY_PERIOD = 0.2  # [s]
+FLUSH_PERIOD = 0.5  # [s]; what a killed recorder loses at most, besides one POLL_PERIOD
 # Time in which what was sent before the end is still received, and that for topics that were found only then [s].
 END_DELAY, LATE_DELAY = 0.2, 2.0
 QUEUE = 1000  # messages of a topic between two polls
@@ -124,6 +125,7 @@ class Recorder:
         self._options = options
         self._report = report
         self._topics: dict[str, Recorded] = {}
+        self._flush_at = 0.0
 
     def run(self, end: threading.Event) -> None:
         """Record until the duration has passed or `end` is set, and then what was sent before.
@@ -155,11 +157,14 @@ class Recorder:
             self.write_received()
 
     def write_received(self) -> None:
-        """Write what has been received since the last call."""
+        """Write what has been received since the last call, to the file itself at least every FLUSH_PERIOD."""
         for topic, recorded in self._topics.items():
             for message, received in islice(recorded.subscription.take_received(), QUEUE):
                 self._bag.write(recorded.connection, received, message)
                 self.summary.messages[topic] += 1
+        if (now := time.monotonic()) >= self._flush_at:
+            self._flush_at = now + FLUSH_PERIOD
+            self._bag.flush()
 
     def _discover(self) -> None:
         for topic, types in self._node.get_topic_names_and_types(no_demangle=False):

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from rclpy.serialization import deserialize_message
-from rosbags.rosbag2 import Reader
-from rosbags.rosbag2.errors import ReaderError
 from sensor_msgs.msg import JointState
 from service_msgs.msg import ServiceEventInfo
 
 from robot_cell_planner.msg import SceneSnapshot, SceneUpdate
 
-from ...errors import FileError, ResourceError
+from ...errors import FileError, ResourceError, RobotCellError
 from ..client.inspection import interface
 from ..common.sphere_preparation import UNCERTIFIED
 from ..conversions.basic import time_from_message
 from ..conversions.plain_values import message_to_plain
+from ..recording.reading import BagReader
 from ..recording.recorder import class_of
 from .history import STAGE, SceneHistory
 
@@ -55,10 +54,18 @@ class RecordReader:
     """Reads a bag of `robot_cell record` in the order of time.
 
     namespace: of the recorded nodes. history: gets the scenes and joints that come before each exchange.
+
+    Attributes:
+        warnings: What is missing of a bag that was not finished.
+
+    Raises:
+        FileError: A file of the bag cannot be read or is damaged before its end.
     """
 
     def __init__(self, folder: Path, history: SceneHistory, namespace: str = "") -> None:
         self._folder = folder
+        self._bag = BagReader(folder)
+        self.warnings = self._bag.warnings
         self._history = history
         self._prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
         self._requests: dict[tuple[str, bytes, int], tuple[Any, int]] = {}
@@ -81,17 +88,17 @@ class RecordReader:
         the nodes published them.
 
         Raises:
-            FileError: The folder is no bag, is damaged, or has a message that cannot be read.
+            FileError: The folder is no bag, is damaged, or has a message that cannot be read; names the file and the
+                message.
         """
-        try:
-            with Reader(self._folder) as reader:
-                for connection, time, data in reader.messages():
-                    topic = connection.topic.removeprefix(self._prefix)
-                    self._take(topic, connection.msgtype, time, data)
-                    yield from self._take_events(time - LATE)
-        except (ReaderError, OSError, AssertionError) as error:
-            text = f"{self._folder} is no bag that can be read: {error}"
-            raise FileError(text, stage=STAGE, subjects=(str(self._folder),)) from error
+        for number, message in enumerate(self._bag.messages(), start=1):
+            topic = message.topic.removeprefix(self._prefix)
+            try:
+                self._take(topic, message.type_name, message.time, message.data)
+            except RobotCellError as error:
+                text = f"{self._folder}, message {number}, of {message.topic}: {' '.join(error.message.split())}"
+                raise FileError(text, stage=STAGE, subjects=(str(self._folder), message.topic)) from error
+            yield from self._take_events(message.time - LATE)
         yield from self._take_events(math.inf)
 
     def _take(self, topic: str, type_name: str, time: int, data: bytes) -> None:
@@ -147,7 +154,7 @@ class RecordReader:
 
 def _message(data: bytes, kind: Any) -> Any:
     try:
-        return deserialize_message(bytes(data), kind)
+        return deserialize_message(data, kind)
     except Exception as error:  # rclpy raises RCLError, which has no public name, and others
         raise FileError(f"a message of type {kind.__name__} cannot be read: {error}", stage=STAGE) from error
 

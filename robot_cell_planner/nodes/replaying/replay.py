@@ -69,6 +69,7 @@ class Outcome:
         repeated, skipped: Number of requests by service or action.
         reasons: Why requests were skipped, by service or action.
         unanswered: Requests without a reply in the record.
+        warnings: What is missing of a record that was not finished.
     """
 
     repeated: Counter[str] = field(default_factory=Counter)
@@ -76,6 +77,7 @@ class Outcome:
     reasons: dict[str, str] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
     unanswered: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 class NotRepeatedError(RobotCellError):
@@ -92,16 +94,21 @@ def replay(
     roots: ResourceRoots,
     namespace: str = "",
     on_difference: Callable[[Difference], None] = lambda _: None,
+    on_warning: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
     """Answer the requests of a bag again, in their order, and compare.
 
-    A request that refers to the state of the scene gets the state that the recorded reply was computed for.
+    A request that refers to the state of the scene gets the state that the recorded reply was computed for. on_warning:
+    called with each of the warnings, before the bag is read.
 
     Raises:
-        FileError: The folder is no bag, or it has no requests.
+        FileError: The folder is no bag, is damaged, or has no requests.
     """
-    outcome, history = Outcome(), SceneHistory(ModelReader(roots))
+    history = SceneHistory(ModelReader(roots))
     reader = RecordReader(folder, history, namespace)
+    outcome = Outcome(warnings=reader.warnings)
+    for text in reader.warnings:
+        on_warning(text)
     for number, exchange in enumerate(reader.exchanges(), start=1):
         try:
             scene, request = _with_state(exchange, history)

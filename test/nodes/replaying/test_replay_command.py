@@ -117,6 +117,22 @@ def test_the_library_gives_the_same_replies(bag):
     assert found["unanswered"] == 0
 
 
+def test_the_record_of_a_killed_recorder_is_replayed_with_a_warning(bag, tmp_path):
+    """Its file lacks the index and the metadata, and ends within a record."""
+    copy = tmp_path / "killed"
+    copy.mkdir()
+    with Reader(bag) as reader:
+        end = reader.storage.storages[0].data_end
+    content = (bag / "bag.mcap").read_bytes()
+    (copy / "killed.mcap").write_bytes(content[: end - 1])
+    status, out, err = replayed(copy, "--offline", "--json", ROS_DOMAIN_ID="")
+    found = json.loads(out)
+    assert (status, found["differences"], found["repeated"]) == (0, [], EXPECTED), err
+    (warning,) = found["warnings"]
+    assert f"{copy / 'killed.mcap'} was not finished" in warning
+    assert f"warning {warning}\n" in err
+
+
 def test_new_nodes_give_the_same_replies(bag):
     with contextlib.ExitStack() as ending:
         reserved = reserve_domain()
