@@ -3,10 +3,12 @@ collision engine at 1/1000 rad."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from time import thread_time
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,7 @@ from .planning_problems import FAMILIES, Problem, own_problems
 from .results import Results
 
 Floats = NDArray[np.float64]
+Found: TypeAlias = "Floats | None"  # a path, if one was found
 AUDIT = 1e-3  # [rad]
 OWN_FAMILIES = tuple(name for name in FAMILIES if name != "bin")  # out of reach of one of the arms
 SEED = 1
@@ -41,9 +44,9 @@ def problems_of_arms(arms: Sequence[str], count: int) -> list[Problem]:
     return [problem for arm in arms for family in OWN_FAMILIES for problem in own_problems(arm, family, count, SEED)]
 
 
-def collides(checker: CollisionChecker, path: Floats) -> bool:
+def collides(checker: CollisionChecker, path: Found) -> bool:
     """Whether the collision engine finds a collision on a path at steps of 1/1000 rad."""
-    return bool(checker.in_collision_batch(densify(path, AUDIT)[0]).any())
+    return path is not None and bool(checker.in_collision_batch(densify(path, AUDIT)[0]).any())
 
 
 @dataclass
@@ -53,21 +56,25 @@ class PeerRuns:
     tried: int = 0
     times: list[float] = field(default_factory=list)  # [ms]
     ratios: list[float] = field(default_factory=list)  # certified RRT-Connect's time to its
+    own_ratios: list[float] = field(default_factory=list)  # its time to its own with the seed before
     lengths: list[float] = field(default_factory=list)
     colliding: int = 0
 
-    def run(self, checker: CollisionChecker, planner: Planner, seed: int, certified_seconds: float | None) -> None:
+    def run(self, planner: Planner, seed: int, certified_seconds: float | None, before: float) -> tuple[Found, float]:
+        """Return its path, and the time [s]; before: of the seed before [s]."""
         began = thread_time()
         path = planner(seed)
         took = thread_time() - began
         self.tried += 1
         if path is None:
-            return
+            return None, math.nan
         self.times.append(1e3 * took)
         self.lengths.append(float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum()))
-        self.colliding += collides(checker, path)
         if certified_seconds is not None:
             self.ratios.append(certified_seconds / took)
+        if math.isfinite(before):
+            self.own_ratios.append(took / before)
+        return path, took
 
     def report(self, results: Results) -> None:
         if not self.times:
@@ -80,6 +87,8 @@ class PeerRuns:
         results.add("vamp.length_mean", float(np.mean(self.lengths)))
         results.add("vamp.paired_ratio_median", float(np.median(self.ratios)))
         results.add("vamp.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
+        if self.own_ratios:
+            results.add("vamp.ratio_to_itself_p95", float(np.percentile(self.own_ratios, 95)))
 
 
 @dataclass(frozen=True)
@@ -105,7 +114,11 @@ class Search:
 
 def certified_search(results: Results, problems: Sequence[Problem], seeds: int) -> None:
     """Certified RRT-Connect and its shortcuts on problems whose ends the exact model finds free, by processor time
-    of this thread; the cell is known before."""
+    of this thread; the cell is known before.
+
+    The paths of a problem are checked after all its searches: checks in between would empty the caches of the processor
+    for one of the planners.
+    """
     times: dict[str, list[float]] = {}
     lengths: list[float] = []
     tried = solved = colliding = 0
@@ -120,20 +133,25 @@ def certified_search(results: Results, problems: Sequence[Problem], seeds: int) 
             continue
         search = Search(checker, space, start, goals)
         search.run(SEED)
-        others = vamp_planner(problem)
+        others, before = vamp_planner(problem), math.nan
+        found_paths: list[Found] = []
+        peer_paths: list[Found] = []
         for seed in range(seeds):
             began = thread_time()
             found = search.run(seed)
             took = thread_time() - began
             tried += 1
             if others is not None:
-                peer.run(checker, others, seed, took if found.path is not None else None)
+                path, before = peer.run(others, seed, took if found.path is not None else None, before)
+                peer_paths.append(path)
             if found.path is None:
                 continue
             solved += 1
             times.setdefault(problem.family, []).append(1e3 * took)
             lengths.append(float(np.linalg.norm(np.diff(found.path, axis=0), axis=1).sum()))
-            colliding += collides(checker, found.path)
+            found_paths.append(found.path)
+        colliding += sum(collides(checker, path) for path in found_paths)
+        peer.colliding += sum(collides(checker, path) for path in peer_paths)
     results.add("native.tried", tried)
     results.add("native.solved", solved)
     results.add("native.paths_colliding", colliding)
