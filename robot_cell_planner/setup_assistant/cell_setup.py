@@ -14,7 +14,6 @@ from frozendict import frozendict
 from ..errors import FileError, InvalidRequestError
 from ..io.cell_file.cell_file import load_cell
 from ..io.cell_file.writer import FORMAT
-from ..io.common.file_names import file_name
 from ..io.common.packages import enclosing_folder
 from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
 from ..io.common.serialisation import dump_yaml
@@ -38,14 +37,14 @@ from .finding import Finding
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
 from .mesh_uses import MeshDraft, draft_mesh_uses, simulated_links
-from .names import free_name
+from .names import free_name, robot_name
 from .new_files import NewFiles
 from .options import DraftOptions
 from .report import report_text
 
 STAGE = "new cell"
 CELL_FILE, LIMITS_FILE, REPORT_FILE = "cell.yaml", "joint_limits.yaml", "report.md"
-TCP_FRAME, TOOL, ROBOT = "tcp", "gripper", "robot"
+TCP_FRAME, TOOL = "tcp", "gripper"
 
 
 @dataclass(frozen=True)
@@ -132,7 +131,7 @@ class _Writer:
             sources = msgspec.structs.replace(given.sources, mesh_uses=uses)
             given = robot_from_sources("robot", sources, roots=options.roots)
         draft = draft_robot(given, options.draft)
-        name = _robot_name(given.mechanism)
+        name = robot_name(given.mechanism)
         tool_name = free_name((TOOL,), _names(given, name))
         tool = self._tool(tool_name, MAX_LINKS - simulated_links(given.mechanism, self.meshes))
         mount = self._group_at(draft) if tool is not None else ""
@@ -235,12 +234,6 @@ class _Writer:
         self.new_files.will_write(name)
         write_text(self.folder / name, text, STAGE, self.options.overwrite, mode=0o644)
         self.files.append(name)
-
-
-def _robot_name(mechanism: Mechanism) -> str:
-    """Return the name of the robot in the cell and of its files."""
-    name = file_name(mechanism.name)
-    return ROBOT if name == WORLD else name
 
 
 def _names(robot: Robot, name: str) -> set[str]:

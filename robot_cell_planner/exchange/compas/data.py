@@ -196,7 +196,7 @@ class Axis(msgspec.Struct):
 
 
 class Limit(msgspec.Struct):
-    """Limits of a joint [rad or m]; zero velocity means unknown."""
+    """Limits of a joint [rad or m]; zero velocity or effort means unknown."""
 
     effort: float = 0.0
     velocity: float = 0.0
@@ -210,6 +210,13 @@ class Mimic(msgspec.Struct):
     joint: str
     multiplier: float = 1.0
     offset: float = 0.0
+
+
+class SafetyController(msgspec.Struct):
+    """Soft limits of a joint [rad or m]; both zero means that there are none."""
+
+    soft_lower_limit: float = 0.0
+    soft_upper_limit: float = 0.0
 
 
 class Dynamics(msgspec.Struct):
@@ -231,6 +238,7 @@ class Joint(msgspec.Struct):
     limit: Limit | None = None
     mimic: Mimic | None = None
     dynamics: Dynamics | None = None
+    safety_controller: SafetyController | None = None
 
 
 class Model(msgspec.Struct):

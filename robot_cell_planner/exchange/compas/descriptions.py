@@ -6,6 +6,7 @@ from lxml import etree
 
 from ...errors import FileError
 from ...io.common.urdf_elements import Element, add_origin, number_list
+from ...model.name_suggestions import listed
 from ...model.value import MAX_RATE
 from . import data
 from .meshes import MeshFiles, joined
@@ -43,6 +44,9 @@ class UrdfWriter:
             self._link(robot, link, name)
         for joint in model.joints:
             self._joint(robot, joint, name)
+        movable = [each for each in model.joints if each.type != "fixed"]
+        if unknown := [each.name for each in movable if each.limit is not None and not each.limit.effort]:
+            self.left_out.append(f"effort limits of {name} that are 0, which are unknown here: {listed(unknown)}")
         text = etree.tostring(robot, encoding="unicode", pretty_print=True)
         return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}'
 
@@ -110,12 +114,18 @@ class UrdfWriter:
         if joint.dynamics is not None and (joint.dynamics.damping or joint.dynamics.friction):
             dynamics = {"damping": repr(joint.dynamics.damping), "friction": repr(joint.dynamics.friction)}
             etree.SubElement(element, "dynamics", dynamics)
+        soft = joint.safety_controller
+        if soft is not None and (soft.soft_lower_limit or soft.soft_upper_limit):
+            bounds = {name: repr(getattr(soft, name)) for name in ("soft_lower_limit", "soft_upper_limit")}
+            etree.SubElement(element, "safety_controller", bounds)
 
     @staticmethod
     def _limits(element: Element, joint: data.Joint, limit: data.Limit) -> None:
         values = {"effort": limit.effort, "velocity": limit.velocity}
         if joint.type not in UNBOUNDED:
             values |= {"lower": limit.lower, "upper": limit.upper}
+        if not limit.effort:
+            del values["effort"]
         known = {name: repr(value) for name, value in values.items() if abs(value) < MAX_RATE}
         etree.SubElement(element, "limit", known)
 

@@ -20,6 +20,7 @@ from ...model.robot import Robot
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
 from . import data
+from .losses import exported_kind, group_losses, mechanism_losses, passive_joints
 from .shapes import Item, body_meshes, link_items
 
 STAGE = "write compas_fab"
@@ -98,6 +99,11 @@ class _Writer:
             self.left_out.append("safety margins and ignore groups; compas_fab has none")
         if self.cell.frames:
             self.left_out.append(f"named frames: {', '.join(self.cell.frames)[:300]}")
+        if self.cell.groups:
+            self.left_out.append(f"composite groups: {', '.join(self.cell.groups)[:300]}")
+        if self.robot.attached_to:
+            self.left_out.append(f"the robot is attached to {self.robot.attached_to}; in compas_fab to the world")
+        self.left_out += group_losses(self.robot)
         return CompasFiles(cell, state, tuple(dict.fromkeys(self.left_out)))
 
     def _cell(self) -> Fields:
@@ -124,6 +130,7 @@ class _Writer:
         return any(joint.kind is not JointKind.FIXED for joint in mechanism.chain(mechanism.root, link))
 
     def _model(self, mechanism: Mechanism, name: str) -> Fields:
+        self.left_out += mechanism_losses(mechanism, name)
         joints = {joint.name: self._joint(joint) for joint in mechanism.joints.values()}
         links = [self._link(link, mechanism, joints) for link in mechanism.links.values()]
         return {
@@ -173,7 +180,7 @@ class _Writer:
             bounded = math.isfinite(limits.lower) and math.isfinite(limits.upper)
             limit = {
                 "effort": limits.effort or 0.0,
-                "velocity": limits.velocity or 0.0,
+                "velocity": 0.0 if "velocity" in limits.defaulted else limits.velocity or 0.0,
                 "lower": limits.lower if bounded else 0.0,
                 "upper": limits.upper if bounded else 0.0,
                 "attr": {},
@@ -182,7 +189,7 @@ class _Writer:
         x, y, z = joint.axis
         return {
             "name": joint.name,
-            "type": joint.kind.value,
+            "type": exported_kind(joint).value,
             "parent": {"link": joint.parent},
             "child": {"link": joint.child},
             "origin": _frame(joint.origin),
@@ -219,7 +226,7 @@ class _Writer:
         return {
             "groups": groups,
             "main_group_name": robot.main_group if robot.groups else None,
-            "passive_joints": [],
+            "passive_joints": list(passive_joints(robot)),
             "end_effectors": [],
             "disabled_collisions": sorted(sorted((pair.first, pair.second)) for pair in robot.disabled_pairs),
             "group_states": states,
@@ -314,7 +321,7 @@ def _configuration(mechanism: Mechanism, values: Any) -> Fields:
     return {
         "dtype": "compas_robots/Configuration",
         "joint_values": [values[joint.name] for joint in joints],
-        "joint_types": [JOINT_TYPES[joint.kind] for joint in joints],
+        "joint_types": [JOINT_TYPES[exported_kind(joint)] for joint in joints],
         "joint_names": [joint.name for joint in joints],
     }
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from frozendict import frozendict
 
 from ...io.cell_file.includes import with_scene
-from ...io.common.file_names import file_name
 from ...io.common.packages import workspace_of
 from ...io.common.resources import NO_ROOTS, ResourceRoots, read_text
 from ...io.robot_description.loading import load_robot, read_sources, robot_from_sources
@@ -19,6 +18,7 @@ from ...model.cell import RobotCell
 from ...model.geometry import MeshUse
 from ...model.robot import Robot
 from ...setup_assistant.description_copy import copy_description
+from ...setup_assistant.names import robot_name
 from ..imported_cell import CellFolder, ImportedCell
 from .package import STAGE, ConfigPackage, find_package
 from .settings import initial_values, limits_text, note_kinematics, parameters_text
@@ -98,7 +98,7 @@ class _Importer:
         roots = self.roots if "://" in given else self.roots.with_file(given)
         sources = read_sources(given, xacro_arguments=self.arguments, folder=Path.cwd(), roots=roots)
         described = robot_from_sources("robot", sources, roots=roots, mesh_use=mesh_use)
-        name = file_name(described.mechanism.name)
+        name = robot_name(described.mechanism)
         urdf, _ = copy_description(described.sources, self.folder.path, name, True)
         srdf = self.folder.write(f"{name}.srdf", self._srdf())
         limits = limits_text(self.package.settings("joint_limits"), described, self.left_out)

@@ -17,6 +17,9 @@ SCALING = ("default_velocity_scaling_factor", "default_acceleration_scaling_fact
 
 def limits_text(given: dict[str, Any], robot: Robot, left_out: list[str]) -> str:
     """Return the text of a limits file for the joints that the robot has; "" if there is none."""
+    others = [str(key) for key in given if key not in ("joint_limits", *SCALING)]
+    if others:
+        left_out.append(f"{', '.join(others)[:300]} of joint_limits.yaml")
     joints = given.get("joint_limits")
     if not isinstance(joints, dict):
         return ""

@@ -11,13 +11,14 @@ from frozendict import frozendict
 
 from ...errors import FileError, ModelError, UnknownNameError
 from ...model.mechanism import Joint, JointKind, Mechanism
-from ...model.name_suggestions import unknown_name
+from ...model.name_suggestions import listed, unknown_name
 from ...model.robot import DisabledPair, PlanningGroup
 from ..common.defects import Defects
 from ..common.xml_reader import Element, XmlReader, tag
 from .urdf import link_name
 
 STAGE = "read srdf"
+DEFAULT_COLLISIONS = "disable_default_collisions"
 E = TypeVar("E")
 T = TypeVar("T")
 
@@ -111,7 +112,7 @@ class _Reader:
         return SemanticDescription(
             frozendict(groups),
             self._states(robot, groups),
-            tuple(self._readable(robot.iterchildren("disable_collisions"), self._pair)),
+            self._disabled_pairs(robot),
             tuple(self._readable(robot.iterchildren("end_effector"), self._end_effector)),
             virtual_joints,
             tuple(passive),
@@ -243,6 +244,24 @@ class _Reader:
         if name not in groups:
             raise self._unknown(element, f"names a group: {unknown_name(repr(name), name, groups)}", name)
         return name
+
+    def _disabled_pairs(self, robot: Element) -> tuple[DisabledPair, ...]:
+        """Return the disabled pairs, with those of links without default collisions in the order that MoveIt uses."""
+        disabled = self._readable(robot.iterchildren("disable_collisions"), self._pair)
+        without = self._readable(robot.iterchildren(DEFAULT_COLLISIONS), lambda element: self._link(element, "link"))
+        if not without:
+            return tuple(disabled)
+        enabled = self._readable(robot.iterchildren("enable_collisions"), self._pair)
+        listed_pairs = {frozenset((pair.first, pair.second)) for pair in (*disabled, *enabled)}
+        for first in dict.fromkeys(without):
+            for second in self.mechanism.links:
+                pair = frozenset((first, second))
+                if first != second and pair not in listed_pairs:
+                    listed_pairs.add(pair)
+                    disabled.append(DisabledPair(first, second, DEFAULT_COLLISIONS))
+        text = f"{DEFAULT_COLLISIONS} of {listed(without)} applies to links of the robot; other objects are checked"
+        self.xml.defects.remark(f"{self.xml.source}: {text}")
+        return tuple(disabled)
 
     def _pair(self, element: Element) -> DisabledPair:
         first, second = self._link(element, "link1"), self._link(element, "link2")

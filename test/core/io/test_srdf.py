@@ -175,3 +175,23 @@ def test_mistakes_are_refused_with_their_line(mechanism, text, expected):
 def test_another_document(mechanism):
     with pytest.raises(FileError, match="expected <robot>"):
         read_srdf("<sdf/>", mechanism)
+
+
+def test_links_without_default_collisions_are_checked_against_none_but_the_enabled(mechanism):
+    """As MoveIt: defaults first, then enabled pairs, then disabled ones."""
+    text = (
+        '<group name="g"><joint name="j1"/></group><disable_default_collisions link="l1"/>'
+        '<enable_collisions link1="tip" link2="l1"/><enable_collisions link1="base" link2="l1"/>'
+        '<disable_collisions link1="l1" link2="base" reason="Adjacent"/>'
+    )
+    defects = Defects(strict=True)
+    pairs = read(mechanism, text, defects=defects).disabled_pairs
+    expected = {frozenset(("l1", other)) for other in mechanism.links} - {frozenset(("l1",)), frozenset(("l1", "tip"))}
+    assert {frozenset((pair.first, pair.second)) for pair in pairs} == expected
+    assert len(pairs) == len(expected)
+    assert "disable_default_collisions of l1" in defects.texts[0]
+
+
+def test_enabled_collisions_alone_disable_no_pair(mechanism):
+    text = '<group name="g"><joint name="j1"/></group><enable_collisions link1="tip" link2="l1"/>'
+    assert read(mechanism, text).disabled_pairs == ()
