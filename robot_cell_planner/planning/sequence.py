@@ -42,12 +42,14 @@ class _Sequence:
     """Goal configurations of the first steps, with the indices of their goals.
 
     Attributes:
+        plans: Plan of each straight step, whose goal is chosen by planning to it; None for the others.
         cost: Total length of straight motions.
         scene: Scene after the last motion.
     """
 
     choices: tuple[Array, ...]
     goals: tuple[int, ...]
+    plans: tuple[Plan | None, ...]
     cost: float
     scene: Scene
 
@@ -94,7 +96,7 @@ class _SequencePlanner:
         self.failed: dict[tuple[bytes, ...], tuple[int, RobotCellError]] = {}
 
     def run(self) -> tuple[Plan, ...]:
-        sequences = [_Sequence((), (), 0.0, self.scene)]
+        sequences = [_Sequence((), (), (), 0.0, self.scene)]
         for index in range(len(self.steps)):
             sequences = self._extended(sequences, index)
         for sequence in sequences:
@@ -142,7 +144,7 @@ class _SequencePlanner:
         step, extended, failures = self.steps[index], [], []
         for goal in range(step.goals.count) if only is None else (only,):
             try:
-                plan = self._straight_plan(scene, index, goal, timing=None)
+                plan = self._straight_plan(scene, index, goal)
             except PlanningError as error:
                 failures.append(GoalFailure(goal, error))
                 self._count(getattr(error.partial, "states_checked", 0))
@@ -150,14 +152,15 @@ class _SequencePlanner:
             self._count(plan.states_checked)
             after = Scene(scene.cell, scene.state.with_configuration(plan.end_configuration()))
             cost = sequence.cost + plan.path_length
-            extended.append(_Sequence((*sequence.choices, plan.path[-1]), (*sequence.goals, goal), cost, after))
+            choices, goals = (*sequence.choices, plan.path[-1]), (*sequence.goals, goal)
+            extended.append(_Sequence(choices, goals, (*sequence.plans, plan), cost, after))
         if not extended:
             raise _no_line(failures)
         return extended
 
-    def _straight_plan(self, scene: Scene, index: int, goal: int, timing: TimingOptions | None) -> Plan:
+    def _straight_plan(self, scene: Scene, index: int, goal: int) -> Plan:
         step, options = self.steps[index], replace(self.options, state_limit=self.states_left)
-        target = step.goals.targets[goal]
+        target, timing = step.goals.targets[goal], self.timing
         if timing is not None:  # the method and blends of the timing are those of the other steps
             timing = replace(timing, method=Method.FOLLOW_SAMPLES, blend_tolerance=TimingOptions().blend_tolerance)
         return replace(plan_straight(scene, target, step.group, step.joints, options, timing, self.monitor), goal=goal)
@@ -186,7 +189,8 @@ class _SequencePlanner:
             values = dict(zip(context.space.variables, goal.q.tolist(), strict=True))
             after = Scene(scene.cell, scene.state.with_configuration(values))
             cost = sequence.cost + float(np.linalg.norm(goal.q - context.space.start))
-            extended.append(_Sequence((*sequence.choices, goal.q), (*sequence.goals, goal.goal), cost, after))
+            choices, numbers = (*sequence.choices, goal.q), (*sequence.goals, goal.goal)
+            extended.append(_Sequence(choices, numbers, (*sequence.plans, None), cost, after))
         return extended
 
     def _plans(self, sequence: _Sequence) -> tuple[Plan, ...]:
@@ -201,7 +205,7 @@ class _SequencePlanner:
             if not step.concurrent:
                 scene = begin = apply_changes(scene, step.changes, world_pose)
                 moving = ()
-            plan = self.planned.get(key)
+            plan = self.planned.get(key) or (None if step.concurrent else sequence.plans[index])
             if plan is None:
                 try:
                     plan = self._plan(begin, index, sequence.choices[index], sequence.goals[index], moving)
@@ -211,8 +215,8 @@ class _SequencePlanner:
                     break
                 except RobotCellError as error:
                     raise self._step_error(error, index, [sequence]) from error
-                self.planned[key] = plan
                 self._count(plan.states_checked)
+            self.planned[key] = plan
             plans.append(plan)
             moving += () if plan.trajectory is None else (plan.trajectory,)
             scene = Scene(scene.cell, scene.state.with_configuration(plan.end_configuration()))
@@ -222,7 +226,7 @@ class _SequencePlanner:
         step = self.steps[index]
         self.monitor.step = index
         if step.straight:
-            return self._straight_plan(scene, index, goal, self.timing)
+            return self._straight_plan(scene, index, goal)
         variables = scene.cell.group(step.group).variables
         moved = tuple(name for name in variables if not step.joints or name in step.joints)
         request = MotionRequest(

@@ -13,11 +13,13 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.mechanism import JointLimits
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.problem.constraints import upright
 from robot_cell_planner.planning.problem.request import Goals, PlanningOptions
 from robot_cell_planner.planning.problem.steps import MotionStep, MultistepFailure, MultistepRequest
 from robot_cell_planner.planning.sequence import plan_multistep
+from robot_cell_planner.trajectory.timing import TimingOptions
 
 UNTIMED = {"timing": None}
 
@@ -74,6 +76,30 @@ def test_an_approach_without_its_grasp_is_not_taken(demo):
     depths = [*[0.05] * 12, 0.0]
     plans = plan_multistep(cell, state, MultistepRequest(steps_of(cell, state, yaws, depths), **UNTIMED))
     assert [plan.goal for plan in plans] == [12, 12, 12]
+
+
+def test_an_approach_whose_grasp_is_beyond_limits_of_the_request_is_not_taken(demo):
+    """The grasps of all near approaches need more of the shoulder than the request allows, and are more than the number
+    of sequences."""
+    cell, state = demo
+    around = np.linspace(0.0, 2.0 * math.pi, 16, endpoint=False).tolist()
+    alone = MotionStep(Goals(targets=tuple(grasp(cell, state, yaw, 0.12) for yaw in around)))
+    (first,) = plan_multistep(cell, state, MultistepRequest((alone,), **UNTIMED))
+    nearest = around[first.goal]
+    yaws = [*np.linspace(nearest - 0.1, nearest + 0.1, 12).tolist(), nearest + math.pi / 2]
+    joint = "shoulder_lift_joint"
+    column = first.variables.index(joint)
+    low, high = (
+        plan_multistep(cell, state, MultistepRequest(steps_of(cell, state, [yaws[-1]], [depth])))[1].path[:, column]
+        for depth in (0.0, -0.06)
+    )
+    border = 0.5 * (low[-1] + high[-1])
+    assert high.max() < border < low.max()
+    timing = TimingOptions(limits={joint: JointLimits(upper=border)})
+    steps = steps_of(cell, state, yaws, [*[0.0] * 12, -0.06])
+    plans = plan_multistep(cell, state, MultistepRequest(steps, timing=timing))
+    assert [plan.goal for plan in plans] == [12, 12, 12]
+    assert max(plan.path[:, column].max() for plan in plans) <= border
 
 
 def test_straight_steps_are_timed_like_the_others(demo):
