@@ -15,6 +15,7 @@ from ..geometry.collision_geometry import Surface
 from ..geometry.geometry_model import GeometryModel
 from ..geometry.placements import GeometryPlacements
 from .base import TOUCHING, DistanceResult, Floats
+from .coal_large import LARGE, NEAR, LargeDistance, corrected, widening
 from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
 
@@ -40,6 +41,8 @@ class CoalEngine:
         self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
         self._transforms: list[Any] = [coal_transform(pose) for pose in geometry_model.joint_T_geometry]
         self._trees = CoalTrees(model, self._data, geometry_model, self._geometries)
+        self._sizes = self._trees.sizes
+        self._near = NEAR if max(self._sizes, default=0.0) >= LARGE else -math.inf
         self._poses = GeometryPlacements(
             model,
             geometry_model.joints[: geometry_model.moving_count],
@@ -101,10 +104,10 @@ class CoalEngine:
         return self._verified(q) if verdict is TreeVerdict.UNSURE else verdict is TreeVerdict.COLLIDES
 
     def _verified(self, q: Floats) -> bool:
-        """Return the exact result for a candidate collision of triangle surfaces.
+        """Return the exact result for a candidate collision of triangle surfaces or large geometries.
 
         Coal supports no negative margin for surfaces, so the contact depth has to distinguish a touch within the
-        tolerance from a collision.
+        tolerance from a collision. Distances of large geometries are corrected, see `coal_large`.
         """
         near = self._geometry_model.candidates(self.place(q))
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
@@ -152,6 +155,9 @@ class CoalEngine:
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
         found = self._checks.get((first, second, margin))
         check, request, surface = found or self._make_check(first, second, margin)
+        if check is None:
+            nearest = self.distance(first, second)
+            return nearest if nearest.distance < margin - TOUCHING else None
         result = self._contacts
         result.clear()
         if not check(self._transform(first), self._transform(second), request, result):
@@ -171,10 +177,12 @@ class CoalEngine:
     def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
         surface = self._is_surface[first] or self._is_surface[second]
         request = coal.CollisionRequest()
-        set_boolean_request(request, margin, surface)
+        set_boolean_request(request, margin, surface, widening((self._sizes[first], self._sizes[second])))
         request.enable_contact = True
         request.num_max_contacts = MAX_CONTACTS if surface else 1
-        check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
+        check = None
+        if not self._is_corrected(first, second):
+            check = coal.ComputeCollision(self._geometries[first], self._geometries[second])
         if len(self._checks) >= MAX_RETAINED:
             self._checks.clear()
         self._checks[first, second, margin] = check, request, surface
@@ -186,6 +194,9 @@ class CoalEngine:
         other = self._placed(second, poses, self._scratch[1])
         self._nearest.clear()
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
+        if distance < self._near and self._is_corrected(first, second):
+            found = self._corrected(first, second, placed, other)
+            return found.distance, found.direction if found.distance > 0.0 and found.direction.any() else None
         if distance > 0.0:
             return distance, _direction(self._nearest)
         if not (self._is_surface[first] or self._is_surface[second]):
@@ -206,8 +217,23 @@ class CoalEngine:
         self._nearest.clear()
         placed, other = self._transform(first), self._transform(second)
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
+        if distance < self._near and self._is_corrected(first, second):
+            found = self._corrected(first, second, placed, other)
+            vectors = (found.point_first, found.point_second, found.direction)
+            return DistanceResult(found.distance, *(tuple(vector.tolist()) for vector in vectors))
         contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
         return _distance_result(distance, self._nearest) if contact is None else contact
+
+    def _is_corrected(self, first: int, second: int) -> bool:
+        """Return whether small distances of two geometries are corrected: both are convex, and one is large."""
+        if max(self._sizes[first], self._sizes[second]) < LARGE:
+            return False
+        return not (self._is_surface[first] or self._is_surface[second])
+
+    def _corrected(self, first: int, second: int, placed: Any, other: Any) -> LargeDistance:
+        """Return the corrected distance of two geometries, after coal's at these transforms."""
+        size = max(self._sizes[first], self._sizes[second])
+        return corrected(self._measure(first, second), placed, other, self._nearest, size)
 
     def _measure(self, first: int, second: int) -> Any:
         """Return coal's function for the distance of two geometries."""

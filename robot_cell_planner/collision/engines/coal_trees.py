@@ -11,6 +11,7 @@ against the trees of stationary geometries. Those are built once. There are two 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -24,6 +25,7 @@ from ..geometry.broad_phase import StaticBlock
 from ..geometry.collision_geometry import Surface
 from ..geometry.geometry_model import GeometryModel
 from .base import TOUCHING, Floats
+from .coal_large import DEEP, EPA_TOLERANCE, LARGE, size_of, widening
 
 FEW = 4  # minimum number of geometries for a separate plain tree
 MANY = 128  # maximum number of listed pairs
@@ -34,19 +36,22 @@ class TreeVerdict(Enum):
 
     FREE = 0
     COLLIDES = 1
-    UNSURE = 2  # triangle surfaces intersect; the contact depth decides whether they only touch
+    UNSURE = 2  # triangle surfaces intersect, or a large geometry is near; the contact depth decides
 
 
 @dataclass(eq=False)
 class PlainTree:
-    """Stationary geometries that are checked against all members of a moving set at one margin."""
+    """Stationary geometries that are checked against all members of a moving set at one margin.
+
+    reach: margin by which the boxes are inflated [m]. certain: distance below which a hit is a collision [m].
+    """
 
     moving: MovingSet
     tree: Any
     objects: list[Any]
     callback: Any
-    unsure: bool
-    margin: float
+    certain: float
+    reach: float
 
 
 @dataclass(eq=False)
@@ -63,7 +68,8 @@ class MovingSet:
 class CoalTrees:
     """AABB trees of a geometry model.
 
-    geometries: coal geometry of each collision geometry. `moving`: set of all moving geometries.
+    geometries: coal geometry of each collision geometry. `moving`: set of all moving geometries. `sizes`: `size_of` of
+    each geometry.
     """
 
     def __init__(self, model: Any, data: Any, geometry_model: GeometryModel, geometries: list[Any]) -> None:
@@ -72,7 +78,8 @@ class CoalTrees:
         self.geometry_model = geometry_model
         self._geometries = geometries
         self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
-        self.moving = self._moving_set(range(geometry_model.moving_count), geometry_model.moving_margins)
+        self.sizes = [size_of(geometry) for geometry in geometry_model.geometries]
+        self.moving = self._moving_set(range(geometry_model.moving_count), self._reaches())
         self._sets: list[MovingSet] = []
         self.plain: list[PlainTree] = []
         self._plain_of: dict[int, list[tuple[PlainTree, Any]]] = {}
@@ -85,7 +92,7 @@ class CoalTrees:
         for index in changed:
             for plain, item in self._plain_of.get(index, ()):
                 item.setTransform(coal_transform(geometry_model.joint_T_geometry[index]))
-                _set_box(item, plain.margin)
+                _set_box(item, plain.reach)
                 plain.tree.update(item)
         if any(index in self._listed_partners for index in changed):
             self._build_listed(self._listed_partners)
@@ -118,14 +125,26 @@ class CoalTrees:
         for plain in self.plain:
             plain.moving.tree.collide(plain.tree, plain.callback)
             if plain.callback.data.result.isCollision():
-                return TreeVerdict.UNSURE if plain.unsure else TreeVerdict.COLLIDES
+                return _verdict(plain.callback.data.result, plain.certain)
         if self._listed_tree is not None:
             moving.tree.collide(self._listed_tree, callback)
         if self._listed_tree is None or not callback.collision:
             moving.manager.collide(callback)
         if callback.collision:
-            return TreeVerdict.UNSURE if self._unsure_pairs[callback.collisionPairIndex] else TreeVerdict.COLLIDES
+            row = callback.collisionPairIndex
+            certain = self._certain[row]
+            if certain == math.inf:
+                return TreeVerdict.COLLIDES
+            return _verdict(self._listed_data.collisionResults[row], certain)
         return TreeVerdict.FREE
+
+    def _reaches(self) -> Floats:
+        """Return the margin by which the boxes of each pair of moving geometries are inflated (k,) [m]."""
+        model, sizes = self.geometry_model, self.sizes
+        if max(sizes[: model.moving_count], default=0.0) < LARGE:
+            return np.asarray(model.moving_margins)
+        wider = [widening((sizes[i], sizes[j])) for i, j in model.moving_pairs.tolist()]
+        return np.asarray(model.moving_margins + np.array(wider))
 
     def _moving_set(self, indices: Sequence[int], margins: Floats | None = None) -> MovingSet:
         """Return a set of moving geometries. margins: margins of the pairs among them, if these are checked."""
@@ -161,8 +180,8 @@ class CoalTrees:
         listed: dict[int, list[tuple[int, float]]] = {}
         subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self.geometry_model.moving_count)): self.moving}
         for block in self.geometry_model.blocks:
-            for surface in (False, True):
-                static = [int(s) for s in block.static if self._is_surface[s] is surface]
+            for surface, large in ((False, False), (True, False), (False, True), (True, True)):
+                static = [int(s) for s in block.static if self._kind(s) == (surface, large)]
                 groups = self._groups(block)
                 plain = len(groups) == 1 and next(iter(groups.values())) in subsets and len(static) >= FEW
                 if plain or len(static) > MANY:
@@ -172,21 +191,25 @@ class CoalTrees:
                     listed.update((geometry, partners) for geometry in static)
         self._build_listed(listed)
 
-    def _groups(self, block: StaticBlock) -> dict[tuple[float, bool], tuple[int, ...]]:
-        """Return the moving geometries of a block by margin, and by whether they are surfaces."""
-        groups: dict[tuple[float, bool], list[int]] = {}
+    def _kind(self, geometry: int) -> tuple[bool, bool]:
+        """Return whether a geometry is a surface, and whether it is large."""
+        return self._is_surface[geometry], self.sizes[geometry] >= LARGE
+
+    def _groups(self, block: StaticBlock) -> dict[tuple[float, bool, bool], tuple[int, ...]]:
+        """Return the moving geometries of a block by margin, and by whether they are surfaces, and large."""
+        groups: dict[tuple[float, bool, bool], list[int]] = {}
         for geometry, margin in zip(block.moving.tolist(), block.margins.tolist(), strict=True):
-            groups.setdefault((margin, self._is_surface[geometry]), []).append(geometry)
+            groups.setdefault((margin, *self._kind(geometry)), []).append(geometry)
         return {key: tuple(sorted(members)) for key, members in sorted(groups.items())}
 
     def _add_plain(
         self,
         static: list[int],
-        groups: dict[tuple[float, bool], tuple[int, ...]],
+        groups: dict[tuple[float, bool, bool], tuple[int, ...]],
         surface: bool,
         subsets: dict[tuple[int, ...], MovingSet],
     ) -> None:
-        for (margin, moving_surface), members in groups.items():
+        for (margin, moving_surface, _), members in groups.items():
             if members not in subsets:
                 subsets[members] = self._moving_set(members)
                 self._sets.append(subsets[members])
@@ -196,10 +219,11 @@ class CoalTrees:
             ]
             callback = coal.CollisionCallBackDefault()
             with_surface = surface or moving_surface
-            set_boolean_request(callback.data.request, margin, with_surface)
-            tree = _static_tree(objects, [margin] * len(objects))
-            unsure = with_surface and margin < TOUCHING
-            found = PlainTree(subsets[members], tree, objects, callback, unsure, margin)
+            wider = widening(tuple(self.sizes[geometry] for geometry in (*static, *members)))
+            set_boolean_request(callback.data.request, margin, with_surface, wider)
+            tree = _static_tree(objects, [margin + wider] * len(objects))
+            certain = _certain(margin, with_surface, wider)
+            found = PlainTree(subsets[members], tree, objects, callback, certain, margin + wider)
             self.plain.append(found)
             for geometry, item in zip(static, objects, strict=True):
                 self._plain_of.setdefault(geometry, []).append((found, item))
@@ -213,17 +237,19 @@ class CoalTrees:
         pairs = [(i, j) for i, j in self.geometry_model.moving_pairs.tolist()]
         margins = self.geometry_model.moving_margins.tolist()
         surfaces = [self._is_surface[i] or self._is_surface[j] for i, j in pairs]
+        wider = [widening((self.sizes[i], self.sizes[j])) for i, j in pairs]
         for place, (geometry, partners) in enumerate(listed.items(), start=self.geometry_model.moving_count):
             pairs.extend((moving, place) for moving, _ in partners)
             margins.extend(margin for _, margin in partners)
             surfaces.extend(self._is_surface[moving] or self._is_surface[geometry] for moving, _ in partners)
+            wider.extend(widening((self.sizes[moving], self.sizes[geometry])) for moving, _ in partners)
         order = _add_pairs(pin_geometry, pairs)
-        margins, surfaces = [margins[row] for row in order], [surfaces[row] for row in order]
+        kinds = [(margins[row], surfaces[row], wider[row]) for row in order]
         data = pin_geometry.createData()
-        for request, margin, surface in zip(data.collisionRequests, margins, surfaces, strict=True):
-            set_boolean_request(request, margin, surface)
+        for request, kind in zip(data.collisionRequests, kinds, strict=True):
+            set_boolean_request(request, *kind)
         self._listed, self._listed_data = pin_geometry, data
-        self._unsure_pairs = [surface and margin < TOUCHING for margin, surface in zip(margins, surfaces, strict=True)]
+        self._certain = [_certain(*kind) for kind in kinds]
         self._callback = pin.CollisionCallBackDefault(pin_geometry, data, True)
         self._listed_objects = [
             pin.CollisionObject(
@@ -231,7 +257,10 @@ class CoalTrees:
             )
             for place, geometry in enumerate(listed, start=self.geometry_model.moving_count)
         ]
-        widest = [max(margin for _, margin in partners) for partners in listed.values()]
+        widest = [
+            max(margin + widening((self.sizes[moving], self.sizes[geometry])) for moving, margin in partners)
+            for geometry, partners in listed.items()
+        ]
         self._listed_tree = _static_tree(self._listed_objects, widest) if listed else None
 
 
@@ -246,12 +275,32 @@ def _add_pairs(pin_geometry: Any, pairs: Sequence[tuple[int, int]]) -> list[int]
     return order
 
 
-def set_boolean_request(request: Any, margin: float, surface: bool) -> None:
-    """Configure a request to stop at the first collision and to compute no contact data."""
+def set_boolean_request(request: Any, margin: float, surface: bool, wider: float = 0.0) -> None:
+    """Configure a request to stop at the first collision and to compute no contact data.
+
+    wider: `widening` of a pair with a large geometry [m]; the depth is then computed too.
+    """
     request.num_max_contacts = 1
-    request.enable_contact = False
+    request.enable_contact = wider > 0.0
     request.security_margin = max(margin - TOUCHING, 0.0) if surface else margin - TOUCHING
+    if wider > 0.0:
+        request.security_margin += wider
+        request.epa_tolerance = EPA_TOLERANCE
     request.distance_upper_bound = request.security_margin + 1e-6
+
+
+def _certain(margin: float, surface: bool, wider: float) -> float:
+    """Return the distance below which a hit is a collision [m]; others are decided by their contacts."""
+    if surface:
+        return -math.inf if margin < TOUCHING or wider > 0.0 else math.inf
+    return margin - DEEP if wider > 0.0 else math.inf
+
+
+def _verdict(result: Any, certain: float) -> TreeVerdict:
+    """Return the verdict for a hit of coal."""
+    if certain == math.inf or (certain > -math.inf and result.getContact(0).penetration_depth < certain):
+        return TreeVerdict.COLLIDES
+    return TreeVerdict.UNSURE
 
 
 def coal_transform(pose: Floats) -> Any:
