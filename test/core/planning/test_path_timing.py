@@ -94,6 +94,6 @@ def test_a_cancellation_ends_the_timing_of_a_long_path(limits):
         return len(calls) >= (20 if limits else 3)
 
     request = PathTiming(NAMES, rows, TimingOptions(**limits), PlanningOptions())
-    with pytest.raises(CancelledError, match="^timing: "):
+    with pytest.raises(CancelledError, match=r"^timing: "):
         time_joint_path(CELL, STATE, request, cancelled=cancelled)
     assert len(calls) == (20 if limits else 3)
