@@ -21,7 +21,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from enum import Enum
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, SupportsFloat, TypeVar
 
 import msgspec
 import numpy as np
@@ -309,16 +309,17 @@ def _member_of(choices: tuple[Any, ...]) -> Check:
 
 
 def _array(name: str, value: Any) -> Any:
-    if not isinstance(value, np.ndarray):
-        if not isinstance(value, (collections.abc.Sequence, numbers.Real)) or isinstance(value, TEXTS):
-            raise _refused(name, value, "an array of numbers")
-        try:
-            value = np.asarray(value, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise _refused(name, value, "an array of numbers") from None
-    if value.dtype.kind not in "fiub":
+    if isinstance(value, TEXTS) or not isinstance(value, (np.ndarray, collections.abc.Sequence, numbers.Real)):
         raise _refused(name, value, "an array of numbers")
-    return value
+    try:
+        found = np.asarray(value)  # with a type, texts would become numbers, and None would become NaN
+        if found is not value and found.dtype.kind == "O" and all(isinstance(x, SupportsFloat) for x in found.flat):
+            found = found.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise _refused(name, value, "an array of numbers") from None
+    if found.dtype.kind not in "fiub":
+        raise _refused(name, value, "an array of numbers")
+    return found if found is value else found.astype(np.float64, copy=False)
 
 
 def _tuple(inner: tuple[Any, ...]) -> Check:

@@ -29,6 +29,8 @@ from .arguments import resolved, show
 
 TAG = "type"
 SCALARS = (bool, int, float, str)
+MAX_DIMENSIONS = 8  # of arrays
+NUMBERS = frozenset((int, float, type(None)))  # types of items of arrays
 SEQUENCES = (tuple, list, collections.abc.Sequence, collections.abc.Iterable, collections.abc.Collection)
 
 
@@ -164,10 +166,23 @@ def _record(kind: type, value: Mapping[str, Any], name: str) -> Any:
 
 
 def _array(value: Any, name: str) -> Any:
+    _check_numbers(value, name)
     try:
         return np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InvalidValueError(f"{name} is not an array of numbers: {error}", subjects=(name,)) from error
+
+
+def _check_numbers(value: Any, name: str, depth: int = 0) -> None:
+    """Refuse items of nested lists that are neither numbers nor null; numpy converts texts and booleans."""
+    if depth > MAX_DIMENSIONS:
+        raise InvalidValueError(f"{name} is nested too deeply for an array of numbers", subjects=(name,))
+    if not isinstance(value, list | tuple):
+        if type(value) not in NUMBERS:
+            raise InvalidValueError(f"{name} is {show(value)}, expected an array of numbers", subjects=(name,))
+    elif not NUMBERS.issuperset(map(type, value)):
+        for index, item in enumerate(value):
+            _check_numbers(item, f"{name}[{index}]", depth + 1)
 
 
 def _sequence(origin: Any, inner: tuple[Any, ...], value: Any, name: str) -> Any:

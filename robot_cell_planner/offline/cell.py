@@ -43,7 +43,7 @@ from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show, write_html
 from ..viewer.plans import plan_facts
 from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
-from .outcome import GOAL_TOLERANCE, ExecutedMotion, check_start, executed_motion
+from .outcome import GOAL_TOLERANCE, ExecutedMotion, check_start, executed_motion, whole_periods
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -368,9 +368,9 @@ class OfflineCell:
     def command(self, name: str, positions: Mapping[str, float], duration: float) -> None:
         """Command joints of the simulated robot to positions [rad or m] for a duration [s], for example a gripper.
 
-        The planning state is not changed.
+        The planning state is not changed. duration: Above zero, at most an hour.
         """
-        self._carry_out(name, round(duration / PERIOD) * [(dict(positions), None)], {})
+        self._carry_out(name, whole_periods(duration, PERIOD) * [(dict(positions), None)], {})
 
     def _carry_out(self, name: str, commands: Sequence[Command], facts: dict[str, str]) -> dict[str, float]:
         """Send commands to the simulation; return the max lag of each joint of the robots [rad or m]."""

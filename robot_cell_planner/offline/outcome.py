@@ -11,7 +11,7 @@ from frozendict import frozendict
 from ..collision.checker import CollisionChecker
 from ..collision.engines.base import TOUCHING
 from ..collision.pairs.allowed_pairs import AllowedPairs, CheckedPair
-from ..errors import ExecutionError, GoalToleranceError, TrajectoryStartError, Value
+from ..errors import ExecutionError, GoalToleranceError, InvalidRequestError, TrajectoryStartError, Value
 from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
@@ -24,12 +24,25 @@ if TYPE_CHECKING:
     from ..simulation.simulated_cell import SimulatedCell
 
 STAGE = "simulation"
+MAX_DURATION = 3600.0  # [s] of a command
 GOAL_TOLERANCE = 0.02  # [rad or m] of each joint at the end of a motion
 # Gap and depth of links [m] that the physics, with its margins and elastic joints, does not resolve.
 PHYSICS_GAP, PHYSICS_DEPTH = 2e-4, 2e-4
 STEP = 0.05  # [rad or m] between states of the plan at which a gap is looked for
 TOUCH_DEPTH = 1e-4  # [m] up to which surfaces that touch without force are not in contact
 PART_TOLERANCE = 0.01  # [m] of an attached body at the end of a motion
+
+
+def whole_periods(duration: float, period: float) -> int:
+    """Return the number of periods [s] of a command that lasts for a duration [s], at least one.
+
+    Raises:
+        InvalidRequestError: The duration is not above zero, or longer than MAX_DURATION.
+    """
+    if not 0.0 < duration <= MAX_DURATION:
+        text = f"duration is {duration:g} s, expected more than 0 and at most {MAX_DURATION:g} s"
+        raise InvalidRequestError(text, stage=STAGE, values=(Value("duration", duration, MAX_DURATION, "s"),))
+    return max(round(duration / period), 1)
 
 
 @dataclass(frozen=True)

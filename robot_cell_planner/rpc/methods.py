@@ -96,16 +96,16 @@ class Method:
         description: Docstring.
         parameters: Parameters by name.
         result: Annotation of the result.
-        call: Called with the context and the converted parameters.
+        call: Called with the context, or None for methods that need no cell, and the converted parameters.
     """
 
     name: str
     description: str
     parameters: Mapping[str, Field]
     result: Any
-    call: Callable[[Context, dict[str, Any]], Any]
+    call: Callable[[Any, dict[str, Any]], Any]
 
-    def run(self, context: Context, given: Mapping[str, Any] | list[Any]) -> Any:
+    def run(self, context: Context | None, given: Mapping[str, Any] | list[Any]) -> Any:
         """Call the method with JSON values, by name or in order, and return the result as JSON value.
 
         Raises:
@@ -135,6 +135,11 @@ def methods() -> Mapping[str, Method]:
     found.extend(_of_class(kind, name) for kind, names in CLASSES.items() for name in names)
     found.extend(_of_scene(name) for name in SCENE)
     return {method.name: method for method in found}
+
+
+def plain_method(name: str, function: Callable[..., Any]) -> Method:
+    """Return a method that needs no cell; its parameters are those of the function."""
+    return Method(name, _doc(function), _parameters(function), _result(function), lambda _, values: function(**values))
 
 
 def _parameters(function: Callable[..., Any]) -> dict[str, Field]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..errors import FileError
 from ..model.json_difference import first_difference
 from .session import RpcSession
 
-TIMES = ("seconds", "times")  # fields that differ from run to run
+SECONDS, STAGES = "seconds", "times"  # fields that differ from run to run
 
 
 class Difference(NamedTuple):
@@ -36,7 +36,7 @@ class Difference(NamedTuple):
 def replay(log: Iterable[str], session: RpcSession) -> Iterator[Difference | None]:
     """Send the requests of a log to a session; yield the first difference of each response, or None.
 
-    Times are not compared.
+    Times that the calls took are not compared.
 
     Raises:
         FileError: A line is not an entry of a log.
@@ -49,8 +49,23 @@ def replay(log: Iterable[str], session: RpcSession) -> Iterator[Difference | Non
         except (ValueError, TypeError, KeyError) as error:
             raise FileError(f"line {number} is not an entry of a log of calls: {error}", stage="json-rpc") from error
         answer = session.answer(request)
-        found = first_difference(was, json.loads(answer) if answer else None, ignored=TIMES)
+        found = first_difference(_without_stages(was), _without_stages(json.loads(answer) if answer else None))
         yield None if found is None else Difference(number, _method(request), *found)
+
+
+def _without_stages(value: Any) -> Any:
+    """Return a response without the times that stages took. A trajectory has numbers as `times`, which remain."""
+    if isinstance(value, list):
+        nested = any(isinstance(item, list | dict) for item in value)
+        return [_without_stages(item) for item in value] if nested else value
+    if not isinstance(value, dict):
+        return value
+    kept = {key: item for key, item in value.items() if key != SECONDS and not (key == STAGES and _are_stages(item))}
+    return {key: _without_stages(item) for key, item in kept.items()}
+
+
+def _are_stages(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(item, dict) for item in value)
 
 
 def _method(request: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,14 +15,15 @@ from jsonrpc.exceptions import JSONRPCDispatchException
 
 from .. import __version__
 from ..errors import InvalidRequestError, NoCellError, RobotCellError
-from ..io.cell_file.cell_file import load_cell
 from ..io.common.resources import NO_ROOTS, ResourceRoots
 from ..model.json_values import to_json
 from ..offline import OfflineCell
-from .methods import Context, Method, methods
+from .methods import Context, Method, methods, plain_method
 from .schema import Schemas
 
 MAX_REQUEST = 64 * 2**20  # [bytes]
+SERVER_ERROR = -32000
+logger = logging.getLogger(__name__)
 RESERVED, DISCOVER = "rpc.discover", "discover"
 
 
@@ -42,9 +44,9 @@ class RpcSession:
         self._dispatcher = Dispatcher()
         for name, method in methods().items():
             self._dispatcher[name] = self._handler(method)
-        own = {"load_cell": self.load_cell, "cell": self.cell, "state": self.state, "version": self.version}
-        for name, function in {**own, DISCOVER: discover}.items():
-            self._dispatcher[name] = _reporting(function)
+        for function in (self.load_cell, self.cell, self.state, self.version, discover):
+            own = plain_method(function.__name__, function)
+            self._dispatcher[own.name] = self._handler(own, needs_cell=False)
 
     def close(self) -> None:
         """End the simulation, if one runs."""
@@ -74,14 +76,14 @@ class RpcSession:
         return result
 
     def load_cell(self, file: str) -> dict[str, Any]:
-        """Load a cell file; it replaces the cell of the session.
+        """Load a cell file with its simulated robot; it replaces the cell of the session.
 
         Raises:
             FileError, ResourceError: As `load_cell` of the library.
         """
-        cell, state = load_cell(file, self._roots.with_file(Path(file)))
+        loaded = OfflineCell.load(file, roots=self._roots.with_file(Path(file)))
         self.close()
-        self._cell = OfflineCell(cell, state)
+        self._cell = loaded
         return self.cell()
 
     def cell(self) -> dict[str, Any]:
@@ -110,11 +112,12 @@ class RpcSession:
             raise NoCellError("no cell is loaded; call load_cell with a cell file first", stage="json-rpc")
         return self._cell
 
-    def _handler(self, method: Method) -> Any:
+    def _handler(self, method: Method, needs_cell: bool = True) -> Any:
         def run(*args: Any, **kwargs: Any) -> Any:
             if args and kwargs:
                 raise InvalidRequestError(f"{method.name} takes parameters by name or in order, not both")
-            return method.run(Context(self._loaded(), self._roots), list(args) if args else kwargs)
+            context = Context(self._loaded(), self._roots) if needs_cell else None
+            return method.run(context, list(args) if args else kwargs)
 
         return _reporting(run)
 
@@ -150,13 +153,19 @@ def _without_prefix(request: str) -> str:
 
 
 def _reporting(function: Any) -> Any:
-    """Return a function that reports library errors as JSON-RPC errors."""
+    """Return a function that reports library errors as JSON-RPC errors, and others as errors of the server."""
 
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return function(*args, **kwargs)
         except RobotCellError as error:
             raise JSONRPCDispatchException(code=error.code, message=str(error), data=_details(error)) from error
+        except Exception as error:
+            # json-rpc would take a TypeError for wrong parameters, and write values that have no JSON form.
+            logger.exception("a method ended with an error that is not one of the library")
+            text = f"internal error, see the log: {type(error).__name__}: {error}"
+            data = {"name": type(error).__name__, "remedy": "Report the request and the traceback in the log."}
+            raise JSONRPCDispatchException(code=SERVER_ERROR, message=text, data=data) from error
 
     return run
 

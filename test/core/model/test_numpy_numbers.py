@@ -1,11 +1,16 @@
 """NumPy numbers in values are converted to Python numbers: digests and plans are equal."""
 
+from fractions import Fraction
+
 import msgspec
 import numpy as np
 import pytest
 from loaded_cells import loaded
+from numpy.typing import NDArray
 
 from robot_cell_planner import Goals, MotionRequest, PlanningOptions, plan_motion
+from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.model.arguments import public
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.geometry import Box, Cylinder, Mesh, Shape
 from robot_cell_planner.model.pose import Pose
@@ -44,3 +49,26 @@ def test_fields_are_numbers_of_python():
     assert type(PlanningOptions(certify=np.bool_(False)).certify) is bool
     values = STATE.with_configuration({"elbow_joint": np.float64(1.0)}).configuration
     assert {type(value) for value in values.values()} == {float}
+
+
+@public
+def rows_of(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    return rows
+
+
+@pytest.mark.parametrize("rows", [[["1.0"], [2.0]], [[1.0], [None]], [[1.0], [10**400]], "1.0", None, [[1], [1, 2]]])
+def test_items_of_arrays_that_are_no_numbers_are_refused(rows):
+    with pytest.raises(InvalidRequestError, match=r"rows is .* expected an array of numbers"):
+        rows_of(rows)
+
+
+@pytest.mark.parametrize("one", [1, True, np.float32(1.0), Fraction(1)])
+def test_arrays_of_numbers_of_other_types_are_those_of_floats(one):
+    found = rows_of([[0.0], [one]])
+    assert found.dtype == np.float64
+    assert np.array_equal(found, [[0.0], [1.0]])
+
+
+def test_an_array_is_not_copied():
+    rows = np.zeros((2, 3))
+    assert rows_of(rows) is rows

@@ -13,11 +13,15 @@ from loaded_cells import loaded
 
 from robot_cell_planner import FrameTarget, Goals, MotionRequest, PlanningOptions, inverse_kinematics, plan_motion
 from robot_cell_planner import scene as scene_package
-from robot_cell_planner.errors import ERRORS_BY_CODE, OutOfReachError
+from robot_cell_planner.errors import ERRORS_BY_CODE, FileError, OutOfReachError
+from robot_cell_planner.io.cell_file.simulation_section import load_simulated_robot
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.simulated_robot import SimulatedRobot
+from robot_cell_planner.offline import OfflineCell
 from robot_cell_planner.rpc.methods import AnyChange, methods
 from robot_cell_planner.rpc.replay import replay
 from robot_cell_planner.rpc.session import MAX_REQUEST, RpcSession, discover
+from robot_cell_planner.simulation import simulated_cell
 
 DEMO = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
 GOAL = {"elbow_joint": 1.2, "wrist_2_joint": -1.0}
@@ -211,3 +215,101 @@ def test_repeated_keys_are_refused(session, where):
     error = json.loads(session.answer(texts[where]))["error"]
     assert error["code"] == -32600
     assert "twice" in error["message"]
+
+
+BIG = int("1" + "0" * 400)
+
+
+@pytest.mark.parametrize(
+    ("q", "place"),
+    [
+        (["1.0", 0, 0, 0, 0, 0], "q[0]"),
+        ([0, 0, 0, 0, 0, True], "q[5]"),
+        ([0, 0, [0, False], 0, 0, 0], "q[2][1]"),
+        ("0", "q"),
+        (True, "q"),
+        ([{}], "q[0]"),
+        ([BIG, 0, 0, 0, 0, 0], "q"),
+        (json.loads("[" * 400 + "]" * 400), "q[0]"),
+    ],
+)
+def test_items_of_arrays_are_numbers(session, q, place):
+    error = call(session, "CollisionChecker.in_collision", q=q)
+    assert error["code"] == 100
+    assert error["message"].split(" is ")[0].startswith(place)
+
+
+@pytest.mark.parametrize("number", [True, "1.0", [1.0], {}])
+def test_numbers_are_numbers(session, number):
+    for method, params, name in (
+        ("command", {"name": "grip", "positions": {}, "duration": number}, "duration"),
+        ("command", {"name": "grip", "positions": {"elbow_joint": number}, "duration": 1.0}, "positions.elbow_joint"),
+        ("add_box", {"name": "box", "size": [1.0, 1.0, number]}, "size[2]"),
+        ("plan_motion", {"request": MOTION | {"options": {"seed": number}}}, "request.options.seed"),
+    ):
+        error = call(session, method, **params)
+        assert (error["code"], error["message"].split(" is ")[0]) == (100, name)
+
+
+@pytest.mark.parametrize("duration", [-1.0, 0.0, 1e300, None])
+def test_durations_of_commands_are_finite_and_above_zero(session, duration):
+    error = call(session, "command", name="grip", positions={"elbow_joint": 0.0}, duration=duration)
+    assert error["code"] == 100
+    assert "duration is" in error["message"]
+
+
+def test_a_changed_time_of_a_trajectory_is_found_in_a_replay():
+    log = io.StringIO()
+    session = RpcSession(log=log)
+    call(session, "load_cell", file=str(DEMO))
+    call(session, "plan_motion", request=MOTION)
+    lines = log.getvalue().splitlines()
+    entry = json.loads(lines[1])
+    response = json.loads(entry["response"])
+    response["result"]["trajectory"]["times"][3] *= 1.5
+    response["result"]["times"][0]["seconds"] += 1.0
+    changed = json.dumps(entry | {"response": json.dumps(response)})
+    found = list(replay([lines[0], changed], RpcSession()))
+    assert found[0] is None
+    assert found[1].place == "result.trajectory.times[3]"
+
+
+def test_a_cell_has_the_simulated_robot_of_its_file(session, monkeypatch):
+    made = []
+
+    def simulated(_cell, _state, options):
+        made.append(options.robot)
+        raise FileError("no simulation", stage="test")
+
+    monkeypatch.setattr(simulated_cell, "SimulatedCell", simulated)
+    assert "no simulation" in call(session, "command", name="nothing", positions={}, duration=0.01)["message"]
+    assert made == [load_simulated_robot(DEMO)]
+    assert made != [SimulatedRobot()]
+
+
+def test_an_error_of_another_kind_has_a_response_with_its_text(session, monkeypatch):
+    def fails(*_, **__):
+        raise TypeError(SimulatedRobot())  # whose argument has no JSON form
+
+    monkeypatch.setattr(OfflineCell, "pose", fails)
+    error = call(session, "pose", frame="world")
+    assert error["code"] == -32000
+    assert "internal error, see the log: TypeError: SimulatedRobot" in error["message"]
+    assert error["data"]["name"] == "TypeError"
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "words"),
+    [
+        ("load_cell", {"fil": "x"}, "load_cell has no parameter 'fil'"),
+        ("load_cell", {}, "load_cell needs parameter 'file'"),
+        ("load_cell", {"file": 7}, "file is 7"),
+        ("load_cell", {"file": "cell.yaml\0"}, "null byte"),
+        ("cell", {"a": 1}, "cell has no parameter 'a'"),
+        ("rpc.discover", {"a": 1}, "discover has no parameter 'a'"),
+    ],
+)
+def test_parameters_of_the_sessions_own_methods_are_checked(session, method, params, words):
+    error = call(session, method, **params)
+    assert words in error["message"]
+    assert error["code"] in set(ERRORS_BY_CODE)
