@@ -9,9 +9,9 @@ import numpy as np
 from .curves import SHORTEST
 from .limits import Array
 from .time_scaling import TimeScaling
-from .trajectory import Trajectory, in_nanoseconds
+from .trajectory import Trajectory, in_nanoseconds, with_steps
 
-# Sample spacing where the speed scale changes [s].
+# Maximum sample spacing where the speed scale changes [s].
 PERIOD = 0.01
 BISECTIONS = 60
 
@@ -39,7 +39,9 @@ def resampled(trajectory: Trajectory, time_scaling: TimeScaling, begin: float) -
     """Return a trajectory as it is executed under a time scaling, from a time on.
 
     Where the speed scale is constant, the samples are those of the trajectory, so that the curve between them is the
-    same; where it changes, they are `PERIOD` apart. Before the time scaling begins, the joints are at rest.
+    same; where it changes, there are others in between, at most `PERIOD` apart: the jerk of the trajectory has steps at
+    its samples, and polynomials over such a step would exceed it. Before the time scaling begins, the joints are at
+    rest.
 
     Args:
         trajectory: Executed trajectory; the path parameter is the time since its first sample.
@@ -68,6 +70,7 @@ def resampled(trajectory: Trajectory, time_scaling: TimeScaling, begin: float) -
 def _sample_times(trajectory: Trajectory, time_scaling: TimeScaling, begin: float, end: float) -> Array:
     """Return the times of the samples from `begin` to `end`, at least `SHORTEST` apart."""
     breaks = np.array([begin, *time_scaling.starts, math.inf])
+    samples = trajectory.times - trajectory.times[0]
     found = [np.array([begin])]
     for piece, (start, next_start) in enumerate(zip(time_scaling.starts, breaks[2:], strict=True)):
         first, last = max(start, begin), min(next_start, end)
@@ -76,13 +79,25 @@ def _sample_times(trajectory: Trajectory, time_scaling: TimeScaling, begin: floa
         parameter, rate, slope = time_scaling.states[piece]
         if slope or time_scaling.jerks[piece]:
             count = max(math.ceil((last - first) / PERIOD), 1)
-            found.append(np.linspace(first, last, count + 1))
+            at_samples = _times_at(time_scaling, samples, first, last)
+            found.append(with_steps(np.linspace(first, last, count + 1), np.empty(0), at_samples))
         else:
-            own = trajectory.times - trajectory.times[0] - parameter
-            at_samples = start + own / rate if rate > 0.0 else np.empty(0)
+            at_samples = start + (samples - parameter) / rate if rate > 0.0 else np.empty(0)
             found.append(np.concatenate([[first], at_samples[(at_samples > first) & (at_samples < last)]]))
     times = np.unique(np.concatenate([*found, [end]]))
     return _apart(times)
+
+
+def _times_at(time_scaling: TimeScaling, parameters: Array, first: float, last: float) -> Array:
+    """Return the times between two others [s] at which a time scaling has one of ascending path parameters (n,)."""
+    low, high = time_scaling.at(first)[0], time_scaling.at(last)[0]
+    inside = parameters[(parameters > low) & (parameters < high)]
+    begins, ends = np.full(len(inside), first), np.full(len(inside), last)
+    for _ in range(BISECTIONS):
+        middles = 0.5 * (begins + ends)
+        before = time_scaling.derivatives(middles)[0] < inside
+        begins, ends = np.where(before, middles, begins), np.where(before, ends, middles)
+    return ends
 
 
 def _apart(times: Array) -> Array:

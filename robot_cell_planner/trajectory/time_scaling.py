@@ -7,6 +7,7 @@ acceleration q'' s'^2 + q' s'' and jerk q''' s'^3 + 3 q'' s' s'' + q' s'''.
 
 from __future__ import annotations
 
+import copy
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -76,6 +77,11 @@ class TimeScaling:
         parameters = parameter + t * (rate + t * (0.5 * slope + t * jerk / 6.0))
         return parameters, np.maximum(rate + t * (slope + 0.5 * t * jerk), 0.0), slope + t * jerk
 
+    def jerks_at(self, times: Array) -> Array:
+        """Return the second derivatives of the rate (n,) at times (n,), after the step at a start of a piece."""
+        pieces = np.searchsorted(self.starts, times, side="right") - 1
+        return np.where(pieces < 0, 0.0, np.array(self.jerks)[pieces])
+
     def since(self, time: float) -> TimeScaling:
         """Return the same time scaling from a time [s] on, without the pieces that have ended before."""
         first = bisect_right(self.starts, time) - 1
@@ -125,7 +131,8 @@ def change_within_limits(
 
     A joint may exceed a limit by as much as the trajectory itself does nearby. First, direct changes to the rate are
     tried, beginning at `start` or a little later. If none is feasible, the rate changes in several steps, since the
-    trajectory leaves more room at a lower rate. If this fails, the change with the smallest violation is returned.
+    trajectory leaves more room at a lower rate. If this fails, both are tried with jerks that are within the limits in
+    the mean over about one sample of the trajectory, and at last the change with the smallest violation is returned.
 
     Args:
         time_scaling: Current time scaling.
@@ -146,11 +153,14 @@ def change_within_limits(
     ]
     tried.sort(key=lambda candidate: candidate.settled_at)
     limit_check = _LimitCheck(trajectory, time_scaling, start, tried[-1].settled_at, limits)
-    found, excess = limit_check.first_within(tried)
-    if excess <= 1.0 + ALLOWANCE:
-        return found
-    step_by_step = _by_steps(limit_check, time_scaling, rate, start, acceleration, jerk)
-    return found if step_by_step is None else step_by_step
+    for check in (limit_check, limit_check.of_means()):
+        found, excess = check.first_within(tried)
+        if excess <= 1.0 + ALLOWANCE:
+            return found
+        step_by_step = _by_steps(check, time_scaling, rate, start, acceleration, jerk)
+        if step_by_step is not None:
+            return step_by_step
+    return found
 
 
 def _beginnings(time_scaling: TimeScaling, start: float, delays: Sequence[float]) -> list[float]:
@@ -217,7 +227,6 @@ class _LimitCheck:
         self._trajectory = trajectory
         spacing = float(np.median(np.diff(trajectory.times))) if len(trajectory) > 1 else COARSEST
         self._start = start
-        # Jerks are means over about one sample of the trajectory.
         self._period = min(max(spacing, FINEST), COARSEST)
         self._parameter = time_scaling.at(start)[0]
         left = max(trajectory.curve.duration - self._parameter, 0.0) + 2.0 * self._period
@@ -226,17 +235,23 @@ class _LimitCheck:
         own = self._rates([time_scaling], MOMENTS, end)
         self._bounds = [
             np.maximum(getattr(limits, name), found[0].max(axis=0, initial=0.0))
-            for name, found in zip(RATES, own, strict=True)
+            for name, found in zip((*RATES, "jerk"), own, strict=True)
         ]
 
-    def _derivatives(self, parameters: Array) -> tuple[Array, Array]:
-        """Return first and second derivatives of the trajectory (n, dof) at path parameters; zero beyond its end."""
+    def of_means(self) -> _LimitCheck:
+        """Return the same check with jerks in the mean only."""
+        found = copy.copy(self)
+        found._bounds = self._bounds[: len(RATES)]
+        return found
+
+    def _derivatives(self, parameters: Array) -> tuple[Array, Array, Array]:
+        """Return the first to third derivatives of the trajectory (n, dof) at path parameters; zero beyond its end."""
         curve = self._trajectory.curve
         count = int(np.searchsorted(parameters, curve.duration))
-        found = [np.zeros((len(parameters), len(self._trajectory.variables))) for _ in range(2)]
-        for rows, values in zip(found, curve.derivatives(parameters[:count], 2)[1:], strict=True):
+        found = [np.zeros((len(parameters), len(self._trajectory.variables))) for _ in range(3)]
+        for rows, values in zip(found, curve.derivatives(parameters[:count], 3)[1:], strict=True):
             rows[:count] = values
-        return found[0], found[1]
+        return found[0], found[1], found[2]
 
     def first_within(self, time_scalings: Sequence[TimeScaling]) -> tuple[TimeScaling, float]:
         """Return the first candidate within the limits, or the one with the smallest violation, and its excess.
@@ -258,21 +273,24 @@ class _LimitCheck:
     def _excess(self, time_scalings: Sequence[TimeScaling], moments: int) -> list[float]:
         rates = self._rates(time_scalings, moments, max(time_scaling.settled_at for time_scaling in time_scalings))
         worst = [
-            (found / bound).max(axis=(1, 2), initial=0.0) for found, bound in zip(rates, self._bounds, strict=True)
+            (found / bound).max(axis=(1, 2), initial=0.0) for found, bound in zip(rates, self._bounds, strict=False)
         ]
         found: list[float] = np.max(worst, axis=0).tolist()
         return found
 
-    def _rates(self, time_scalings: Sequence[TimeScaling], moments: int, end: float) -> tuple[Array, Array, Array]:
-        """Return magnitudes of velocities, accelerations and mean jerks (time scalings, n, dof), at `moments` times in
-        each sample."""
+    def _rates(self, time_scalings: Sequence[TimeScaling], moments: int, end: float) -> tuple[Array, ...]:
+        """Return magnitudes of velocities, accelerations, mean jerks over about one sample of the trajectory, and jerks
+        (time scalings, n, dof), at `moments` times in each sample."""
         samples = min(math.ceil((end - self._start) / self._period) + 3, MAX_SAMPLES)
         times = self._start + self._period / moments * np.arange(samples * moments, dtype=np.float64)
         parameters, rate, slope = np.stack([time_scaling.derivatives(times) for time_scaling in time_scalings], axis=1)
         rows = np.minimum(
             (parameters - self._parameter) * (MOMENTS / self._period) + 0.5, len(self._table[0]) - 1
         ).astype(np.intp)
-        first, second = (table[rows] for table in self._table)
-        accelerations = second * rate[..., None] ** 2 + first * slope[..., None]
-        jerks = (accelerations[:, moments:] - accelerations[:, :-moments]) / self._period
-        return np.abs(first * rate[..., None]), np.abs(accelerations), np.abs(jerks)
+        first, second, third = (table[rows] for table in self._table)
+        jerk = np.stack([time_scaling.jerks_at(times) for time_scaling in time_scalings])[..., None]
+        rate, slope = rate[..., None], slope[..., None]
+        accelerations = second * rate**2 + first * slope
+        means = (accelerations[:, moments:] - accelerations[:, :-moments]) / self._period
+        jerks = third * rate**3 + 3.0 * second * rate * slope + first * jerk
+        return np.abs(first * rate), np.abs(accelerations), np.abs(means), np.abs(jerks)

@@ -172,7 +172,7 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
     elif whole > 0:
         times[-1] = curve.duration
     stops = np.array([rest.time for rest in rests])
-    times = in_nanoseconds(_with_steps(times, stops, curve.jerk_steps()))
+    times = in_nanoseconds(with_steps(times, stops, curve.jerk_steps()))
     positions, velocities, accelerations = curve.derivatives(times, 2)
     after = np.searchsorted(times, stops)
     for rest, index in zip(rests, after.tolist(), strict=True):
@@ -198,7 +198,7 @@ def in_nanoseconds(times: Array) -> Array:
     return result
 
 
-def _with_steps(grid: Array, rests: Array, steps: Array) -> Array:
+def with_steps(grid: Array, rests: Array, steps: Array) -> Array:
     """Return the merged times of a grid, of rests and of jerk steps, see `curve_kernels.merge_times`."""
     merged = np.empty(len(grid) + len(rests) + len(steps) + 2)
     count = merge_times(grid, rests, np.ascontiguousarray(steps), SHORTEST, merged)

@@ -5,9 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from robot_cell_planner.trajectory.curve_limits import excesses
 from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.resampling import end_time, resampled
 from robot_cell_planner.trajectory.sampler import SamplerOptions, TrajectorySampler
+from robot_cell_planner.trajectory.timing import Method, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 START = 100.0
@@ -100,3 +103,23 @@ def test_the_end_of_a_motion_that_is_stopped_forever():
     found = resampled(played.trajectory, played.time_scaling, START + 5.0)
     assert len(found) == 1
     assert not found.positions.any()
+
+
+@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+def test_planned_motions_that_change_speed_keep_the_limits_of_the_controller(method):
+    """The jerk of a planned motion has steps between the samples of a change; with the limits of the joints above its
+    own, a controller that interpolates exceeds none of them."""
+    rng = np.random.default_rng(1)
+    names = ("a", "b", "c", "d")
+    rates = {"velocity": np.full(4, 2.0), "acceleration": np.full(4, 5.0), "jerk": np.full(4, 50.0)}
+    limits = MotionLimits(names, lower=np.full(4, -10.0), upper=np.full(4, 10.0), **rates)
+    options = TimingOptions(method=method, velocity_scale=0.5, acceleration_scale=0.6, jerk_scale=0.6)
+    for _ in range(40):
+        path = np.cumsum(rng.normal(0.0, 0.5, (4, 4)), axis=0)
+        planned = time_path(path, limits, options).trajectory
+        played = sampler(planned, limits=limits)
+        now = START + rng.uniform(0.1, 0.7 * planned.duration)
+        played.set_scale(float(rng.choice((0.0, 0.3, 0.6))), now)
+        found = resampled(planned, played.time_scaling, max(now - 0.5, START))
+        for kind in excesses(found.curve, limits, 50):
+            assert all(abs(each.value) <= 1.01 * each.limit for each in kind)
