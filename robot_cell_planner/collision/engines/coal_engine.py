@@ -256,7 +256,8 @@ def _direction(found: Any) -> Floats | None:
     """Return the unit vector from the second closest point to the first; None if they are nearly equal. Coal's normal
     is unset for some pairs of convex geometries that are apart."""
     # Numbers of lists: arithmetic of arrays of three takes longer, for each of the distances along a path.
-    x, y, z = (a - b for a, b in zip(found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist(), strict=True))
+    (x1, y1, z1), (x2, y2, z2) = found.getNearestPoint1().tolist(), found.getNearestPoint2().tolist()
+    x, y, z = x1 - x2, y1 - y2, z1 - z2
     length = math.sqrt(x * x + y * y + z * z)
     return np.array((x / length, y / length, z / length)) if length > SHORTEST else None
 
