@@ -72,6 +72,7 @@ def write_html(
 
     Raises:
         FileError: The file cannot be written.
+        InvalidValueError: The rate is not positive.
         GeometryError: A mesh cannot be read, or a collision shape cannot be built.
         StateError, UnknownNameError: A state of the recording, or a trajectory, does not match the cell.
     """

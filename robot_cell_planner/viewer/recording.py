@@ -79,7 +79,12 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
         The first and the last moment are retained, and both moments around each change of attachment or visibility, so
         that nothing is interpolated between different parent frames.
+
+        Raises:
+            InvalidValueError: The rate is not positive.
         """
+        if not rate > 0.0:
+            raise InvalidValueError(f"the rate of moments is {rate:g} Hz, expected a positive number")
         selected: list[Moment] = []
         last = len(self.moments) - 1
         for index, moment in enumerate(self.moments):

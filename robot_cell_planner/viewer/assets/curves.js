@@ -5,13 +5,18 @@ const ORDERS = { position: '', velocity: '/s', acceleration: '/s²', jerk: '/s³
 const CURVE_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00'];
 const STILL = { true: Math.PI / 180, false: 0.001 }; // [rad, m]: less is drawn as rest
 
+const endOf = (curve) => curve.times[curve.times.length - 1];
+
 class Curves {
   constructor(stage, replay) {
     this.replay = replay;
     this.box = document.getElementById('curves');
     this.box.hidden = !replay.curves.length;
     if (this.box.hidden) return;
+    // All curves have one axis of time, as long as the longest of them and the recording, which may be of another length.
+    this.span = Math.max(replay.duration, ...replay.curves.map(endOf));
     this.order = 'position';
+    this.time = 0;
     this.addChoice();
     this.plots = document.createElement('div');
     this.box.append(this.plots);
@@ -30,7 +35,7 @@ class Curves {
     }
     const names = element('div', undefined, 'legend');
     this.replay.curves.forEach((curve, index) => {
-      const name = element('span', curve.name);
+      const name = element('span', `${curve.name} (${endOf(curve).toFixed(2)} s)`);
       name.style.setProperty('--colour', CURVE_COLOURS[index % CURVE_COLOURS.length]);
       names.append(name);
     });
@@ -48,6 +53,7 @@ class Curves {
     for (const button of this.box.querySelectorAll('[data-order]')) button.setAttribute('aria-pressed', button.dataset.order === this.order);
     const names = [...new Set(this.replay.curves.flatMap((curve) => curve.joints))];
     this.plots.replaceChildren(...names.map((name) => this.plot(name)));
+    this.update(this.time);
   }
 
   // One joint: the limits are dashed, and the scale holds what is drawn and, if they are near, the limits.
@@ -65,8 +71,7 @@ class Curves {
     const rest = STILL[joint?.angular ?? true];
     if (high - low < rest) [low, high] = [(low + high - rest) / 2, (low + high + rest) / 2];
     if (this.order !== 'position' && upper !== null) [low, high] = [Math.min(low, lower), Math.max(high, upper)];
-    const { duration } = this.replay;
-    const x = (time) => (duration ? (100 * time) / duration : 0);
+    const x = (time) => this.place(time);
     const y = (value) => 38 - (36 * (value - low)) / (high - low);
     const polylines = series.map(({ curve, values }) => {
       const points = values.map((value, row) => `${x(curve.times[row]).toFixed(2)},${y(value).toFixed(2)}`).join(' ');
@@ -80,7 +85,11 @@ class Curves {
     chart.setAttribute('viewBox', '0 0 100 40');
     chart.setAttribute('preserveAspectRatio', 'none');
     chart.innerHTML = `${bounds.join('')}${polylines.join('')}<line class="now" y1="0" y2="40" x1="0" x2="0"/>`;
-    row.append(element('span', `${name} (${this.extent(all, upper, joint)})`), chart);
+    const extents = series.map(({ curve, values }) => {
+      const extent = this.extent(values, upper, joint);
+      return this.replay.curves.length > 1 ? `${curve.name}: ${extent}` : extent;
+    });
+    row.append(element('span', `${name} (${extents.join('; ')})`), chart);
     return row;
   }
 
@@ -93,9 +102,15 @@ class Curves {
     return `${((100 * most) / limit).toFixed(0)} % of ${limit.toFixed(2)}${unit}`;
   }
 
+  // A time on the axis [%].
+  place(time) {
+    return this.span ? (100 * time) / this.span : 0;
+  }
+
   update(time) {
     if (this.box.hidden) return;
-    const at = this.replay.duration ? (100 * time) / this.replay.duration : 0;
+    this.time = time;
+    const at = this.place(time);
     for (const line of this.plots.querySelectorAll('line.now')) {
       line.setAttribute('x1', at);
       line.setAttribute('x2', at);

@@ -8,10 +8,12 @@ import shutil
 import subprocess
 from html import unescape
 
+import numpy as np
 import pytest
 from recordings import STEP, demo_cell, small_recording
 
 from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.viewer import Moment, Recording, write_html
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -59,6 +61,29 @@ const waiting = setInterval(() => {
 }, 50);
 </script>"""
 
+# Records the curves of the first joint, and where the line of the present time is drawn.
+CURVES = """<script>
+const waiting = setInterval(() => {
+  if (document.documentElement.dataset.ready !== 'true') return;
+  clearInterval(waiting);
+  const { curves } = player;
+  player.seek(player.replay.duration);
+  const now = () => Number(curves.plots.querySelector('line.now').getAttribute('x1'));
+  const said = { now: [now()] };
+  curves.box.querySelector('[data-order=velocity]').click();
+  said.now.push(now());
+  curves.box.querySelector('[data-order=position]').click();
+  const [plot] = curves.plots.children;
+  said.ends = [...plot.querySelectorAll('polyline')].map((line) => line.points[line.points.length - 1].x);
+  said.title = plot.querySelector('span').textContent;
+  said.legend = [...curves.box.querySelectorAll('.legend span')].map((each) => each.textContent);
+  const shown = document.createElement('pre');
+  shown.id = 'said';
+  shown.textContent = JSON.stringify({ ...said, errors });
+  document.body.append(shown);
+}, 50);
+</script>"""
+
 
 def opened(page, folder, address=""):
     """Return the document of a page after it was loaded in a browser."""
@@ -69,10 +94,10 @@ def opened(page, folder, address=""):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
-def driven(page, folder):
+def driven(page, folder, steps=STEPS):
     """Return the records of the driver on a page."""
     text = page.read_text(encoding="utf-8")
-    page.write_text(text.replace("<body>", f"<body>{DRIVER}").replace("</body>", f"{STEPS}</body>"), encoding="utf-8")
+    page.write_text(text.replace("<body>", f"<body>{DRIVER}").replace("</body>", f"{steps}</body>"), encoding="utf-8")
     return json.loads(unescape(re.search(r'<pre id="said">(.*?)</pre>', opened(page, folder), re.DOTALL)[1]))
 
 
@@ -109,4 +134,20 @@ def test_a_collision_and_contacts_of_a_picked_link_are_shown(tmp_path):
     assert found["picked"] == f"forearm_linktouches {', '.join(touched)}"
     assert found["labels"] > 3  # of contacts and frames
     assert found["hits"] == 1  # labels that a ray through a point of the picture hits
+    assert found["errors"] == []
+
+
+def test_curves_of_several_lengths_have_one_axis_of_time(tmp_path):
+    """The recording, 1.18 s long, is of the first one; the second one takes longer."""
+    cell, state = demo_cell()
+    motions = {
+        name: Trajectory(("elbow_joint",), np.array([0.0, end]), np.array([[0.0], [goal]]))
+        for name, end, goal in (("short", 1.18, 0.5), ("long", 2.36, -1.0))
+    }
+    page = write_html(tmp_path / "curves.html", cell, small_recording(state), trajectories=motions)
+    found = driven(page, tmp_path, CURVES)
+    assert found["ends"] == pytest.approx([50.0, 100.0], abs=0.01)
+    assert found["now"] == pytest.approx([50.0, 50.0], abs=0.01)
+    assert found["title"] == "elbow_joint (short: 0.000 to 0.500 rad; long: 0.000 to -1.000 rad)"
+    assert found["legend"] == ["short (1.18 s)", "long (2.36 s)"]
     assert found["errors"] == []

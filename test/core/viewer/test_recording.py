@@ -7,7 +7,9 @@ import math
 import pytest
 from recordings import ATTACHED_AT, MOMENTS, STEP, demo_cell, small_recording, state_at
 
+from robot_cell_planner.errors import InvalidValueError
 from robot_cell_planner.viewer import Moment, RecordedSegment, Recorder, Recording
+from robot_cell_planner.viewer.page import page
 
 
 def test_time_never_goes_back():
@@ -53,3 +55,11 @@ def test_states_long_before_the_first_segment_are_left_out():
     assert short.segments == late.segments
     assert late.from_first_segment(1.0) == late
     assert Recording(whole.moments).from_first_segment(0.25).moments == whole.moments
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.nan])
+def test_a_rate_that_is_not_positive_is_refused(rate):
+    cell, state = demo_cell()
+    for recording in (small_recording(state), Recording((Moment(0.0, state),))):
+        with pytest.raises(InvalidValueError, match=r"the rate of moments is \S+ Hz, expected a positive number"):
+            page(cell, recording, rate=rate)
