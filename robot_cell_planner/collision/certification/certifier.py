@@ -162,7 +162,9 @@ class MotionCertifier:
         if not self.sphere_test_applies():
             return free
         path = np.ascontiguousarray(path, dtype=np.float64)
-        scene, work = (packed.address for packed in self.packed())
+        arrays, room = self.packed()
+        room.arrays[HITS].fill(0)  # as in `quickly_free`, for the number of configurations
+        scene, work = arrays.address, room.address
         all_within = self.within_prismatic_limits(path.min(axis=0), path.max(axis=0))
         counters = np.zeros(3)
         for index in range(len(free)):

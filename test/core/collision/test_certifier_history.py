@@ -29,6 +29,18 @@ def test_verdicts_of_boxes_do_not_depend_on_earlier_boxes(checker):
     assert used.tobytes() == np.concatenate(fresh).tobytes()
 
 
+def test_the_number_of_states_does_not_depend_on_earlier_boxes(checker):
+    random = np.random.default_rng(0)
+    dof = len(checker.default)
+    used = MotionCertifier(checker)
+    for _ in range(100):
+        path = checker.default + random.uniform(-1.5, 1.5, (8, dof))
+        used.check_boxes(checker.default + random.uniform(-2.0, 2.0, (64, dof)), np.full((64, dof), 0.02))
+        before, fresh = used.states, MotionCertifier(checker)
+        assert (used.motions_free(path) == fresh.motions_free(path)).all()
+        assert used.states - before == fresh.states
+
+
 def test_the_default_configuration_cannot_be_edited(checker):
     before = checker.distance().distance
     with pytest.raises(ValueError, match="read-only"):
