@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -26,7 +26,7 @@ from .options import cell_options
 from .progress import Elapsed
 from .reporting import FAILED, echo_json, error_entry, reporting, warn
 from .running import HELP
-from .verdicts import explained
+from .verdicts import START_REMEDY, explained
 
 
 @click.command(epilog=HELP)
@@ -88,9 +88,8 @@ def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], o
         else:
             plans = {str(file): read_plan(file) for file in plan_files}
             for name, plan in plans.items():
-                if plan.cell_digest != cell.digest():
-                    digest = plan.cell_digest or "unknown"
-                    warn(f"{name} is for a cell with digest {digest}, this one has {cell.digest()}: it may not fit")
+                for text in _doubts(cell, state, plan):
+                    warn(f"{name} {text}")
             first = plans[str(plan_files[0])]
             details = plan_details(cell, state, first)
             details["trajectories"] = {
@@ -99,6 +98,25 @@ def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], o
             path = write_html(output, cell, plan_recording(state, first), cell.name, **details)
     _echo_page(path, as_json)
     return 0
+
+
+def _doubts(cell: RobotCell, state: RobotCellState, plan: Plan) -> Iterator[str]:
+    """Yield why a plan may not be what its page shows: it was made for another cell, or in another state of it.
+
+    The joints of the plan may be elsewhere: its page begins where the plan does.
+    """
+    if plan.cell_digest != cell.digest():
+        yield f"is for a cell with digest {plan.cell_digest or 'unknown'}, this one has {cell.digest()}: it may not fit"
+    begin = dict(zip(plan.variables, plan.path[0].tolist(), strict=True))
+    if not begin.keys() <= state.configuration.keys():
+        return  # which the recording refuses
+    states = state.digest(), state.with_configuration(begin).digest()
+    if plan.start_state_digest not in states:
+        digest = plan.start_state_digest or "unknown"
+        yield (
+            f"was made in a state with digest {digest}, this one has {states[0]}, and more differs than the plan's "
+            f"joints: collisions and certificates are those of this state. {START_REMEDY}"
+        )
 
 
 def _echo_page(path: Path, as_json: bool) -> None:

@@ -40,10 +40,11 @@ from ..scene.state_changes import Attach, Detach, SetJoints
 from ..simulation.engines.names import BULLET
 from ..simulation.options import SimulationOptions
 from ..trajectory.timing import TimingOptions
-from ..viewer import Recorder, show, write_html
+from ..viewer import Recorder, show
 from ..viewer.plans import plan_facts
 from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
 from .outcome import GOAL_TOLERANCE, ExecutedMotion, check_start, executed_motion, whole_periods
+from .replay import write_recorded
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -97,7 +98,7 @@ class OfflineCell:
         on_progress: Callable[[str, float], None] = _unwatched,
         simulation_options: SimulationOptions = DEFAULT_SIMULATION,
     ) -> None:
-        self.cell = cell
+        self.cell = self._simulated_cell = cell
         self.state = state
         self.options = options
         self.motions: list[ExecutedMotion] = []
@@ -159,6 +160,7 @@ class OfflineCell:
             from ..simulation.simulated_cell import SimulatedCell
 
             self._simulation = SimulatedCell(self.cell, self.state, self._simulation_options)
+            self._simulated_cell = self.cell
         return self._simulation
 
     # The scene.
@@ -392,6 +394,7 @@ class OfflineCell:
 
     @public
     def write_replay(self, path: str | Path, summary: Mapping[str, str] | None = None) -> Path:
-        """Write the recording as one HTML file that plays offline in any browser, and return its path."""
+        """Write what was simulated, or the present state without any motion, as one HTML file for any browser; return
+        its path. Objects that were added or removed since the simulation began are named by a warning in the log."""
         facts = {**(summary or {}), "planner": f"{self.options.planner}, seed {self.options.seed}"}
-        return write_html(path, self.cell, self._recorder.recording(facts), f"Cell {self.cell.name}")
+        return write_recorded(path, self._recorder, self._simulated_cell, Scene(self.cell, self.state), facts)

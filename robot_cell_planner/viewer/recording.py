@@ -117,6 +117,11 @@ class Recorder:
         """Add a named segment from `start` to `end` [s]."""
         self._segments.append(RecordedSegment(name, start, end, frozendict(facts)))
 
+    @property
+    def empty(self) -> bool:
+        """Whether no state was added."""
+        return not self._moments
+
     def recording(self, summary: Mapping[str, str] = frozendict()) -> Recording:
         """Return the recording.
 

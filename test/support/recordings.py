@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from functools import lru_cache
 from pathlib import Path
 
@@ -43,3 +45,12 @@ def small_recording(state: RobotCellState) -> Recording:
     recorder.segment("approach", 3.0, 3.4, {"states": "12"})
     recorder.segment("carry </script> <b>", 3.4, 3.0 + STEP * (MOMENTS - 1), {"clearance mm": "31"})
     return recorder.recording({"verdict": "as it should be"})
+
+
+def replay_of(text):
+    """The content of a page, and the block with its arrays."""
+
+    def element(name):
+        return re.search(rf'<script type="[^"]*" id="{name}">(.*?)</script>', text, re.DOTALL)[1]
+
+    return json.loads(element("replay")), element("block")

@@ -69,6 +69,14 @@ def test_a_plan_for_another_state_is_not_executed(plans, capsys):
     assert "start state" in error["message"]
 
 
+@pytest.mark.skipif(not has_physics(), reason="the simulation needs PyBullet, which is not installed")
+def test_the_error_of_a_plan_is_also_reported_if_a_page_is_written(plans, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    error = answer(capsys, "execute", str(DEMO), plans["second"], "--view", str(page), status=1)["error"]
+    assert "start state" in error["message"]
+    assert page.exists()
+
+
 def test_a_wrong_command_line_of_execute_is_reported(plans, capsys):
     assert answer(capsys, "execute", str(DEMO), plans["path"], status=1)["error"]["name"] == "InvalidRequestError"
     assert main(["execute", str(DEMO)]) == 2

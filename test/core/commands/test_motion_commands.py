@@ -118,6 +118,18 @@ def test_a_plan_of_another_cell_is_reported_by_verify_and_view(tmp_path, capsys)
     assert f"warning {file} is for a cell with digest {cell.digest()}, this one has" in capsys.readouterr().err
 
 
+def test_view_says_that_a_plan_was_made_in_another_state(tmp_path, capsys):
+    file, moved = str(tmp_path / "plan.json"), str(tmp_path / "moved.json")
+    page = ["--output", str(tmp_path / "page.html")]
+    assert main(["plan", DEMO, "--to", "home", "--joint", "elbow_joint=1.0", "--output", file]) == 0
+    assert main(["plan", DEMO, "--from-joint", "elbow_joint=1.8", "--to", "home", "--output", moved]) == 0
+    capsys.readouterr()
+    assert main(["view", DEMO, file, moved, *page]) == 0
+    assert "warning" not in capsys.readouterr().err, "the joints of a plan may begin elsewhere"
+    assert main(["view", DEMO, file, "--from-joint", "gripper/finger_joint=0.01", *page]) == 0
+    assert f"warning {file} was made in a state with digest" in capsys.readouterr().err
+
+
 def test_a_line_to_a_frame(capsys):
     entry = answer(capsys, "plan", DEMO, "--line", "--frame", "flange", "--in", "wrist_3_link", "--pose=0,0,0.05")
     assert len(entry["path"]) > 2

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from recordings import replay_of
 
 from robot_cell_planner import (
     CollisionChecker,
@@ -23,8 +24,13 @@ from robot_cell_planner.errors import (
     TrajectoryStartError,
     UnknownNameError,
 )
+from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Shape
+from robot_cell_planner.model.state import BodyState, RobotCellState
 from robot_cell_planner.offline import outcome
 from robot_cell_planner.offline.outcome import executed_motion
+from robot_cell_planner.scene.model_changes import Add, Remove
 from robot_cell_planner.simulation.contacts import ContactRecord
 
 DEMO = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
@@ -167,3 +173,28 @@ def test_a_plan_from_another_start_is_not_executed(cell):
         cell.follow("back", plan)
     assert cell.state.configuration["shoulder_pan_joint"] == before["shoulder_pan_joint"]
     assert len(cell.motions) == 1
+
+
+def added_crate(cell):
+    models = RobotCell(name=cell.cell.name, bodies={"crate": RigidBody("crate", (Shape(Box((0.1, 0.1, 0.1))),))})
+    return Add(models, RobotCellState(bodies={"crate": BodyState(pose=Pose((0.6, 0.6, 0.9)))}))
+
+
+def test_a_replay_shows_what_was_simulated_also_after_changes_of_the_scene(cell, tmp_path, caplog):
+    cell.command("wait", {}, 0.05)
+    cell.write_replay(tmp_path / "before.html")
+    assert not caplog.messages
+    cell.apply(added_crate(cell), Remove("post"))
+    page = cell.write_replay(tmp_path / "after.html")
+    (warning,) = caplog.messages
+    assert warning.endswith("the replay shows the simulation, which began before the change of crate, post")
+    objects = [each["object"] for each in replay_of(page.read_text())[0]["objects"]]
+    assert "post" in objects
+    assert "crate" not in objects
+
+
+def test_a_replay_before_the_first_motion_shows_the_present_state(cell, tmp_path):
+    cell.apply(added_crate(cell))
+    replay, _ = replay_of(cell.write_replay(tmp_path / "page.html").read_text())
+    assert "crate" in [each["object"] for each in replay["objects"]]
+    assert replay["segments"] == []

@@ -1,12 +1,9 @@
 """Checks, layers, curves and certificates on the replay page equal the results of the library."""
 
-import json
-import re
-
 import msgspec
 import numpy as np
 import pytest
-from recordings import MOMENTS, demo_cell, small_recording
+from recordings import MOMENTS, demo_cell, replay_of, small_recording
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.kinematics.transforms import WorldTransforms
@@ -23,13 +20,6 @@ from robot_cell_planner.viewer.triangles import margin_surfaces, sphere_rows
 
 CELL, STATE = demo_cell()
 COLLIDING = STATE.with_configuration({"shoulder_lift_joint": 0.3})
-
-
-def replay_of(text):
-    def element(name):
-        return re.search(rf'<script type="[^"]*" id="{name}">(.*?)</script>', text, re.DOTALL)[1]
-
-    return json.loads(element("replay")), element("block")
 
 
 @pytest.fixture(scope="module")
