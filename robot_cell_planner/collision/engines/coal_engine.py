@@ -19,7 +19,8 @@ from .coal_large import LARGE, NEAR, LargeDistance, corrected, widening
 from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
 
-MAX_CONTACTS = 256
+MAX_CONTACTS = 256  # of triangles, unless there are more
+MOST_CONTACTS = 1_000_000
 SHORTEST = 1e-9  # [m] distance of closest points that have a direction
 MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
 
@@ -162,17 +163,33 @@ class CoalEngine:
         result.clear()
         if not check(self._transform(first), self._transform(second), request, result):
             return None
-        deepest = result.getContact(0)
-        if surface:
-            for place in range(1, result.numContacts()):
-                contact = result.getContact(place)
-                if contact.penetration_depth < deepest.penetration_depth:
-                    deepest = contact
+        if surface and result.numContacts() >= MAX_CONTACTS:
+            return self._contact_of_many(first, second, margin)
+        deepest = _deepest(result)
         # Coal's penetration depth is the signed distance.
         distance = deepest.penetration_depth
         if surface and not distance < margin - TOUCHING:
             return None
         return _distance_result(distance, deepest)
+
+    def _contact_of_many(self, first: int, second: int, margin: float) -> DistanceResult | None:
+        """As `contact`, of surfaces with at least `MAX_CONTACTS` pairs of triangles near each other: others may be
+        deeper than the first ones, as where a fine mesh lies flat on a table."""
+        if margin > 2.0 * TOUCHING:
+            nearest = self.distance(first, second)
+            return nearest if nearest.distance < margin - TOUCHING else None
+        check, _, _ = self._make_check(first, second, margin)
+        request, result = coal.CollisionRequest(), coal.CollisionResult()
+        set_boolean_request(request, margin, True, widening((self._sizes[first], self._sizes[second])))
+        request.enable_contact = True
+        request.num_max_contacts = MOST_CONTACTS
+        check(self._transform(first), self._transform(second), request, result)
+        deepest = _deepest(result)
+        return (
+            _distance_result(deepest.penetration_depth, deepest)
+            if deepest.penetration_depth < margin - TOUCHING
+            else None
+        )
 
     def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
         surface = self._is_surface[first] or self._is_surface[second]
@@ -250,6 +267,16 @@ class CoalEngine:
         if not (self._is_surface[first] or self._is_surface[second]):
             return None
         return self.contact(first, second, 2.0 * TOUCHING)
+
+
+def _deepest(result: Any) -> Any:
+    """Return the deepest contact of a result of coal."""
+    deepest = result.getContact(0)
+    for place in range(1, result.numContacts()):
+        contact = result.getContact(place)
+        if contact.penetration_depth < deepest.penetration_depth:
+            deepest = contact
+    return deepest
 
 
 def _direction(found: Any) -> Floats | None:
