@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from builtin_interfaces.msg import Time
@@ -220,7 +221,8 @@ class CellClient(CellConnection):
         if tool:
             goal = action.MoveGripper.Goal(position=position, max_effort=effort)
             return self.send_goal(action.MoveGripper, move_gripper_action(tool), goal)
-        kind = first_offered(self.node, GRIPPER_ACTIONS, self._discovery_timeout)
+        with self.usage.call():
+            kind = first_offered(self.node, GRIPPER_ACTIONS, self._discovery_timeout, self.usage.check_open)
         if kind is action.MoveGripper:
             own = action.MoveGripper.Goal(position=position, max_effort=effort)
             return self.send_goal(action.MoveGripper, MOVE_GRIPPER, own)
@@ -261,10 +263,10 @@ class CellClient(CellConnection):
 
     def _publish(self, kind: type[CommandT], name: str, message: CommandT) -> None:
         """Publish with the current time, by a publisher that is created once."""
-        if name not in self._clients:
-            self._clients[name] = self._made(lambda: self.node.create_publisher(kind, name, reliable(10)))
-        message.header.stamp = self.node.get_clock().now().to_msg()
-        self._clients[name].publish(message)
+        with self.usage.call():
+            publisher = self._entity(name, partial(self.node.create_publisher, kind, name, reliable(10)))
+            message.header.stamp = self.node.get_clock().now().to_msg()
+            publisher.publish(message)
 
     def settled_simulation(self, rest: float = 0.5, timeout: float = 30.0) -> SimulationState:
         """Return the state of the simulation after another `rest` seconds of simulated time."""
@@ -280,9 +282,8 @@ class CellClient(CellConnection):
                 found.append(message)
                 done.set()
 
-        subscription = self.node.create_subscription(SimulationState, "simulation/state", take, reliable(10))
-        arrived = done.wait(timeout)
-        self.node.destroy_subscription(subscription)
+        with self.subscribed(SimulationState, "simulation/state", take, reliable(10)) as wait:
+            arrived = wait(done, timeout)
         if not arrived:
             raise ServiceUnavailableError(f"no message on simulation/state within {timeout:g} s")
         return found[0]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -16,6 +16,7 @@ from action_msgs.msg import GoalStatus
 from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.callback_groups import ReentrantCallbackGroup
 from rclpy.executors import ExternalShutdownException
+from rclpy.qos import QoSProfile
 from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
@@ -29,6 +30,7 @@ from ..common.robot_topics import ROBOT_TOPICS
 from ..common.server_monitor import ServerMonitor
 from ..conversions.basic import error_from_message
 from ..conversions.wire_types import to_wire
+from .usage import Usage
 from .waits import accepted_goal, check_timeout, reply_to, result_of_goal, wait_until_served
 
 if TYPE_CHECKING:
@@ -55,7 +57,8 @@ class CellConnection:
     """Blocking calls of the services and actions of a cell's nodes, from any thread except the client node's own.
 
     discovery_timeout [s]: time that a node may take to appear. Every call raises the RobotCellError that the node
-    reported, ServiceUnavailableError if no node replies, or ServerLostError as soon as the called node has terminated.
+    reported, ServiceUnavailableError if no node replies or the client was closed, or ServerLostError as soon as the
+    called node has terminated.
     """
 
     def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
@@ -67,6 +70,8 @@ class CellConnection:
         self.node = ClientNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()
         self._discovery_timeout = discovery_timeout
+        self.usage = Usage()
+        self._lock = threading.Lock()  # of clients, publishers and monitors, which are created by the first call
         self._clients: dict[str, Any] = {}
         self._executor = GuardedExecutor(self.node.faults)
         self._monitors: dict[str, ServerMonitor] = {}
@@ -89,7 +94,10 @@ class CellConnection:
         self.close()
 
     def close(self) -> None:
-        """Destroy the node of the client."""
+        """Destroy the node of the client. Calls in progress in other threads end, and their goals are cancelled; later
+        calls are refused."""
+        if not self.usage.close(CANCELLED_WITHIN):
+            return
         self._executor.stop(self._thread)
         for monitor in self._monitors.values():
             monitor.close()
@@ -123,18 +131,19 @@ class CellConnection:
             try:
                 return self._call_once(kind, name, request, timeout)
             except ServiceUnavailableError:
-                continue
+                self.usage.check_open()
         return self._call_once(kind, name, request, timeout)
 
     def _call_once(
         self, kind: type[Service[RequestT, ResponseT]], name: str, request: RequestT, timeout: float
     ) -> ResponseT:
-        if name not in self._clients:
-            self._clients[name] = self.node.create_client(kind, name, qos_profile=SERVICES, callback_group=self._group)
-        client = self._clients[name]
-        monitor = self._monitor(name, client.service_is_ready, is_action=False)
-        relative = name.removeprefix(f"{self.node.get_namespace().rstrip('/')}/")
-        reply: ResponseT = reply_to(client, request, relative, monitor, timeout)
+        with self.usage.call():
+            make = partial(self.node.create_client, kind, name, qos_profile=SERVICES, callback_group=self._group)
+            client: Any = self._entity(name, make)
+            ready = self.usage.while_open(client.service_is_ready)
+            monitor = self._monitor(name, ready, is_action=False)
+            relative = name.removeprefix(f"{self.node.get_namespace().rstrip('/')}/")
+            reply: ResponseT = reply_to(client, request, relative, monitor, ready, timeout)
         _raise_error(reply)
         return reply
 
@@ -162,29 +171,8 @@ class CellConnection:
         """
         check_timeout(timeout)
         _check_fields(goal)
-        client = self._action_client(kind, name)
-        ready = client.server_is_ready
-        monitor = self._monitor(name, ready, is_action=True)
-        goal_id = UUID(uuid=list(os.urandom(16)))
-        feedback = None if progress is None else lambda message: progress(message.feedback)
-        until = time.monotonic() + timeout
-        send = partial(self._send_goal_async, client, goal, feedback, goal_id)
-        try:
-            handle = accepted_goal(send, name, monitor, ready, until)
-            if not handle.accepted:
-                raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
-            request_result = partial(client.request_result, handle)
-            found = result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
-        except BaseException as ending:
-            # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
-            response = cast("Any", kind).Impl.SendGoalService.Response()
-            cancelled = ClientGoalHandle(client, goal_id, response).cancel_goal_async()
-            if isinstance(ending, KeyboardInterrupt):  # this process is about to end
-                with suppress(ServiceUnavailableError):
-                    self._wait(cancelled, CANCELLED_WITHIN, name)
-            raise
-        finally:
-            client.unfollow(goal_id)
+        with self.usage.call():
+            found = self._result_of(kind, name, goal, progress, timeout)
         result: ResultT = found.result
         _raise_error(result)
         if found.status != GoalStatus.STATUS_SUCCEEDED:
@@ -196,15 +184,62 @@ class CellConnection:
             raise error
         return result
 
+    def _result_of(
+        self, kind: type[Any], name: str, goal: object, progress: Progress[Any] | None, timeout: float
+    ) -> Any:
+        """Send a goal, and return its result with its status."""
+        client = self._action_client(kind, name)
+        ready = self.usage.while_open(client.server_is_ready)
+        monitor = self._monitor(name, ready, is_action=True)
+        goal_id = UUID(uuid=list(os.urandom(16)))
+        feedback = None if progress is None else lambda message: progress(message.feedback)
+        until = time.monotonic() + timeout
+        send = partial(self._send_goal_async, client, goal, feedback, goal_id)
+        try:
+            handle = accepted_goal(send, name, monitor, ready, until)
+            if not handle.accepted:
+                raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
+            request_result = partial(client.request_result, handle)
+            return result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
+        except BaseException as ending:
+            # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
+            response = cast("Any", kind).Impl.SendGoalService.Response()
+            cancelled = ClientGoalHandle(client, goal_id, response).cancel_goal_async()
+            if isinstance(ending, KeyboardInterrupt):  # this process is about to end
+                with suppress(ServiceUnavailableError):
+                    self._wait(cancelled, CANCELLED_WITHIN, name)
+            raise
+        finally:
+            client.unfollow(goal_id)
+
     def _action_client(self, kind: type[Any], name: str) -> RepeatableActionClient:
         """Return the client of an action, which is created by the first call."""
-        if name not in self._clients:
-            make = partial(
-                RepeatableActionClient, self.node, kind, name, callback_group=self._group, follows_status=False
-            )
-            self._clients[name] = self._made(make)
-        client: RepeatableActionClient = self._clients[name]
-        return client
+        make = partial(RepeatableActionClient, self.node, kind, name, callback_group=self._group, follows_status=False)
+        return self._entity(name, make)
+
+    def _entity(self, name: str, make: Callable[[], T]) -> T:
+        """Return the client or publisher of a name, which the first call makes, whatever its thread."""
+        with self._lock:
+            if name not in self._clients:
+                self._clients[name] = self._made(make)
+            return cast("T", self._clients[name])
+
+    @contextmanager
+    def subscribed(
+        self, kind: type[Any], name: str, take: Callable[[Any], None], profile: QoSProfile
+    ) -> Iterator[Callable[[threading.Event, float], bool]]:
+        """Subscribe to a topic. take: called with each message, in the client's own thread.
+
+        The block gets a function that waits for an event up to a time [s], and returns whether it was set. The
+        function and the block raise ServiceUnavailableError if the client is closed.
+        """
+        with self.usage.call():
+            subscription = self._made(partial(self.node.create_subscription, kind, name, take, profile))
+        try:
+            yield self.usage.wait
+        finally:
+            with suppress(ServiceUnavailableError), self.usage.call():  # closed: it was destroyed with the node
+                self._made(partial(self.node.destroy_subscription, subscription))
 
     def _made(self, make: Callable[[], T]) -> T:
         """Return the result of `make`, called in the thread of the executor, which must not see incomplete action
@@ -228,11 +263,13 @@ class CellConnection:
 
     def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
         """Wait until the server is available. Returns the monitor of its node."""
-        if name not in self._monitors:
-            self._monitors[name] = ServerMonitor(self.node, name, is_action)
+        with self._lock:
+            if name not in self._monitors:
+                self._monitors[name] = ServerMonitor(self.node, name, is_action)
+            monitor = self._monitors[name]
         what = f"{'action' if is_action else 'service'} {name}"
-        wait_until_served(what, is_ready, self._monitors[name], self._discovery_timeout)
-        return self._monitors[name]
+        wait_until_served(what, is_ready, monitor, self._discovery_timeout)
+        return monitor
 
     def _wait(self, future: Future[T], timeout: float, name: str) -> T:
         done = threading.Event()

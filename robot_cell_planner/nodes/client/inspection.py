@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from pathlib import Path
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from typing import Any
 
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
@@ -48,9 +48,9 @@ def full_name(connection: CellConnection, name: str) -> str:
 
 def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
     """Return the types of all services, actions and topics, by kind and full name."""
-    node = connection.node
-    services = dict(node.get_service_names_and_types())
-    topics = dict(node.get_topic_names_and_types())
+    with connection.usage.call():
+        services = dict(connection.node.get_service_names_and_types())
+        topics = dict(connection.node.get_topic_names_and_types())
     suffix = "/_action/send_goal"
     actions = {name.removesuffix(suffix): types for name, types in services.items() if name.endswith(suffix)}
     return {
@@ -151,21 +151,24 @@ def messages(connection: CellConnection, name: str, timeout: float) -> Iterator[
     kind = wait_for_type(connection, "topic", name, timeout)
     full = full_name(connection, name)
     queue: SimpleQueue[Any] = SimpleQueue()
-    subscription = connection.node.create_subscription(kind, full, queue.put, _profile(connection, full))
-    try:
+    arrived = threading.Event()
+
+    def take(message: Any) -> None:
+        queue.put(message)
+        arrived.set()
+
+    with connection.subscribed(kind, full, take, _profile(connection, full)) as wait:
         while True:
-            try:
-                yield queue.get(timeout=timeout)
-            except Empty:
-                text = f"no message on {full} within {timeout:g} s"
-                raise ServiceUnavailableError(text, subjects=(full,)) from None
-    finally:
-        connection.node.destroy_subscription(subscription)
+            arrived.clear()
+            if queue.empty() and not wait(arrived, timeout):
+                raise ServiceUnavailableError(f"no message on {full} within {timeout:g} s", subjects=(full,))
+            yield queue.get()
 
 
 def _profile(connection: CellConnection, name: str) -> QoSProfile:
     """Return a QoS profile that is compatible with all publishers of a topic."""
-    profiles = [info.qos_profile for info in connection.node.get_publishers_info_by_topic(name)]
+    with connection.usage.call():
+        profiles = [info.qos_profile for info in connection.node.get_publishers_info_by_topic(name)]
     reliable = all(profile.reliability == ReliabilityPolicy.RELIABLE for profile in profiles)
     latched = bool(profiles) and all(profile.durability == DurabilityPolicy.TRANSIENT_LOCAL for profile in profiles)
     return QoSProfile(

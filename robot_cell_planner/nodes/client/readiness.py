@@ -36,9 +36,8 @@ def wait_until_ready(connection: CellConnection, timeout: float = 300.0) -> None
             if status.message == READY and int(values[REVISION]) >= revision:
                 done.set()
 
-    subscription = connection.node.create_subscription(DiagnosticArray, "/diagnostics", take, reliable(10))
-    ready = done.wait(timeout)
-    connection.node.destroy_subscription(subscription)
+    with connection.subscribed(DiagnosticArray, "/diagnostics", take, reliable(10)) as wait:
+        ready = wait(done, timeout)
     if not ready:
         text = f"planning_node was not ready within {timeout:g} s; its last report in /diagnostics: {latest[0]}"
         raise ServiceUnavailableError(text, subjects=("planning_node",))

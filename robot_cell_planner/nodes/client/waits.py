@@ -58,11 +58,14 @@ def wait_until_served(name: str, is_ready: Callable[[], bool], monitor: ServerMo
         time.sleep(APPEAR_PERIOD)
 
 
-def first_offered(node: Node, actions: Sequence[tuple[str, type[Any]]], timeout: float) -> type[Any]:
+def first_offered(
+    node: Node, actions: Sequence[tuple[str, type[Any]]], timeout: float, check_open: Callable[[], None]
+) -> type[Any]:
     """Return the type of the first available action of a sequence of names and types; the first type if none is
-    available within `timeout` [s]."""
+    available within `timeout` [s]. check_open: raises the error of a closed client."""
     until, space = time.monotonic() + timeout, node.get_namespace().rstrip("/") + "/"
     while time.monotonic() < until:
+        check_open()
         offered = {
             (name.removeprefix(space), kind) for name, kinds in get_action_names_and_types(node) for kind in kinds
         }
@@ -146,8 +149,12 @@ def _first_of(
             return _Ended.TIMEOUT
 
 
-def reply_to(client: Any, request: Any, name: str, monitor: ServerMonitor, timeout: float) -> Any:
+def reply_to(
+    client: Any, request: Any, name: str, monitor: ServerMonitor, is_ready: Callable[[], bool], timeout: float
+) -> Any:
     """Return the reply to a request. An idempotent request is sent again until a reply is received.
+
+    is_ready: returns whether the service is available; raises ServiceUnavailableError if the client was closed.
 
     Raises:
         ServiceUnavailableError: An idempotent request got no reply.
@@ -158,7 +165,12 @@ def reply_to(client: Any, request: Any, name: str, monitor: ServerMonitor, timeo
     until, again = time.monotonic() + timeout, REQUEST_AGAIN if repeats else math.inf
     futures = Futures()
     try:
-        ended = _first_of(futures, partial(client.call_async, request), again, monitor, client.service_is_ready, until)
+        try:
+            ended = _first_of(futures, partial(client.call_async, request), again, monitor, is_ready, until)
+        except ServiceUnavailableError as closed:
+            if repeats or not futures:
+                raise
+            raise outcome_unknown(name, f"{closed.message} before it replied") from closed
         if ended is None:
             return futures.first()
         if ended is _Ended.LOST:

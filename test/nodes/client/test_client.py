@@ -20,6 +20,7 @@ from robot_cell_planner.errors import (
     ServiceUnavailableError,
 )
 from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.client import inspection
 from robot_cell_planner.nodes.client import waits as client_waits
 from robot_cell_planner.nodes.client.client import CellClient, make_goal
 from robot_cell_planner.nodes.common import server_monitor
@@ -312,3 +313,100 @@ def test_cancelled_goals_are_reported_as_such(server, client):
 def test_a_field_of_another_type_is_an_error_and_does_not_end_the_process(client, request_, text):
     with pytest.raises(InvalidRequestError, match=text):
         client.call_service(srv.ApplyChanges, "scene/apply_changes", request_)
+
+
+USES = {
+    "service": lambda client: client.scene(),
+    "change": lambda client: client.apply(),
+    "goal": lambda client: client.plan_motion("home"),
+    "topic": lambda client: client.send_twist((0.0, 0.0, 0.0)),
+    "simulation": lambda client: client.simulation(),
+    "gripper": lambda client: client.move_gripper(0.0),
+    "readiness": lambda client: client.wait_until_ready(),
+    "graph": lambda client: inspection.offered(client),
+}
+
+
+@pytest.mark.parametrize("use", USES.values(), ids=USES)
+def test_a_closed_client_refuses_every_call(domain, use):
+    client = CellClient("test_closed")
+    client.close()
+    client.close()
+    with pytest.raises(ServiceUnavailableError, match="the client was closed") as caught:
+        use(client)
+    assert "another client" in caught.value.remedy
+
+
+WAITS = {
+    "a service that does not appear": lambda client: client.call_service(*STATE, timeout=FOR_EVER),
+    "a message": lambda client: client.simulation(timeout=FOR_EVER),
+    "messages": lambda client: next(inspection.messages(client, "/parameter_events", FOR_EVER)),
+    "a gripper": lambda client: client.move_gripper(0.0),
+}
+
+
+@pytest.mark.parametrize("wait", WAITS.values(), ids=WAITS)
+def test_a_call_that_waits_ends_when_the_client_is_closed(domain, wait):
+    client = CellClient("test_closed", discovery_timeout=FOR_EVER)
+    call = Call(wait, client)
+    with client.usage._changed:
+        client.usage._changed.wait_for(lambda: client.usage._calls)
+    client.close()
+    error = call.wait()
+    assert isinstance(error, ServiceUnavailableError)
+    assert error.message == "the client was closed"
+
+
+def test_a_goal_is_cancelled_when_the_client_is_closed(server, client):
+    call = Call(plan, client, timeout=FOR_EVER)
+    server.wait_for("goal")
+    client.close()
+    assert call.wait().message == "the client was closed"
+    server.wait_for("cancel")
+
+
+def test_the_outcome_of_a_change_is_not_known_when_the_client_is_closed(server, client):
+    call = Call(client.call_service, *CHANGE, timeout=FOR_EVER)
+    server.wait_for("request")
+    client.close()
+    error = call.wait()
+    assert isinstance(error, OutcomeUnknownError)
+    assert "the client was closed before it replied" in error.message
+
+
+def test_threads_share_publishers_and_clients(domain):
+    count = 8
+    begin = threading.Barrier(count)
+    made = []
+
+    def send(client):
+        begin.wait()
+        client.send_twist((0.0, 0.0, 0.0))
+
+    with CellClient("test_threads") as client:
+        create, thread = client.node.create_publisher, client._thread
+
+        def create_publisher(*arguments, **keywords):
+            made.append(threading.current_thread())
+            return create(*arguments, **keywords)
+
+        client.node.create_publisher = create_publisher
+        for call in [Call(send, client) for _ in range(count)]:
+            assert call.wait() is None
+        assert made == [thread]
+
+
+def test_subscriptions_are_created_and_destroyed_in_the_clients_thread(domain, monkeypatch):
+    with CellClient("test_threads") as client:
+        threads = []
+        for name in ("create_subscription", "destroy_subscription"):
+            function = getattr(client.node, name)
+
+            def watched(*arguments, function=function, **keywords):
+                threads.append(threading.current_thread())
+                return function(*arguments, **keywords)
+
+            setattr(client.node, name, watched)
+        with pytest.raises(ServiceUnavailableError, match="no message"):
+            client.simulation(timeout=0.01)
+        assert threads == [client._thread] * 2
