@@ -184,7 +184,9 @@ class MotionScene:
                 roots,
                 *(tree.clusters for tree in self.trees),
                 *(tree.leaves for tree in self.trees),
-                [bounding_sphere(roots[chosen]) if chosen.any() else np.zeros(4) for chosen in of_joint],
+                np.array(
+                    [bounding_sphere(roots[chosen]) if chosen.any() else np.zeros(4) for chosen in of_joint]
+                ).reshape(-1, 4),
             )
         )
         children, cores = np.zeros((len(spheres), 2), dtype=np.int64), np.zeros(len(spheres), dtype=np.int64)

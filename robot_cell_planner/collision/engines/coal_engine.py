@@ -22,6 +22,7 @@ from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transfo
 MAX_CONTACTS = 256  # of triangles, unless there are more
 MOST_CONTACTS = 1_000_000
 SHORTEST = 1e-9  # [m] distance of closest points that have a direction
+NEARBY = 1e-7 * np.array((0.48, 0.6, 0.64))  # [m] motion that breaks a symmetry
 MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
 
 
@@ -154,8 +155,8 @@ class CoalEngine:
         self._placed_at = q
 
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
-        found = self._checks.get((first, second, margin))
-        check, request, surface = found or self._make_check(first, second, margin)
+        known = self._checks.get((first, second, margin))
+        check, request, surface = known or self._make_check(first, second, margin)
         if check is None:
             nearest = self.distance(first, second)
             return nearest if nearest.distance < margin - TOUCHING else None
@@ -170,7 +171,19 @@ class CoalEngine:
         distance = deepest.penetration_depth
         if surface and not distance < margin - TOUCHING:
             return None
-        return _distance_result(distance, deepest)
+        found = _distance_result(distance, deepest)
+        return found if any(found.normal) or distance > 0.0 else self._with_normal(first, second, found)
+
+    def _with_normal(self, first: int, second: int, found: DistanceResult) -> DistanceResult:
+        """Return a contact with the normal and points of nearly the same placements.
+
+        Coal finds none at symmetric ones, such as of a sphere in the middle of a cylinder, where they are ambiguous.
+        """
+        placed, result = self._transform(first), coal.DistanceResult()
+        moved = coal.Transform3s(placed.getRotation(), placed.getTranslation() + NEARBY)
+        self._measure(first, second)(moved, self._transform(second), self._distance_request, result)
+        near = _distance_result(float(result.min_distance), result)
+        return near._replace(distance=found.distance) if any(near.normal) else found
 
     def _contact_of_many(self, first: int, second: int, margin: float) -> DistanceResult | None:
         """As `contact`, of surfaces with at least `MAX_CONTACTS` pairs of triangles near each other: others may be
@@ -185,11 +198,9 @@ class CoalEngine:
         request.num_max_contacts = MOST_CONTACTS
         check(self._transform(first), self._transform(second), request, result)
         deepest = _deepest(result)
-        return (
-            _distance_result(deepest.penetration_depth, deepest)
-            if deepest.penetration_depth < margin - TOUCHING
-            else None
-        )
+        if not deepest.penetration_depth < margin - TOUCHING:
+            return None
+        return _distance_result(deepest.penetration_depth, deepest)
 
     def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
         surface = self._is_surface[first] or self._is_surface[second]
@@ -235,11 +246,12 @@ class CoalEngine:
         placed, other = self._transform(first), self._transform(second)
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
         if distance < self._near and self._is_corrected(first, second):
-            found = self._corrected(first, second, placed, other)
-            vectors = (found.point_first, found.point_second, found.direction)
-            return DistanceResult(found.distance, *(tuple(vector.tolist()) for vector in vectors))
+            exact = self._corrected(first, second, placed, other)
+            vectors = (exact.point_first, exact.point_second, exact.direction)
+            return DistanceResult(exact.distance, *(tuple(vector.tolist()) for vector in vectors))
         contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
-        return _distance_result(distance, self._nearest) if contact is None else contact
+        found = _distance_result(distance, self._nearest) if contact is None else contact
+        return found if any(found.normal) or distance > 0.0 else self._with_normal(first, second, found)
 
     def _is_corrected(self, first: int, second: int) -> bool:
         """Return whether small distances of two geometries are corrected: both are convex, and one is large."""

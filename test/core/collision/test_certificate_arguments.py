@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from collision_cells import at, body, box, free_body, make_cell, place, sphere
+from collision_cells import at, body, box, free_body, make_cell, mechanism, place, sphere
 from frozendict import frozendict
 
 from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
@@ -196,3 +196,14 @@ def test_distances_are_within_their_error_allowance():
         state = place(cell.default_state(), "block", at(*(-point).tolist()))
         found = CollisionChecker(cell, state).distance(np.zeros(1)).distance
         assert abs(found - away) <= distance_error(away)
+
+
+def test_a_cell_without_joints_is_certified():
+    joints = [("weld", JointKind.FIXED, "base", "tip", at(0.3), (1.0, 0.0, 0.0))]
+    made = mechanism("post", {"base": [box(0.1, 0.1, 0.1)], "tip": [sphere(RADIUS)]}, joints)
+    cell = make_cell((Robot("post", made),), (), (body("wall", box(0.1, 0.1, 0.1)),))
+    certifier = MotionCertifier(CollisionChecker(cell, place(cell.default_state(), "wall", at(1.0))))
+    q = np.zeros(0)
+    assert certifier.quickly_free(q, q)
+    assert certifier.motions_free(np.zeros((3, 0))).all()
+    assert certifier.certify(q, q).verdict is Verdict.FREE

@@ -82,6 +82,26 @@ def test_distance_depth_and_points_are_exact(case, engine):
             assert report.pairs[0].contacts[0].normal == pytest.approx((-1.0, 0.0, 0.0), abs=2e-2)
 
 
+@pytest.mark.parametrize(
+    ("moving", "stationary", "depth"),
+    [
+        (Sphere(0.04), Cylinder(0.015, 0.5), 0.055),
+        (Cylinder(0.015, 0.5), Sphere(0.04), 0.055),
+        (Capsule(0.02, 0.2), Capsule(0.03, 0.2), 0.05),
+    ],
+)
+def test_shapes_with_the_same_centre_have_a_normal(moving, stationary, depth):
+    """Each direction to the side separates them."""
+    check = checker(moving, stationary)
+    (contact,) = check.report(np.zeros(1)).pairs[0].contacts
+    nearest = check.distance(np.zeros(1))
+    for found, normal in ((contact, contact.normal), (nearest, nearest.normal)):
+        assert np.linalg.norm(normal) == pytest.approx(1.0)
+        between = np.subtract(found.point_first, found.point_second)
+        assert between @ np.array(normal) == pytest.approx(-depth, abs=1e-4)
+    assert contact.depth == pytest.approx(depth, abs=1e-5)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_capsules_of_any_pose_have_the_distance_of_their_axes(engine):
     """The distance of two capsules is that of two segments (Ericson, 2005, 5.1.9), less both radii."""
