@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import threading
 from types import SimpleNamespace
 
 import pytest
@@ -37,16 +36,30 @@ def test_pages_between_blocks_in_use_are_returned():
     assert on_request > 80e6
 
 
+class EnoughError(Exception):
+    """Ends the loop of the thread."""
+
+
 def test_memory_is_returned_more_often_at_first(monkeypatch):
-    slept, ended = [], threading.Event()
+    slept, threads, started, returned = [], [], [], []
 
     def sleep(seconds):
         slept.append(seconds)
         if len(slept) == 8:
-            ended.set()
-            sys.exit()
+            raise EnoughError
+
+    def thread(target, **options):
+        threads.append((target, options))
+        return SimpleNamespace(start=lambda: started.append(target))
 
     monkeypatch.setattr(heap, "time", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(heap, "threading", SimpleNamespace(Thread=thread))
+    monkeypatch.setattr(heap, "return_free_memory", lambda: returned.append(len(slept)))
     heap.keep_heap_small()
-    assert ended.wait(60.0)
+    ((run, options),) = threads
+    assert started == [run]
+    assert options == {"name": "heap", "daemon": True}
+    with pytest.raises(EnoughError):
+        run()
     assert slept == [4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0, 60.0]
+    assert returned == [1, 2, 3, 4, 5, 6, 7]  # after each wait
