@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from ..errors import RobotCellError
+from ..errors import FileError, RobotCellError
 from .group import COMMANDS, commands
 from .reporting import echo_json, error_entry, import_failure
 
@@ -43,13 +44,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return error.exit_code
+    except BrokenPipeError:
+        return FAILED  # nobody reads the output any longer
+    except OSError as error:
+        if error.filename is None and error.errno != errno.ENOSPC:
+            raise
+        return _failed(FileError.of(error.filename or "standard output", error, next(iter(words), UP)), words)
     except RobotCellError as error:
-        if JSON in words:
-            echo_json({"error": error_entry(error)})
-        else:
-            click.echo(f"robot_cell: {error}\n  -> {error.remedy}", err=True)
-        return FAILED
+        return _failed(error, words)
     return status if isinstance(status, int) else 0
+
+
+def _failed(error: RobotCellError, words: Sequence[str]) -> int:
+    """Print an error, and return the exit status."""
+    if JSON in words:
+        echo_json({"error": error_entry(error)})
+    else:
+        click.echo(f"robot_cell: {error}\n  -> {error.remedy}", err=True)
+    return FAILED
 
 
 def _unknown(word: str) -> click.UsageError:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import click
 
-from ..rpc.replay import replay
+from ..errors import FileError
+from ..rpc.replay import Difference, replay
 from ..rpc.servers import RpcHttpServer, serve_lines
 from ..rpc.session import RpcSession, discover
-from ..system.private_files import write_private_text
+from ..system.private_files import make_folder, write_private_text
 from .options import roots_of
 from .reporting import FAILED
 
@@ -44,6 +46,9 @@ def rpc(
     if describe:
         click.echo(json.dumps(discover(), indent=1))
         return 0
+    if log is not None and replayed is not None and _are_same(log, replayed):
+        text = f"--log and --replay are the same file {log}: its calls would be appended to it while they are repeated"
+        raise click.UsageError(text)
     with ExitStack() as stack:
         requests, responses = sys.stdin.buffer, stack.enter_context(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)  # what libraries print must not get between the responses
@@ -69,18 +74,32 @@ def rpc(
     return 0
 
 
+def _are_same(first: Path, second: Path) -> bool:
+    """Return whether two paths are of one file, also through links, or of one that does not exist yet."""
+    return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))
+
+
 def _private(path: Path) -> Path:
     """Make a file, or an existing one, readable by its owner alone."""
+    make_folder(path.parent)
     path.touch(mode=OWNER_ONLY)
     path.chmod(OWNER_ONLY)
     return path
 
 
+def _named(path: Path, found: Iterator[Difference | None]) -> Iterator[Difference | None]:
+    """Yield the same; an error about a line also names the file."""
+    try:
+        yield from found
+    except FileError as error:
+        raise error.with_message(f"{path}, {error.message}") from error
+
+
 def _replay(path: Path, session: RpcSession) -> int:
     """Print what differs; the exit status is 1 if anything does."""
     count = differences = 0
-    with path.open(encoding="utf-8") as lines:
-        for difference in replay(lines, session):
+    with path.open("rb") as lines:
+        for difference in _named(path, replay(lines, session)):
             count += 1
             if difference is not None:
                 differences += 1

@@ -33,7 +33,7 @@ class Difference(NamedTuple):
         return f"line {self.line}, {self.method or 'batch'}: {self.place} was {self.logged}, is {self.found}"
 
 
-def replay(log: Iterable[str], session: RpcSession) -> Iterator[Difference | None]:
+def replay(log: Iterable[str | bytes], session: RpcSession) -> Iterator[Difference | None]:
     """Send the requests of a log to a session; yield the first difference of each response, or None.
 
     Times that the calls took are not compared.
@@ -46,7 +46,9 @@ def replay(log: Iterable[str], session: RpcSession) -> Iterator[Difference | Non
             entry = json.loads(line)
             request, logged = entry["request"], entry["response"]
             was = json.loads(logged) if logged else None
-        except (ValueError, TypeError, KeyError) as error:
+            if not isinstance(request, str):
+                raise TypeError(f"the request is {request!r:.100}, expected text")
+        except (ValueError, TypeError, KeyError, RecursionError) as error:
             raise FileError(f"line {number} is not an entry of a log of calls: {error}", stage="json-rpc") from error
         answer = session.answer(request)
         found = first_difference(_without_stages(was), _without_stages(json.loads(answer) if answer else None))

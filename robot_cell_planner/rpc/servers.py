@@ -9,6 +9,7 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any
 
+from ..errors import InvalidRequestError
 from .session import MAX_REQUEST, RpcSession
 
 HOST = "127.0.0.1"
@@ -38,12 +39,19 @@ class RpcHttpServer(ThreadingHTTPServer):
 
     Attributes:
         token: Token that requests need in their header `Authorization: Bearer TOKEN`; random if none is given.
+
+    Raises:
+        InvalidRequestError: The port is used by another program, or may not be opened.
     """
 
     daemon_threads = True
 
     def __init__(self, session: RpcSession, port: int = 0, token: str = "") -> None:
-        super().__init__((HOST, port), _Handler)
+        try:
+            super().__init__((HOST, port), _Handler)
+        except OSError as error:
+            text = f"port {port} of {HOST} cannot be opened: {error.strerror}; choose another one, or 0 for any"
+            raise InvalidRequestError(text, stage="json-rpc", subjects=(str(port),)) from error
         self.token = token or secrets.token_urlsafe(TOKEN_BYTES)
         self.session = session
         self.guard = threading.Lock()

@@ -118,6 +118,77 @@ def test_a_log_replays(tmp_path):
     assert "plan_motion: result.path" in done.stderr
 
 
+def refused(*words, text="", status=1):
+    """The error of the command, which is one line with a remedy, or the end of the usage."""
+    done = run(text, *words)
+    assert done.returncode == status, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+@pytest.mark.parametrize("link", [os.symlink, os.link, None])
+def test_a_log_is_not_written_to_the_file_that_is_replayed(tmp_path, link):
+    log = other = tmp_path / "calls.jsonl"
+    run(lines(VERSION), "--log", str(log))
+    before = log.read_bytes()
+    if link is not None:
+        other = tmp_path / "other"
+        link(log, other)
+    error = refused("--log", str(other), "--replay", str(log), status=2)
+    assert f"--log and --replay are the same file {other}" in error
+    assert log.read_bytes() == before
+    new = str(tmp_path / "new")
+    assert "are the same file" in refused("--log", new, "--replay", new, status=2)
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (b"\xbd", "'utf-8' codec"),
+        (
+            b'{"request": 5, "response": ""}',
+            "the request is 5, expected text",
+        ),
+        (b"[1]", "list indices"),
+        (b'{"request": "' + b"[" * 10, "Unterminated string"),
+        (
+            b'{"request": "{}", "response": "' + b"[" * 100_000 + b'"}',
+            "maximum",
+        ),
+    ],
+)
+def test_a_replay_that_cannot_be_read_is_refused_in_one_line(tmp_path, content, expected):
+    log = tmp_path / "calls.jsonl"
+    log.write_bytes(content)
+    first, remedy = refused("--replay", str(log)).splitlines()
+    begin = f"robot_cell: json-rpc: {log}, line 1 is not an entry of a log of calls: {expected}"
+    assert first[: len(begin)] == begin
+    assert remedy.startswith("  -> ")
+
+
+def test_files_and_ports_that_cannot_be_opened_are_named(tmp_path, server):
+    port, _ = server
+    assert f"rpc: {tmp_path / 'none'}: No such file" in refused("--replay", str(tmp_path / "none"))
+    assert f"rpc: {tmp_path}: Is a directory" in refused("--log", str(tmp_path))
+    assert f"rpc: {tmp_path}: Is a directory" in refused("--replay", str(tmp_path))
+    assert f"rpc: {tmp_path}: Is a directory" in refused("--http", "0", "--token-file", str(tmp_path))
+    assert f"port {port} of 127.0.0.1 cannot be opened: Address already in use" in refused("--http", str(port))
+    assert run(lines(VERSION), "--log", str(tmp_path / "new" / "calls.jsonl")).returncode == 0
+
+
+def test_a_reader_that_ends_early_and_a_full_disk_are_no_internal_errors():
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([*COMMAND, "--describe"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith("robot_cell: rpc: standard output: No space left on device\n")
+    process = subprocess.Popen([*COMMAND, "--describe"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait(120) == 1
+
+
 @pytest.mark.skipif(NODE is None, reason="Node.js is not installed")
 def test_the_example_in_javascript_plans_a_motion():
     environment = {**os.environ, "ROBOT_CELL": f"{sys.executable} -m robot_cell_planner.commands.main"}
