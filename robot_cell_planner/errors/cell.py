@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from .base import RobotCellError
-from .remedies import EXISTING_FILE, OF_THE_SYSTEM
+from .remedies import EXISTING_FILE, OF_THE_SYSTEM, OTHER_CAUSE
 from .requests import UnknownNameError
 
 
@@ -14,10 +14,7 @@ class FileError(RobotCellError):
     """A file is missing, unreadable, malformed, or of an unknown version; the message gives the position."""
 
     code = 200
-    remedy = (
-        "Correct the file at the position that the message gives; if it cannot be written, check its folder, "
-        "permissions and the space of the disk."
-    )
+    remedy = "Correct the file at the position that the message gives."
     default_stage = "read file"
 
     @classmethod
@@ -25,7 +22,7 @@ class FileError(RobotCellError):
         """Return the error about a file that the system reports; ValueError: a zero byte or an unpaired surrogate."""
         number = error.errno if isinstance(error, OSError) and error.errno else 0
         text = f"{path}: {os.strerror(number) if number else error}"
-        return cls(text, stage=stage, subjects=(str(path),), remedy=OF_THE_SYSTEM.get(number, ""))
+        return cls(text, stage=stage, subjects=(str(path),), remedy=OF_THE_SYSTEM.get(number, OTHER_CAUSE))
 
     @classmethod
     def existing(cls, path: str | Path, stage: str) -> FileError:

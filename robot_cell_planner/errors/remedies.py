@@ -14,6 +14,7 @@ MISSING_FILE = (
 NO_FILE = "Give a file; this is a folder or a device."
 NOT_PERMITTED = "Check the permissions of the file and of its folder, and who owns them."
 DISK_FULL = "Make space on the disk."
+OTHER_CAUSE = "Check the name of the file, its folder, permissions, and the disk."
 EXISTING_FILE = (
     "Choose another name or folder (`--folder`), or allow that files are replaced: `--overwrite` on the command line, "
     "`overwrite` in Python."

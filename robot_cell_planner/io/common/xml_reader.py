@@ -21,7 +21,6 @@ COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 UNDEFINED_PREFIX = re.compile(r"Namespace prefix ([A-Za-z_][\w.\-]{0,60}) ")
 FIRST_TAG = re.compile(r"<[A-Za-z_][\w:.\-]*")
 MAX_PREFIXES = 20
-REMEDY = "Correct the file at the position that the message gives."
 MIN_QUATERNION_LENGTH = 1e-6
 XACRO = re.compile(r".*/xacro/?|urn:undefined:xacro")
 
@@ -99,7 +98,7 @@ class XmlReader:
 
     def _error(self, line: int, text: str, *names: str) -> FileError:
         message, subjects = f"{self.source}:{line}: {text}", (self.source, *names)
-        return FileError(message, stage=self.stage, subjects=subjects, remedy=REMEDY)
+        return FileError(message, stage=self.stage, subjects=subjects)
 
     def error(self, element: Element, text: str, *names: str) -> FileError:
         """Return an error at the line of an element; `names`: additional subjects."""

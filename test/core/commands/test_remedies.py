@@ -8,8 +8,16 @@ import pytest
 
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import FileError, ResourceError, UnknownNameError
-from robot_cell_planner.errors.remedies import EXISTING_FILE, MISSING_FILE, NO_FILE, OUTSIDE_FOLDERS, UNKNOWN_PACKAGE
+from robot_cell_planner.errors.remedies import (
+    EXISTING_FILE,
+    MISSING_FILE,
+    NO_FILE,
+    OTHER_CAUSE,
+    OUTSIDE_FOLDERS,
+    UNKNOWN_PACKAGE,
+)
 
+CORRECT = "Correct the file at the position that the message gives."
 DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
 MESH = '<link name="a"><collision><geometry><mesh filename="{0}"/></geometry></collision></link>'
 CELL = "format: robot_cell/1\nname: x\nrobots: {arm: {urdf: ../urdf/arm.urdf}}\n"
@@ -30,6 +38,8 @@ def folder(tmp_path, monkeypatch):
         "urdf/arm.urdf": f'<robot name="r"><link name="base"/><link name="arm"/>{JOINT}</robot>',
         "cells/cell.yaml": CELL,
         "mesh.yaml": CELL.replace("../urdf/arm.urdf", "mesh.urdf"),
+        "malformed.yaml": "format: ]",
+        "unknown.yaml": f"{CELL}robot: {{}}\n",
         "empty.json": " \n",
         "other.json": '{"a": 1}',
     }
@@ -61,6 +71,9 @@ def advice(capsys, *words):
         (["reproduce", "no.case"], "case: no.case: No such file or directory", MISSING_FILE),
         (["keystore", "keys", "--policy", "no.xml"], "no.xml: No such file or directory", MISSING_FILE),
         (["fk", "cells"], "cells is not a regular file", NO_FILE),
+        (["fk", "malformed.yaml"], "malformed.yaml:1: is not well-formed YAML", CORRECT),
+        (["fk", "unknown.yaml"], "unknown.yaml:4: robot: key 'robot' does not exist", CORRECT),
+        (["plan", DEMO, "--to", "home", "--output", "x" * 300], "File name too long", OTHER_CAUSE),
         (["new", "package.urdf"], "package 'nowhere' was not found", UNKNOWN_PACKAGE),
         (["fk", "cells/cell.yaml"], "'../urdf/arm.urdf' leads out of the allowed folders", OUTSIDE_FOLDERS),
         (
