@@ -124,12 +124,18 @@ class WorkerPool:
                 return False
         except Exception:  # the thread of the slot sends it again, and reports the error
             return False
-        with self._lock:
-            self._running.add(job)
         job.take(slot.wake)
+        self._note_running(job)
         if job.prepared:
             self._latest = job.scene
         return True
+
+    def _note_running(self, job: Job) -> None:
+        """Note a job that a worker has; `close` cancels it."""
+        with self._lock:
+            self._running.add(job)
+        if self._closing:  # `close` may have cancelled the running jobs before
+            job.cancel()
 
     def prepare(self, scene: Scene) -> None:
         """Let idle workers prepare for a scene's cell, and later their replacements."""
@@ -177,7 +183,9 @@ class WorkerPool:
             job.finish(None, CancelledError("the pool of workers is closing"))
 
     def _start(self) -> Worker | None:
-        """Start a worker; None on failure. The next job triggers another attempt."""
+        """Start a worker; None on failure, or if the pool is closing. The next job triggers another attempt."""
+        if self._closing:
+            return None
         try:
             return self._fork()
         except NoWorkerError as error:
@@ -227,14 +235,15 @@ class WorkerPool:
         if job.prepared:
             self._latest = job.scene
             worker = self._prepared(worker, job.scene)
+        if self._closing:
+            job.cancel()
         if not job.take(slot.wake):
             return worker
         if worker is None:
             text = f"no worker can be started: {self._no_worker}"
             job.finish(None, WorkerCrashedError(text, subjects=(job.task,)))
             return None
-        with self._lock:
-            self._running.add(job)
+        self._note_running(job)
         return self._run(worker, job, slot.wake, must_send=True)
 
     def _alive_worker(self, worker: Worker | None) -> Worker | None:
