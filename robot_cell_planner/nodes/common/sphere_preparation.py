@@ -10,6 +10,7 @@ from ...collision.sphere_model.report import graspable, missing_sphere_models, p
 from ...errors import RobotCellError
 from ...model.cell import RobotCell
 from ...scene.scene import Scene
+from .cancellation import CancellationToken
 from .node import CellNode
 from .scene_monitor import SceneMonitor
 from .threads import lower_priority
@@ -62,18 +63,29 @@ class SpherePreparation:
         done, count = self._progress
         return "ready" if self.ready else f"{done} of {count} objects"
 
-    async def wait(self, computed: bool = False) -> bool:
+    async def wait(self, computed: bool = False, token: CancellationToken | None = None) -> bool:
         """Return whether all of it has sphere models, after a wait of up to WAIT_TIMEOUT.
 
         computed: wait also for models that have to be computed, which can take much longer than to load them.
+
+        Raises:
+            RobotCellError: The reason of a cancellation by the token.
         """
+        token = token or CancellationToken()
         deadline = Deadline(self._node, WAIT_TIMEOUT)
+        token.on_set(self._wake)
         try:
             while not self.ready and not deadline.passed and (computed or not self._computing):
+                token.check()
                 await self._waiting.wait(deadline)
         finally:
+            token.remove(self._wake)
             deadline.end()
         return self.ready
+
+    def _wake(self, _: RobotCellError) -> None:
+        """Let waiting requests look for a cancellation."""
+        self._waiting.wake()
 
     def _on_scene(self) -> None:
         scene = self._scene_monitor.scene

@@ -138,7 +138,7 @@ class PlanningNode(ManagedNode):
         future: Future[tuple[Any, RobotCellError | None]] = Future()
         certified = tasks.certifies(request)
         if certified and pool is None:
-            await self._spheres.wait()
+            await self._spheres.wait(token=token)
         if token is not None and (preparing := self._preparing()[0]):
             on_progress(Progress(preparing))
         prepared = self._spheres.ready

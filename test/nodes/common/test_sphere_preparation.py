@@ -8,8 +8,9 @@ from types import SimpleNamespace
 import pytest
 from loaded_cells import loaded
 
-from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.errors import CancelledError, GeometryError
 from robot_cell_planner.nodes.common import sphere_preparation
+from robot_cell_planner.nodes.common.cancellation import CancellationToken
 
 
 class Surroundings:
@@ -77,6 +78,23 @@ def test_nothing_waits_while_models_are_computed(monkeypatch, missing):
     assert answer(maker.wait()) is False
     around.finish()
     assert answer(maker.wait()) is True
+
+
+def test_a_cancellation_ends_the_wait(monkeypatch):
+    around = Surroundings()
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    made = SimpleNamespace(passed=False, end=int, wakes=lambda future: None)
+    monkeypatch.setattr(sphere_preparation, "Deadline", lambda node, seconds: made)
+    maker = sphere_preparation.SpherePreparation(around, around)
+    token, other = CancellationToken(), CancellationToken()
+    waits = [maker.wait(token=token), maker.wait(token=other)]
+    for wait in waits:
+        wait.send(None)
+    token.set(CancelledError("the client cancelled the goal"))
+    with pytest.raises(CancelledError, match="the client cancelled the goal"):
+        waits[0].send(None)
+    waits[1].send(None)  # the other one waits on
+    waits[1].close()
 
 
 @pytest.fixture
