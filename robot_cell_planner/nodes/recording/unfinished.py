@@ -119,6 +119,9 @@ class UnfinishedFile:
                 self.last = max(self.last, *(message.time for message in messages))
                 self._places.append((messages[0].time, record))
             self.complete = record.offset + record.size
+        file.seek(self.complete)
+        if self.complete and file.read(len(MAGIC) + 1) == MAGIC:
+            self.complete = self.size  # only the metadata of the bag is missing
 
     def _records(self, file: BinaryIO) -> Iterator[Record]:
         """Yield the complete records of the file."""

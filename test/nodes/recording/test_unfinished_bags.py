@@ -117,6 +117,11 @@ def test_the_complete_records_of_a_bag_that_ends_anywhere_are_read(bag, tmp_path
         assert "was not finished" in warning
         assert size < 8 or f"{len(found) or 'no'} message" in warning
     assert counts == {0, 10, 20, 30, 40}
+    (copy / "bag.mcap").write_bytes(content)
+    found, (warning,) = read(copy)
+    assert found == whole
+    assert "was not finished" in warning, "it has no metadata"
+    assert warning.endswith(" UTC"), "all of its bytes are read"
     (copy / "bag.mcap").write_bytes(content[:-1])
     shutil.copy(bag / "metadata.yaml", copy)
     assert read(copy)[0] == whole
@@ -162,14 +167,10 @@ def test_the_place_of_the_damage_is_named(bag):
     damaged = bytearray(content)
     damaged[place : place + 8] = b"\xff" * 8
     path.write_bytes(damaged)
-    with pytest.raises(
-        FileError, match=r"^read record: \S*/bag is damaged after message \d+, at 2001-09-09 "
-    ):
+    with pytest.raises(FileError, match=r"^read record: \S*/bag is damaged after message \d+, at 2001-09-09 "):
         read(bag)
     path.write_bytes(damaged[:-8])
-    with pytest.raises(
-        FileError, match=rf"^read record: {re.escape(str(path))}, byte \d+: a field of 1844"
-    ):
+    with pytest.raises(FileError, match=rf"^read record: {re.escape(str(path))}, byte \d+: a field of 1844"):
         read(bag)
 
 
