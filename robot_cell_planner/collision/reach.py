@@ -94,6 +94,8 @@ def reachability(
     group: str = "",
     reference_frame: str = WORLD,
     progress: Callable[[int], None] | None = None,
+    *,
+    frame: str = "",
 ) -> Reachability:
     """Find a collision-free configuration for each pose of a frame of a group.
 
@@ -101,10 +103,11 @@ def reachability(
         cell: Models of the cell.
         state: State of all other joints and objects; solutions near its configuration are preferred.
         poses: Poses of the frame that `mode` selects, in the reference frame.
-        mode: Flange, tool centre point or workpiece.
+        mode: Flange, tool centre point, workpiece or a frame by its name.
         group: Planning group; "" for the main group.
         reference_frame: Frame of the poses.
         progress: Called with the number of poses that are done.
+        frame: Name of the frame or workpiece, as of `FrameTarget`.
 
     Raises:
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
@@ -115,7 +118,7 @@ def reachability(
     results: list[Reach] = []
     configurations: list[tuple[float, ...] | None] = []
     for index, pose in enumerate(poses):
-        target = FrameTarget(mode=mode, pose=pose, reference_frame=reference_frame)
+        target = FrameTarget(mode=mode, frame=frame, pose=pose, reference_frame=reference_frame)
         try:
             found = inverse_kinematics(cell, state, target, group, options, lambda q: not checker.in_collision(q))
             results.append(Reach.REACHED)

@@ -102,12 +102,6 @@ def joint_values(context: click.Context, option: click.Parameter, values: tuple[
 
 
 MODES = {"flange": TargetMode.ROBOT, "tool": TargetMode.TOOL, "workpiece": TargetMode.WORKPIECE}
-mode_option = click.option(
-    "--frame",
-    "moved",
-    type=click.Choice(list(MODES)),
-    help="Frame of the group that goes to the pose (default: tool, or flange without a tool).",
-)
 frame_option = click.option(
     "--frame",
     "moved",
@@ -208,13 +202,6 @@ def with_joints(cell: RobotCell, state: RobotCellState, values: Mapping[str, flo
     return apply_changes(Scene(cell, state), (SetJoints(values),), world_pose).state if values else state
 
 
-def mode_of(cell: RobotCell, state: RobotCellState, group: str, moved: str | None) -> TargetMode:
-    """Return the target mode that `--frame` selects; without it, the tool, or the flange of a group without a tool."""
-    if moved:
-        return MODES[moved]
-    return TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT
-
-
 def pose_target(
     cell: RobotCell, state: RobotCellState, group: str, moved: str | None, pose: Pose | None, reference: str
 ) -> FrameTarget | None:
@@ -225,12 +212,24 @@ def pose_target(
     """
     if pose is None and reference == WORLD:
         return None
-    mode, frame = TargetMode.FRAME, moved or ""
-    if not moved or moved in MODES:
-        mode, frame = mode_of(cell, state, group, moved), ""
-    elif moved not in (names := set(FrameTree(cell, state))):
-        raise UnknownNameError(unknown_name(f"frame {moved!r}", moved, names | set(MODES)), subjects=(moved,))
+    mode, frame = frame_of(cell, state, group, moved)
     return FrameTarget(mode=mode, frame=frame, pose=pose or IDENTITY, reference_frame=reference)
+
+
+def frame_of(cell: RobotCell, state: RobotCellState, group: str, moved: str | None) -> tuple[TargetMode, str]:
+    """Return the mode and the frame of targets that `--frame` selects; without it, the tool, or the flange of a group
+    without a tool.
+
+    Raises:
+        UnknownNameError: `--frame` is neither a mode nor a frame of the cell; suggests similar names.
+    """
+    if not moved:
+        return TargetMode.TOOL if cell.tool_of_group(state, group) else TargetMode.ROBOT, ""
+    if moved in MODES:
+        return MODES[moved], ""
+    if moved not in (names := set(FrameTree(cell, state))):
+        raise UnknownNameError(unknown_name(f"frame {moved!r}", moved, names | set(MODES)), subjects=(moved,))
+    return TargetMode.FRAME, moved
 
 
 def moved_frame(cell: RobotCell, state: RobotCellState, group: str, target: FrameTarget) -> str:

@@ -11,7 +11,7 @@ from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD
-from .options import POSE_HELP, cell_options, group_option, mode_of, mode_option, pose_value
+from .options import POSE_HELP, cell_options, frame_of, frame_option, group_option, pose_value
 from .reporting import echo_json, reporting
 from .running import HELP
 
@@ -34,7 +34,7 @@ COLOURS = {Reach.REACHED: "green", Reach.COLLISION: "red", Reach.LIMITS: "yellow
     help="Size of the grid [m].",
 )
 @click.option("--step", default=0.1, show_default=True, help="Distance of neighbouring positions [m].")
-@mode_option
+@frame_option
 @group_option
 def reach(
     cell: RobotCell,
@@ -53,10 +53,9 @@ def reach(
     configuration, - is beyond joint limits, and . is out of reach.
     """
     poses = grid(pose, size, step)
+    mode, frame = frame_of(cell, state, group, moved)
     with click.progressbar(length=len(poses), label="poses", file=sys.stderr) as bar:
-        found = reachability(
-            cell, state, poses, mode_of(cell, state, group, moved), group, reference, lambda _: bar.update(1)
-        )
+        found = reachability(cell, state, poses, mode, group, reference, lambda _: bar.update(1), frame=frame)
     if as_json:
         rows = zip(found.poses, found.results, found.configurations, strict=True)
         entries = [{"position": list(p.position), "result": r.value, "configuration": q} for p, r, q in rows]

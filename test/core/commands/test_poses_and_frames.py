@@ -67,10 +67,22 @@ def test_a_frame_moves_on_a_line(panda, capsys):
     assert offset.position == pytest.approx((0.0, 0.0, -0.02), abs=1e-5)
 
 
+def test_the_grid_of_reach_is_of_any_frame(panda, capsys):
+    file = str(panda / "cell.yaml")
+    cell, state = load_cell(file)
+    found = answer(capsys, "reach", file, f"--pose={GOAL}", "--frame", "tcp", "--size", "0.1", "0", "0")
+    reached = [entry for entry in found["poses"] if entry["configuration"]]
+    assert reached
+    for entry in reached:
+        at = state.with_configuration(dict(zip(found["joints"], entry["configuration"], strict=True)))
+        position = forward_kinematics_to_frame(cell, at, "tcp").position
+        assert position == pytest.approx(entry["position"], abs=1e-5)
+
+
 @pytest.mark.parametrize(("given", "nearest"), [("gripper/tpc", "gripper/tcp"), ("flangee", "flange")])
 def test_a_misspelt_frame_is_refused_with_the_nearest_name(given, nearest, capsys):
-    for command in ("ik", "plan"):
-        assert main([command, DEMO, "--in", "above_pick", "--frame", given]) == 1
+    for command in ("ik", "plan", "reach"):
+        assert main([command, DEMO, "--in", "above_pick", "--pose=0,0,0", "--frame", given]) == 1
         assert f"frame {given!r} does not exist; nearest: {nearest}" in capsys.readouterr().err
 
 
