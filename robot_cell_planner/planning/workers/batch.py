@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing import forkserver
 from typing import NamedTuple, TypeAlias
 
 from ...errors import InternalError, InvalidRequestError, RobotCellError, WorkerCrashedError
@@ -25,7 +26,7 @@ from ..problem.request import MotionRequest
 from ..problem.steps import MultistepRequest
 from ..sequence import plan_multistep
 from .process import RecentStates
-from .server import PRELOAD
+from .server import PRELOAD, safe_start
 
 Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest
 OnProgress: TypeAlias = Callable[[int], None]
@@ -106,6 +107,8 @@ def local_executor(workers: int | None = None) -> ProcessPoolExecutor:
     """Return an executor of processes that have loaded all kernels; None: one for each processor that may be used."""
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOAD))
+    with safe_start():
+        forkserver.ensure_running()
     count = workers or len(os.sched_getaffinity(0))
     return ProcessPoolExecutor(count, mp_context=context, initializer=end_with_parent)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from ...scene.scene import Scene
 from .process import MAX_CACHED_CELLS, work
+from .server import safe_start
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
 RETRY_DELAY = 0.1  # [s]
@@ -164,7 +165,8 @@ def _fork(context: Any, niceness: int, preparation: str) -> Worker:
     try:
         flag = context.RawValue("b", 0)
         process = context.Process(target=work, args=(worker_end, flag, niceness, preparation), daemon=True)
-        process.start()
+        with safe_start():  # the fork server may have to be started too
+            process.start()
     except BaseException:
         own_end.close()
         raise

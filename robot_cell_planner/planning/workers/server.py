@@ -1,4 +1,8 @@
-"""Fork server of the workers, started before its owner imports its own modules."""
+"""Fork server of the workers, started before its owner imports its own modules.
+
+multiprocessing starts this server and its tracker of resources by `python -c`, which imports modules from the current
+folder first. They get an import path without it, as Python 3.10 has no option for that.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +10,18 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing import forkserver, resource_tracker, util
-from typing import Any, cast
+from typing import Any
 
 from ...system.command_line import set_command_line
 from ...system.forked_process import close_others, run_to_end
 
+WITHOUT_CURRENT_FOLDER = "import sys; sys.path[:] = filter(None, sys.path); "
+_START: Any = util.spawnv_passfds
+_START_LOCK = threading.RLock()
 PRELOAD = ("robot_cell_planner.planning.workers.preload",)  # modules imported by the server
 
 
@@ -24,31 +32,46 @@ def start_server() -> None:
     own yet, and shares their memory.
     """
     # The tracker is started first, because its start unblocks SIGINT.
-    resource_tracker.ensure_running()
+    with safe_start():
+        resource_tracker.ensure_running()
     # Ctrl-C in a terminal is for the process that owns the server.
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         multiprocessing.get_context("forkserver").set_forkserver_preload(list(PRELOAD))
         if all(module in sys.modules for module in PRELOAD):
-            with _programs_forked():
+            with _programs_started_by(_fork):
                 forkserver.ensure_running()
         else:
-            # The server must not import modules from the current folder.
+            # Nor must programs that the workers start import modules from the current folder.
             os.environ["PYTHONSAFEPATH"] = "1"
-            forkserver.ensure_running()
+            with safe_start():
+                forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def safe_start() -> AbstractContextManager[None]:
+    """Return a context in which multiprocessing's fork server and tracker of resources, if it starts them, import no
+    modules from the current folder."""
+    return _programs_started_by(_without_current_folder)
+
+
 @contextmanager
-def _programs_forked() -> Iterator[None]:
-    """Let multiprocessing fork this process where it would start another Python with a program."""
-    start = util.spawnv_passfds
-    util.spawnv_passfds = cast("Any", _fork)
-    try:
-        yield
-    finally:
+def _programs_started_by(start: Any) -> Iterator[None]:
+    """Let multiprocessing call a function where it would start another Python with a program."""
+    with _START_LOCK:
+        before = util.spawnv_passfds
         util.spawnv_passfds = start
+        try:
+            yield
+        finally:
+            util.spawnv_passfds = before
+
+
+def _without_current_folder(path: str | bytes, arguments: Sequence[Any], descriptors: Sequence[int]) -> int:
+    """As `multiprocessing.util.spawnv_passfds`, for a command line that ends with `-c` and a program."""
+    *options, program = arguments
+    return int(_START(path, [*options, WITHOUT_CURRENT_FOLDER + program], descriptors))
 
 
 def _fork(path: str | bytes, arguments: Sequence[str | bytes], descriptors: Sequence[int]) -> int:
