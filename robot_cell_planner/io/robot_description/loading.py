@@ -8,9 +8,9 @@ from pathlib import Path
 import msgspec
 from frozendict import frozendict
 
-from ...errors import FileError, ModelError, UnknownNameError
+from ...errors import DuplicateNameError, FileError, ModelError, UnknownNameError
 from ...model.arguments import public
-from ...model.bodies import Tool
+from ...model.bodies import TCP, Tool
 from ...model.geometry import Mesh, MeshUse
 from ...model.mechanism import Mechanism
 from ...model.name_suggestions import unknown_name
@@ -213,6 +213,26 @@ def _note_unknown_meshes(sources: ModelSources, mechanism: Mechanism, source: st
         defects.note(UnknownNameError(text, stage="read urdf", subjects=(uri,)), "the entry has no effect")
 
 
+def _with_renamed_link(mechanism: Mechanism, old: str, new: str) -> Mechanism:
+    """Return a mechanism with another name of a link.
+
+    Raises:
+        DuplicateNameError: Another link has that name.
+    """
+    if new in mechanism.links:
+        raise DuplicateNameError(f"links {old!r} and {new!r} of {mechanism.name} would have the same name")
+    names = {old: new}
+    links = {names.get(name, name): link for name, link in mechanism.links.items()}
+    links[new] = msgspec.structs.replace(links[new], name=new)
+    joints = {
+        name: msgspec.structs.replace(
+            joint, parent=names.get(joint.parent, joint.parent), child=names.get(joint.child, joint.child)
+        )
+        for name, joint in mechanism.joints.items()
+    }
+    return msgspec.structs.replace(mechanism, links=frozendict(links), joints=frozendict(joints))
+
+
 @public
 def load_tool(
     name: str,
@@ -257,8 +277,9 @@ def tool_from_sources(
     *,
     strict: bool = False,
 ) -> Tool:
-    """Create a tool from texts; its links keep the names of its description. Files, defects and `strict` as for
-    `robot_from_sources`.
+    """Create a tool from texts; its links keep the names of its description, except for one named "tcp", which would be
+    the frame of the tool centre point: it is renamed to "<name of the description>_tcp", also as `tcp_link`. Files,
+    defects and `strict` as for `robot_from_sources`.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the texts.
@@ -266,6 +287,10 @@ def tool_from_sources(
     defects, files = Defects(strict), dict(sources.files)
     mechanism = _mechanism(name, sources, "", roots, mesh_use, defects, files)
     try:
+        if TCP in mechanism.links:
+            other = f"{mechanism.name}_{TCP}"
+            mechanism = _with_renamed_link(mechanism, TCP, other)
+            tcp_link = other if tcp_link == TCP else tcp_link
         return Tool(name, mechanism, tcp, tcp_link, _completed(sources, defects, files))
     except ValueError as error:
         raise ModelError(f"tool {name!r}: {error}", subjects=(name,)) from error

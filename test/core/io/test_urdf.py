@@ -8,9 +8,9 @@ import pinocchio as pin
 import pytest
 from robots import BULLET, MANIPULATORS
 
-from robot_cell_planner.errors import FileError, LimitExceededError, ModelError, ResourceError
+from robot_cell_planner.errors import DuplicateNameError, FileError, LimitExceededError, ModelError, ResourceError
 from robot_cell_planner.io.common.resources import ResourceRoots
-from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.io.robot_description.loading import load_robot, load_tool
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 from robot_cell_planner.model.geometry import Box, Capsule, Cylinder, Mesh, MeshUse, Sphere
 from robot_cell_planner.model.mechanism import JointKind
@@ -381,3 +381,15 @@ def test_deep_nesting_is_refused():
 def test_endless_text_is_refused():
     with pytest.raises(LimitExceededError):
         read_urdf("<robot name='r'>" + " " * 40_000_000)
+
+
+def test_a_link_of_a_tool_called_tcp_has_another_name(tmp_path):
+    text = '<robot name="claw"><link name="{0}"/><link name="tcp"/><joint name="j" type="fixed"><parent link="{0}"/>'
+    (tmp_path / "claw.urdf").write_text(f'{text.format("palm")}<child link="tcp"/></joint></robot>')
+    tool = load_tool("gripper", tmp_path / "claw.urdf", tcp_link="tcp")
+    assert list(tool.mechanism.links) == ["palm", "claw_tcp"]
+    assert tool.tcp_link == tool.mechanism.joints["j"].child == "claw_tcp"
+    assert tool.tcp_frame == "gripper/tcp"
+    (tmp_path / "claw.urdf").write_text(f'{text.format("claw_tcp")}<child link="tcp"/></joint></robot>')
+    with pytest.raises(DuplicateNameError, match="'tcp' and 'claw_tcp' of claw"):
+        load_tool("gripper", tmp_path / "claw.urdf")

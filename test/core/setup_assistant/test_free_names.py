@@ -74,6 +74,13 @@ def test_a_gripper_has_another_name_if_links_of_the_robot_have_its_name(make, na
     assert {"gripper_2.urdf", "gripper_2_limits.yaml"} <= set(made.files)
 
 
+def test_a_gripper_may_have_a_link_called_tcp(make):
+    fixed = ['<link name="tcp"/>', joint("fixed", "palm", "tcp", "fixed")]
+    tool = make(arm(), added=[link("palm"), *hand("palm"), *fixed]).cell.tools["gripper"]
+    assert set(tool.mechanism.links) == {"palm", "left_finger", "right_finger", "g_tcp"}
+    assert tool.mechanism.joints["fixed"].child == "g_tcp"
+
+
 def test_a_gripper_for_a_robot_called_gripper_does_not_replace_its_description(make):
     made = make(arm(), name="gripper", added=[link("palm"), *hand("palm")], overwrite=True)
     assert list(made.cell.robots) == ["gripper"]
