@@ -21,7 +21,7 @@ from ..scene.state_changes import SetJoints
 from ..trajectory.tracking import SupervisedMotion
 from ..trajectory.trajectory import Trajectory
 from ..viewer.page import write_html
-from ..viewer.plans import PERIOD, plan_details, plan_recording
+from ..viewer.plans import plan_details, plan_recording, times_shown
 from ..viewer.recording import Moment, Recorder, Recording
 
 MAX_TEXT = 300  # [characters] of an error on the page
@@ -54,7 +54,7 @@ def _with_joints(case: Case, names: tuple[str, ...], row: list[float]) -> RobotC
 
 
 def _played(case: Case, trajectory: Trajectory, answer: Answer) -> Recording:
-    times = np.append(np.arange(0.0, trajectory.duration, PERIOD), trajectory.duration)
+    times = times_shown(trajectory.duration)
     recorder = Recorder()
     for time, row in zip(times.tolist(), trajectory.at(times).tolist(), strict=True):
         recorder.add(time, _with_joints(case, trajectory.variables, row))

@@ -25,13 +25,12 @@ from .details import certificate, checks, curves, limits
 from .motion import Track, events, joint_series, tracks, visibility
 from .overlays import margin_of
 from .packing import Block
-from .recording import Recording
+from .recording import MAX_MOMENTS, Recording
 from .tool_paths import CertifiedPath
 from .triangles import collision_surfaces, margin_surfaces, sphere_rows
 
 FORMAT = "robot_cell_replay/2"
 STAGE = "write replay"
-MAX_MOMENTS = 20_000  # longer recordings are thinned
 PLACEHOLDER = re.compile(r"\{\{(\w+)\}\}")
 SCRIPTS = (
     "three.min.js",

@@ -7,17 +7,23 @@ from dataclasses import replace
 from typing import TypedDict
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..planning.problem.plan import Plan, percent
 from ..trajectory.trajectory import Trajectory
-from .recording import Recorder, Recording
+from .recording import MAX_MOMENTS, Recorder, Recording
 from .tool_paths import CertifiedPath, certified_path, group_of
 
 PERIOD = 0.02  # [s] between the moments of a trajectory
 WAYPOINT_TIME = 0.5  # [s] for each waypoint of a path without times
+
+
+def times_shown(duration: float) -> NDArray[np.float64]:
+    """Return the times of the moments that show a trajectory [s]: PERIOD apart, of a long one as many as a page has."""
+    return np.append(np.arange(0.0, duration, max(PERIOD, duration / MAX_MOMENTS)), duration)
 
 
 def plan_facts(plan: Plan) -> dict[str, str]:
@@ -76,7 +82,7 @@ def plan_recording(state: RobotCellState, plan: Plan, name: str = "plan") -> Rec
         times = WAYPOINT_TIME * np.arange(len(plan.path), dtype=np.float64)
         rows = plan.path
     else:
-        times = np.array([*np.arange(0.0, plan.duration, PERIOD).tolist(), plan.duration], dtype=np.float64)
+        times = times_shown(plan.duration)
         rows = plan.trajectory.at(times)
     recorder = Recorder()
     for time, row in zip(times.tolist(), rows.tolist(), strict=True):

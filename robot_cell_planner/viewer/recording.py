@@ -11,6 +11,8 @@ from frozendict import frozendict
 from ..errors import InvalidValueError
 from ..model.state import BodyState, RobotCellState, ToolState
 
+MAX_MOMENTS = 20_000  # of a page; longer recordings are thinned
+
 
 class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """State of the cell at a time [s]."""

@@ -44,9 +44,19 @@ def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
         plan = document.get("plan") if isinstance(document, dict) else None
         if isinstance(plan, dict) and plan.get("certified_fraction", math.nan) is None:
             plan["certified_fraction"] = math.nan  # NaN is null in JSON
-        return msgspec.convert(document, type=_Document, dec_hook=_decode).plan
+        found = msgspec.convert(document, type=_Document, dec_hook=_decode).plan
+        _check_path(found)
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, RobotCellError) as error:
         raise FileError(f"{source}: {error}", stage="read plan", subjects=(source,)) from error
+    return found
+
+
+def _check_path(plan: Plan) -> None:
+    shape = plan.path.shape
+    if len(shape) != 2 or shape[0] == 0 or shape[1] != len(plan.variables):
+        raise ValueError(f"the path has shape {shape}, expected (n, {len(plan.variables)}) with at least one waypoint")
+    if not np.isfinite(plan.path).all():
+        raise ValueError("a joint value of the path is not a finite number")
 
 
 def _encode(value: Any) -> Any:

@@ -55,3 +55,12 @@ def test_plans_and_requests_can_be_pickled(plan):
 def test_malformed_plans_are_refused(plan, change):
     with pytest.raises(FileError, match="the plan"):
         plan_from_json(change(plan_to_json(plan)), "the plan")
+
+
+@pytest.mark.parametrize("path", [[], None, [0.0, 1.0], [[0.0]], [[]], [[0.0] * 7], [[[0.0, 1.0]]], [[0.0, None]]])
+def test_a_path_of_another_shape_is_refused(plan, path):
+    content = json.loads(plan_to_json(plan))
+    assert len(content["plan"]["variables"]) == 2
+    content["plan"]["path"] = path
+    with pytest.raises(FileError, match=r"the plan: (the path has shape \(.*\), expected \(n, 2\)|a joint value)"):
+        plan_from_json(json.dumps(content), "the plan")

@@ -1,5 +1,8 @@
 """Checks, layers, curves and certificates on the replay page equal the results of the library."""
 
+import math
+from dataclasses import replace
+
 import msgspec
 import numpy as np
 import pytest
@@ -15,6 +18,8 @@ from robot_cell_planner.viewer import Moment, Recording, plan_details, plan_reco
 from robot_cell_planner.viewer.overlays import SPEED_SCALE, speed_colours
 from robot_cell_planner.viewer.packing import unpack
 from robot_cell_planner.viewer.page import page
+from robot_cell_planner.viewer.plans import PERIOD
+from robot_cell_planner.viewer.recording import MAX_MOMENTS
 from robot_cell_planner.viewer.tool_paths import trajectory_path
 from robot_cell_planner.viewer.triangles import margin_surfaces, sphere_rows
 
@@ -121,3 +126,11 @@ def test_a_recording_without_a_plan_has_no_curves():
     assert replay["certificate"] is None
     assert replay["checks"][0]["moment"] == 0
     assert replay["checks"][-1]["moment"] < MOMENTS
+
+
+def test_a_motion_of_an_hour_has_as_many_moments_as_a_page(plan):
+    slow = replace(plan.trajectory, times=plan.trajectory.times * 1e3, velocities=None, accelerations=None)
+    recording = plan_recording(STATE, replace(plan, trajectory=slow))
+    assert recording.duration == slow.duration
+    assert len(recording.moments) <= MAX_MOMENTS + 2
+    assert len(plan_recording(STATE, plan).moments) == math.ceil(plan.duration / PERIOD) + 1
