@@ -59,6 +59,24 @@ def test_a_stream_within_the_limits_is_followed(rate, with_velocity, tolerance):
     assert max(errors[20:]) < tolerance
 
 
+@pytest.mark.parametrize("rate", [250, 125, 50, 25])
+def test_a_joint_stays_where_a_stream_brings_it_to_rest(rate):
+    """The stream ends at rest after a constant deceleration of 5 rad/s2, which would take the joint back again."""
+    every, end = round(1.0 / (rate * STEP)), 0.2
+
+    def command(point, time):
+        if round(time / STEP) % every == 0 and time <= end + 1e-9:
+            left = end - time
+            point.command_position(-2.5 * left * left, 5.0 * left if left > 1e-9 else 0.0, time)
+
+    start = -2.5 * end * end
+    point = setpoint(start)
+    point.velocity = 5.0 * end
+    positions = run(point, 300, command=command)
+    arrived = round(end / STEP)
+    assert max(abs(position) for position in positions[arrived:]) < 2e-4
+
+
 def test_commands_for_the_past_and_the_near_future_are_followed_as_well():
     for shift in (-0.004, 0.004):
 
