@@ -9,7 +9,7 @@ import pickle
 import select
 import sys
 import time
-from collections import deque
+from bisect import insort
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from random import Random
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 SEED = 0  # of lost commands
 PAUSE_POLL = 0.05  # [s] between checks for messages while paused
-MAX_WAITING = 2000  # commands; the oldest are discarded
+MAX_WAITING = 2000  # commands; the earliest are discarded
 
 
 def main() -> None:
@@ -107,7 +107,7 @@ class _Run:
     ) -> None:
         self._simulated, self._connection, self._measuring = simulated, connection, measuring
         self._pace = Pace(schedule)
-        self._waiting: deque[TimedCommand] = deque(maxlen=MAX_WAITING)
+        self._waiting: list[TimedCommand] = []  # in the order of their times, those of one time as they arrived
         self._commanded: dict[str, float] = {}  # latest positions that were carried out
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
@@ -238,7 +238,9 @@ class _Run:
         if late > 0.0:
             moment = self._pace.moment(self._simulated.time) if command.moment is None else command.moment
             command = replace(command, moment=moment + late)
-        self._waiting.append(command)
+        # Clients stamp their commands differently: one for a later time does not hold up those of others.
+        insort(self._waiting, command, key=_time_of)
+        del self._waiting[:-MAX_WAITING]
 
     def _answer(self, request: Request) -> Answer:
         try:
@@ -259,7 +261,7 @@ class _Run:
             case Disturb(disturbances, clear):
                 self._simulated.disturb(*disturbances, clear=clear)
             case Pause():
-                self.paused = True
+                self.paused, self.steps = True, 0
             case Continue():
                 self._continue()
             case Step(periods):
@@ -270,6 +272,7 @@ class _Run:
                 self.steps += periods
             case Reset():
                 self._waiting.clear()
+                self.steps = 0
                 self._simulated.reset()
             case SetTimeFactor(factor):
                 self._pace.set_factor(factor, self.periods * self._pace.period)
@@ -292,9 +295,14 @@ class _Run:
             if time > end:
                 return
             simulated.step_to(time)
-            command = waiting.popleft().command
+            command = waiting.pop(0).command
             self._commanded.update(command.positions)
             simulated.command(command, time)
+
+
+def _time_of(command: TimedCommand) -> float:
+    """Return the time that a command is for [s]; those for the time of their arrival are the first."""
+    return -math.inf if command.moment is None else command.moment
 
 
 def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:

@@ -21,7 +21,7 @@ from robot_cell_planner.errors import InvalidRequestError, RobotCellError, Worke
 from robot_cell_planner.model.geometry import Mesh, Shape
 from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.simulation.commands import JointCommand
-from robot_cell_planner.simulation.operations import Continue, Disturb, Pause
+from robot_cell_planner.simulation.operations import Continue, Disturb, Pause, Reset, Step
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.pace import Pace
 from robot_cell_planner.simulation.process import MAX_UNSENT, Report, Schedule, SimulationProcess, Start
@@ -82,6 +82,37 @@ def test_commands_are_executed_at_their_times(listener):
     assert all(abs(sample.positions[3]) < 1e-6 for sample in samples if sample.moment < first)
     assert samples[-1].positions[3] == pytest.approx(0.1 * (0.4 + QUICK.command_timeout), abs=0.002)
     assert listener.process.dropped == 0
+
+
+def test_a_command_for_a_later_time_does_not_hold_up_those_of_others(listener):
+    listener.process.run()
+    now = listener.until(lambda message: isinstance(message, JointSample))[-1].moment
+    listener.process.command(JointCommand({"turn": 0.2}), now + 3.0)
+    listener.process.command(JointCommand({"x": 0.1}), now + 0.1)
+    listener.process.command(JointCommand({"y": 0.1}), None)
+    listener.until(lambda message: message.moment > now + 1.5)
+    found = samples(listener.until(lambda message: message.moment > now + 2.0))
+    assert found[-1].positions[:4] == pytest.approx([0.1, 0.1, found[-1].positions[2], 0.0], abs=1e-4)
+    found = samples(listener.until(lambda message: message.moment > now + 5.0))
+    assert found[-1].positions[3] == pytest.approx(0.2, abs=1e-4)
+
+
+@pytest.mark.parametrize("operation", [Pause(), Reset()])
+def test_a_pause_and_a_reset_end_the_steps_that_are_left(listener, operation):
+    listener.process.run()
+    answers = queue.Queue()
+
+    def answered(asked):
+        listener.process.request(asked, answers.put)
+        answer = answers.get(timeout=PATIENCE)
+        assert answer.error is None
+        return answer
+
+    answered(Pause())
+    answered(Step(1_000_000))
+    ended = answered(operation)
+    assert ended.paused
+    assert [answered(Disturb(())).time for _ in range(5)] == [ended.time] * 5
 
 
 def test_the_last_of_many_commands_to_a_process_that_is_not_scheduled_is_kept(listener):
