@@ -2,12 +2,15 @@
 
 import json
 
+import msgspec
 import pytest
 import yaml
 from frozendict import frozendict
 
 from robot_cell_planner import RobotCell, load_robot
 from robot_cell_planner.exchange import export_compas, import_compas, import_moveit
+from robot_cell_planner.model.bodies import NamedFrame
+from robot_cell_planner.model.robot import CompositeGroup
 
 LIMITS = {
     "revolute": '<limit lower="-2" upper="2" effort="9" velocity="1"/>',
@@ -68,6 +71,19 @@ def test_a_group_without_a_joint_that_others_move_is_listed(exchanged):
     cell = RobotCell("c", frozendict(robot=robot))
     left_out = export_compas(cell, cell.default_state()).left_out
     assert left_out == ("group fewer is without j1, which it has in compas_fab",)
+
+
+def test_composite_groups_and_what_a_robot_is_attached_to_are_listed(exchanged):
+    robot, _, _, _ = exchanged(["revolute"] * 3)
+    robot = msgspec.structs.replace(robot, attached_to="plate")
+    groups = frozendict(all=CompositeGroup("all", ("g",)))
+    cell = RobotCell("c", frozendict(robot=robot), frames=frozendict(plate=NamedFrame("plate")), groups=groups)
+    left_out = export_compas(cell, cell.default_state()).left_out
+    assert left_out == (
+        "named frames: plate",
+        "composite groups: all",
+        "the robot is attached to plate; in compas_fab to the world",
+    )
 
 
 def test_assumed_velocities_and_unknown_efforts_remain_so_and_are_listed(exchanged):
