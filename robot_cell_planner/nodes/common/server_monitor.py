@@ -17,6 +17,7 @@ CHECK_PERIOD = 0.1  # [s] between checks of a server
 REQUEST_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; doubled each time
 GRAPH_CHECK_PERIOD = 0.5  # [s] between queries of the graph
 GRAPH_TIMEOUT = 1.0  # [s] without a server in the graph, after which it counts as lost
+STATUS_TIMEOUT = 3.0  # [s] without execution/status, which is sent at least once a second: the node has ended
 DISCOVERY = 1.0  # [s] for the discovery of a node if DDS does not report its endpoints
 GOAL_AGAIN = 0.3  # [s] without a response, after which a goal is sent again; doubled each time
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 
 from control_msgs.msg import JointJog
@@ -16,6 +17,7 @@ from ...errors import RobotCellError
 from ..common.node import LATCHED, CellNode, reliable
 from ..common.parameters import Parameter
 from ..common.remote_calls import RemoteService
+from ..common.server_monitor import STATUS_TIMEOUT
 from ..conversions.basic import time_from_message
 from .scene_access import SceneAccess
 
@@ -48,7 +50,8 @@ class ServoRelay:
         self._twists = node.create_publisher(TwistStamped, "servo/twist", reliable(DEPTH))
         self._jogs = node.create_publisher(JointJog, "servo/joint_velocities", reliable(DEPTH))
         self._source: int | None = None  # of the session that was begun last; None after its end
-        self._serving = False  # whether the execution node runs a session of the adapter
+        self._serving = False  # whether the execution node runs a session of the adapter, by its latest status
+        self._heard = 0.0  # when that status was received, or the session was begun [s]
         self._begun = 0  # when the session was begun last [ns]
         self._last: Future[None] | None = None  # resolved when the latest request has been served
         self._switching = False
@@ -62,6 +65,12 @@ class ServoRelay:
         if time_from_message(message.header.stamp) < self._begun:
             return  # it was published before the session began
         self._serving = message.state == ExecutionStatus.SERVOING and message.owner == self._owner
+        self._heard = time.monotonic()
+
+    @property
+    def _runs(self) -> bool:
+        """Whether a session of the adapter runs. That of an execution node that has ended does not."""
+        return self._serving and time.monotonic() - self._heard <= STATUS_TIMEOUT
 
     async def _start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return await self._answer(ServoOptions.TWIST, response)
@@ -86,7 +95,7 @@ class ServoRelay:
         try:
             if before is not None:
                 await before
-            if not (keep and source is not None and self._source is not None and self._serving):
+            if not (keep and source is not None and self._source is not None and self._runs):
                 await self._switch(source)
         finally:
             done.set_result(None)
@@ -102,7 +111,7 @@ class ServoRelay:
         options.mode = Target.TOOL if scene.cell.tool_of_group(scene.state) else Target.ROBOT
         await self._set_servo(SetServo.Request(enabled=True, options=options))
         self._source, self._serving = source, True
-        self._begun = self._node.get_clock().now().nanoseconds
+        self._begun, self._heard = self._node.get_clock().now().nanoseconds, time.monotonic()
 
     def _takes(self, source: int) -> bool:
         """Return whether commands of a source are passed on; those of another one begin servo again first."""

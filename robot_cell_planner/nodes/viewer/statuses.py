@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from robot_cell_planner.msg import ExecutionStatus, ServoStatus
 
 from ..common.scene_monitor import SceneMonitor
-from ..common.server_monitor import ServerMonitor
+from ..common.server_monitor import STATUS_TIMEOUT, ServerMonitor
 from ..conversions.basic import duration_from_message, error_from_message
 
 Clock = Callable[[], float]
@@ -30,9 +30,8 @@ SERVO_STATES = {
     )
 }
 HAVE_MOTION = (ExecutionStatus.MOVING, ExecutionStatus.PAUSED, ExecutionStatus.STOPPING)
-# Times after the last message in which a publisher counts as running [s]. The execution node publishes its status at
-# least once a second, servo and robots publish more often.
-EXECUTION_SHOWN, JOINTS_SHOWN, SERVO_SHOWN = 3.0, 3.0, 1.0
+# Times after the last message in which a publisher counts as running [s].
+EXECUTION_SHOWN, JOINTS_SHOWN, SERVO_SHOWN = STATUS_TIMEOUT, 3.0, 1.0
 FIND_PERIOD = 1.0  # [s] between searches for the scene node
 NEVER = float("-inf")
 

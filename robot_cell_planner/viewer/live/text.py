@@ -11,6 +11,8 @@ from ..state_checks import StateChecks
 MAX_ROWS = 8
 FONT = "font-size: 13px; line-height: 1.45; overflow-wrap: anywhere; padding: 0 0.7em"
 
+NAME = "opacity: 0.65; vertical-align: top; padding-right: 0.8em; white-space: nowrap"  # of a row
+
 
 def block(content: str) -> str:
     """Return HTML in the font of the panel."""
@@ -20,9 +22,7 @@ def block(content: str) -> str:
 def rows(values: Mapping[str, str]) -> str:
     """Return a table of two columns."""
     lines = "".join(
-        f'<tr><td style="opacity: 0.65; vertical-align: top; padding-right: 0.8em">{escape(name)}</td>'
-        f"<td>{escape(value)}</td></tr>"
-        for name, value in values.items()
+        f'<tr><td style="{NAME}">{escape(name)}</td><td>{escape(value)}</td></tr>' for name, value in values.items()
     )
     return f'<table style="border-spacing: 0">{lines}</table>'
 
