@@ -166,13 +166,27 @@ class CoalEngine:
             return None
         if surface and result.numContacts() >= MAX_CONTACTS:
             return self._contact_of_many(first, second, margin)
+        if surface:
+            return self._contact_of_surfaces(first, second, margin, result)
+        contact = result.getContact(0)
+        found = _distance_result(contact.penetration_depth, contact)  # coal's depth is the signed distance
+        return found if any(found.normal) or found.distance > 0.0 else self._with_normal(first, second, found)
+
+    def _contact_of_surfaces(self, first: int, second: int, margin: float, result: Any) -> DistanceResult | None:
+        """Return the deepest contact of a result of coal, or None if it is not below the margin."""
         deepest = _deepest(result)
-        # Coal's penetration depth is the signed distance.
-        distance = deepest.penetration_depth
-        if surface and not distance < margin - TOUCHING:
-            return None
-        found = _distance_result(distance, deepest)
-        return found if any(found.normal) or distance > 0.0 else self._with_normal(first, second, found)
+        found = _distance_result(deepest.penetration_depth, deepest)
+        if found.distance < 0.0:
+            found = self._apart(first, second) or found
+        return found if found.distance < margin - TOUCHING else None
+
+    def _apart(self, first: int, second: int) -> DistanceResult | None:
+        """Return the distance of two surfaces that are apart, else None: at less than a micrometre, coal's contacts may
+        be deep overlaps of triangles in one plane."""
+        self._nearest.clear()
+        placed, other = self._transform(first), self._transform(second)
+        distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
+        return _distance_result(distance, self._nearest) if distance > 0.0 else None
 
     def _with_normal(self, first: int, second: int, found: DistanceResult) -> DistanceResult:
         """Return a contact with the normal and points of nearly the same placements.
@@ -197,10 +211,7 @@ class CoalEngine:
         request.enable_contact = True
         request.num_max_contacts = MOST_CONTACTS
         check(self._transform(first), self._transform(second), request, result)
-        deepest = _deepest(result)
-        if not deepest.penetration_depth < margin - TOUCHING:
-            return None
-        return _distance_result(deepest.penetration_depth, deepest)
+        return self._contact_of_surfaces(first, second, margin, result)
 
     def _make_check(self, first: int, second: int, margin: float) -> tuple[Any, Any, bool]:
         surface = self._is_surface[first] or self._is_surface[second]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from collision_cells import at, body, box, free_body, make_cell, place, settings
+from collision_cells import at, body, box, bracket, free_body, make_cell, place, settings
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.engines.base import TOUCHING
@@ -52,3 +52,16 @@ def test_the_reported_distance_is_the_smallest_at_large_margins(gap):
     checker = on_a_table(5e-4, gap, margin=0.05)
     (pair,) = checker.report(np.zeros(1)).pairs
     assert pair.distance == pytest.approx(gap - 5e-4, abs=2e-6)
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-9, 4e-8, 1e-7, 1e-6, 1e-5, 1e-3])
+def test_aligned_surfaces_that_are_apart_do_not_collide(gap):
+    """Triangles of both are in the same planes, where coal's depth of a touch is that of a deep overlap."""
+    side = 0.25
+    cell = make_cell((free_body("part", Shape(bracket(side))),), (), (body("wall", Shape(bracket(side))),))
+    checker = CollisionChecker(cell, cell.default_state())
+    q = np.array([side + 0.02 + gap])
+    assert not checker.in_collision(q)
+    assert not checker.report(q).in_collision
+    assert checker.first_pair(q) is None
+    assert checker.distance(q).distance == pytest.approx(gap, abs=1e-9)
