@@ -69,7 +69,8 @@ def read_command(
     Each list is empty or has one value per name. Unknown joints are ignored, because they may belong to another robot.
     Values that are not finite are ignored: the joint keeps its last command. NaN is no problem of joints that are
     `waiting` for their first command: ros2_control sends it until a controller is active. Values beyond `limits` are
-    ignored, too, as far as they are the command of the joint: an effort beside a position only bounds forces.
+    ignored, too, but for an effort beside a position or a velocity, which at most bounds forces. A position whose
+    velocity is ignored is commanded without a velocity.
 
     Returns:
         The command, and a sentence for each value that is ignored.
@@ -108,7 +109,9 @@ def _beyond_limits(found: dict[str, dict[str, float]], limits: Mapping[str, Comm
     problems: list[str] = []
     commanded: set[str] = set()
     for what in ("position", "velocity", "effort"):
-        own = {name: value for name, value in found[what].items() if name in limits and name not in commanded}
+        # A position is extrapolated with the velocity beside it, which therefore has its limit, too.
+        checked = {name for name in found[what] if what != "effort" or name not in commanded}
+        own = {name: value for name, value in found[what].items() if name in limits and name in checked}
         commanded.update(found[what])
         for name, value in own.items():
             lower, upper = limits[name].of(what)

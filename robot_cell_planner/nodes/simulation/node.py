@@ -289,7 +289,10 @@ class SimulatedRobotNode(ManagedNode):
             return
         if problems:
             self._refused += 1
-            text = f"joint_commands: {', '.join(problems[:5])}; the joint keeps its last command"
+            commanded = {*command.positions, *command.velocities, *command.efforts}
+            kept = any(name in known and name not in commanded for name in received.names)
+            outcome = "the joint keeps its last command" if kept else "the joint follows its other values"
+            text = f"joint_commands: {', '.join(problems[:5])}; {outcome}"
             self.get_logger().warning(text, throttle_duration_sec=THROTTLE)
         if not command.is_empty:
             self._commands += 1

@@ -62,10 +62,17 @@ def test_values_beyond_limits_command_nothing_for_their_joint(lists, words):
 
 
 def test_limits_are_inclusive_and_apply_to_commands_only():
-    command, problems = read_command(["a", "b"], [2.0, -1.0005], [9.0, 9.0], [500.0, 500.0], KNOWN, (), LIMITS)
+    command, problems = read_command(["a", "b"], [2.0, -1.0005], [3.0, -3.0], [500.0, 500.0], KNOWN, (), LIMITS)
     assert problems == ()
     assert command.positions == {"a": 2.0, "b": -1.0005}
+    assert command.velocities == {"a": 3.0, "b": -3.0}
     assert command.efforts == {"a": 500.0, "b": 500.0}
+
+
+def test_a_velocity_beyond_its_limit_leaves_the_position():
+    command, problems = read_command(["a", "b"], [1.0, 1.0], [9.0, -3.0], [], KNOWN, (), LIMITS)
+    assert problems == ("velocity of joint a is 9, beyond its limit 3",)
+    assert (command.positions, command.velocities) == ({"a": 1.0, "b": 1.0}, {"b": -3.0})
 
 
 def test_values_of_unknown_joints_are_ignored():
