@@ -74,9 +74,11 @@ def test_a_group_without_a_joint_that_others_move_is_listed(exchanged):
 
 
 def test_composite_groups_and_what_a_robot_is_attached_to_are_listed(exchanged):
-    robot, _, _, _ = exchanged(["revolute"] * 3)
+    chains = '<chain base_link="l0" tip_link="l2"/>', '<chain base_link="l2" tip_link="l3"/>'
+    parts = "".join(f'<group name="{name}">{chain}</group>' for name, chain in zip("ab", chains, strict=True))
+    robot, _, _, _ = exchanged(["revolute"] * 3, parts)
     robot = msgspec.structs.replace(robot, attached_to="plate")
-    groups = frozendict(all=CompositeGroup("all", ("g",)))
+    groups = frozendict(all=CompositeGroup("all", ("a", "b")))
     cell = RobotCell("c", frozendict(robot=robot), frames=frozendict(plate=NamedFrame("plate")), groups=groups)
     left_out = export_compas(cell, cell.default_state()).left_out
     assert left_out == (
