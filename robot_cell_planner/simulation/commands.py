@@ -14,6 +14,7 @@ STAGE = "joint command"
 
 
 SLACK = 1e-3  # [rad or m] by which positions may be beyond a limit, at which the joint stops
+ROUNDING = 1e-3  # fraction of its limit by which a velocity beside a position may be beyond it
 
 
 class CommandLimits(NamedTuple):
@@ -112,11 +113,12 @@ def _beyond_limits(found: dict[str, dict[str, float]], limits: Mapping[str, Comm
         # A position is extrapolated with the velocity beside it, which therefore has its limit, too.
         checked = {name for name in found[what] if what != "effort" or name not in commanded}
         own = {name: value for name, value in found[what].items() if name in limits and name in checked}
-        commanded.update(found[what])
         for name, value in own.items():
             lower, upper = limits[name].of(what)
-            if not lower <= value <= upper:
+            allowed = ROUNDING * upper if name in commanded else 0.0
+            if not lower - allowed <= value <= upper + allowed:
                 del found[what][name]
                 end = lower if value < lower else upper
                 problems.append(f"{what} of joint {name} is {value:g}, beyond its limit {end:g}")
+        commanded.update(own)
     return problems

@@ -75,6 +75,12 @@ def test_a_velocity_beyond_its_limit_leaves_the_position():
     assert (command.positions, command.velocities) == ({"a": 1.0, "b": 1.0}, {"b": -3.0})
 
 
+def test_velocities_of_trajectories_at_their_limits_may_be_rounded():
+    command, problems = read_command(["a", "b"], [1.0, 1.0], [3.0 + 1e-9, -3.0 - 1e-9], [], KNOWN, (), LIMITS)
+    assert problems == ()
+    assert len(command.velocities) == 2
+
+
 def test_values_of_unknown_joints_are_ignored():
     command, problems = read_command(["stranger"], [math.nan], [], [], KNOWN)
     assert command.is_empty
