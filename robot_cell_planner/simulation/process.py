@@ -74,13 +74,15 @@ class Schedule:
 class Report:
     """Bodies, contacts and disturbances at a time [s].
 
-    `bodies`: world_T_body; begin and end of `contacts` are timestamps too.
+    `bodies`: world_T_body; begin and end of `contacts` are timestamps too. `dropped`: number of commands that were
+    discarded because too many waited for their times.
     """
 
     moment: float
     bodies: dict[str, Pose]
     contacts: tuple[ContactRecord, ...]
     disturbances: tuple[Disturbance, ...] = ()
+    dropped: int = 0
 
 
 @dataclass(frozen=True)
@@ -169,6 +171,7 @@ class SimulationProcess:
         self._on_report, self._on_end = on_report, on_end
         self._on_measurement = on_measurement
         self._closing = False
+        self._dropped = 0
         self._answers: dict[int, Callable[[Answer], None]] = {}
         self._requests = itertools.count()
         self._connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
@@ -197,8 +200,9 @@ class SimulationProcess:
 
     @property
     def dropped(self) -> int:
-        """Number of commands that were discarded because the process was too far behind."""
-        return self._outbox.discarded
+        """Number of commands that were discarded because the process was too far behind, or too many of them waited
+        for their times, as of the latest report."""
+        return self._outbox.discarded + self._dropped
 
     def _begin(self, start: Start) -> Ready:
         try:
@@ -226,6 +230,7 @@ class SimulationProcess:
                 if isinstance(message, JointSample | Repeats):
                     self._samples.take(message)
                 elif isinstance(message, Report):
+                    self._dropped = message.dropped
                     self._on_report(message)
                 elif isinstance(message, Measurement | ImagesDue):
                     self._on_measurement(message)

@@ -12,6 +12,7 @@ import time
 from bisect import insort
 from dataclasses import replace
 from multiprocessing.connection import Connection
+from operator import itemgetter
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -107,7 +108,9 @@ class _Run:
     ) -> None:
         self._simulated, self._connection, self._measuring = simulated, connection, measuring
         self._pace = Pace(schedule)
-        self._waiting: list[TimedCommand] = []  # in the order of their times, those of one time as they arrived
+        # Commands in the order of their times, or of their arrival for those without one, which are the first items.
+        self._waiting: list[tuple[float, TimedCommand]] = []
+        self._dropped = 0  # commands
         self._commanded: dict[str, float] = {}  # latest positions that were carried out
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
@@ -150,7 +153,7 @@ class _Run:
         if not self._rests:
             self._connection.send_bytes(pickle.dumps(_sample(self._simulated, self._pace)))  # faster than `send`
         if self.periods % self._periods_a_report == 0:
-            self._connection.send(_report(self._simulated, self._pace))
+            self._connection.send(_report(self._simulated, self._pace, self._dropped))
         for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
             self._connection.send(message)
         self.periods += 1
@@ -213,7 +216,7 @@ class _Run:
         return any(
             any(self._commanded.get(name) != position for name, position in each.command.positions.items())
             or any(each.command.velocities.values())
-            for each in self._waiting
+            for _, each in self._waiting
         )
 
     def _receive(self, message: object) -> bool:
@@ -239,8 +242,17 @@ class _Run:
             moment = self._pace.moment(self._simulated.time) if command.moment is None else command.moment
             command = replace(command, moment=moment + late)
         # Clients stamp their commands differently: one for a later time does not hold up those of others.
-        insort(self._waiting, command, key=_time_of)
-        del self._waiting[:-MAX_WAITING]
+        insort(self._waiting, (self._time_of(command), command), key=itemgetter(0))
+        if len(self._waiting) > MAX_WAITING:
+            del self._waiting[0]
+            self._dropped += 1
+
+    def _time_of(self, command: TimedCommand) -> float:
+        """Return the timestamp of a command that arrives [s]; that of its arrival if it has none, so that it follows
+        the earlier commands that wait because of the delay."""
+        if command.moment is not None:
+            return command.moment
+        return self._simulated.time if self._pace.simulated_clock else time.monotonic()
 
     def _answer(self, request: Request) -> Answer:
         try:
@@ -290,19 +302,14 @@ class _Run:
         """
         waiting, simulated = self._waiting, self._simulated
         while waiting:
-            moment = waiting[0].moment
+            moment = waiting[0][1].moment
             time = simulated.time if moment is None else self._pace.simulated(moment)
             if time > end:
                 return
             simulated.step_to(time)
-            command = waiting.pop(0).command
+            command = waiting.pop(0)[1].command
             self._commanded.update(command.positions)
             simulated.command(command, time)
-
-
-def _time_of(command: TimedCommand) -> float:
-    """Return the time that a command is for [s]; those for the time of their arrival are the first."""
-    return -math.inf if command.moment is None else command.moment
 
 
 def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:
@@ -313,12 +320,12 @@ def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:
     )
 
 
-def _report(simulated: SimulatedCell, pace: Pace) -> Report:
+def _report(simulated: SimulatedCell, pace: Pace, dropped: int) -> Report:
     contacts = tuple(
         msgspec.structs.replace(record, begin=pace.moment(record.begin), end=pace.moment(record.end))
         for record in simulated.contact_log
     )
-    return Report(pace.moment(simulated.time), simulated.body_poses(), contacts, simulated.disturbances)
+    return Report(pace.moment(simulated.time), simulated.body_poses(), contacts, simulated.disturbances, dropped)
 
 
 def import_quietly(name: str) -> None:

@@ -8,9 +8,11 @@ from abc import ABC, abstractmethod
 from builtin_interfaces.msg import Time
 from rclpy.clock import Clock
 
+from ...errors import InvalidRequestError
+from ...simulation.commands import STAGE
 from ..conversions.basic import NANOSECONDS, time_to_message
 
-MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival; beyond, the stamp is of another clock
+MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival
 
 
 class Moments(ABC):
@@ -22,7 +24,13 @@ class Moments(ABC):
 
     @abstractmethod
     def moment(self, stamp: int) -> float | None:
-        """Return the time [s] of a stamp [ns]; None for no stamp, or one of another clock."""
+        """Return the time [s] at which to carry out a command with a stamp [ns].
+
+        None, for the time of its arrival, if there is no stamp, or one of more than 1 s ago.
+
+        Raises:
+            InvalidRequestError: The stamp is more than 1 s ahead.
+        """
 
     def stamp(self, moment: float) -> Time:
         """Return the stamp for a time [s]."""
@@ -50,7 +58,7 @@ class SteadyMoments(Moments):
 
     def moment(self, stamp: int) -> float | None:
         moment = (stamp - self._offset()) / NANOSECONDS
-        return moment if stamp and abs(time.monotonic() - moment) <= MAX_SKEW else None
+        return _checked(moment, time.monotonic()) if stamp else None
 
 
 class SimulatedMoments(Moments):
@@ -65,4 +73,15 @@ class SimulatedMoments(Moments):
 
     def moment(self, stamp: int) -> float | None:
         moment = stamp / NANOSECONDS
-        return moment if stamp and abs(self._latest - moment) <= MAX_SKEW else None
+        return _checked(moment, self._latest) if stamp else None
+
+
+def _checked(moment: float, now: float) -> float | None:
+    """Return the time of a stamp [s], or None if it is long ago; raise if it is far ahead."""
+    if moment - now > MAX_SKEW:
+        text = (
+            f"its stamp is {moment - now:.3f} s ahead of the clock of the simulation, expected at most {MAX_SKEW:g} s; "
+            "check that both use the same clock (use_sim_time)"
+        )
+        raise InvalidRequestError(text, stage=STAGE, subjects=("stamp",))
+    return moment if now - moment <= MAX_SKEW else None

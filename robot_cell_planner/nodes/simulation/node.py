@@ -283,6 +283,7 @@ class SimulatedRobotNode(ManagedNode):
         try:
             values = received.positions, received.velocities, received.efforts
             command, problems = read_command(received.names, *values, known, self._waiting, limits)
+            moment = self._moments.moment(received.stamp)
         except InvalidRequestError as error:
             self._refused += 1
             self.get_logger().warning(f"joint_commands: rejected: {error.message}", throttle_duration_sec=THROTTLE)
@@ -297,7 +298,7 @@ class SimulatedRobotNode(ManagedNode):
         if not command.is_empty:
             self._commands += 1
             self._waiting.difference_update(command.positions, command.velocities, command.efforts)
-            self._simulation.command(command, self._moments.moment(received.stamp))
+            self._simulation.command(command, moment)
 
     # The following runs in the thread that reads the simulation.
 

@@ -26,6 +26,7 @@ from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.pace import Pace
 from robot_cell_planner.simulation.process import MAX_UNSENT, Report, Schedule, SimulationProcess, Start
 from robot_cell_planner.simulation.repetition import MAX_LAG, JointSample, Repeats, Repetition
+from robot_cell_planner.simulation.worker import MAX_WAITING
 
 PATIENCE = 120.0
 QUICK = SimulationOptions(settle_time=0.0)
@@ -97,6 +98,20 @@ def test_a_command_for_a_later_time_does_not_hold_up_those_of_others(listener):
     assert found[-1].positions[3] == pytest.approx(0.2, abs=1e-4)
 
 
+def test_a_command_without_a_time_follows_the_earlier_ones(listener):
+    listener.process.run()
+    answers = queue.Queue()
+    listener.process.request(Pause(), answers.put)
+    time = answers.get(timeout=PATIENCE).time
+    listener.process.command(JointCommand({"turn": 0.2}), time)
+    listener.process.command(JointCommand({"turn": 0.1}), None)
+    listener.process.request(Continue(), answers.put)
+    assert answers.get(timeout=PATIENCE).error is None
+    listener.until(lambda message: message.moment > time + 1.5)
+    (last,) = samples(listener.until(lambda message: message.moment > time + 2.0))[-1:]
+    assert last.positions[3] == pytest.approx(0.1, abs=1e-4)
+
+
 @pytest.mark.parametrize("operation", [Pause(), Reset()])
 def test_a_pause_and_a_reset_end_the_steps_that_are_left(listener, operation):
     listener.process.run()
@@ -145,6 +160,22 @@ def test_of_too_many_commands_the_oldest_are_discarded_and_requests_are_kept(lis
     found = listener.until(lambda message: message.moment > start + 2.0)
     (last,) = [message for message in found[-30:] if isinstance(message, JointSample)][-1:]
     assert last.positions[3] == pytest.approx(0.2, abs=1e-4)
+
+
+def test_commands_that_are_dropped_in_a_pause_are_counted(listener):
+    listener.process.run()
+    answers, commands = queue.Queue(), MAX_WAITING + 5
+    listener.process.request(Pause(), answers.put)
+    time = answers.get(timeout=PATIENCE).time
+    for index in range(1, commands + 1):
+        if index % 100 == 0:  # so that they wait in the process of the physics, and not for it
+            listener.process.request(Disturb(()), answers.put)
+            assert answers.get(timeout=PATIENCE).time == time
+        listener.process.command(JointCommand({"turn": 0.2 * index / commands}), time)
+    listener.process.request(Continue(), answers.put)
+    assert answers.get(timeout=PATIENCE).error is None
+    listener.until(lambda message: isinstance(message, Report) and message.moment > time + 0.1)
+    assert listener.process.dropped == 5
 
 
 def test_a_process_that_is_killed_is_reported(listener):
