@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from ..errors import DisturbanceError, UnknownNameError
-from ..model.name_suggestions import unknown_name
+from ..errors import DisturbanceError
 from .disturbances import OF_FRAMES, OF_JOINTS, ActiveDisturbances, Disturbance, DisturbanceKind
 from .engines.base import Engine
 from .motors import Motors
@@ -40,10 +40,8 @@ class Injection:
 
     def begin(self, disturbances: Sequence[Disturbance], time: float, clear: bool = False) -> None:
         """Begin disturbances at a time [s], all or none, after ending all others if `clear`."""
+        disturbances = [self._with_name_in_cell(each) for each in disturbances]
         for each in disturbances:
-            if each.kind in OF_JOINTS and each.name and each.name not in self._motors.setpoints:
-                text = unknown_name(f"driven joint {each.name!r}", each.name, self._motors.setpoints)
-                raise UnknownNameError(text, stage=STAGE, subjects=(each.name,))
             if each.kind in OF_FRAMES and each.name not in self._frames:
                 text = f"{each.kind.value}: {each.name} belongs to nothing that is simulated"
                 raise DisturbanceError(text, subjects=(each.name,))
@@ -77,6 +75,12 @@ class Injection:
         biases = self.active.of(DisturbanceKind.ENCODER_BIAS)
         self._biases = {name: each.value for each in biases for name in self._joints_of(each)}
         self._motors.errors = dict(self._biases)
+
+    def _with_name_in_cell(self, disturbance: Disturbance) -> Disturbance:
+        """Return a disturbance with the name of its joint in the cell, by which it replaces earlier ones."""
+        if disturbance.kind not in OF_JOINTS or not disturbance.name:
+            return disturbance
+        return replace(disturbance, name=self._motors.name_in_cell(disturbance.name))
 
     def _joints_of(self, disturbance: Disturbance) -> tuple[str, ...]:
         return (disturbance.name,) if disturbance.name else tuple(self._motors.setpoints)

@@ -85,6 +85,7 @@ class Motors:
             for body in sorted({joint.address.body for joint in joints})
         ]
         self._by_name: dict[str, Setpoint] = {}
+        self._names_in_cell: dict[str, str] = {}
         self.setpoints: dict[str, Setpoint] = {}
         self.control: JointControl | None = None
         self.stuck: dict[str, float] = {}
@@ -99,6 +100,8 @@ class Motors:
                     engine.gear(joint, next(other for other in joints if other.model.name == joint.model.source))
                 else:
                     self._by_name[self.names[index]] = self._by_name[joint.model.name] = setpoint
+                    self._names_in_cell[self.names[index]] = joint.model.name
+                    self._names_in_cell[joint.model.name] = joint.model.name
                     self.setpoints[joint.model.name] = setpoint
                     self.driven += (self.names[index],)
                     if joint.model.tool:
@@ -186,10 +189,18 @@ class Motors:
         Raises:
             UnknownNameError: A joint does not exist, or is a mimic joint.
         """
-        if name not in self._by_name:
-            text = unknown_name(f"driven joint {name!r}", name, self._by_name)
+        return self.setpoints[self.name_in_cell(name)]
+
+    def name_in_cell(self, name: str) -> str:
+        """Return the name in the cell, "tool/joint" for one of a tool, of a joint with a motor, from any of its names.
+
+        Raises:
+            UnknownNameError: A joint does not exist, or is a mimic joint.
+        """
+        if name not in self._names_in_cell:
+            text = unknown_name(f"driven joint {name!r}", name, self._names_in_cell)
             raise UnknownNameError(text, stage=STAGE, subjects=(name,))
-        return self._by_name[name]
+        return self._names_in_cell[name]
 
     def is_of_tool(self, name: str) -> bool:
         """Return whether a joint belongs to a tool."""

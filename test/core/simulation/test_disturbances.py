@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 from frozendict import frozendict
-from simulation_cells import GRAVITY, joint, pendulums, point_mass
+from simulation_cells import GRAVITY, joint, pendulums, point_mass, workshop
 
 from robot_cell_planner.errors import DisturbanceError, UnknownNameError
 from robot_cell_planner.model.mechanism import JointKind, JointLimits, Link
@@ -76,6 +76,18 @@ def test_a_stuck_joint_does_not_move(controller):
         simulated.disturb(clear=True)
         simulated.step(0.5)
         assert simulated.joint_states().positions[0] > 0.1
+
+
+def test_a_joint_of_a_tool_is_disturbed_by_either_of_its_names():
+    with SimulatedCell(*workshop(), SimulationOptions(settle_time=0.0)) as simulated:
+        (full,) = (name for name in simulated.command_limits if name.endswith("/finger"))
+        for name in ("finger", full, "finger"):
+            simulated.disturb(Disturbance(DisturbanceKind.STUCK_JOINT, name))
+            assert simulated.disturbances == (Disturbance(DisturbanceKind.STUCK_JOINT, full),)
+        before = simulated.joint_states().positions[4]
+        simulated.set_targets({"finger": before + 0.01})
+        simulated.step(0.3)
+        assert simulated.joint_states().positions[4] == pytest.approx(before, abs=1e-4)
 
 
 def test_a_bias_is_not_visible_in_measurements():
