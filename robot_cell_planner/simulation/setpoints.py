@@ -194,10 +194,7 @@ class Setpoint:
         target, going, age = self._value, 0.0, time - self._time
         if age <= self._extrapolate_for:
             # A joint that is commanded to come to rest stays there: it does not return with its deceleration.
-            age = max(age, -self._back)
-            if age > 0.0 and self._slope * (self._slope + self._bend * age) <= 0.0:
-                # It comes to rest there: it does not return with its deceleration.
-                age = -self._slope / self._bend if self._bend else 0.0
+            age = max(age, -self._back) if self._slope else _clamped(age, -self._back, 0.0)
             target += (self._slope + 0.5 * self._bend * age) * age
             target = _clamped(target, self.lower, self.upper)
             going = self._slope + self._bend * age

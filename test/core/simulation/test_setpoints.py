@@ -1,7 +1,6 @@
 """Setpoints remain within joint limits, follow commands within them exactly, and end at the last command."""
 
 import math
-from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -76,24 +75,6 @@ def test_a_joint_stays_where_a_stream_brings_it_to_rest(rate):
     positions = run(point, 300, command=command)
     arrived = round(end / STEP)
     assert max(abs(position) for position in positions[arrived:]) < 2e-4
-
-
-@pytest.mark.parametrize("rate", [125, 50, 25])
-def test_a_joint_whose_last_command_is_lost_does_not_turn_back_while_it_is_extrapolated(rate):
-    every, end = round(1.0 / (rate * STEP)), 0.2
-
-    def command(point, time):
-        left = end - time
-        if round(time / STEP) % every == 0 and left > 1e-9:
-            point.command_position(-2.5 * left * left, 5.0 * left, time)
-
-    point = setpoint(-2.5 * end * end)
-    point.velocity = 5.0 * end
-    last = end - every * STEP
-    count = round((last + SimulationOptions().extrapolate_for) / STEP) - 1
-    positions = run(point, count, command=command)
-    assert all(after >= before - 1e-9 for before, after in pairwise(positions[count // 2 :]))
-    assert abs(positions[-1]) < 2e-4
 
 
 def test_commands_for_the_past_and_the_near_future_are_followed_as_well():
