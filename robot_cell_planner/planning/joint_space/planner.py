@@ -17,6 +17,7 @@ from ..path.simplification import densify
 from ..path.timing import leaves_path, time_in_context
 from ..problem.constraints import FrameConstraint
 from ..problem.context import PlanningContext, check_start, create_context
+from ..problem.frame_constraints import CONSTRAINT_STEP
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import Coordination, MotionRequest
@@ -29,8 +30,6 @@ from .path_search import PathSearch, optimized
 from .prioritised import plan_prioritised
 from .repair import verify_and_repair
 from .start_recovery import correct_start
-
-CONSTRAINT_STEP = 0.001  # [rad or m]
 
 
 @public

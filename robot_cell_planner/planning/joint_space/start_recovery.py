@@ -11,7 +11,7 @@ from ...errors import MPStartStateInCollisionError
 from ...trajectory.limits import Array
 from ..path.initial_contact import SEPARATION_STEP, leave_contact
 from ..problem.context import PlanningContext, StartCorrection, check_start, start_in_collision
-from ..problem.frame_constraints import START
+from ..problem.frame_constraints import CONSTRAINT_STEP, START
 from ..problem.objective import points_between
 from ..problem.space import JointSpace, beyond_limits
 
@@ -28,7 +28,7 @@ def correct_start(context: PlanningContext, max_correction: float, step: float, 
     Candidates are motions of single joints by 1/4, 1/2 and all of `max_correction`, then random motions of all joints.
     On the straight motion, checked every `step` [rad or m], only pairs that collide at the start may collide. The first
     candidate on which these pairs separate steadily (`initial_contact.depart`) is taken; without one, the first of all.
-    The motion back within joint limits is part of the correction.
+    The motion back within joint limits is part of the correction. Constraints on frames hold on all of it.
 
     Args:
         max_correction: Max motion of any joint [rad or m].
@@ -43,13 +43,12 @@ def correct_start(context: PlanningContext, max_correction: float, step: float, 
     if within_limits and checks.state_free(space.start):
         check_start(context)
         return context
+    context.frames.check(space.start, START)
     report = checks.checker.report(space.start)
     pairs = frozenset((pair.first, pair.second) for pair in report.pairs)
     correction = _correction(context, pairs, _candidates(inside, max_correction, seed), max_correction, step)
     if correction is not None:
-        found = replace(context, space=replace(space, start=correction.end), start_correction=correction)
-        found.frames.check(correction.end, START)
-        return found
+        return replace(context, space=replace(space, start=correction.end), start_correction=correction)
     if not within_limits:
         raise beyond_limits(space)
     error = start_in_collision(context, report)
@@ -91,7 +90,11 @@ def _warning(space: JointSpace, pairs: Pairs, end: Array) -> str:
 
 
 def _is_free(context: PlanningContext, correction: StartCorrection, step: float) -> bool:
-    """Return whether only pairs that collide at the start collide on the correction."""
+    """Return whether constraints on frames hold on the correction, and only pairs that collide at the start collide."""
+    if context.frames:
+        states = points_between(correction.start, correction.end, CONSTRAINT_STEP)
+        if float(context.frames.excess(states).max()) > 1.0:
+            return False
     for q in points_between(correction.start, correction.end, step):
         if not context.checks.state_free(q) and not correction.allows(q, context.checks.checker.report(q)):
             return False

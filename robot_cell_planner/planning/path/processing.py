@@ -28,6 +28,7 @@ from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks, with_extra_margin
 from ..problem.constraints import PathConstraint
 from ..problem.context import PlanningContext, context_in_space
+from ..problem.frame_constraints import CONSTRAINT_STEP
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE, PlanningOptions
@@ -37,7 +38,6 @@ from .finish import Origin, bare_plan, path_clearance
 from .simplification import concatenate, densify, drop_waypoints, reverse, shortcut, simplify, tighten
 from .validity import PathVerifier, VerifiedLocalPlanner
 
-CONSTRAINT_STEP = 0.001  # [rad or m]
 CLEARANCE_STEP = 0.01  # [rad or m]
 MAX_WAYPOINTS = 100_000
 # Max clearance [m] that tightening preserves.

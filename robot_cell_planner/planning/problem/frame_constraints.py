@@ -20,6 +20,7 @@ from .constraints import FrameConstraint, FrameRule
 from .space import JointSpace
 
 START = "the start state"  # how errors name it
+CONSTRAINT_STEP = 0.001  # [rad or m] between states of a motion that are checked
 ANGULAR_RULES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
 KINDS = {
     FrameRule.AXIS_IN_CONE: kernels.AXIS_IN_CONE,

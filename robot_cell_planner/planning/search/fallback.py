@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from ...errors import NotSupportedError
+from ..problem.local_planner import ProjectedLocalPlanner
 from ..problem.planner_info import PlannerInfo
 from .planner import Budget, Planner, SearchProblem, SearchResult
 
@@ -24,7 +25,7 @@ class FallbackPlanner:
     """Tries planners with default parameters until one finds a path or the budget is used.
 
     Planners that do not support a problem are skipped. The warning of the result gives the failure of the previous
-    planner.
+    planner; there is none for constraints on frames, for which the next planners are intended.
     """
 
     info: PlannerInfo
@@ -45,7 +46,8 @@ class FallbackPlanner:
             try:
                 found = attempt.planner.solve(own_problem, remaining.part(attempt.fraction, attempt.max_states))
             except NotSupportedError as error:
-                refusal, warning = error, error.message
+                is_constrained = isinstance(problem.local_planner, ProjectedLocalPlanner)
+                refusal, warning = error, "" if is_constrained else error.message
                 continue
             remaining = remaining.without(found.states)
             states = budget.states - remaining.states
