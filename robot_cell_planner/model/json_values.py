@@ -166,7 +166,8 @@ def _record(kind: type, value: Mapping[str, Any], name: str) -> Any:
 
 
 def _array(value: Any, name: str) -> Any:
-    _check_numbers(value, name)
+    if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":  # conversions of messages have arrays
+        _check_numbers(value, name)
     try:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
