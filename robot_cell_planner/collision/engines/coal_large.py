@@ -16,7 +16,6 @@ import coal
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ..geometry.collision_geometry import CollisionGeometry, local_bounds
 
 Floats = NDArray[np.float64]
@@ -43,14 +42,6 @@ class LargeDistance(NamedTuple):
 
 def size_of(geometry: CollisionGeometry) -> float:
     """Return the longest side of the bounding box of a geometry in its own frame [m]."""
-    if isinstance(geometry, Box):
-        return max(geometry.size)
-    if isinstance(geometry, Sphere):
-        return 2.0 * geometry.radius
-    if isinstance(geometry, Capsule):
-        return geometry.length + 2.0 * geometry.radius
-    if isinstance(geometry, Cylinder | Cone):
-        return max(geometry.length, 2.0 * geometry.radius)
     low, high = local_bounds(geometry)
     return float((high - low).max())
 

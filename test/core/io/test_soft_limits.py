@@ -1,4 +1,4 @@
-"""Soft limits of URDF and of limits files narrow the position limits, and the user is told which and by how much."""
+"""Soft limits of URDF and of limits files narrow the position limits, with a warning that gives both ranges."""
 
 import math
 

@@ -65,14 +65,19 @@ def test_paired_goals_are_reached_together_and_the_tool_moves_straight(demo, see
     np.testing.assert_array_equal(plans[1].path[-1], plans[2].path[0])
 
 
-def test_an_approach_without_its_grasp_is_not_taken(demo):
-    """The grasps of all near approaches are in the table, and are more than the number of sequences."""
-    cell, state = demo
+def twelve_near_and_one_far(cell, state):
+    """Rotations of grasps about the vertical: more near ones than the number of sequences, and one that is farther."""
     around = np.linspace(0.0, 2.0 * math.pi, 16, endpoint=False).tolist()
     alone = MotionStep(Goals(targets=tuple(grasp(cell, state, yaw, 0.12) for yaw in around)))
     (first,) = plan_multistep(cell, state, MultistepRequest((alone,), **UNTIMED))
     nearest = around[first.goal]
-    yaws = [*np.linspace(nearest - 0.1, nearest + 0.1, 12).tolist(), nearest + math.pi / 2]
+    return [*np.linspace(nearest - 0.1, nearest + 0.1, 12).tolist(), nearest + math.pi / 2]
+
+
+def test_an_approach_without_its_grasp_is_not_taken(demo):
+    """The grasps of all near approaches are in the table, and are more than the number of sequences."""
+    cell, state = demo
+    yaws = twelve_near_and_one_far(cell, state)
     depths = [*[0.05] * 12, 0.0]
     plans = plan_multistep(cell, state, MultistepRequest(steps_of(cell, state, yaws, depths), **UNTIMED))
     assert [plan.goal for plan in plans] == [12, 12, 12]
@@ -82,13 +87,9 @@ def test_an_approach_whose_grasp_is_beyond_limits_of_the_request_is_not_taken(de
     """The grasps of all near approaches need more of the shoulder than the request allows, and are more than the number
     of sequences."""
     cell, state = demo
-    around = np.linspace(0.0, 2.0 * math.pi, 16, endpoint=False).tolist()
-    alone = MotionStep(Goals(targets=tuple(grasp(cell, state, yaw, 0.12) for yaw in around)))
-    (first,) = plan_multistep(cell, state, MultistepRequest((alone,), **UNTIMED))
-    nearest = around[first.goal]
-    yaws = [*np.linspace(nearest - 0.1, nearest + 0.1, 12).tolist(), nearest + math.pi / 2]
+    yaws = twelve_near_and_one_far(cell, state)
     joint = "shoulder_lift_joint"
-    column = first.variables.index(joint)
+    column = cell.group().variables.index(joint)
     low, high = (
         plan_multistep(cell, state, MultistepRequest(steps_of(cell, state, [yaws[-1]], [depth])))[1].path[:, column]
         for depth in (0.0, -0.06)
