@@ -56,6 +56,8 @@ class ClientNode(CellNode):
 class CellConnection:
     """Blocking calls of the services and actions of a cell's nodes, from any thread except the client node's own.
 
+    Callbacks of the client node may publish, but not call: the reply would be received by the same thread.
+
     discovery_timeout [s]: time that a node may take to appear. Every call raises the RobotCellError that the node
     reported, ServiceUnavailableError if no node replies or the client was closed, or ServerLostError as soon as the
     called node has terminated.
@@ -71,8 +73,8 @@ class CellConnection:
         self._group = ReentrantCallbackGroup()
         self._discovery_timeout = discovery_timeout
         self.usage = Usage()
-        self._lock = threading.Lock()  # of clients, publishers and monitors, which are created by the first call
-        self._clients: dict[str, Any] = {}
+        self._clients: dict[str, Any] = {}  # and publishers; entries are added in the thread of the executor
+        self._monitors_lock = threading.Lock()
         self._executor = GuardedExecutor(self.node.faults)
         self._monitors: dict[str, ServerMonitor] = {}
         self._executor.add_node(self.node)
@@ -120,11 +122,13 @@ class CellConnection:
         terminates; only for requests that change nothing.
 
         Raises:
-            InvalidRequestError: A field of the request has a value of another type.
+            InvalidRequestError: A field of the request has a value of another type, or a callback of the client node
+                calls.
             ServiceUnavailableError: The service does not appear, or an idempotent request gets no reply.
             ServerLostError: The node of the service terminated during an idempotent request.
             OutcomeUnknownError: A request that must not be repeated got no reply, or the node terminated meanwhile.
         """
+        self._check_thread(name)
         check_timeout(timeout)
         _check_fields(request)
         for _ in range(retries):
@@ -163,12 +167,13 @@ class CellConnection:
         timeout [s]: at most a day.
 
         Raises:
-            InvalidRequestError: A field of the goal has a value of another type.
+            InvalidRequestError: A field of the goal has a value of another type, or a callback of the client node calls.
             ServiceUnavailableError: The action does not appear, or there is no result within the timeout.
             ServerLostError: The node terminated, and the goal is lost; a restarted node does not know it.
             OutcomeUnknownError: No response about the acceptance of the goal was received.
             ExecutionError: The goal did not succeed, and its result contains no error.
         """
+        self._check_thread(name)
         check_timeout(timeout)
         _check_fields(goal)
         with self.usage.call():
@@ -219,10 +224,15 @@ class CellConnection:
 
     def _entity(self, name: str, make: Callable[[], T]) -> T:
         """Return the client or publisher of a name, which the first call makes, whatever its thread."""
-        with self._lock:
-            if name not in self._clients:
-                self._clients[name] = self._made(make)
+        if name in self._clients:
             return cast("T", self._clients[name])
+        return self._made(partial(self._created_entity, name, make))
+
+    def _created_entity(self, name: str, make: Callable[[], T]) -> T:
+        """As `_entity`, in the thread of the executor. No lock is held meanwhile: callbacks also publish."""
+        if name not in self._clients:
+            self._clients[name] = make()
+        return cast("T", self._clients[name])
 
     @contextmanager
     def subscribed(
@@ -233,6 +243,7 @@ class CellConnection:
         The block gets a function that waits for an event up to a time [s], and returns whether it was set. The
         function and the block raise ServiceUnavailableError if the client is closed.
         """
+        self._check_thread(name)
         with self.usage.call():
             subscription = self._made(partial(self.node.create_subscription, kind, name, take, profile))
         try:
@@ -241,9 +252,17 @@ class CellConnection:
             with suppress(ServiceUnavailableError), self.usage.call():  # closed: it was destroyed with the node
                 self._made(partial(self.node.destroy_subscription, subscription))
 
+    def _check_thread(self, name: str) -> None:
+        if threading.current_thread() is self._thread:
+            text = f"{name}: a callback of the client node cannot wait for a reply, which the same thread receives"
+            remedy = "Call it in another thread; callbacks of the client node may publish."
+            raise InvalidRequestError(text, stage="client", subjects=(name,), remedy=remedy)
+
     def _made(self, make: Callable[[], T]) -> T:
         """Return the result of `make`, called in the thread of the executor, which must not see incomplete action
         clients."""
+        if threading.current_thread() is self._thread:
+            return make()
         return self._wait(self._executor.create_task(make), self._discovery_timeout, "the executor of the client")
 
     def _send_goal_async(
@@ -263,7 +282,7 @@ class CellConnection:
 
     def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
         """Wait until the server is available. Returns the monitor of its node."""
-        with self._lock:
+        with self._monitors_lock:
             if name not in self._monitors:
                 self._monitors[name] = ServerMonitor(self.node, name, is_action)
             monitor = self._monitors[name]
