@@ -167,7 +167,8 @@ class CellConnection:
         timeout [s]: at most a day.
 
         Raises:
-            InvalidRequestError: A field of the goal has a value of another type, or a callback of the client node calls.
+            InvalidRequestError: A field of the goal has a value of another type, or a callback of the client node
+                calls.
             ServiceUnavailableError: The action does not appear, or there is no result within the timeout.
             ServerLostError: The node terminated, and the goal is lost; a restarted node does not know it.
             OutcomeUnknownError: No response about the acceptance of the goal was received.
