@@ -80,7 +80,7 @@ class Injection:
         """Return a disturbance with the name of its joint in the cell, by which it replaces earlier ones."""
         if disturbance.kind not in OF_JOINTS or not disturbance.name:
             return disturbance
-        return replace(disturbance, name=self._motors.name_in_cell(disturbance.name))
+        return replace(disturbance, name=self._motors.names.full_name(disturbance.name))
 
     def _joints_of(self, disturbance: Disturbance) -> tuple[str, ...]:
         return (disturbance.name,) if disturbance.name else tuple(self._motors.setpoints)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -19,24 +19,13 @@ from .control.laws import ControlInput
 from .control.loop import ControlLoop
 from .control.plant import Plant
 from .control.selection import by_joint, joints_named
-from .multibody.multibodies import JointModel, Multibodies
+from .joint_names import JointNames
+from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
 from .setpoints import Mode, Setpoint
 from .simulated_masses import simulated_masses
 
 Array = NDArray[np.float64]
-
-
-def driven_names(joints: Sequence[JointModel]) -> dict[str, str]:
-    """Return the name in the cell of each joint with a motor, by each name that commands may use."""
-    own = [joint.own_name for joint in joints]
-    result: dict[str, str] = {}
-    for joint in joints:
-        if not joint.source:
-            result[joint.name] = joint.name
-            if own.count(joint.own_name) == 1:
-                result[joint.own_name] = joint.name
-    return result
 
 
 def apply_drives(cell: RobotCell, multibodies: Multibodies, drives: Mapping[str, JointDrive]) -> dict[str, JointDrive]:
@@ -47,7 +36,7 @@ def apply_drives(cell: RobotCell, multibodies: Multibodies, drives: Mapping[str,
     """
     if not drives:
         return {}
-    chosen = by_joint(cell, drives, driven_names(list(multibodies.joints)))
+    chosen = by_joint(cell, drives, JointNames.of(multibodies.joints).full)
     for item in multibodies.items:
         for part in item.parts:
             if part.joint is not None and part.joint.name in chosen:
@@ -92,7 +81,7 @@ class JointControl:
         known = simulated_masses(cell, state, multibodies, options.robot.unknown_bodies)
         self._plant = Plant(known, state, options.gravity)
         models = {joint.name: joint for joint in multibodies.joints}
-        self._aliases = driven_names(list(models.values()))
+        self._aliases = JointNames.of(models.values()).full
         names = self._plant.variables
         for index, name in enumerate(names):
             if name in models:

@@ -10,11 +10,11 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InternalError, InvalidRequestError, UnknownNameError
-from ..model.name_suggestions import unknown_name
+from ..errors import InternalError, InvalidRequestError
 from .commands import CommandLimits, JointCommand
 from .engines.base import Engine, JointHandle
 from .joint_control import JointControl, MeasuredJoint
+from .joint_names import JointNames
 from .options import SimulationOptions
 from .setpoints import DEFAULT_EFFORT, Mode, Setpoint, assumed_effort
 
@@ -63,8 +63,7 @@ class Motors:
     """All joints of an engine. Mimic joints are coupled by gears; every other joint has a motor.
 
     Attributes:
-        names: Names of all joints, see `SimulatedJointStates`.
-        driven: Names of the joints with a motor.
+        names: Names of the joints.
         setpoints: Setpoints by name in the cell.
         control: Control of joints by efforts; None while the engine's motors drive all.
         stuck: Positions of joints that do not move, by name in the cell [rad or m].
@@ -76,36 +75,26 @@ class Motors:
         self._engine = engine
         self._step = options.time_step
         joints = engine.joints
-        own = [joint.model.own_name for joint in joints]
-        self.names = tuple(
-            joint.model.own_name if own.count(joint.model.own_name) == 1 else joint.model.name for joint in joints
-        )
+        self.names = JointNames.of(joint.model for joint in joints)
         self._chains = [
             _Chain(body, [(i, joint) for i, joint in enumerate(joints) if joint.address.body == body], options)
             for body in sorted({joint.address.body for joint in joints})
         ]
-        self._by_name: dict[str, Setpoint] = {}
-        self._names_in_cell: dict[str, str] = {}
         self.setpoints: dict[str, Setpoint] = {}
         self.control: JointControl | None = None
         self.stuck: dict[str, float] = {}
         self.errors: dict[str, float] = {}
         self.speed = 0.0
         self._of_tools: set[str] = set()
-        self.driven: tuple[str, ...] = ()
         for chain in self._chains:
-            for index, joint, setpoint in zip(chain.indices, chain.joints, chain.setpoints, strict=True):
+            for joint, setpoint in zip(chain.joints, chain.setpoints, strict=True):
                 engine.free(joint)
                 if setpoint is None:
                     engine.gear(joint, next(other for other in joints if other.model.name == joint.model.source))
                 else:
-                    self._by_name[self.names[index]] = self._by_name[joint.model.name] = setpoint
-                    self._names_in_cell[self.names[index]] = joint.model.name
-                    self._names_in_cell[joint.model.name] = joint.model.name
                     self.setpoints[joint.model.name] = setpoint
-                    self.driven += (self.names[index],)
                     if joint.model.tool:
-                        self._of_tools |= {self.names[index], joint.model.name}
+                        self._of_tools.add(joint.model.name)
         self._all = list(self.setpoints.values())
 
     @property
@@ -178,33 +167,23 @@ class Motors:
     @property
     def limits(self) -> dict[str, CommandLimits]:
         """Limits of the commands of driven joints, by each name that commands may use."""
+        setpoints = {name: self.setpoints[full] for name, full in self.names.full.items()}
         return {
             name: CommandLimits(each.lower, each.upper, each.largest_velocity, each.largest_effort)
-            for name, each in self._by_name.items()
+            for name, each in setpoints.items()
         }
 
     def setpoint(self, name: str) -> Setpoint:
         """Return the setpoint of a joint with a motor.
 
         Raises:
-            UnknownNameError: A joint does not exist, or is a mimic joint.
+            UnknownNameError, InvalidRequestError: As `JointNames.full_name`.
         """
-        return self.setpoints[self.name_in_cell(name)]
-
-    def name_in_cell(self, name: str) -> str:
-        """Return the name in the cell, "tool/joint" for one of a tool, of a joint with a motor, from any of its names.
-
-        Raises:
-            UnknownNameError: A joint does not exist, or is a mimic joint.
-        """
-        if name not in self._names_in_cell:
-            text = unknown_name(f"driven joint {name!r}", name, self._names_in_cell)
-            raise UnknownNameError(text, stage=STAGE, subjects=(name,))
-        return self._names_in_cell[name]
+        return self.setpoints[self.names.full_name(name)]
 
     def is_of_tool(self, name: str) -> bool:
         """Return whether a joint belongs to a tool."""
-        return name in self._of_tools
+        return self.names.full_name(name) in self._of_tools
 
     def _checked(self, values: Mapping[str, float], what: str) -> list[tuple[Setpoint, float]]:
         result: list[tuple[Setpoint, float]] = []
@@ -291,7 +270,7 @@ class Motors:
     def states(self) -> SimulatedJointStates:
         """Return the current states of all joints, as measured at the motors."""
         control = self.control if self.control is not None and self.control.is_active else None
-        rows = np.empty((3, len(self.names)))
+        rows = np.empty((3, len(self.names.all)))
         for chain in self._chains:
             values = self._engine.joint_values(chain.body, chain.links)
             for index, joint, value, setpoint in zip(chain.indices, chain.joints, values, chain.setpoints, strict=True):
@@ -303,7 +282,7 @@ class Motors:
                 position += self.errors.get(joint.model.name, 0.0)
                 rows[:, index] = position, value[1], effort
         rows.flags.writeable = False
-        return SimulatedJointStates(self.names, *rows)
+        return SimulatedJointStates(self.names.all, *rows)
 
     def configuration(self) -> tuple[dict[str, float], dict[str, dict[str, float]]]:
         """Return the values of the joints that are not mimic joints: of robots by name, of tools by tool and joint

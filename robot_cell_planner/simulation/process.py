@@ -22,6 +22,7 @@ from ..system.worker_process import start_worker
 from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .disturbances import Disturbance
+from .joint_names import JointNames
 from .measurements import ImagesDue, Measurement
 from .operations import Operation, Request
 from .options import SimulationOptions
@@ -99,8 +100,7 @@ class Start:
 class Ready:
     """First message of the worker; see `SimulatedCell`."""
 
-    joint_names: tuple[str, ...]
-    driven_joints: tuple[str, ...]
+    names_of_joints: JointNames
     warnings: tuple[str, ...]
     command_limits: dict[str, CommandLimits]
 
@@ -152,7 +152,7 @@ class SimulationProcess:
     The physics time step is shortened if necessary, so that the sample period is a multiple of it.
 
     Attributes:
-        joint_names, driven_joints, warnings, command_limits: See `SimulatedCell`.
+        joint_names, driven_joints, names_of_joints, warnings, command_limits: See `SimulatedCell`.
 
     Raises:
         RobotCellError: Any error of `SimulatedCell`.
@@ -183,8 +183,8 @@ class SimulationProcess:
             self._connection.close()
             os.close(self._lifeline)
             raise
-        self.joint_names = ready.joint_names
-        self.driven_joints = ready.driven_joints
+        self.names_of_joints = ready.names_of_joints
+        self.joint_names, self.driven_joints = self.names_of_joints.all, self.names_of_joints.driven
         self.warnings = ready.warnings
         self.command_limits = ready.command_limits
         self._outbox: Outbox[Downwards] = Outbox(

@@ -17,7 +17,7 @@ from .control.selection import joints_named
 from .engines.base import BASE, Engine, JointHandle, Wrench
 from .force_sensing import ForceSensing
 from .images import Images
-from .joint_control import driven_names
+from .joint_names import JointNames
 from .multibody.multibodies import Multibodies, PartFrame
 
 STAGE = "simulation"
@@ -72,7 +72,7 @@ class Sensors:
         self._forces = ForceSensing(engine)
         self._mounts: dict[str, PartFrame] = {}
         self._joints: dict[str, dict[str, tuple[JointHandle, PartFrame]]] = {}
-        driven = driven_names(list(multibodies.joints))
+        driven = JointNames.of(multibodies.joints).full
         for name, settings in robot.sensors.items():
             match settings:
                 case CameraSensor():

@@ -49,6 +49,7 @@ class SimulatedCell:
     Attributes:
         joint_names: Names of all joints: as in the description if unambiguous, else "tool/joint"; commands accept both.
         driven_joints: Joints that can be commanded; the others are mimic joints.
+        names_of_joints: These names with the other ones that are accepted.
         warnings: Warnings about assumptions and about motions before the start, as sentences.
 
     Raises:
@@ -65,8 +66,8 @@ class SimulatedCell:
 
     def _begin(self, cell: RobotCell, state: RobotCellState) -> None:
         self._physics = CellPhysics(cell, state, self.options)
-        self.joint_names = self._physics.motors.names
-        self.driven_joints = self._physics.motors.driven
+        self.names_of_joints = self._physics.motors.names
+        self.joint_names, self.driven_joints = self.names_of_joints.all, self.names_of_joints.driven
         self.warnings = self._physics.warnings
 
     @public

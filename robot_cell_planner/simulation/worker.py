@@ -84,7 +84,7 @@ def _serve(connection: ToParent) -> None:
 
 
 def _ready(simulated: SimulatedCell) -> Ready:
-    return Ready(simulated.joint_names, simulated.driven_joints, simulated.warnings, simulated.command_limits)
+    return Ready(simulated.names_of_joints, simulated.warnings, simulated.command_limits)
 
 
 def _options(start: Start) -> SimulationOptions:

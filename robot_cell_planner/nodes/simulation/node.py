@@ -51,6 +51,7 @@ from ..conversions.simulation import (
     disturbance_to_message,
     operation_from_request,
 )
+from .commanded_names import CommandedNames
 from .moments import Moments, SimulatedMoments, SteadyMoments
 from .scene_following import FOLLOW_SCENE, SceneFollowing, check_following
 from .sensor_output import SENSORS, SensorOutput, chosen_sensors
@@ -193,6 +194,7 @@ class SimulatedRobotNode(ManagedNode):
         for warning in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {warning}")
         self._waiting = set(self._simulation.driven_joints)  # for their first commands
+        self._names = CommandedNames(self._simulation.names_of_joints, self.get_logger().warning)
         self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH, self._begin_polling)
         period = max(MIN_POLL_PERIOD, schedule.delay / 4.0)
         self._polls_without_command, self._max_polls = 0, math.ceil(QUIET_TIME / period)
@@ -279,10 +281,20 @@ class SimulatedRobotNode(ManagedNode):
             self._joint_commands.wait_for_message()
 
     def _on_command(self, received: JointValues) -> None:
-        known, limits = self._simulation.driven_joints, self._simulation.command_limits
+        try:
+            names = self._names.published(received.names)
+        except InvalidRequestError as error:
+            self._refused += 1
+            self.get_logger().warning(f"joint_commands: rejected: {error.message}", throttle_duration_sec=THROTTLE)
+            return
+        self._carry_out(received._replace(names=names))
+
+    def _carry_out(self, received: JointValues) -> None:
+        """Carry out a command whose names are those of `joint_states`."""
+        names, known, limits = received.names, self._simulation.driven_joints, self._simulation.command_limits
         try:
             values = received.positions, received.velocities, received.efforts
-            command, problems = read_command(received.names, *values, known, self._waiting, limits)
+            command, problems = read_command(names, *values, known, self._waiting, limits)
             moment = self._moments.moment(received.stamp)
         except InvalidRequestError as error:
             self._refused += 1
@@ -291,7 +303,7 @@ class SimulatedRobotNode(ManagedNode):
         if problems:
             self._refused += 1
             commanded = {*command.positions, *command.velocities, *command.efforts}
-            kept = any(name in known and name not in commanded for name in received.names)
+            kept = any(name in known and name not in commanded for name in names)
             outcome = "the joint keeps its last command" if kept else "the joint follows its other values"
             text = f"joint_commands: {', '.join(problems[:5])}; {outcome}"
             self.get_logger().warning(text, throttle_duration_sec=THROTTLE)

@@ -159,6 +159,17 @@ def test_a_part_of_the_joints_in_any_order(robot):
     robot.go_to(**{"finger_joint": 0.03})
 
 
+def test_joints_of_tools_are_commanded_by_either_of_their_names(robot, node):
+    """Their states have the short name, which the other nodes accept as well."""
+    robot.command(["gripper/finger_joint"], [0.02])
+    robot.wait(lambda: abs(robot.position("finger_joint") - 0.02) < 1e-3, "the joint moving by its full name")
+    robot.go_to(finger_joint=0.03)
+    robot.command(["gripper/finger", "wrist_3_joint"], [0.0, 0.05])
+    robot.wait(lambda: abs(robot.position("wrist_3_joint") - 0.05) < 1e-3, "the joint with a name that exists moving")
+    wait_for_output(robot, node, "joint_commands: driven joint 'gripper/finger' does not exist; nearest: ")
+    robot.go_to(wrist_3_joint=0.0)
+
+
 @pytest.mark.parametrize("bad", [math.nan, math.inf])
 def test_numbers_that_are_not_finite_are_refused_by_name(robot, node, bad):
     robot.go_to(elbow_joint=1.9)
