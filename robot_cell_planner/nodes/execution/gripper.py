@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
@@ -51,7 +51,8 @@ class GripperOptions:
     the goal [rad or m]. stall_velocity, stall_timeout: it has stalled if it was slower than this [per s] on average for
     this time [s] after the end of the commands. start_timeout: the same time for a gripper that has not moved yet [s].
     goal_time: time limit to reach the goal or to stall [s].
-    allow_stalling: whether stalling is success. parallel: whether its action is ParallelGripperCommand.
+    allow_stalling: whether stalling is success. parallel: whether its action is ParallelGripperCommand. short: name of
+    the joint without its tool, which joint_states may have instead; empty if there is none.
     """
 
     joint: str
@@ -67,6 +68,13 @@ class GripperOptions:
     goal_time: float
     allow_stalling: bool
     parallel: bool = False
+    short: str = ""
+
+    def with_name_among(self, measured: Collection[str]) -> GripperOptions:
+        """Return the options with the name that the joint has among measured ones."""
+        if self.short in measured and self.joint not in measured:
+            return replace(self, joint=self.short, short=self.joint)
+        return self
 
     @property
     def longest_motion(self) -> float:
@@ -81,7 +89,8 @@ class GripperOptions:
             InvalidRequestError: It does not have one position, names another joint, or limits the speed.
         """
         names, positions, efforts = list(state.name) or [self.joint], list(state.position), list(state.effort) or [0.0]
-        if names != [self.joint] or len(positions) != 1 or len(efforts) != 1:
+        is_named = names in ([self.joint], [self.short or self.joint])
+        if not is_named or len(positions) != 1 or len(efforts) != 1:
             counts = f"{len(names)} names, {len(positions)} positions and {len(efforts)} efforts"
             text = f"the command has {counts}; expected one position, and {self.joint} as the name if any"
             raise InvalidRequestError(text, stage="gripper", subjects=("command",))
@@ -205,7 +214,7 @@ class GripperServer:
         period: float,
     ) -> None:
         self._node = node
-        self._options = options
+        self._configured = options
         self._runner = runner
         self._feedback = feedback
         self._access = access
@@ -216,6 +225,11 @@ class GripperServer:
         else:
             GoalServer(node, GripperCommand, names.command, self._carry_out_command, self._fail)
         GoalServer(node, MoveGripper, names.move, self._carry_out, report_error)
+
+    @property
+    def _options(self) -> GripperOptions:
+        """Options with the name of the joint in joint_states."""
+        return self._configured.with_name_among(self._feedback.names)
 
     async def _carry_out_command(
         self,
@@ -267,11 +281,12 @@ class GripperServer:
         await self._take_over(token)
         with self._access.acquired_by("gripper_command", token):
             await self._runner.ready(token)
-            start = self._runner.start_positions((self._options.joint,))[self._options.joint]
-            motion_goal = self._options.motion(start, command.position, command.max_effort, self._period)
+            options = self._options
+            start = self._runner.start_positions((options.joint,))[options.joint]
+            motion_goal = options.motion(start, command.position, command.max_effort, self._period)
 
             def make(*arguments: Any, **keywords: Any) -> GripperMotion:
-                return GripperMotion(self._options, *arguments, **keywords)
+                return GripperMotion(options, *arguments, **keywords)
 
             outcome = await self._runner.run(motion_goal, token, on_progress, None, make)
         self._with_status(result, outcome.motion)

@@ -52,6 +52,7 @@ from .parameters import (
     grippers,
     independent_robots,
     names,
+    passive_joints,
     sampler_options,
 )
 from .trajectory_actions import TrajectoryActions
@@ -103,7 +104,7 @@ class ExecutionNode(ManagedNode):
         self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
         if self._stream is not None:
             self.on_release(self._stream.close)
-        passive = tuple(options.joint for _, options in self._grippers)
+        passive = passive_joints(self._grippers)
         tolerance, timeouts = parameters["start_tolerance"], feedback_timeouts(parameters)
         drive: Drive
         if self._stream is None:
@@ -196,7 +197,7 @@ class ExecutionNode(ManagedNode):
         MotionControl(self, self._runner, access, self._gripper_accesses, robots, self._publish_status)
         if self._stream is None:
             return
-        passive = tuple(options.joint for _, options in self._grippers)
+        passive = passive_joints(self._grippers)
         expected = [name for name in self._joints if name not in passive]
         name = self.parameters["follow_joint_trajectory"]
         FollowJointTrajectoryServer(self, name, self._runner, access, robots, expected)

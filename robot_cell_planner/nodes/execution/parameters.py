@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...errors import InvalidRequestError, Value
 from ...trajectory.sampler import SamplerOptions
 from ..common.action_names import MOVE_GRIPPER, move_gripper_action
@@ -185,7 +187,11 @@ PARAMETERS = (
         "Type of the gripper action in control_msgs: that of the gripper controllers up to Jazzy, or from Kilted on.",
         choices=(GRIPPER_COMMAND, PARALLEL_GRIPPER_COMMAND),
     ),
-    Parameter("gripper_joint", "", "Name of the gripper's joint in joint_states; empty: no gripper action is offered."),
+    Parameter(
+        "gripper_joint",
+        "",
+        "Name of the gripper's joint in joint_states, or <tool>/<joint>; empty: no gripper action is offered.",
+    ),
     Parameter(
         "gripper_joints",
         [""],
@@ -328,18 +334,31 @@ def grippers(parameters: Parameters) -> tuple[tuple[GripperActions, GripperOptio
         raise InvalidRequestError(text, stage="parameters", subjects=("gripper_joint", "gripper_joints"))
     if single:
         actions = GripperActions(parameters["gripper_action"], MOVE_GRIPPER)
-        return ((actions, _gripper_options(parameters, single)),)
+        return ((actions, _gripper_options(parameters, single, _short_name(single))),)
     tools = [joint.rpartition("/")[0] for joint in joints]
     if not all(tools) or len(set(tools)) < len(tools):
         text = f"parameter gripper_joints lists {', '.join(joints)}, expected one <tool>/<joint> of each tool"
         raise InvalidRequestError(text, stage="parameters", subjects=("gripper_joints",))
+    own = [_short_name(joint) for joint in joints]
+    short = [name if own.count(name) == 1 else "" for name in own]  # of several grippers, it could be any
     return tuple(
-        (GripperActions(f"{tool}/gripper_cmd", move_gripper_action(tool)), _gripper_options(parameters, joint))
-        for tool, joint in zip(tools, joints, strict=True)
+        (GripperActions(f"{tool}/gripper_cmd", move_gripper_action(tool)), _gripper_options(parameters, *names))
+        for tool, *names in zip(tools, joints, short, strict=True)
     )
 
 
-def _gripper_options(parameters: Parameters, joint: str) -> GripperOptions:
+def passive_joints(found: Sequence[tuple[GripperActions, GripperOptions]]) -> tuple[str, ...]:
+    """Return the joints of grippers, by each name that they may have in joint_states."""
+    return tuple(name for _, options in found for name in (options.joint, options.short) if name)
+
+
+def _short_name(joint: str) -> str:
+    """Return the name of a joint without its tool; empty for one without a tool."""
+    tool, _, own = joint.rpartition("/")
+    return own if tool else ""
+
+
+def _gripper_options(parameters: Parameters, joint: str, short: str) -> GripperOptions:
     lower, upper = parameters["gripper_lower"], parameters["gripper_upper"]
     if not lower < upper:
         text = f"parameter gripper_lower is {lower:g}, expected below gripper_upper, {upper:g}"
@@ -358,6 +377,7 @@ def _gripper_options(parameters: Parameters, joint: str) -> GripperOptions:
         goal_time=parameters["gripper_goal_time"],
         allow_stalling=parameters["allow_stalling"],
         parallel=parameters["gripper_action_type"] == PARALLEL_GRIPPER_COMMAND,
+        short=short,
     )
     if not options.longest_motion <= LONGEST_GRIPPER_MOTION:
         values = (Value("time", options.longest_motion, LONGEST_GRIPPER_MOTION, "s"),)

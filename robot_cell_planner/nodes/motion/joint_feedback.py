@@ -189,6 +189,9 @@ class JointFeedback:
 def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:
     """Return the robot's names of the joints of a goal: the same, or without the prefix of the tool.
 
+    A short name does not select a joint that the robot has by its full name only: which tools have such a joint is not
+    known before all of them were measured.
+
     Raises:
         UnknownNameError: The robot does not have a joint.
         InvalidRequestError: Two names refer to the same joint.
@@ -197,7 +200,8 @@ def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple
     for name in names:
         own = name.rpartition("/")[2]
         if name not in known and own not in known:
-            known_names = ", ".join(known) or "none"
+            full = [each for each in known if each.endswith(f"/{name}")]
+            known_names = ", ".join(full or known) or "none"
             text = f"{field} moves joint {name}, which joint_states does not contain; it contains {known_names}"
             raise UnknownNameError(text, subjects=(name,))
         found.append(name if name in known else own)

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import TrajectoryStartError
+from robot_cell_planner.errors import InvalidRequestError, TrajectoryStartError, UnknownNameError
 from robot_cell_planner.msg import ExecutionOptions
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
+from robot_cell_planner.nodes.motion.joint_feedback import robot_names
 from robot_cell_planner.nodes.motion.trajectory_goals import ToleranceDefaults, goal_of_trajectory
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
@@ -43,3 +44,17 @@ def test_longer_motions_end_at_their_last_point_wherever_they_start():
     alone = goal([2.0], [[1.0, 0.5]]).starting_at({"a": -1.0, "b": 0.5})
     assert alone.trajectory.positions[-1, 0] == 1.0
     assert math.isclose(alone.trajectory.duration, 2.0)
+
+
+def test_joints_of_tools_may_be_measured_by_their_short_names():
+    assert robot_names(("a", "hand/finger"), ("a", "finger"), "trajectory") == ("a", "finger")
+    assert robot_names(("hand/finger",), ("finger", "hand/finger"), "trajectory") == ("hand/finger",)
+    with pytest.raises(InvalidRequestError, match="lists a joint twice: finger, hand/finger"):
+        robot_names(("finger", "hand/finger"), ("finger",), "trajectory")
+
+
+@pytest.mark.parametrize("known", [("a", "left/finger", "right/finger"), ("a", "left/finger")])
+def test_a_short_name_of_joints_that_are_measured_by_full_names_is_refused_with_these(known):
+    """Even if there is one: the other gripper may not have been measured yet."""
+    with pytest.raises(UnknownNameError, match=f"moves joint finger, .* contains {', '.join(known[1:])}$"):
+        robot_names(("finger",), known, "trajectory")
