@@ -13,7 +13,7 @@ from itertools import islice
 from multiprocessing import forkserver
 from typing import NamedTuple, TypeAlias
 
-from ...errors import InternalError, InvalidRequestError, RobotCellError, WorkerCrashedError
+from ...errors import CancelledError, InternalError, InvalidRequestError, RobotCellError, WorkerCrashedError
 from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -27,6 +27,7 @@ from ..problem.steps import MultistepRequest
 from ..sequence import plan_multistep
 from .process import RecentStates
 from .server import PRELOAD, safe_start
+from .stop_flags import SharedFlags, StopFlag, new_stop_flag, shared_flags, use_flags
 
 Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest
 OnProgress: TypeAlias = Callable[[int], None]
@@ -81,6 +82,10 @@ def plan_many(
     Each outcome equals that of the request alone, except for times. A failed request does not affect others. Jobs are
     read as they are needed, so they may be generated.
 
+    If the iterator is closed early, or an exception ends it, jobs that have not begun are cancelled, and running ones
+    are told to stop; it does not wait for them. Jobs in other processes than those of `local_executor` are not told,
+    and run to their end.
+
     Args:
         jobs: Cells, states and requests. Each process reads a cell once, so jobs of one cell should follow each other.
         executor: Runs the work, for example a `ProcessPoolExecutor`, or `Client(...).get_executor()` of
@@ -110,14 +115,21 @@ def local_executor(workers: int | None = None) -> ProcessPoolExecutor:
     with safe_start():
         forkserver.ensure_running()
     count = workers or len(os.sched_getaffinity(0))
-    return ProcessPoolExecutor(count, mp_context=context, initializer=end_with_parent)
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker, initargs=(shared_flags(),))
+
+
+def _begin_worker(flags: SharedFlags) -> None:
+    end_with_parent()
+    use_flags(flags)
 
 
 class _Chunk(NamedTuple):
-    """Requests as they are sent: cells as pickled bytes by digest, and for each request its cell, state and request."""
+    """Requests as they are sent: cells as pickled bytes by digest, for each request its cell, state and request, and
+    the flag that tells them to stop."""
 
     cells: dict[str, bytes]
     requests: tuple[tuple[str, RobotCellState, Request], ...]
+    stop: StopFlag
 
 
 class _Sent:
@@ -133,6 +145,7 @@ class _Runner:
     def __init__(self, executor: Executor | None) -> None:
         self._given = executor
         self._own: ProcessPoolExecutor | None = None
+        self.stop = new_stop_flag()
 
     @property
     def _executor(self) -> Executor:
@@ -153,7 +166,7 @@ class _Runner:
             failed.set_exception(error)
             return failed
 
-    def result(self, sent: _Sent, waiting: Iterable[_Sent]) -> list[PlanningOutcome]:
+    def result(self, sent: _Sent, waiting: Sequence[_Sent]) -> list[PlanningOutcome]:
         """Return the outcomes of a chunk. waiting: chunks that are submitted again with it if a process was killed."""
         while True:
             try:
@@ -178,9 +191,14 @@ class _Runner:
             sent.attempts += index == 0
             sent.future = self._submitted(sent.chunk)
 
-    def close(self) -> None:
+    def close(self, pending: Sequence[_Sent]) -> None:
+        """End the processes. pending: chunks that are not needed any more; none of them is waited for."""
+        self.stop.set()
+        for sent in pending:
+            sent.future.cancel()
         if self._own is not None:
-            self._own.shutdown(wait=True, cancel_futures=True)
+            running = any(not sent.future.done() for sent in pending)
+            self._own.shutdown(wait=not running, cancel_futures=True)
 
 
 def _failed(chunk: _Chunk, error: RobotCellError) -> list[PlanningOutcome]:
@@ -196,21 +214,20 @@ def _outcomes(
     try:
         while True:
             while len(pending) < MAX_PENDING and (part := list(islice(jobs, size))):
-                pending.append(runner.submit(_packed(part, pickled)))
+                pending.append(runner.submit(_packed(part, pickled, runner.stop)))
             if not pending:
                 return
-            first = pending.popleft()
-            for outcome in runner.result(first, pending):
+            outcomes = runner.result(pending[0], tuple(pending)[1:])
+            pending.popleft()
+            for outcome in outcomes:
                 done += 1
                 on_progress(done)
                 yield outcome
     finally:
-        for sent in pending:
-            sent.future.cancel()
-        runner.close()
+        runner.close(pending)
 
 
-def _packed(jobs: Sequence[PlanningJob], pickled: OrderedDict[str, bytes]) -> _Chunk:
+def _packed(jobs: Sequence[PlanningJob], pickled: OrderedDict[str, bytes], stop: StopFlag) -> _Chunk:
     requests = tuple((job.cell.digest_with_places(), job.state, job.request) for job in jobs)
     for digest, job in zip((digest for digest, _, _ in requests), jobs, strict=True):
         if digest not in pickled:
@@ -219,7 +236,7 @@ def _packed(jobs: Sequence[PlanningJob], pickled: OrderedDict[str, bytes]) -> _C
     cells = {digest: pickled[digest] for digest, _, _ in requests}
     while len(pickled) > MAX_CACHED_CELLS:
         pickled.popitem(last=False)
-    return _Chunk(cells, requests)
+    return _Chunk(cells, requests, stop)
 
 
 class _Received:
@@ -243,16 +260,22 @@ _received = _Received()
 
 def run_chunk(chunk: _Chunk) -> list[PlanningOutcome]:
     """Plan the requests of a chunk, in the process that received it."""
-    return [_outcome(_received.scene(digest, chunk.cells, state), request) for digest, state, request in chunk.requests]
+    outcomes: list[PlanningOutcome] = []
+    for digest, state, request in chunk.requests:
+        if chunk.stop.is_set():  # nobody reads the outcomes
+            return [*outcomes, *_failed(chunk, CancelledError("the batch was left"))[len(outcomes) :]]
+        outcomes.append(_outcome(_received.scene(digest, chunk.cells, state), request, chunk.stop.is_set))
+    return outcomes
 
 
-def _outcome(scene: Scene, request: Request) -> PlanningOutcome:
+def _outcome(scene: Scene, request: Request, cancelled: Callable[[], bool]) -> PlanningOutcome:
+    cell, state = scene.cell, scene.state
     try:
         if isinstance(request, MotionRequest):
-            return PlanningOutcome((plan_motion(scene.cell, scene.state, request),))
+            return PlanningOutcome((plan_motion(cell, state, request, cancelled=cancelled),))
         if isinstance(request, CartesianRequest):
-            return PlanningOutcome((plan_cartesian(scene.cell, scene.state, request),))
-        return PlanningOutcome(plan_multistep(scene.cell, scene.state, request))
+            return PlanningOutcome((plan_cartesian(cell, state, request, cancelled=cancelled),))
+        return PlanningOutcome(plan_multistep(cell, state, request, cancelled=cancelled))
     except RobotCellError as error:
         return PlanningOutcome(error=error)
     except Exception as error:
