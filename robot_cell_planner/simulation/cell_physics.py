@@ -15,6 +15,7 @@ from ..model.state import BodyState, RobotCellState
 from .assumptions import assume_masses_and_efforts, strengthen_motors
 from .collision_filter import disable_allowed_collisions
 from .contacts import ContactLog
+from .end_stops import EndStops
 from .engines.base import ObjectContact
 from .engines.selection import make_engine
 from .grasps import Grasps
@@ -88,6 +89,7 @@ class CellPhysics:
         options = self._options
         disable_allowed_collisions(self.engine, AllowedPairs(self.cell, self.start))
         self.motors = Motors(self.engine, options)
+        self._end_stops = EndStops(self.engine)
         self._at_rest = Observed((), self.motors.states(), {})
         self.rest = Rest(self.engine, self.motors, options.rest_speed, options.time_step)
         self.injection = Injection(self.engine, self._multibodies, self.motors)
@@ -145,6 +147,7 @@ class CellPhysics:
         self.steps += 1
         self.motors.advance(self.time)
         self.engine.step()
+        self._end_stops.hold()
 
     def joint_states(self) -> SimulatedJointStates:
         """Return the current states of all joints."""

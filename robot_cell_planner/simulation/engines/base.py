@@ -144,6 +144,9 @@ class Engine(Protocol):
     def drive_efforts(self, body: int, links: list[int], efforts: list[float]) -> None:
         """Apply efforts to joints of one multibody in the next step; they have to be free, see `free`."""
 
+    def put(self, joint: JointHandle, position: float, velocity: float) -> None:
+        """Set position [rad or m] and velocity [rad/s or m/s] of a joint."""
+
     def step(self) -> None:
         """Advance by one time step."""
 

@@ -260,6 +260,10 @@ class BulletEngine:
             body, links, pybullet.TORQUE_CONTROL, forces=efforts, physicsClientId=self.client
         )
 
+    def put(self, joint: JointHandle, position: float, velocity: float) -> None:
+        """Set position [rad or m] and velocity [rad/s or m/s] of a joint."""
+        pybullet.resetJointState(*joint.address, position, velocity, physicsClientId=self.client)
+
     def step(self) -> None:
         """Advance by one time step."""
         pybullet.stepSimulation(physicsClientId=self.client)

@@ -187,6 +187,10 @@ class MujocoEngine:
         for link, effort in zip(links, efforts, strict=True):
             self._physics.apply(Address(body, link), effort)
 
+    def put(self, joint: JointHandle, position: float, velocity: float) -> None:
+        """Set position [rad or m] and velocity [rad/s or m/s] of a joint."""
+        self._physics.put(joint.address, position, velocity)
+
     def step(self) -> None:
         """Advance by one time step."""
         self._physics.step()

@@ -128,6 +128,12 @@ class MujocoPhysics:
         """Apply an effort [Nm or N] to a joint in the next step."""
         self._applied[self._values[link][1]] = effort
 
+    def put(self, link: Address, position: float, velocity: float) -> None:
+        """Set position [rad or m] and velocity [rad/s or m/s] of the joint of a link."""
+        place, dof = self._values[link]
+        self._qpos[place], self._qvel[dof] = position, velocity
+        mujoco.mj_kinematics(self.model, self.data)
+
     def step(self) -> None:
         """Advance by one time step."""
         model, data = self.model, self.data
