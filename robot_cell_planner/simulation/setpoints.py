@@ -62,6 +62,7 @@ class Setpoint:
         self.largest_velocity = VELOCITY_HEADROOM * (limits.velocity or DEFAULT_VELOCITY[joint.revolute])
         acceleration = limits.acceleration or DEFAULT_ACCELERATION[joint.revolute]
         self.largest_acceleration = options.acceleration_factor * acceleration
+        self._braking = acceleration  # of velocity commands towards a position limit
         self.largest_effort = max(limits.effort, joint.assumed_effort) if limits.effort else assumed_effort(joint)
         self.effort_limit = self.largest_effort
         self.window = self._narrow = options.following_window * self.largest_velocity
@@ -168,10 +169,11 @@ class Setpoint:
             # The velocity is that of a blocked joint, so that it does not jump when released.
             before, present = _clamped(before, low, high), 0.0
         self.before = before
-        velocity = self._chase(time, step) if self.mode is _POSITION else self._requested_velocity(time)
+        velocity = self._chase(time, step) if self.mode is _POSITION else self._requested_velocity(time, step)
         max_change = self.largest_acceleration * step
         velocity = _clamped(velocity, present - max_change, present + max_change)
         velocity = _clamped(velocity, -self.largest_velocity, self.largest_velocity)
+        velocity = self._stoppable(velocity, before, step, self.largest_acceleration)
         position = _clamped(before + velocity * step, self.lower, self.upper)
         if stop is None:
             lag = before - measured
@@ -180,13 +182,20 @@ class Setpoint:
             position = stop
         self.position, self.velocity = position, (position - before) / step
 
-    def _requested_velocity(self, time: float) -> float:
+    def _requested_velocity(self, time: float, step: float) -> float:
         """Return the velocity of a joint that is not commanded by position."""
         command = self._slope if self.mode is _VELOCITY else self.effort
         if time - self._time > self._timeout:
             command = 0.0
         self._commanded = self.position + math.copysign(1.0, command) if command else self.position
-        return command if self.mode is _VELOCITY else 0.0
+        return self._stoppable(command, self.before, step, self._braking) if self.mode is _VELOCITY else 0.0
+
+    def _stoppable(self, velocity: float, position: float, step: float, acceleration: float) -> float:
+        """Return a velocity at a position, bounded to the one from which the joint stops at its limit."""
+        speed, room = abs(velocity), self.upper - position if velocity > 0.0 else position - self.lower
+        if speed * (speed + 2.0 * acceleration * step) <= 2.0 * acceleration * room:
+            return velocity  # without the exact bound, which takes more time
+        return math.copysign(min(speed, self._approach(max(room, 0.0), step, acceleration)), velocity)
 
     def _chase(self, time: float, step: float) -> float:
         """Return the velocity that reaches the commanded position at `time`, or the max velocity towards it from which
@@ -202,11 +211,12 @@ class Setpoint:
         error = target - self.before - going * step
         if error == 0.0:
             return going
-        return going + math.copysign(self._approach(abs(error), step), error)
+        return going + math.copysign(self._approach(abs(error), step, self.largest_acceleration), error)
 
-    def _approach(self, distance: float, step: float) -> float:
+    @staticmethod
+    def _approach(distance: float, step: float, acceleration: float) -> float:
         """Return the max velocity from which the joint stops within a distance, braking in whole steps."""
-        max_change = self.largest_acceleration * step
+        max_change = acceleration * step
         # In units of the velocity change per step: from n + f, with integer n and f < 1, the velocities n + f, n + f -
         # 1, ..., f cover the distance (n + 1) f + n (n + 1) / 2.
         units = distance / (max_change * step)

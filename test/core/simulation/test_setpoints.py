@@ -193,3 +193,55 @@ def test_no_command_leads_beyond_the_limits(entries):
             assert abs(point.velocity) <= FASTEST * (1 + 1e-9)
             at_limit = point.position in (LIMITS.lower, LIMITS.upper)
             assert at_limit or abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("velocity", [1.5, -1.5, 0.3])
+@pytest.mark.parametrize("start", [0.0, 1.7, 1.99])
+def test_a_velocity_command_brakes_for_a_limit_with_the_acceleration_of_the_joint(velocity, start):
+    point, change = setpoint(math.copysign(start, velocity)), 0.0
+    end = math.copysign(2.0, velocity)
+    for index in range(4000):
+        before = point.velocity
+        point.command_velocity(velocity, index * STEP)
+        point.advance((index + 1) * STEP, STEP, point.position)
+        assert abs(point.position) <= 2.0
+        if abs(point.velocity) < abs(before):
+            change = max(change, abs(point.velocity - before))
+    assert point.position == pytest.approx(end, abs=1e-9)
+    assert point.velocity == pytest.approx(0.0, abs=1e-9)
+    assert 0.0 < change <= LIMITS.acceleration * STEP * (1.0 + 1e-6)
+
+
+@settings(max_examples=100, deadline=None)
+@given(commands)
+def test_no_command_brakes_harder_than_the_joint_follows_commands_even_at_its_limits(entries):
+    point = setpoint()
+    step = 0
+    for kind, position, velocity, shift, pause in entries:
+        time = step * STEP + shift
+        if kind == "velocity":
+            point.command_velocity(velocity, time)
+        else:
+            point.command_position(position, velocity if kind == "guided" else None, time)
+        for _ in range(pause):
+            before = point.velocity
+            point.advance((step + 1) * STEP, STEP, point.position)
+            step += 1
+            assert LIMITS.lower <= point.position <= LIMITS.upper
+            assert abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("last", [1.7, 1.9, 1.95])
+def test_a_stream_that_breaks_off_before_a_limit_is_not_extrapolated_into_it_at_full_speed(last):
+    def command(point, time):
+        if 1.4 * time <= last and round(time / STEP) % 4 == 0:
+            point.command_position(1.4 * time, 1.4, time)
+
+    point, change = setpoint(), 0.0
+    for index in range(1500):
+        before = point.velocity
+        run(point, 1, first=index, command=command)
+        change = max(change, abs(point.velocity - before))
+        assert point.position <= 2.0
+    assert change <= HARDEST * STEP * (1.0 + 1e-6)
+    assert point.position == pytest.approx(last, abs=1.4 * 4 * STEP)
