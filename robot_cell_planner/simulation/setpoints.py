@@ -22,6 +22,7 @@ DEFAULT_ACCELERATION = {True: 50.0, False: 10.0}  # [rad/s2], [m/s2]
 DEFAULT_EFFORT = {True: 500.0, False: 500.0}  # [Nm], [N]
 NOTICEABLE = 1e-5  # [rad or m] lag of a joint that presses against an object
 OPENING = 1e-4  # [rad or m] min commanded motion away from a stop to release it
+ROUNDING = 1e-9  # [s] of times
 VELOCITY_HEADROOM = 1.05  # prevents a command at the limit from running ahead of the setpoint
 
 
@@ -202,16 +203,27 @@ class Setpoint:
         the joint can stop there."""
         target, going, age = self._value, 0.0, time - self._time
         if age <= self._extrapolate_for:
-            # A joint that is commanded to come to rest stays there: it does not return with its deceleration.
-            age = max(age, -self._back) if self._slope else _clamped(age, -self._back, 0.0)
-            target += (self._slope + 0.5 * self._bend * age) * age
+            last = self._last_age()
+            moment = _clamped(age, -self._back, last)
+            target += (self._slope + 0.5 * self._bend * moment) * moment
             target = _clamped(target, self.lower, self.upper)
-            going = self._slope + self._bend * age
+            going = self._slope + self._bend * moment if age <= last else 0.0
         self._commanded = target
         error = target - self.before - going * step
         if error == 0.0:
             return going
         return going + math.copysign(self._approach(abs(error), step, self.largest_acceleration), error)
+
+    def _last_age(self) -> float:
+        """Return the age of the command up to which the joint is extrapolated with its acceleration [s].
+
+        A joint that is commanded to come to rest stays there, and one that comes to rest later does so, too: neither
+        returns with its deceleration. Only within the period of the commands it turns, as those of sinusoids do.
+        """
+        if not self._slope:
+            return 0.0
+        rest = -self._slope / self._bend if self._slope * self._bend < 0.0 else math.inf
+        return max(rest, self._back + ROUNDING)
 
     @staticmethod
     def _approach(distance: float, step: float, acceleration: float) -> float:

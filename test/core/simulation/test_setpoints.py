@@ -1,6 +1,7 @@
 """Setpoints remain within joint limits, follow commands within them exactly, and end at the last command."""
 
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -75,6 +76,60 @@ def test_a_joint_stays_where_a_stream_brings_it_to_rest(rate):
     positions = run(point, 300, command=command)
     arrived = round(end / STEP)
     assert max(abs(position) for position in positions[arrived:]) < 2e-4
+
+
+@pytest.mark.parametrize("rate", [125, 50, 25])
+def test_a_joint_whose_last_command_is_lost_does_not_turn_back_while_it_is_extrapolated(rate):
+    every, end = round(1.0 / (rate * STEP)), 0.2
+
+    def command(point, time):
+        left = end - time
+        if round(time / STEP) % every == 0 and left > 1e-9:
+            point.command_position(-2.5 * left * left, 5.0 * left, time)
+
+    point = setpoint(-2.5 * end * end)
+    point.velocity = 5.0 * end
+    last = end - every * STEP
+    count = round((last + SimulationOptions().extrapolate_for) / STEP) - 1
+    positions = run(point, count, command=command)
+    assert all(after >= before - 1e-9 for before, after in pairwise(positions[count // 2 :]))
+    assert abs(positions[-1]) < 2e-4
+
+
+@pytest.mark.parametrize("rate", [250, 125, 50])
+@pytest.mark.parametrize("fraction", [0.2, 0.5, 0.9])
+def test_a_stream_turns_within_its_period_and_rests_if_it_breaks_off_there(rate, fraction):
+    """Commands along a parabola, of which the last one comes a fraction of a period before its peak."""
+    period = round(1.0 / (rate * STEP)) * STEP
+    peak = 10 * period + fraction * period
+
+    def command(point, time):
+        if round(time / STEP) % round(period / STEP) == 0 and time < peak:
+            point.command_position(-2.5 * (time - peak) ** 2, -5.0 * (time - peak), time)
+
+    point = setpoint(-2.5 * peak**2)
+    point.velocity = 5.0 * peak
+    end = 11 * period
+    until_end = run(point, round(end / STEP), command=command)
+    assert until_end[-1] == pytest.approx(-2.5 * (end - peak) ** 2, abs=1e-9)
+    later = run(point, round((OPTIONS.extrapolate_for - period) / STEP) - 1, first=round(end / STEP))
+    # It brakes from the speed that it has got since the peak.
+    speed = 5.0 * (end - peak)
+    assert min(later) >= until_end[-1] - speed**2 / (2.0 * HARDEST) - speed * STEP - 1e-9
+    assert max(later) <= 1e-9
+
+
+@pytest.mark.parametrize("lost", [1, 2, 5])
+def test_commands_that_are_lost_at_the_turn_of_a_sinusoid_leave_the_joint_near(lost):
+    turn, period = math.pi / 2.0, 0.008
+
+    def command(point, time):
+        if not turn - 0.5 * lost * period < time <= turn + 0.5 * lost * period:
+            stream(125)(point, time)
+
+    positions = run(setpoint(), 1500, command=command)
+    away = max(abs(p - sine((i + 1) * STEP)) for i, p in enumerate(positions[20:], 20))
+    assert away < 0.5 * 2.0 * ((lost + 1) * period) ** 2 + 1e-5  # what it would have turned back
 
 
 def test_commands_for_the_past_and_the_near_future_are_followed_as_well():
