@@ -7,7 +7,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +24,7 @@ from ..model.cell import RobotCell
 from ..model.json_values import from_json, to_json
 from ..model.state import RobotCellState
 from ..model.value import plain
+from ..system.durable_files import durable_file
 from ..system.private_files import FILE_MODE, make_folder
 from .case import METHODS, Answer, Case, Request, answer_to_json, method_of, versions
 
@@ -66,21 +67,15 @@ def save_case(file: str | Path, cell: RobotCell, state: RobotCellState, request:
     models = _packed(msgspec.to_builtins(cell, enc_hook=plain), meshes)
     texts = {CASE: json.dumps(content, indent=1).encode(), CELL: json.dumps(models).encode()}
     path = Path(file)
-    unfinished = path.with_name(f".{path.name}.part")
     try:
         make_folder(path.absolute().parent)
-        unfinished.touch(mode=FILE_MODE)
-        with zipfile.ZipFile(unfinished, "w", zipfile.ZIP_DEFLATED) as archive:
+        with durable_file(path, FILE_MODE) as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in {**texts, STATE: struct_to_json(state)}.items():
                 archive.writestr(_entry(name), data)
             for name, source in sorted(meshes.items()):
                 archive.writestr(_entry(name), _mesh_bytes(source, name))
-        unfinished.replace(path)
     except OSError as error:
         raise FileError.of(path, error, STAGE) from error
-    finally:
-        with suppress(OSError):
-            unfinished.unlink(missing_ok=True)
     return path
 
 

@@ -13,6 +13,8 @@ from ..io.cell_file.cell_file import load_cell, save_cell
 from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
+from ..system.durable_files import sync_folder
+from ..system.private_files import SHARED_FOLDER_MODE, make_folder
 
 CELL_FILE = "cell.yaml"
 STAGE = "import"
@@ -97,6 +99,8 @@ class CellFolder:
                 os.replace(self.path / name, self.target / name)
             except OSError as error:
                 raise FileError.of(self.target / name, error, STAGE) from error
+        for folder in {(self.target / name).parent for name in names}:
+            _sync(folder)
         cell, state = load_cell(self.target / CELL_FILE, self.roots)
         return ImportedCell(self.target, names, cell, state, left_out)
 
@@ -108,6 +112,13 @@ class CellFolder:
 
 def _make(folder: Path) -> None:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder, SHARED_FOLDER_MODE)
+    except OSError as error:
+        raise FileError.of(folder, error, STAGE) from error
+
+
+def _sync(folder: Path) -> None:
+    try:
+        sync_folder(folder)
     except OSError as error:
         raise FileError.of(folder, error, STAGE) from error

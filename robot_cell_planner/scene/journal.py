@@ -13,8 +13,9 @@ from pathlib import Path
 from types import TracebackType
 
 from ..errors import JournalError
+from ..system.durable_files import sync_folder
 from .history import AcceptedChange
-from .journal_files import PREVIOUS, create, open_locked, replace, sync_folder, write_all
+from .journal_files import PREVIOUS, create, open_locked, replace, write_all
 from .journal_format import FORMAT, ChangeRecord, Contents, Restored, WholeScene, header_line, read_journal, record_line
 from .scene import Scene
 

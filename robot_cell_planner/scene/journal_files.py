@@ -10,6 +10,7 @@ import stat
 from contextlib import suppress
 from pathlib import Path
 
+from ..system.durable_files import sync_folder
 from ..system.private_files import FILE_MODE, make_folder
 
 FAMILY = b"robot_cell_journal/"  # files that begin with this may be overwritten
@@ -92,19 +93,6 @@ def replace(path: Path, content: bytes, retained_as: str) -> tuple[int, Path]:
             os.unlink(temporary)
         raise
     return handle, retained
-
-
-def sync_folder(folder: Path) -> None:
-    """Wait until the directory entries of a folder are on the disk.
-
-    Raises:
-        OSError: They could not be written.
-    """
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 def _write_beside(path: Path, content: bytes) -> tuple[int, Path]:

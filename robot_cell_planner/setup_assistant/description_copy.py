@@ -12,6 +12,8 @@ from ..io.common.defects import Defects
 from ..io.common.resources import write_text
 from ..io.common.xml_reader import XmlReader
 from ..model.sources import ModelSources
+from ..system.durable_files import sync_file, sync_folder
+from ..system.private_files import SHARED_FOLDER_MODE, make_folder
 
 STAGE = "copy description"
 MESHES = "meshes"
@@ -65,8 +67,10 @@ def _copied(path: Path, folder: Path, names: set[str]) -> str:
         number += 1
         name = f"{path.stem}_{number}{path.suffix}"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder, SHARED_FOLDER_MODE)
         shutil.copyfile(path, folder / name)
+        sync_file(folder / name)
+        sync_folder(folder)
     except OSError as error:
         raise FileError.of(folder / name, error, STAGE) from error
     return name

@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 
 from ..errors import FileError
+from ..system.private_files import SHARED_FOLDER_MODE, make_folder
 
 
 class NewFiles:
@@ -28,7 +29,7 @@ class NewFiles:
     def __enter__(self) -> NewFiles:
         missing = [path for path in (self._folder, *self._folder.parents) if not path.exists()]
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self._folder, SHARED_FOLDER_MODE)
         except OSError as error:
             raise FileError.of(self._folder, error, self._stage) from error
         self._parents = missing

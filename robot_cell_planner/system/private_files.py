@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .durable_files import durable_file, sync_folder
+
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
+SHARED_FOLDER_MODE = 0o777  # of folders without secrets; the umask reduces it
 PRIVATE_UMASK = 0o077  # umask of nodes, for files written by libraries: logs, lock files
 
 
-def make_folder(path: str | Path) -> Path:
-    """Create a folder and missing parent folders with mode 0700. Existing folders are unchanged.
+def make_folder(path: str | Path, mode: int = FOLDER_MODE) -> Path:
+    """Create a folder and missing parent folders, so that they survive a loss of power. Existing folders are unchanged.
 
     Raises:
         OSError: The folder cannot be created, or the path is not a folder.
@@ -19,13 +22,15 @@ def make_folder(path: str | Path) -> Path:
     folder = Path(path)
     missing = [folder, *folder.parents]
     for part in reversed(missing[: next((i for i, part in enumerate(missing) if part.exists()), len(missing))]):
-        part.mkdir(mode=FOLDER_MODE, exist_ok=True)
+        part.mkdir(mode=mode, exist_ok=True)
+        sync_folder(part.parent)
     folder.mkdir(exist_ok=True)
     return folder
 
 
 def write_private_text(path: str | Path, text: str) -> None:
-    """Write a UTF-8 file with mode 0600, and create missing folders with mode 0700. An existing file is replaced.
+    """Write a UTF-8 file with mode 0600 as `durable_file`, and create missing folders with mode 0700. An existing file
+    is replaced, the target of a symbolic link instead of the link.
 
     Raises:
         OSError: The file cannot be written.
@@ -39,10 +44,7 @@ def write_private_bytes(path: str | Path, content: bytes) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
     make_folder(target.parent)
-    handle = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, FILE_MODE)
-    with os.fdopen(handle, "wb") as file:
-        os.fchmod(file.fileno(), FILE_MODE)
-        file.truncate()
+    with durable_file(target, FILE_MODE) as file:
         file.write(content)

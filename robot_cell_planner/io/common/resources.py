@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -17,6 +16,7 @@ from frozendict import frozendict
 from ...errors import FileError, LimitExceededError, ResourceError
 from ...errors.remedies import MISSING_FILE, NO_FILE, OF_THE_SYSTEM, OUTSIDE_FOLDERS, UNKNOWN_PACKAGE
 from ...model.arguments import check_fields
+from ...system.durable_files import durable_file
 from ...system.private_files import FILE_MODE
 from .defects import Defects
 from .packages import (
@@ -327,27 +327,16 @@ def read_text(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES, defects
 
 
 def write_text(path: Path, text: str, stage: str, overwrite: bool, mode: int = FILE_MODE) -> None:
-    """Write a file atomically: concurrent readers see the old or the new file. An existing file keeps its mode.
+    """Write a UTF-8 file as `durable_file`. An existing file keeps its mode.
 
     Raises:
         FileError: The file exists and must not be overwritten, or cannot be written.
     """
-    temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(temporary, stat.S_IMODE(path.stat().st_mode) if path.exists() else mode)
-        if overwrite:
-            os.replace(temporary, path)
-        else:
-            os.link(temporary, path)
+        content = text.encode("utf-8")
+        with durable_file(path, mode, overwrite=overwrite, retain_mode=True) as file:
+            file.write(content)
     except FileExistsError as error:
         raise FileError.existing(path, stage) from error
     except (OSError, UnicodeEncodeError) as error:
         raise FileError.of(path, error, stage) from error
-    finally:
-        if temporary and os.path.exists(temporary):
-            os.unlink(temporary)

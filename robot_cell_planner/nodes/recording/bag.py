@@ -23,6 +23,7 @@ from rosbags.rosbag2.errors import WriterError
 from rosbags.rosbag2.storage_mcap import McapWriter
 
 from ...errors import FileError
+from ...system.durable_files import sync_file, sync_folder
 from ...system.private_files import make_folder
 from .definitions import definition_of
 
@@ -46,6 +47,8 @@ class Bag:
                 self._writer.set_custom_data(key, value)
             self._writer.open()
             self._flush()
+            sync_folder(self.folder)
+            sync_folder(self.folder.parent)
         except (WriterError, OSError) as error:
             raise _error(folder, "made", error) from error
 
@@ -106,8 +109,26 @@ class Bag:
             storage.close_chunk()
         storage.bio.flush()
 
+    def sync(self) -> None:
+        """As `flush`, and wait until the file is on the disk, from where it survives a loss of power.
+
+        Raises:
+            FileError: The bag cannot be written.
+        """
+        try:
+            self._flush()
+            sync_file(self._file)
+        except OSError as error:
+            raise self._stopped(error) from error
+
+    @property
+    def _file(self) -> Path:
+        storage = self._writer.storage
+        assert isinstance(storage, McapWriter)
+        return Path(storage.path)
+
     def close(self) -> None:
-        """Write the index and the metadata.
+        """Write the index and the metadata, and wait until all is on the disk.
 
         Raises:
             FileError: They cannot be written.
@@ -115,7 +136,11 @@ class Bag:
         if self._writer.storage is None:
             return
         try:
+            file = self._file
             self._writer.close()
+            sync_file(file)
+            sync_file(self._writer.metapath)
+            sync_folder(self.folder)
         except OSError as error:
             raise self._stopped(error) from error
 

@@ -1,0 +1,97 @@
+"""Files that survive a loss of power once they are reported as written.
+
+The new content is written to a temporary file beside the file, and is on the disk before the file gets its name.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+NAME_IN_TEMPORARY = 40  # characters, so that the name of the temporary file is not too long
+
+
+@contextmanager
+def durable_file(path: Path, mode: int, *, overwrite: bool = True, retain_mode: bool = False) -> Iterator[BinaryIO]:
+    """Write a file atomically: others see the old or the new content, also after a loss of power.
+
+    The file is in its place at the end of the context, unless that ends with an exception. A symbolic link is replaced.
+
+    Args:
+        mode: Of the file, regardless of the umask.
+        retain_mode: An existing file keeps its mode.
+
+    Raises:
+        FileExistsError: The file exists and must not be overwritten.
+        OSError: It cannot be written, or something that is not a regular file has its name.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:NAME_IN_TEMPORARY]}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fchmod(handle, _mode_of(path, mode) if retain_mode else mode)
+            os.fsync(handle)
+        if overwrite:
+            _refuse_special(path)
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+            os.unlink(temporary)
+        sync_folder(path.parent)
+    finally:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+
+
+def _mode_of(path: Path, default: int) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return default
+
+
+def _refuse_special(path: Path) -> None:
+    """Refuse to replace a device or a named pipe, which root could."""
+    with suppress(FileNotFoundError):
+        kind = path.lstat().st_mode
+        if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind) or stat.S_ISDIR(kind)):
+            raise OSError(errno.EINVAL, "is not a regular file", str(path))
+
+
+def sync_file(path: Path) -> None:
+    """Wait until the content of a file is on the disk.
+
+    Raises:
+        OSError: It could not be written.
+    """
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the directory entries of a folder are on the disk.
+
+    Raises:
+        OSError: They could not be written.
+    """
+    try:
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except PermissionError:
+        return  # files can be made in it, but it cannot be read
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # the file system has no such operation
+            raise
+    finally:
+        os.close(handle)
