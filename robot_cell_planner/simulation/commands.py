@@ -55,6 +55,19 @@ class JointCommand:
         """Whether no joint is commanded."""
         return not (self.positions or self.velocities or self.efforts)
 
+    @property
+    def joints(self) -> frozenset[str]:
+        """Joints that are commanded."""
+        return frozenset((*self.positions, *self.velocities, *self.efforts))
+
+    def without(self, joints: Collection[str]) -> JointCommand:
+        """Return the command of the other joints."""
+        positions, velocities, efforts = (
+            {name: value for name, value in values.items() if name not in joints}
+            for values in (self.positions, self.velocities, self.efforts)
+        )
+        return JointCommand(positions, velocities, efforts)
+
 
 def read_command(
     names: Sequence[str],

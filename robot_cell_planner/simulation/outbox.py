@@ -6,9 +6,10 @@ import select
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic
 
-MessageT = TypeVar("MessageT")
+from .quotas import MessageT, Quotas
+
 if TYPE_CHECKING:
     from ..system.worker_process import AnyConnection
 
@@ -18,24 +19,37 @@ class Outbox(Generic[MessageT]):
 
     Args:
         connection: Where they are sent. Who owns it closes it after this.
-        capacity: Maximum number of messages that wait; beyond it, the oldest that can be discarded are.
-        can_be_discarded: Returns whether a message can be discarded, because later ones replace it.
+        capacity: Maximum number of messages of each joint that wait, and of those without joints; beyond it, a joint is
+            discarded from the oldest of its messages, which later ones replace.
+        joints_of, without: See `Quotas`.
 
     Attributes:
         accepted: Number of messages that were sent or wait to be sent.
-        discarded: Number of messages that were discarded.
     """
 
-    def __init__(self, connection: AnyConnection, capacity: int, can_be_discarded: Callable[[MessageT], bool]) -> None:
+    def __init__(
+        self,
+        connection: AnyConnection,
+        capacity: int,
+        joints_of: Callable[[MessageT], frozenset[str]],
+        without: Callable[[MessageT, frozenset[str]], MessageT],
+    ) -> None:
         self._connection = connection
         self._capacity = capacity
-        self._can_be_discarded = can_be_discarded
+        self._joints_of = joints_of
         self._waiting: deque[MessageT] = deque()
+        self._quotas = Quotas(self._waiting, capacity, joints_of, without)
+        self._kept = 0  # messages without joints that wait
         self._changed = threading.Condition()
         self._open = True
-        self.accepted = self.discarded = 0
+        self.accepted = 0
         self._thread = threading.Thread(target=self._send_waiting, name="outbox", daemon=True)
         self._thread.start()
+
+    @property
+    def discarded(self) -> int:
+        """Number of messages that were discarded in whole or part."""
+        return self._quotas.thinned
 
     def put(self, message: MessageT) -> bool:
         """Send a message without blocking; return whether it was sent or waits to be sent.
@@ -43,10 +57,12 @@ class Outbox(Generic[MessageT]):
         False: the other end is closed, or too many messages wait that cannot be discarded.
         """
         with self._changed:
-            if not self._open or not self._make_room():
+            is_kept = not self._joints_of(message)
+            if not self._open or (is_kept and self._kept >= self._capacity):
                 return False
             self._waiting.append(message)
-            self.accepted += 1
+            self._kept += is_kept
+            self.accepted += 1 - self._quotas.added(message)
             self._flush()
             if self._waiting:
                 self._changed.notify()
@@ -58,23 +74,14 @@ class Outbox(Generic[MessageT]):
             self._end()
         self._thread.join()
 
-    def _make_room(self) -> bool:
-        if len(self._waiting) < self._capacity:
-            return True
-        for index, message in enumerate(self._waiting):
-            if self._can_be_discarded(message):
-                del self._waiting[index]
-                self.discarded += 1
-                self.accepted -= 1
-                return True
-        return False
-
     def _flush(self) -> None:
         """Send what the connection takes without blocking."""
         try:
             while self._waiting and select.select((), (self._connection,), (), 0.0)[1]:
                 self._connection.send(self._waiting[0])
-                self._waiting.popleft()
+                sent = self._waiting.popleft()
+                self._quotas.removed(sent)
+                self._kept -= not self._joints_of(sent)
         except (BrokenPipeError, ConnectionResetError):
             self._end()  # who reads from the process reports its end
 

@@ -9,7 +9,7 @@ import itertools
 import os
 import subprocess
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -33,7 +33,7 @@ STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
 START_TIMEOUT = 120.0  # [s] for reading meshes and settling
 END_TIMEOUT = 3.0  # [s]
-MAX_UNSENT = 2000  # commands and requests that a process that is behind has not taken
+MAX_UNSENT = 2000  # commands of each joint, and requests, that a process that is behind has not taken
 SCHEDULE_BOUNDS = {
     "rate": (1.0, 1000.0),
     "report_rate": (0.1, 100.0),
@@ -76,7 +76,7 @@ class Report:
     """Bodies, contacts and disturbances at a time [s].
 
     `bodies`: world_T_body; begin and end of `contacts` are timestamps too. `dropped`: number of commands that were
-    discarded because too many waited for their times.
+    discarded, in whole or for some joints, because too many waited for their times.
     """
 
     moment: float
@@ -112,6 +112,10 @@ class TimedCommand:
     command: JointCommand
     moment: float | None
 
+    def without(self, joints: Collection[str]) -> TimedCommand:
+        """Return the command of the other joints."""
+        return TimedCommand(self.command.without(joints), self.moment)
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -139,6 +143,15 @@ Downwards = Start | bool | TimedCommand | Request | None
 if TYPE_CHECKING:  # connections are not generic at run time
     ToWorker = Connection[Downwards, Upwards]
     ToParent = Connection[Upwards, Downwards]
+
+
+def joints_of(message: Downwards) -> frozenset[str]:
+    """Return the joints of a command; none of other messages."""
+    return message.command.joints if isinstance(message, TimedCommand) else frozenset()
+
+
+def without(message: Downwards, joints: frozenset[str]) -> Downwards:
+    return message.without(joints) if isinstance(message, TimedCommand) else message
 
 
 def _ignore(_: Measurement | ImagesDue) -> None:
@@ -187,9 +200,7 @@ class SimulationProcess:
         self.joint_names, self.driven_joints = self.names_of_joints.all, self.names_of_joints.driven
         self.warnings = ready.warnings
         self.command_limits = ready.command_limits
-        self._outbox: Outbox[Downwards] = Outbox(
-            self._connection, MAX_UNSENT, lambda message: isinstance(message, TimedCommand)
-        )
+        self._outbox: Outbox[Downwards] = Outbox(self._connection, MAX_UNSENT, joints_of, without)
         self._samples = Repetition(start.schedule.delay, lambda: self._outbox.accepted, on_sample)
         self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
 
@@ -200,8 +211,8 @@ class SimulationProcess:
 
     @property
     def dropped(self) -> int:
-        """Number of commands that were discarded because the process was too far behind, or too many of them waited
-        for their times, as of the latest report."""
+        """Number of commands that were discarded, in whole or for some joints, because the process was too far behind,
+        or too many of them waited for their times, as of the latest report."""
         return self._outbox.discarded + self._dropped
 
     def _begin(self, start: Start) -> Ready:

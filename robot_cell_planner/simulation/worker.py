@@ -39,6 +39,7 @@ from .operations import (
 from .options import BOUNDS, SimulationOptions
 from .pace import Pace
 from .process import Answer, Ready, Report, Schedule, Start, TimedCommand
+from .quotas import Quotas
 from .repetition import JointSample, Repeats
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 SEED = 0  # of lost commands
 PAUSE_POLL = 0.05  # [s] between checks for messages while paused
-MAX_WAITING = 2000  # commands; the earliest are discarded
+MAX_WAITING = 2000  # commands of each joint; the earliest are discarded
 
 
 def main() -> None:
@@ -110,7 +111,7 @@ class _Run:
         self._pace = Pace(schedule)
         # Commands in the order of their times, or of their arrival for those without one, which are the first items.
         self._waiting: list[tuple[float, TimedCommand]] = []
-        self._dropped = 0  # commands
+        self._quotas = Quotas(self._waiting, MAX_WAITING, _joints_of, _without)
         self._commanded: dict[str, float] = {}  # latest positions that were carried out
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
@@ -153,7 +154,7 @@ class _Run:
         if not self._rests:
             self._connection.send_bytes(pickle.dumps(_sample(self._simulated, self._pace)))  # faster than `send`
         if self.periods % self._periods_a_report == 0:
-            self._connection.send(_report(self._simulated, self._pace, self._dropped))
+            self._connection.send(_report(self._simulated, self._pace, self._quotas.thinned))
         for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
             self._connection.send(message)
         self.periods += 1
@@ -242,10 +243,9 @@ class _Run:
             moment = self._pace.moment(self._simulated.time) if command.moment is None else command.moment
             command = replace(command, moment=moment + late)
         # Clients stamp their commands differently: one for a later time does not hold up those of others.
-        insort(self._waiting, (self._time_of(command), command), key=itemgetter(0))
-        if len(self._waiting) > MAX_WAITING:
-            del self._waiting[0]
-            self._dropped += 1
+        entry = self._time_of(command), command
+        insort(self._waiting, entry, key=itemgetter(0))
+        self._quotas.added(entry)
 
     def _time_of(self, command: TimedCommand) -> float:
         """Return the timestamp of a command that arrives [s]; that of its arrival if it has none, so that it follows
@@ -284,6 +284,7 @@ class _Run:
                 self.steps += periods
             case Reset():
                 self._waiting.clear()
+                self._quotas.clear()
                 self.steps = 0
                 self._simulated.reset()
             case SetTimeFactor(factor):
@@ -307,9 +308,19 @@ class _Run:
             if time > end:
                 return
             simulated.step_to(time)
-            command = waiting.pop(0)[1].command
+            entry = waiting.pop(0)
+            self._quotas.removed(entry)
+            command = entry[1].command
             self._commanded.update(command.positions)
             simulated.command(command, time)
+
+
+def _joints_of(entry: tuple[float, TimedCommand]) -> frozenset[str]:
+    return entry[1].command.joints
+
+
+def _without(entry: tuple[float, TimedCommand], joints: frozenset[str]) -> tuple[float, TimedCommand]:
+    return entry[0], entry[1].without(joints)
 
 
 def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:

@@ -178,6 +178,26 @@ def test_commands_that_are_dropped_in_a_pause_are_counted(listener):
     assert listener.process.dropped == 5
 
 
+def test_a_flood_of_commands_of_one_joint_costs_another_none(listener):
+    listener.process.run()
+    answers, commands = queue.Queue(), MAX_WAITING + 500
+    listener.process.request(Pause(), answers.put)
+    time = answers.get(timeout=PATIENCE).time
+    listener.process.command(JointCommand({"x": 0.1}), time)
+    listener.process.command(JointCommand({"y": 0.1, "turn": 0.0}), time)
+    for index in range(1, commands + 1):
+        if index % 100 == 0:  # so that they wait in the process of the physics, and not for it
+            listener.process.request(Disturb(()), answers.put)
+            assert answers.get(timeout=PATIENCE).time == time
+        listener.process.command(JointCommand({"turn": 0.2 * index / commands}), time)
+    listener.process.request(Continue(), answers.put)
+    assert answers.get(timeout=PATIENCE).error is None
+    found = listener.until(lambda message: isinstance(message, JointSample) and message.moment > time + 2.0)
+    x, y, _, turn = found[-1].positions[:4]
+    assert (x, y, turn) == pytest.approx((0.1, 0.1, 0.2), abs=1e-4)
+    assert listener.process.dropped == 501
+
+
 def test_a_process_that_is_killed_is_reported(listener):
     listener.process.run()
     listener.until(lambda message: isinstance(message, JointSample))
