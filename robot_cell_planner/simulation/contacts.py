@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Generic, TypeVar
 
 import msgspec
 
 from .engines.base import ObjectContact
+
+StampT = TypeVar("StampT")
 
 
 class ContactRecord(msgspec.Struct, frozen=True):
@@ -55,3 +58,26 @@ class ContactLog:
     def records(self) -> tuple[ContactRecord, ...]:
         """Return the records, sorted by time of the first contact, then by names."""
         return tuple(sorted(self._records.values(), key=lambda record: (record.begin, record.first, record.second)))
+
+
+class ContactStamps(Generic[StampT]):
+    """Stamps of the begin and end of contacts, which stay the same when the clock of the stamps is set later.
+
+    Args:
+        stamp: Returns the present stamp of a time of the records.
+    """
+
+    def __init__(self, stamp: Callable[[float], StampT]) -> None:
+        self._stamp = stamp
+        self._known: dict[tuple[str, str], dict[float, StampT]] = {}
+
+    def of(self, records: Iterable[ContactRecord]) -> list[tuple[StampT, StampT]]:
+        """Return the stamps of all records that there are. Call it before the clock is set, too."""
+        known, self._known = self._known, {}
+        stamps = []
+        for record in records:
+            before = known.get((record.first, record.second), {})
+            found = {time: before[time] if time in before else self._stamp(time) for time in (record.begin, record.end)}
+            self._known[record.first, record.second] = found
+            stamps.append((found[record.begin], found[record.end]))
+        return stamps

@@ -21,6 +21,7 @@ import msgspec
 from ..errors import RobotCellError, SimulationError
 from ..system.lifeline import end_when_closed
 from ..system.physics import has_physics
+from .contacts import ContactRecord, ContactStamps
 from .disturbances import DisturbanceKind
 from .engines.names import BULLET
 from .operations import (
@@ -109,6 +110,7 @@ class _Run:
     ) -> None:
         self._simulated, self._connection, self._measuring = simulated, connection, measuring
         self._pace = Pace(schedule)
+        self._contact_stamps = ContactStamps(self._pace.moment)
         # Commands in the order of their times, or of their arrival for those without one, which are the first items.
         self._waiting: list[tuple[float, TimedCommand]] = []
         self._quotas = Quotas(self._waiting, MAX_WAITING, _joints_of, _without)
@@ -135,6 +137,7 @@ class _Run:
                     if not self._receive_all():  # also the latest commands
                         return
                     if self._pace.falls_behind(end, self._is_moving()):
+                        self._stamped_contacts()
                         self._pace.catch_up(end)
                 self._pace.wait(end)
             if not self._receive_all(PAUSE_POLL if halted else 0.0):
@@ -154,10 +157,28 @@ class _Run:
         if not self._rests:
             self._connection.send_bytes(pickle.dumps(_sample(self._simulated, self._pace)))  # faster than `send`
         if self.periods % self._periods_a_report == 0:
-            self._connection.send(_report(self._simulated, self._pace, self._quotas.thinned))
+            self._connection.send(self._report())
         for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
             self._connection.send(message)
         self.periods += 1
+
+    def _report(self) -> Report:
+        simulated, contacts = self._simulated, self._stamped_contacts()
+        moment, dropped = self._pace.moment(simulated.time), self._quotas.thinned
+        return Report(moment, simulated.body_poses(), contacts, simulated.disturbances, dropped)
+
+    def _stamped_contacts(self) -> tuple[ContactRecord, ...]:
+        """Return the records of contacts with timestamps. Past contacts keep theirs when the pace is changed later."""
+        records = self._simulated.contact_log
+        return tuple(
+            msgspec.structs.replace(record, begin=begin, end=end)
+            for record, (begin, end) in zip(records, self._contact_stamps.of(records), strict=True)
+        )
+
+    def _restart(self) -> None:
+        """Let the time of the simulation be now, after a pause."""
+        self._stamped_contacts()
+        self._pace.restart(self.periods * self._pace.period)
 
     def _can_rest(self) -> bool:
         """Return whether all further samples are equal, until a message comes, and their stamps are known."""
@@ -280,7 +301,7 @@ class _Run:
                 if not self.paused:
                     raise SimulationError("steps need a simulation that is paused", subjects=("steps",))
                 if self.steps == 0:
-                    self._pace.restart(self.periods * self._pace.period)
+                    self._restart()
                 self.steps += periods
             case Reset():
                 self._waiting.clear()
@@ -294,7 +315,7 @@ class _Run:
     def _continue(self) -> None:
         if self.paused:
             self.paused, self.steps = False, 0
-            self._pace.restart(self.periods * self._pace.period)
+            self._restart()
 
     def _carry_out(self, end: float) -> None:
         """Simulate from one command's time to the next, until the end of a period; later commands remain queued.
@@ -329,14 +350,6 @@ def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:
     return JointSample(
         moment, states.positions.tolist(), states.velocities.tolist(), states.efforts.tolist(), pace.lost
     )
-
-
-def _report(simulated: SimulatedCell, pace: Pace, dropped: int) -> Report:
-    contacts = tuple(
-        msgspec.structs.replace(record, begin=pace.moment(record.begin), end=pace.moment(record.end))
-        for record in simulated.contact_log
-    )
-    return Report(pace.moment(simulated.time), simulated.body_poses(), contacts, simulated.disturbances, dropped)
 
 
 def import_quietly(name: str) -> None:

@@ -28,7 +28,7 @@ from ...model.simulated_robot import CONTROLLERS, SimulatedRobot, controller_set
 from ...model.state import RobotCellState
 from ...simulation.camera_process import CameraStart
 from ...simulation.commands import read_command
-from ...simulation.contacts import ContactRecord
+from ...simulation.contacts import ContactRecord, ContactStamps
 from ...simulation.disturbances import Disturbance
 from ...simulation.engines.names import ENGINES
 from ...simulation.operations import Disturb, Operation, SetController
@@ -171,6 +171,7 @@ class SimulatedRobotNode(ManagedNode):
         robot = msgspec.structs.replace(robot, sensors=chosen_sensors(self.parameters["sensors"], robot.sensors))
         check_following(self.parameters["follow_scene"], robot)
         self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
+        self._contact_stamps = ContactStamps(self._moments.stamp)
         prefixes = robot_prefixes(self.parameters)
         self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
@@ -327,23 +328,12 @@ class SimulatedRobotNode(ManagedNode):
     def _on_report(self, report: Report) -> None:
         message = SimulationState(
             bodies=[NamedPose(name=name, pose=pose_to_message(pose)) for name, pose in report.bodies.items()],
-            contacts=[self._contact(record) for record in report.contacts],
+            contacts=list(map(_contact, report.contacts, self._contact_stamps.of(report.contacts))),
         )
         message.header.frame_id = "world"
         message.header.stamp = self._moments.stamp(report.moment)
         self._publish(self._simulation_states, message)
         self._publish_disturbances(report.disturbances)
-
-    def _contact(self, record: ContactRecord) -> SimulationContact:
-        return SimulationContact(
-            name_a=record.first,
-            name_b=record.second,
-            first=self._moments.stamp(record.begin),
-            last=self._moments.stamp(record.end),
-            steps=record.steps,
-            max_depth=record.max_depth,
-            max_force=record.max_force,
-        )
 
     def _stamp_of(self, moment: float) -> Time:
         return self._moments.stamp(moment)
@@ -376,6 +366,18 @@ class SimulatedRobotNode(ManagedNode):
         if self._lost > 0.0:
             return WARN, f"the simulation could not keep up and has lost {self._lost:.3f} s", values
         return OK, "the simulation keeps up", values
+
+
+def _contact(record: ContactRecord, stamps: tuple[Time, Time]) -> SimulationContact:
+    return SimulationContact(
+        name_a=record.first,
+        name_b=record.second,
+        first=stamps[0],
+        last=stamps[1],
+        steps=record.steps,
+        max_depth=record.max_depth,
+        max_force=record.max_force,
+    )
 
 
 def _prefix_of(prefixes: Sequence[str], state: RobotCellState, joint: str) -> str:

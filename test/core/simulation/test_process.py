@@ -15,11 +15,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from folders import SUPPORT
-from simulation_cells import box, joint, link, pendulums, workshop
+from simulation_cells import body, box, cell_of_bodies, joint, link, pendulums, workshop
 
 from robot_cell_planner.errors import InvalidRequestError, RobotCellError, WorkerCrashedError
 from robot_cell_planner.model.geometry import Mesh, Shape
 from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.commands import JointCommand
 from robot_cell_planner.simulation.operations import Continue, Disturb, Pause, Reset, Step
 from robot_cell_planner.simulation.options import SimulationOptions
@@ -362,6 +363,68 @@ def test_a_pause_ends_a_rest(resting):
     after = samples(listener.until(lambda message: message.moment > before[-1].moment + 1.0))
     assert after[0].moment > before[-1].moment + 0.1
     assert is_even(after)
+
+
+@pytest.fixture
+def falling():
+    """A box that falls 20 mm onto a table, with few reports or many."""
+    stone, table = body("stone", [box(0.1, 0.1, 0.1)], 1.0), body("table", [box(1, 1, 0.1, Pose((0.0, 0.0, -0.05)))])
+    cell, listeners = cell_of_bodies(stone, table, stone=Pose((0.0, 0.0, 0.07))), []
+
+    def start(report_rate):
+        listeners.append(Listener(Start(*cell, QUICK, Schedule(rate=100.0, report_rate=report_rate))))
+        listeners[-1].process.run()
+        return listeners[-1]
+
+    yield start
+    for listener in listeners:
+        listener.process.close()
+
+
+def answer_of(listener, operation):
+    answers = queue.Queue()
+    listener.process.request(operation, answers.put)
+    answer = answers.get(timeout=PATIENCE)
+    assert answer.error is None
+    return answer
+
+
+def pause(listener, duration):
+    answer_of(listener, Pause())
+    until = time.monotonic() + duration
+    while time.monotonic() < until:
+        answer_of(listener, Disturb(()))
+
+
+def test_the_stamps_of_past_contacts_do_not_move_with_pauses(falling):
+    listener = falling(50.0)
+
+    def contact():
+        drained(listener.messages)
+        (record,) = listener.until(lambda message: isinstance(message, Report) and message.contacts)[-1].contacts
+        return record
+
+    first, before = contact(), time.monotonic()
+    assert first.begin <= first.end <= before
+    for operations in ((Continue(),), (Step(3), Continue())):
+        pause(listener, 0.1)
+        for operation in operations:
+            answer_of(listener, operation)
+        later = contact()
+        assert later.begin == first.begin
+        assert later.end > first.end
+
+
+def test_contacts_before_a_pause_that_are_reported_after_it_have_the_stamps_of_their_time(falling):
+    listener = falling(1.0)
+    found = samples(listener.until(lambda message: isinstance(message, JointSample) and message.moment > 0.0))
+    while len(found) < 30:
+        found += samples(listener.until(lambda message: isinstance(message, JointSample)))
+    pause(listener, 0.2)
+    answer_of(listener, Continue())
+    (record,) = listener.until(lambda message: isinstance(message, Report) and message.contacts)[-1].contacts
+    fall = math.sqrt(2.0 * 0.02 / 9.81)
+    assert record.begin == pytest.approx(found[0].moment - 0.01 + fall, abs=0.01)
 
 
 def drained(messages):
