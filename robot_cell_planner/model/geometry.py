@@ -135,7 +135,9 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
 def _is_face(face: object, top: int) -> bool:
     if not isinstance(face, (tuple, list)) or len(face) != 3:
         return False
-    return all(isinstance(index, (int, np.integer)) and 0 <= index <= top for index in face)
+    return all(
+        isinstance(index, (int, np.integer)) and not isinstance(index, bool) and 0 <= index <= top for index in face
+    )
 
 
 Geometry = Box | Sphere | Cylinder | Capsule | Cone | Mesh | Triangles

@@ -64,8 +64,8 @@ class RpcSession:
         except UnicodeDecodeError as error:
             return _error(-32700, f"the request is not UTF-8: {error}")
         try:
-            if key := _repeated_key(request):
-                return _error(-32600, f"the request has the key {key!r} twice in one object")
+            if flaw := _flaw(request):
+                return _error(-32600, flaw)
             response = JSONRPCResponseManager.handle(_without_prefix(request), self._dispatcher)
         except RecursionError:
             return _error(-32700, "the request is nested too deeply")
@@ -122,8 +122,11 @@ class RpcSession:
         return _reporting(run)
 
 
-def _repeated_key(request: str) -> str:
-    """Return a key that an object in a request has twice, of which parsers take the last value; "" for none."""
+def _flaw(request: str) -> str:
+    """Return why a request is refused that the dispatcher would accept; "" for nothing.
+
+    Of a key that an object has twice, parsers take the last value; and Python takes a boolean for an integer.
+    """
     found: list[str] = []
 
     def note(pairs: list[tuple[str, Any]]) -> None:
@@ -133,9 +136,15 @@ def _repeated_key(request: str) -> str:
 
     try:
         json.loads(request, object_pairs_hook=note)
+        parsed = json.loads(request)
     except ValueError:
         return ""  # malformed: the dispatcher answers
-    return found[0] if found else ""
+    if found:
+        return f"the request has the key {found[0]!r} twice in one object"
+    for call in parsed if isinstance(parsed, list) else [parsed]:
+        if isinstance(call, dict) and isinstance(call.get("id"), bool):
+            return f"the id of the request is {json.dumps(call['id'])}, expected a string, an integer or null"
+    return ""
 
 
 def _without_prefix(request: str) -> str:

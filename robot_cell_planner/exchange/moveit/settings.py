@@ -31,7 +31,7 @@ def limits_text(given: dict[str, Any], robot: Robot, left_out: list[str]) -> str
         else:
             known[str(name)] = limits
     for key in SCALING:
-        if given.get(key, 1.0) != 1.0:
+        if isinstance(given.get(key), bool) or given.get(key, 1.0) != 1.0:  # True equals 1
             option = key.removeprefix("default_").removesuffix("_factor")
             left_out.append(f"{key} {given[key]}: requests use the full limits unless they set `{option}`")
     return dump_yaml({"joint_limits": known}) if known else ""

@@ -68,8 +68,9 @@ def from_document(text: str, kind: type[T], source: str = "document") -> T:
     format_name = f"{FORMAT}/{kind.__name__}"
     if not isinstance(document, dict) or document.get("format") != format_name:
         raise FileError(f"{source} is no document of format {format_name!r}", stage=STAGE, subjects=(source,))
-    if document.get("version") != VERSION:
-        text = f"{source} has version {document.get('version')!r}, expected {VERSION}"
+    version = document.get("version")
+    if isinstance(version, bool) or version != VERSION:  # True equals 1
+        text = f"{source} has version {version!r}, expected {VERSION}"
         raise FileError(text, stage=STAGE, subjects=(source,))
     try:
         return msgspec.convert(document.get("value"), kind, dec_hook=_mapping)

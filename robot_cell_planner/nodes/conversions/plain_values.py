@@ -56,7 +56,7 @@ def _field(kind: Any, value: Any, place: str) -> Any:
     expected = _python_type(kind)
     if expected is float and isinstance(value, int) and not isinstance(value, bool):
         return float(value)
-    if expected is bytes and isinstance(value, int) and 0 <= value < 256:
+    if expected is bytes and type(value) is int and 0 <= value < 256:
         return bytes((value,))
     if type(value) is not expected:
         text = f"{place} is {value!r}, expected a value of type {getattr(kind, 'typename', 'string')}"

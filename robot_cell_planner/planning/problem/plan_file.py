@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ...errors import FileError, RobotCellError
+from ...model.json_values import from_json
 from ...model.value import plain
 from .plan import Plan
 
@@ -66,4 +67,4 @@ def _encode(value: Any) -> Any:
 
 
 def _decode(kind: Any, value: Any) -> Any:
-    return np.array(value, dtype=np.float64)
+    return from_json(np.ndarray, value, "an array")

@@ -13,7 +13,7 @@ from robot_cell_planner.collision.geometry.collision_geometry import (
     local_bounds,
     prepare_geometry,
 )
-from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.errors import GeometryError, InvalidValueError
 from robot_cell_planner.io.mesh import decomposition
 from robot_cell_planner.io.mesh.decomposition import convex_pieces
 from robot_cell_planner.model.bodies import rigid_tool
@@ -169,3 +169,8 @@ def test_good_geometry_passes():
 def test_invalid_sizes_and_meshes_never_become_a_geometry(make):
     with pytest.raises(ValueError, match="expected"):
         make()
+
+
+def test_the_index_of_a_vertex_is_no_boolean():
+    with pytest.raises(InvalidValueError, match="face 0 is"):
+        Triangles(FLAT.vertices, ((0, True, 2),))

@@ -127,6 +127,14 @@ def test_a_planner_of_another_library_is_listed(package, tmp_path):
     assert "planner SBL of main; here Automatic" in made.left_out
 
 
+@pytest.mark.parametrize("factor", [True, 0.5])
+def test_a_scaling_factor_other_than_one_is_listed(package, tmp_path, factor):
+    limits = {"default_acceleration_scaling_factor": factor, "joint_limits": {}}
+    (package / "config" / "joint_limits.yaml").write_text(yaml.safe_dump(limits))
+    made = import_moveit(package, tmp_path / "cell")
+    assert any(line.startswith(f"default_acceleration_scaling_factor {factor}") for line in made.left_out)
+
+
 def test_bodies_of_two_scenes_have_different_names(package, tmp_path):
     with pytest.raises(DuplicateNameError, match="'table' of scene scene"):
         import_moveit(package, tmp_path / "cell", scenes=(tmp_path / "table.scene",) * 2)

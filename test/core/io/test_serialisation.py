@@ -130,6 +130,7 @@ def test_values_that_contradict_themselves_are_refused():
         "format: robot_cell_planner/Pose\nvalue: {}",
         "format: other/Pose\nversion: 1\nvalue: {}",
         "format: robot_cell_planner/Pose\nversion: 2\nvalue: {}",
+        "format: robot_cell_planner/Pose\nversion: true\nvalue: {}",
         "format: robot_cell_planner/Pose\nversion: 1\nvalue: 5",
         "format: robot_cell_planner/RobotCellState\nversion: 1\nvalue: {}",
         "format: robot_cell_planner/Pose\nversion: 1",

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -48,6 +49,8 @@ def test_plans_and_requests_can_be_pickled(plan):
         lambda text: text.replace(b"robot_plan/1", b"robot_plan/9"),
         lambda text: text.replace(b'"seed":0', b'"seed":"zero"'),
         lambda text: text.replace(b'"path":[[', b'"path":[["a",'),
+        lambda text: re.sub(rb'("path":\[\[)[^,]*,', rb"\1true,", text),
+        lambda text: re.sub(rb'("path":\[\[)[^,]*,', rb'\1"0.5",', text),
         lambda text: b"[]",
         lambda text: b"\xff\xfe",
     ],

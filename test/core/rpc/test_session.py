@@ -313,3 +313,19 @@ def test_parameters_of_the_sessions_own_methods_are_checked(session, method, par
     error = call(session, method, **params)
     assert words in error["message"]
     assert error["code"] in set(ERRORS_BY_CODE)
+
+
+@pytest.mark.parametrize("batch", [False, True])
+@pytest.mark.parametrize("value", [True, False])
+def test_an_id_that_is_a_boolean_is_refused(value, batch):
+    calls = [{"jsonrpc": "2.0", "id": 7, "method": "version"}, {"jsonrpc": "2.0", "id": value, "method": "version"}]
+    answer = json.loads(RpcSession().answer(json.dumps(calls if batch else calls[1])))
+    assert (answer["id"], answer["error"]["code"]) == (None, -32600)
+    assert f"id of the request is {json.dumps(value)}, expected a string, an integer or null" in str(answer)
+
+
+@pytest.mark.parametrize("value", ["a", "", 0, -3, 2**70, None])
+def test_ids_of_the_specification_are_returned(value):
+    answer = json.loads(RpcSession().answer(json.dumps({"jsonrpc": "2.0", "id": value, "method": "version"})))
+    assert answer["id"] == value
+    assert "result" in answer

@@ -8,6 +8,7 @@ import pytest
 from geometry_msgs.msg import Pose
 from running import DEMO
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Byte
 
 from robot_cell_planner import srv
 from robot_cell_planner.commands.main import main
@@ -114,6 +115,12 @@ def test_messages_survive_conversion_to_plain_values_and_back():
     request = srv.ApplyChanges.Request(changes=[change])
     assert message_from_plain(srv.ApplyChanges.Request, message_to_plain(request)) == request
     assert message_from_plain(JointState, {"position": [1, 2]}).position.tolist() == [1.0, 2.0]
+
+
+def test_bytes_are_whole_numbers():
+    assert message_from_plain(Byte, {"data": 7}).data == b"\x07"
+    with pytest.raises(InvalidRequestError, match="data is True"):
+        message_from_plain(Byte, {"data": True})
 
 
 @pytest.mark.parametrize(
