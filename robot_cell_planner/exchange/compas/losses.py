@@ -72,3 +72,13 @@ def group_losses(robot: Robot) -> Iterator[str]:
         ]
         if added:
             yield f"group {name} is without {listed(added)}, which it has in compas_fab"
+
+
+def reason_losses(robot: Robot) -> Iterator[str]:
+    """Yield the reasons of disabled pairs, each with its pairs."""
+    pairs: dict[str, list[str]] = {}
+    for pair in robot.disabled_pairs:
+        if pair.reason:
+            pairs.setdefault(pair.reason, []).append(f"{pair.first} - {pair.second}")
+    for reason, found in pairs.items():
+        yield f"reason {reason[:100]!r} of disabled pairs, which have none in compas_fab: {listed(found)}"

@@ -20,7 +20,7 @@ from ...model.robot import Robot
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
 from . import data
-from .losses import exported_kind, group_losses, mechanism_losses, passive_joints
+from .losses import exported_kind, group_losses, mechanism_losses, passive_joints, reason_losses
 from .shapes import Item, body_meshes, link_items
 
 STAGE = "write compas_fab"
@@ -104,6 +104,7 @@ class _Writer:
         if self.robot.attached_to:
             self.left_out.append(f"the robot is attached to {self.robot.attached_to}; in compas_fab to the world")
         self.left_out += group_losses(self.robot)
+        self.left_out += reason_losses(self.robot)
         return CompasFiles(cell, state, tuple(dict.fromkeys(self.left_out)))
 
     def _cell(self) -> Fields:

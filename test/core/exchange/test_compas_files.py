@@ -6,6 +6,8 @@ import math
 
 import numpy as np
 import pytest
+from frozendict import frozendict
+from msgspec.structs import replace
 from sources import ROOT
 
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -255,6 +257,20 @@ def test_faces_with_five_corners_keep_their_area():
     corners = found.vertices[found.faces]
     area = 0.5 * np.linalg.norm(np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]), axis=1).sum()
     assert area == pytest.approx(2.5 * math.sin(2 * math.pi / 5))
+
+
+def test_reasons_of_disabled_pairs_are_listed():
+    cell, state = load_cell(DEMO)
+    reasons = {pair.reason for pair in cell.robot.disabled_pairs if pair.reason}
+    assert reasons
+    lines = [line for line in export_compas(cell, state).left_out if line.startswith("reason ")]
+    assert len(lines) == len(reasons)
+    for reason in reasons:
+        first = next(pair for pair in cell.robot.disabled_pairs if pair.reason == reason)
+        assert any(f"reason {reason!r} of" in line and f"{first.first} - {first.second}" in line for line in lines)
+    robot = replace(cell.robot, disabled_pairs=tuple(replace(p, reason="") for p in cell.robot.disabled_pairs))
+    without = replace(cell, robots=frozendict({robot.name: robot}))
+    assert not any(line.startswith("reason ") for line in export_compas(without, state).left_out)
 
 
 def test_a_cell_is_the_same_after_export_and_import(tmp_path):
