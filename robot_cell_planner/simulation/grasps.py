@@ -67,12 +67,14 @@ class Grasp:
         hand_T_body = self._engine.pose(self.grip.hand).inverse() @ self._engine.pose(self._body)
         return math.dist(hand_T_body.position, self._hand_T_body.position) > SLIPPED
 
-    def release(self) -> None:
-        """Remove the grasp constraint and enable collision again."""
+    def release(self, others: Iterable[Grasp]) -> None:
+        """Remove the grasp constraint and enable collision again; joints that press in other grasps remain stopped."""
         self._engine.unfix(self._constraint)
         self._let_pass(False)
+        needed = {setpoint for other in others for setpoint, _ in other.grip.stops}
         for setpoint, _ in self.grip.stops:
-            setpoint.end_stop()
+            if setpoint not in needed:
+                setpoint.end_stop()
 
     def contacts(self) -> Iterator[ObjectContact]:
         """Return the grasp as contacts, with its initial forces."""
@@ -110,7 +112,10 @@ class Grasps:
     def let_go(self, body: str) -> None:
         """End all grasps of a body."""
         for key in [key for key in self._grasps if key[0] == body]:
-            self._grasps.pop(key).release()
+            self._release(key)
+
+    def _release(self, key: tuple[str, int]) -> None:
+        self._grasps.pop(key).release(self._grasps.values())
 
     def contacts(self) -> list[ObjectContact]:
         """Return the contacts of the grasped bodies."""
@@ -123,7 +128,7 @@ class Grasps:
             return
         for key in sorted(self._grasps):
             if self._grasps[key].has_ended():
-                self._grasps.pop(key).release()
+                self._release(key)
         grips = {(grip.body, grip.hand.multibody): grip for grip in self._grips(contacts)}
         self._lasting = {key: self._lasting.get(key, 0) + 1 for key in grips}
         for key, steps in self._lasting.items():
