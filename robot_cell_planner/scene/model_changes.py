@@ -76,8 +76,8 @@ class AddFrame(msgspec.Struct, frozen=True):
 class Replace(msgspec.Struct, frozen=True):
     """Replace models of the same name. Poses, attachments and the values of joints that still exist are retained.
 
-    A robot whose new model has `attached_to` is attached to that frame. The collision settings of the scene are
-    unchanged; `SetIgnoreGroup` and `SetMargin` change them.
+    A robot whose new model has `attached_to` is attached to that frame. The ignore groups and margins in
+    `models.collision` are added, as by `Add`; they replace those of the same names.
     """
 
     models: RobotCell
@@ -105,7 +105,7 @@ class Replace(msgspec.Struct, frozen=True):
             state = state.with_tool(name, _with_neutral(tool, replace(state.tools[name], configuration=retained)))
         values = {**cell.default_state().configuration, **state.configuration}
         retained = frozendict({joint: values[joint] for joint in cell.variables})
-        return Scene(cell, replace(state, configuration=retained))
+        return with_collision_settings(Scene(cell, replace(state, configuration=retained)), new.collision)
 
 
 class Remove(msgspec.Struct, frozen=True):

@@ -132,7 +132,10 @@ def _add(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
 
 
 def _replace(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
-    return [Replace(models.cell(message.models, f"{field}.models"))]
+    cell = models.cell(message.models, f"{field}.models")
+    _, frames = models.split_frames(message.models, cell)
+    placed = [Move(frame.name, frame.pose.position, frame.pose.quaternion, frame.relative_to) for frame in frames]
+    return [Replace(cell), *placed]
 
 
 def _attach(message: SceneChange, models: ModelReader, field: str) -> list[Change]:

@@ -85,6 +85,23 @@ def test_adding_models_adds_their_collision_settings_as_single_changes_do():
         apply(before, Add(RobotCell(bodies=lid, collision=wrong)))
 
 
+def test_replacing_models_takes_their_collision_settings_as_adding_does():
+    before = apply(SCENE, SetIgnoreGroup("friends", ("part", "tip")), SetMargin("part", 0.01), SetMargin("*", 0.002))
+    own = CollisionSettings(
+        ignore_groups=frozendict(friends=("part", "table"), others=("crate", "friends")),
+        margins=frozendict({"part": 0.02, "crate": 0.05}),
+        pair_margins=(PairMargin("table", "part", 0.04),),
+    )
+    bigger = frozendict(part=RigidBody("part", (box(3.0),)))
+    after = apply(before, Replace(RobotCell(bodies=bigger, collision=own)))
+    assert after.cell.collision == apply(before, Add(RobotCell(collision=own))).cell.collision
+    assert after.cell.bodies["part"] == bigger["part"]
+    assert apply(before, Replace(RobotCell(bodies=bigger))).cell.collision == before.cell.collision
+    wrong = CollisionSettings(margins=frozendict(prat=0.1))
+    with pytest.raises(UnknownNameError, match="'prat'"):
+        apply(before, Replace(RobotCell(bodies=bigger, collision=wrong)))
+
+
 def test_detach_keeps_the_pose_in_the_world():
     scene = apply(SCENE, Attach("gripper", "hand", HERE), Attach("part", "gripper/tcp", HERE))
     free = apply(scene, Detach("part", touch_bodies=("table",)))
