@@ -7,7 +7,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...trajectory.limits import Array
-from ..path.simplification import arc_lengths, point_at, without_repeats
+from ..path.simplification import arc_lengths, bypassed, without_repeats
 from ..problem.local_planner import LocalPlanner
 from ..problem.objective import Objective, PathCost
 
@@ -40,7 +40,7 @@ def _hill_climb(path: Array, local_planner: LocalPlanner, cost: PathCost, states
     best = cost.of(path)
     failed = 0
     if cost.objective is Objective.CLEARANCE:
-        path = _subdivided(path)
+        path = _subdivided(path, local_planner)
     while checks.states < last and failed < MAX_FAILED_TRIES:
         if len(path) <= 2 and cost.objective is Objective.JOINT_LENGTH:
             break
@@ -57,13 +57,14 @@ def _hill_climb(path: Array, local_planner: LocalPlanner, cost: PathCost, states
     return path
 
 
-def _subdivided(path: Array) -> Array:
+def _subdivided(path: Array, local_planner: LocalPlanner) -> Array:
     """Return the path with waypoints added on long motions, which can be displaced."""
     points = [path[:1]]
     for start, end in pairwise(path):
         count = max(1, int(np.ceil(float(np.linalg.norm(end - start)) / MAX_MOTION)))
-        fractions = np.linspace(0.0, 1.0, count + 1)[1:, None]
-        points.append(np.vstack((start + fractions[:-1] * (end - start), end)))
+        fractions = np.linspace(0.0, 1.0, count + 1)[:, None]
+        parts = np.vstack((start + fractions[:-1] * (end - start), end))
+        points.append(parts[1:] if local_planner.keeps(parts) else parts[-1:])
     return np.concatenate(points)
 
 
@@ -71,13 +72,7 @@ def _shortcut(path: Array, local_planner: LocalPlanner, random: np.random.Genera
     """Connect two random points of the path directly."""
     lengths = arc_lengths(path)
     first, second = np.sort(random.uniform(0.0, lengths[-1], 2))
-    before = int(np.searchsorted(lengths, first, side="right"))
-    after = int(np.searchsorted(lengths, second, side="left"))
-    if before >= after:
-        return None
-    start, end = (local_planner.project(point_at(path, lengths, float(length))) for length in (first, second))
-    motion = None if start is None or end is None else local_planner.connect(start, end)
-    return None if motion is None else without_repeats(np.vstack((path[:before], motion, path[after:])))
+    return bypassed(path, lengths, float(first), float(second), local_planner, -np.inf)
 
 
 def _displaced(path: Array, local_planner: LocalPlanner, random: np.random.Generator) -> Array | None:

@@ -158,12 +158,10 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
 
 
 def _check_constraints(context: PlanningContext, path: Array) -> Array:
-    """Check the path against the frame constraints every 0.001 rad or m, and return it."""
-    if not context.frames:
+    """Check the path against the frame constraints, and return it."""
+    if not context.frames or context.frames.keeps(path):
         return path
     worst = float(context.frames.excess(densify(path, CONSTRAINT_STEP)[0]).max())
-    if worst > 1.0:
-        values = (Value("deviation in tolerances", worst, 1.0),)
-        text = "the path leaves the constraints on frames between its waypoints"
-        raise ConstraintMismatchError(text, stage="verify", values=values)
-    return path
+    values = (Value("deviation in tolerances", worst, 1.0),)
+    text = "the path leaves the constraints on frames between its waypoints"
+    raise ConstraintMismatchError(text, stage="verify", values=values)

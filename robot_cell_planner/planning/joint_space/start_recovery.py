@@ -11,7 +11,7 @@ from ...errors import MPStartStateInCollisionError
 from ...trajectory.limits import Array
 from ..path.initial_contact import SEPARATION_STEP, leave_contact
 from ..problem.context import PlanningContext, StartCorrection, check_start, start_in_collision
-from ..problem.frame_constraints import CONSTRAINT_STEP, START
+from ..problem.frame_constraints import START
 from ..problem.objective import points_between
 from ..problem.space import JointSpace, beyond_limits
 
@@ -91,10 +91,8 @@ def _warning(space: JointSpace, pairs: Pairs, end: Array) -> str:
 
 def _is_free(context: PlanningContext, correction: StartCorrection, step: float) -> bool:
     """Return whether constraints on frames hold on the correction, and only pairs that collide at the start collide."""
-    if context.frames:
-        states = points_between(correction.start, correction.end, CONSTRAINT_STEP)
-        if float(context.frames.excess(states).max()) > 1.0:
-            return False
+    if context.frames and not context.frames.keeps(np.stack((correction.start, correction.end))):
+        return False
     for q in points_between(correction.start, correction.end, step):
         if not context.checks.state_free(q) and not correction.allows(q, context.checks.checker.report(q)):
             return False

@@ -332,7 +332,7 @@ def _constraint_violations(context: PlanningContext, path: Array, maximum: int) 
             check_combinations(context.space, context.combinations, q, f"waypoint {index}")
         except ConstraintMismatchError as error:
             violations.append(error)
-    if context.frames:
+    if context.frames and not context.frames.keeps(path):
         points, parameters = densify(path, CONSTRAINT_STEP) if len(path) > 1 else (path, np.zeros(1))
         excess = context.frames.excess(points)
         for index in np.flatnonzero(excess > 1.0).tolist()[:maximum]:

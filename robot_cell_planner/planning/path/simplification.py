@@ -28,18 +28,27 @@ PULL_FRACTIONS = (1.0, 0.5, 0.25, 0.1)
 def simplify(path: Array, local_planner: LocalPlanner) -> Array:
     """Return the path (n, dof) without unnecessary waypoints: its ends are connected directly if possible; otherwise
     its halves are simplified.
+
+    Motions that follow constraints may be longer than those that they replace, or have more waypoints: they are not
+    used then, so that the result is not longer than the path and does not have more waypoints.
     """
     parts = [path[:1]]
     pending = [(0, len(path) - 1)]
     while pending:
         first, last = pending.pop()
-        motion = path[first : last + 1] if last - first <= 1 else local_planner.connect(path[first], path[last])
-        if motion is not None:
+        part = path[first : last + 1]
+        motion = part if last - first <= 1 else local_planner.connect(path[first], path[last])
+        if motion is not None and (motion is part or _is_simpler(motion, part)):
             parts.append(motion[1:])
             continue
         middle = (first + last) // 2
         pending.extend([(middle, last), (first, middle)])
     return np.concatenate(parts)
+
+
+def _is_simpler(motion: Array, part: Array) -> bool:
+    """Return whether a motion with the ends of a part of a path is not longer and does not have more waypoints."""
+    return len(motion) == 2 or (len(motion) <= len(part) and path_length(motion) <= path_length(part))
 
 
 def shortcut(path: Array, local_planner: LocalPlanner, seed: int, tries: int = MAX_TRIES) -> Array:
@@ -65,24 +74,47 @@ def shortcut_between(
     path: Array, lengths: Array, first: float, second: float, local_planner: LocalPlanner
 ) -> Array | None:
     """Return the path with a direct motion between two arc lengths; None if it is blocked, or not shorter."""
+    shorter = bypassed(path, lengths, first, second, local_planner, MIN_GAIN * lengths[-1])
+    return shorter if shorter is not None and path_length(shorter) < lengths[-1] else None
+
+
+def bypassed(
+    path: Array, lengths: Array, first: float, second: float, local_planner: LocalPlanner, min_gain: float
+) -> Array | None:
+    """Return the path with a direct motion between two arc lengths.
+
+    min_gain: Min difference of the arc lengths to the distance of the projected points.
+
+    Returns:
+        The path (n, dof); None if it is blocked or violates constraints, also on the motions that lead to the direct
+        one and from it.
+    """
     before = int(np.searchsorted(lengths, first, side="right"))
     after = int(np.searchsorted(lengths, second, side="left"))
     if before >= after:
         return None
-    start, end = (
-        local_planner.project(point_at(path, lengths, first)),
-        local_planner.project(point_at(path, lengths, second)),
-    )
-    if start is None or end is None:
-        return None
-    gain = second - first - float(np.linalg.norm(end - start))
-    if gain <= MIN_GAIN * lengths[-1]:
+    points = [point_at(path, lengths, length) for length in (first, second)]
+    start, end = (local_planner.project(point) for point in points)
+    if start is None or end is None or second - first - float(np.linalg.norm(end - start)) <= min_gain:
         return None
     motion = local_planner.connect(start, end)
     if motion is None:
         return None
-    shorter = without_repeats(np.vstack((path[:before], motion, path[after:])))
-    return shorter if path_length(shorter) < lengths[-1] else None
+    to_start = _part(path[before - 1], start, points[0], start, local_planner)
+    from_end = None if to_start is None else _part(end, path[after], points[1], end, local_planner)
+    if to_start is None or from_end is None:
+        return None
+    return without_repeats(np.vstack((path[: before - 1], to_start, motion[1:-1], from_end, path[after + 1 :])))
+
+
+def _part(start: Array, end: Array, point: Array, projected: Array, local_planner: LocalPlanner) -> Array | None:
+    """Return a path between ends of a part of a motion, of which one was projected from a point of it; None if it is
+    blocked.
+    """
+    part = np.stack((start, end))
+    if float(np.abs(projected - point).max()) <= SAME_POINT and local_planner.keeps(part):
+        return part
+    return local_planner.connect(start, end)
 
 
 def drop_waypoints(path: Array, local_planner: LocalPlanner) -> Array:

@@ -109,3 +109,7 @@ class VerifiedLocalPlanner:
     def project(self, q: Array) -> Array | None:
         """See `LocalPlanner`."""
         return self._local_planner.project(q)
+
+    def keeps(self, path: Array) -> bool:
+        """See `LocalPlanner`."""
+        return self._local_planner.keeps(path)

@@ -20,7 +20,7 @@ from .constraints import FrameConstraint, FrameRule
 from .space import JointSpace
 
 START = "the start state"  # how errors name it
-CONSTRAINT_STEP = 0.001  # [rad or m] between states of a motion that are checked
+CONSTRAINT_STEP = kernels.CHECK_STEP  # [rad or m] between states of a motion that are checked
 ANGULAR_RULES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
 KINDS = {
     FrameRule.AXIS_IN_CONE: kernels.AXIS_IN_CONE,
@@ -79,6 +79,12 @@ class FrameConstraints:
         """
         return kernels.excess(self._sets, _rows(configurations))
 
+    def keeps(self, path: Array) -> bool:
+        """Return whether the states of a path (n, dof) every CONSTRAINT_STEP, and its waypoints, are within the
+        tolerances. Search, simplification and verification all apply this rule.
+        """
+        return kernels.path_within(self._sets, _rows(path))
+
     def project(self, q: Array, basis: Array) -> Array | None:
         """Project q (dof,) onto the constraints by Newton's method, along the columns of a basis (dof, k) and within
         joint limits.
@@ -103,8 +109,8 @@ class FrameConstraints:
         return self.refined(points, basis) if len(points) else None
 
     def refined(self, path: Array, basis: Array) -> Array | None:
-        """Return a path (n, dof) with points added until straight motions along it stay within the tolerances; None if
-        projection fails. basis: As in `project`."""
+        """Return a path (n, dof) with points added until it satisfies `keeps`; None if projection fails. basis: As in
+        `project`."""
         points = kernels.refined(self._sets, _rows(path), basis)
         return points if len(points) else None
 
@@ -125,6 +131,8 @@ class FrameConstraints:
 
 def _rows(configurations: Array) -> Array:
     """Return configurations as the kernels take them: C-contiguous and writable."""
+    if configurations.flags.carray and configurations.dtype == np.float64:  # `np.require` takes longer than kernels
+        return configurations
     return np.require(configurations, np.float64, ("C", "W"))
 
 

@@ -24,6 +24,11 @@ class LocalPlanner(Protocol):
     def project(self, q: Array) -> Array | None:
         """Return the configuration on the constraints for q (dof,), free or not; None if there is none."""
 
+    def keeps(self, path: Array) -> bool:
+        """Return whether the straight motions along a path (n, dof) keep the constraints, free or not. The parts of a
+        motion that does may not: constraints on frames are evaluated at states of each motion.
+        """
+
 
 class StraightLocalPlanner:
     """Straight motions, checked every `step` [rad or m].
@@ -46,6 +51,10 @@ class StraightLocalPlanner:
         q = self.subspace.to_full(self.subspace.to_reduced(q))
         return q if self.subspace.within_limits(q) else None
 
+    def keeps(self, path: Array) -> bool:
+        """See `LocalPlanner`. Combinations of joints are constant on straight motions in their subspace."""
+        return True
+
 
 class ProjectedLocalPlanner:
     """Motions in steps of length `step` towards the end, each projected onto the constraints."""
@@ -60,19 +69,24 @@ class ProjectedLocalPlanner:
         q = self.subspace.to_full(self.subspace.to_reduced(q))
         return self.constraints.project(q, self.subspace.basis)
 
+    def keeps(self, path: Array) -> bool:
+        """See `LocalPlanner`."""
+        return self.constraints.keeps(path)
+
     def step_towards(self, start: Array, end: Array) -> Array | None:
         """Return the projected configuration one step from `start` towards `end`; None without progress."""
         return self.constraints.step_towards(start, end, self.step, self.subspace.basis)
 
     def connect(self, start: Array, end: Array) -> Array | None:
         path = self.constraints.trace(start, end, self.step, self.subspace.basis)
-        if path is None:
-            return None
-        free = all(self.checks.motion_free(first, second, self.step) for first, second in pairwise(path))
-        return path if free else None
+        return path if path is not None and self._free(path) else None
 
-    def refine(self, path: Array) -> Array | None:
-        """Return the path (n, dof) with points added until straight motions along it stay within the tolerances; None
-        if projection fails.
-        """
-        return self.constraints.refined(path, self.subspace.basis)
+    def connect_by_step(self, start: Array, end: Array) -> Array | None:
+        """Return a free path (n, dof) that follows the straight motion of one step, None if there is none."""
+        if not self.checks.motion_free(start, end, self.step):
+            return None
+        path = self.constraints.refined(np.array((start, end)), self.subspace.basis)
+        return path if path is not None and (len(path) == 2 or self._free(path)) else None
+
+    def _free(self, path: Array) -> bool:
+        return all(self.checks.motion_free(first, second, self.step) for first, second in pairwise(path))

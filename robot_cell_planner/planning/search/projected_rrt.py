@@ -5,7 +5,7 @@ Berenson, Srinivasa, Ferguson and Kuffner, "Manipulation Planning on Constraint 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -99,9 +99,7 @@ class ProjectedRrt:
             failed_samples = failed_samples + 1 if len(growing) == before else 0
             node_of_other, connected = self._grow(other, growing.rows[reached].copy())
             if connected:
-                path = self._path(growing, reached, other, node_of_other)
-                if path is not None:
-                    return SearchResult(path, self._states)
+                return SearchResult(self._path(growing, reached, other, node_of_other), self._states)
             growing, other = other, growing
             if more_goals is not None and checks.states >= next_round:
                 next_round = checks.states + STATES_PER_ROUND
@@ -120,18 +118,24 @@ class ProjectedRrt:
         local_planner, step = self._local_planner, self._local_planner.step
         while True:
             q = tree.rows[node]
-            remaining = target - q
-            distance = float(np.linalg.norm(remaining))
-            if distance <= step:
-                free = float(local_planner.constraints.excess(np.stack((q, 0.5 * (q + target)))).max()) <= 1.0
-                return node, free and local_planner.checks.motion_free(q, target, step)
+            if float(np.linalg.norm(target - q)) <= step:
+                motion = local_planner.connect_by_step(q, target)
+                return self._add(tree, node, motion[1:-1] if motion is not None else []), motion is not None
             moved = local_planner.step_towards(q, target)
-            if moved is None or not local_planner.checks.motion_free(q, moved, step) or self._exhausted:
+            motion = None if moved is None else local_planner.connect_by_step(q, moved)
+            if motion is None or self._exhausted:
                 return node, False
-            node = tree.add(moved, node)
+            node = self._add(tree, node, motion[1:])
 
-    def _path(self, growing: _Tree, reached: int, other: _Tree, node_of_other: int) -> Array | None:
+    @staticmethod
+    def _add(tree: _Tree, node: int, configurations: Iterable[Array]) -> int:
+        """Add configurations (dof,) that follow a node; return the last one."""
+        for q in configurations:
+            node = tree.add(q, node)
+        return node
+
+    def _path(self, growing: _Tree, reached: int, other: _Tree, node_of_other: int) -> Array:
         first, second = growing.path_to(reached), other.path_to(node_of_other)
         if growing is self._goal:
             first, second = second, first
-        return self._local_planner.refine(np.array([*first, *second[::-1]]))
+        return np.array([*first, *second[::-1]])
