@@ -114,7 +114,7 @@ class _Run:
         # Commands in the order of their times, or of their arrival for those without one, which are the first items.
         self._waiting: list[tuple[float, TimedCommand]] = []
         self._quotas = Quotas(self._waiting, MAX_WAITING, _joints_of, _without)
-        self._commanded: dict[str, float] = {}  # latest positions that were carried out
+        self._commanded: dict[str, float] = {}  # latest positions that were carried out; NaN after other commands
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
         self._received = 1  # messages: the one to begin
@@ -234,10 +234,12 @@ class _Run:
         return True
 
     def _is_moving(self) -> bool:
-        """Return whether a command waits that differs from the latest one that was carried out."""
+        """Return whether a command waits that differs from the latest one that was carried out, or an effort, which may
+        move a joint even if it is zero."""
         return any(
             any(self._commanded.get(name) != position for name, position in each.command.positions.items())
             or any(each.command.velocities.values())
+            or not each.command.efforts.keys() <= {*each.command.positions, *each.command.velocities}
             for _, each in self._waiting
         )
 
@@ -306,6 +308,7 @@ class _Run:
             case Reset():
                 self._waiting.clear()
                 self._quotas.clear()
+                self._commanded.clear()
                 self.steps = 0
                 self._simulated.reset()
             case SetTimeFactor(factor):
@@ -332,7 +335,8 @@ class _Run:
             entry = waiting.pop(0)
             self._quotas.removed(entry)
             command = entry[1].command
-            self._commanded.update(command.positions)
+            for joint in command.joints:
+                self._commanded[joint] = command.positions.get(joint, math.nan)
             simulated.command(command, time)
 
 
