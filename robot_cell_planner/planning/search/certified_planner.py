@@ -54,13 +54,13 @@ class CertifiedPlanner:
 
         result = search.solve(problem.start, problem.goals, options, check, problem.more_goals)
         checks.states = before + search.states
-        return _with_warning(result, checks, search.states, problem.shorten)
+        return _with_warning(result, checks, search.states)
 
 
-def _with_warning(result: SearchResult, checks: CountedChecks, states: int, shorten: bool) -> SearchResult:
+def _with_warning(result: SearchResult, checks: CountedChecks, states: int) -> SearchResult:
     """Return the result with number of states, and with a warning if there is no path."""
     if result.path is not None:
-        return replace(result, states=states, shortened=shorten)
+        return replace(result, states=states)
     warning = f"planner {CERTIFIED} found no path that spheres prove free, with {checks.states} states checked"
     return replace(result, states=states, warning=warning)
 

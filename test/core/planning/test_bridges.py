@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from frozendict import frozendict
+from planning_cells import wall_with_gap
 
 from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -16,11 +17,16 @@ from robot_cell_planner.model.geometry import Box, Shape
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks
+from robot_cell_planner.planning.problem.local_planner import StraightLocalPlanner
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.space import joint_space
 from robot_cell_planner.planning.problem.subspace import subspace_of
 from robot_cell_planner.planning.search.bridges import Bridges
+from robot_cell_planner.planning.search.certified_planner import CertifiedPlanner
 from robot_cell_planner.planning.search.certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 from robot_cell_planner.planning.search.free_space_connectors import FreeSpaceConnectors
+from robot_cell_planner.planning.search.planner import Budget, SearchProblem
 
 RADIUS, HALF_LENGTH, WALL = 0.05, 0.05, 0.05  # [m] of a pin along x, and half the thickness of the wall
 CLEARANCE = 0.003  # [m] around the pin in the hole: less than fine spheres protrude
@@ -83,6 +89,22 @@ def test_a_search_does_not_pass_a_hole_that_is_too_narrow():
     result = planner.solve(START, [GOAL], CertifiedSearchOptions(seed=1, state_limit=40_000))
     assert result.path is None
     assert 40_000 <= planner.states < 50_000
+
+
+@pytest.mark.parametrize("shorten", [True, False])
+@pytest.mark.parametrize("bridged", [True, False])
+def test_a_path_counts_as_shortened_only_if_that_was_requested_and_there_are_no_bridges(bridged, shorten):
+    cell = pin_and_wall(CLEARANCE) if bridged else wall_with_gap()
+    checks = CountedChecks(CollisionChecker(*cell), ProgressMonitor(), 100_000)
+    space = subspace_of(joint_space(*cell), ())
+    start, goal = np.array(tuple(cell[1].configuration.values())), np.array((0.8, 0.0))
+    settings = CertifiedPlanner.info.settings({})
+    local_planner = StraightLocalPlanner(checks, 0.05)
+    problem = SearchProblem(space, checks, local_planner, start, [goal], 0.05, 1, settings, shorten)
+    found = CertifiedPlanner().solve(problem, Budget(100_000))
+    assert found.path is not None
+    assert found.shortened == (shorten and not bridged)
+    assert found.shortened or not found.tightened
 
 
 @pytest.mark.parametrize(("clearance", "exist"), [(CLEARANCE, True), (-CLEARANCE, False), (0.05, False)])
