@@ -80,7 +80,7 @@ class ModelReader:
         return ModelReader(self._roots, self._max_models, self._max_shapes, trusted=True)
 
     def cell(self, message: CellMessage, field: str) -> RobotCell:
-        """Return the cell; frames relative to other frames are not accepted here (see `split_frames`).
+        """Return the cell; frames relative to other frames have poses in these (see `split_frames`).
 
         Raises:
             LimitExceededError: Too many models or shapes.

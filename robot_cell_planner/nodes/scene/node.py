@@ -22,10 +22,10 @@ from ...model.bodies import CollisionSettings
 from ...model.cell import RobotCell
 from ...model.cell_warnings import cell_warnings
 from ...model.start_limits import states_beyond_limits
-from ...scene.changes import Change
+from ...scene.changes import Change, apply_changes
 from ...scene.history import AcceptedChange, SceneHistory
 from ...scene.journal import Journal
-from ...scene.model_changes import Add, Replace
+from ...scene.model_changes import Add, AddFrame, Replace
 from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import ERROR, OK, WARN
@@ -222,17 +222,23 @@ class SceneNode(ManagedNode):
         kinds = srv.LoadCell.Request
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
             raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 or 1", subjects=("mode",))
+        related: list[AddFrame] = []  # frames relative to others
         if request.uri:
             read_file = partial(import_file, request.uri, self._roots, prefix=request.prefix, confined=True)
             found = await in_thread(self, "import", read_file)
         else:
             cell = await converted(self, reads_files(request.cell), partial(self._models.cell, request.cell, "cell"))
-            found = Imported(cell, cell.default_state())
+            plain, related = self._models.split_frames(request.cell, cell)
+            found = Imported(plain, plain.default_state())
             if not (cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
                 text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"
                 raise InvalidRequestError(text, subjects=("uri", "cell"))
+        if request.mode == kinds.REPLACE and related:
+            scene = apply_changes(Scene(found.cell, found.state), related, world_pose)
+            found, related = Imported(scene.cell, scene.state), []
         read = found.cell
         response.names = [*read.robots, *read.tools, *read.bodies, *read.frames, *read.groups]
+        response.names += [frame.name for frame in related]
         response.warnings = [
             *found.left_out,
             *_unknown_warnings(found.cell),
@@ -249,7 +255,7 @@ class SceneNode(ManagedNode):
             elif request.relative_to:
                 origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
             placed = moved(found, origin)
-            changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell)]
+            changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell), *related]
             change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
             if not request.dry_run:
                 self._publish(change)
