@@ -22,7 +22,7 @@ from .control.selection import by_joint, joints_named
 from .joint_names import JointNames
 from .multibody.multibodies import Multibodies
 from .options import SimulationOptions
-from .setpoints import Mode, Setpoint
+from .setpoints import Setpoint
 from .simulated_masses import simulated_masses
 
 Array = NDArray[np.float64]
@@ -165,7 +165,7 @@ class JointControl:
         """Advance the setpoint of a joint to the end of the period; that of a joint that follows no positions rests."""
         index, setpoint = self._index[name], self._setpoints[name]
         self._previous_v[index] = setpoint.velocity
-        if self.loop.follows[index] or setpoint.mode is Mode.EFFORT:
+        if self.loop.follows[index] or setpoint.drives_by_effort:
             setpoint.advance(time, self._period, measured)
         else:
             setpoint.rest_at(measured)
@@ -180,7 +180,7 @@ class JointControl:
             desired_q[index], desired_v[index] = setpoint.before, self._previous_v[index]
             ahead[index] = (setpoint.velocity - self._previous_v[index]) / self._period
             limits[index] = setpoint.effort_limit
-            if setpoint.mode is Mode.EFFORT:
+            if setpoint.drives_by_effort:
                 effort_mode[index], commands[index] = True, setpoint.effort
         self._plant.update(self._q, self._v)
         if self._driven is not self._plant:

@@ -225,7 +225,7 @@ class Motors:
         by_effort: list[tuple[int, float]] = []
         for index, link, name, setpoint in chain.driven:
             if control is None:
-                effort = setpoint.effort if setpoint.mode is Mode.EFFORT else None
+                effort = setpoint.effort if setpoint.drives_by_effort else None
             else:
                 effort = control.effort_at_link(name)
             if name in self.stuck:

@@ -142,9 +142,16 @@ class Setpoint:
         self.changed = True
 
     @property
+    def drives_by_effort(self) -> bool:
+        """Return whether the commanded effort moves the joint; one with a stop is held there."""
+        return self.mode is _EFFORT and self._stop is None
+
+    @property
     def held_effort(self) -> float | None:
         """Return the effort with which a joint presses against its stop [Nm or N]; None without a stop."""
-        return None if self._stop is None else self.pressing * self.effort_limit
+        if self._stop is None:
+            return None
+        return self.effort if self.mode is _EFFORT else self.pressing * self.effort_limit
 
     @property
     def is_commanded_away(self) -> bool:
@@ -161,7 +168,7 @@ class Setpoint:
         """Advance from `time - step` to `time` [s]; `measured`: position of the joint at `time - step`."""
         self._measured = measured
         stop = self._stop
-        if self.mode is _EFFORT and stop is None:
+        if self.drives_by_effort:
             self._let_go(time, measured)
             return
         before, present = self.position, self.velocity
@@ -188,6 +195,8 @@ class Setpoint:
         command = self._slope if self.mode is _VELOCITY else self.effort
         if time - self._time > self._timeout:
             command = 0.0
+            if self.mode is _EFFORT:
+                self._let_go(time, self.position)
         self._commanded = self.position + math.copysign(1.0, command) if command else self.position
         return self._stoppable(command, self.before, step, self._braking) if self.mode is _VELOCITY else 0.0
 

@@ -7,6 +7,7 @@ from simulation_cells import EDGE, FINGERS, FLANGE_HEIGHT, body, box, workshop
 
 from robot_cell_planner.model.geometry import Cylinder, MeshUse, Shape, Triangles
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.simulated_robot import MotorControl, PidControl
 from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
@@ -145,6 +146,32 @@ def test_a_held_workpiece_is_reported_and_released_at_once(engine):
         assert simulated.held_bodies == ()
         simulated.step(0.2)
         assert not {contact.pair for contact in simulated.contacts()} & {(finger, "workpiece") for finger in FINGERS}
+
+
+@pytest.mark.parametrize("controller", [MotorControl(), PidControl()])
+def test_fingers_that_hold_a_body_stay_at_it_when_an_effort_is_commanded(engine, controller):
+    """They closed through it; an effort that opens the gripper lets the body go."""
+    cell, state = workshop()
+    with SimulatedCell(cell, state, SimulationOptions(settle_time=0.1)) as simulated:
+        grip(simulated)
+        simulated.set_controller(controller, "gripper")
+        finger = simulated.joint_names.index("finger")
+
+        def closed(effort, duration):
+            for _ in range(round(duration / 0.01)):
+                simulated.set_efforts({"finger": effort})
+                simulated.step(0.01)
+            return simulated.joint_states().positions[finger]
+
+        assert closed(-20.0, 0.3) == pytest.approx(EDGE / 2, abs=2.0 * CONTACT_DEPTH[engine])
+        if isinstance(controller, MotorControl):
+            assert simulated.joint_states().efforts[finger] == -20.0
+        assert simulated.held_bodies == ("workpiece",)
+        simulated.step(0.5)  # the effort expires
+        assert simulated.joint_states().positions[finger] == pytest.approx(EDGE / 2, abs=2.0 * CONTACT_DEPTH[engine])
+        assert simulated.held_bodies == ("workpiece",)
+        assert closed(20.0, 0.2) > EDGE / 2 + 0.01
+        assert simulated.held_bodies == ()
 
 
 def test_a_held_workpiece_that_hits_an_obstacle_slips():
