@@ -77,10 +77,12 @@ def _measured(case: Case, motion: SupervisedMotion, answer: Answer) -> Recording
 
 
 def _steps(case: Case, plans: tuple[Plan, ...]) -> Recording:
-    """Return the motions of several steps one after the other; objects that steps attach stay where they were."""
-    recorder, begin = Recorder(), 0.0
+    """Return the motions of several steps one after the other, each from where the joints were at the end of those
+    before; objects that steps attach stay where they were."""
+    recorder, begin, state = Recorder(), 0.0, case.state
     for number, plan in enumerate(plans, start=1):
-        found = plan_recording(case.state, plan)
+        found = plan_recording(state, plan)
+        state = found.moments[-1].state
         for moment in found.moments:
             recorder.add(begin + moment.time, moment.state)
         recorder.segment(f"step {number}", begin, begin + found.duration)

@@ -332,7 +332,7 @@ class OfflineCell:
 
         Raises:
             InvalidRequestError: The plan is a path without timing.
-            TrajectoryStartError: The plan starts at another configuration.
+            TrajectoryStartError, UnknownNameError: The plan starts at another configuration, or is of another cell.
             ExecutionError, GoalToleranceError: Something touched that may not, a joint did not reach the goal, or a
                 carried body is not where it was planned to be; `partial` is the ExecutedMotion.
         """

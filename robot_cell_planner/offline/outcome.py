@@ -11,9 +11,17 @@ from frozendict import frozendict
 from ..collision.checker import CollisionChecker
 from ..collision.engines.base import TOUCHING
 from ..collision.pairs.allowed_pairs import AllowedPairs, CheckedPair
-from ..errors import ExecutionError, GoalToleranceError, InvalidRequestError, TrajectoryStartError, Value
+from ..errors import (
+    ExecutionError,
+    GoalToleranceError,
+    InvalidRequestError,
+    TrajectoryStartError,
+    UnknownNameError,
+    Value,
+)
 from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
+from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
 from ..planning.path.simplification import densify
 from ..planning.problem.plan import Plan
@@ -94,9 +102,13 @@ def check_start(name: str, plan: Plan, state: RobotCellState) -> None:
     """Check that a plan starts at a state.
 
     Raises:
+        UnknownNameError: The state has no such joint: the plan is for another cell.
         TrajectoryStartError: A joint is further away than START_TOLERANCE.
     """
     for joint, position in zip(plan.variables, plan.path[0].tolist(), strict=True):
+        if joint not in state.configuration:
+            text = f"{name}: {unknown_name(f'joint {joint!r} of the plan', joint, state.configuration)}"
+            raise UnknownNameError(text, stage=STAGE, subjects=(joint,))
         away = abs(position - state.configuration[joint])
         if away > START_TOLERANCE:
             text = f"{name}: the plan starts {away:.4g} away from the present position of {joint}"

@@ -12,7 +12,7 @@ from ..io.common.defects import Defects
 from ..io.common.resources import write_text
 from ..io.common.xml_reader import XmlReader
 from ..model.sources import ModelSources
-from ..system.durable_files import sync_file, sync_folder
+from ..system.durable_files import durable_file
 from ..system.private_files import SHARED_FOLDER_MODE, make_folder
 
 STAGE = "copy description"
@@ -40,7 +40,7 @@ def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: 
             _remove_visual(element)
             continue
         if path not in written:
-            written[path] = _copied(Path(path), meshes, set(written.values()))
+            written[path] = _copied(Path(path), meshes, set(written.values()), overwrite)
         uris[uri] = f"{MESHES}/{name}/{written[path]}"
         element.set("filename", uris[uri])
     etree.cleanup_namespaces(root)
@@ -60,17 +60,19 @@ def _remove_visual(mesh: etree._Element) -> None:
         parent.remove(element)
 
 
-def _copied(path: Path, folder: Path, names: set[str]) -> str:
-    """Copy a file into a folder; return the name that it has there."""
+def _copied(path: Path, folder: Path, names: set[str], overwrite: bool) -> str:
+    """Copy a file into a folder; return the name that it has there. names: of the files that were copied before."""
     name, number = path.name, 1
     while name in names:
         number += 1
         name = f"{path.stem}_{number}{path.suffix}"
     try:
         make_folder(folder, SHARED_FOLDER_MODE)
-        shutil.copyfile(path, folder / name)
-        sync_file(folder / name)
-        sync_folder(folder)
+        target = durable_file(folder / name, 0o644, overwrite=overwrite, retain_mode=True)
+        with path.open("rb") as source, target as copy:
+            shutil.copyfileobj(source, copy)
+    except FileExistsError as error:
+        raise FileError.existing(folder / name, STAGE) from error
     except OSError as error:
         raise FileError.of(folder / name, error, STAGE) from error
     return name

@@ -1,5 +1,6 @@
 """OfflineCell, the interface for scripts: goals of every kind, bodies in one line, and reports of executed motions."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -173,6 +174,14 @@ def test_a_plan_from_another_start_is_not_executed(cell):
         cell.follow("back", plan)
     assert cell.state.configuration["shoulder_pan_joint"] == before["shoulder_pan_joint"]
     assert len(cell.motions) == 1
+
+
+def test_a_plan_of_another_cell_is_not_executed(cell):
+    plan = cell.plan(joints={"shoulder_pan_joint": -0.5})
+    other = replace(plan, variables=tuple(name.replace("pan", "pam") for name in plan.variables))
+    with pytest.raises(UnknownNameError, match=r"'shoulder_pam_joint' of the plan.*nearest: shoulder_pan_joint"):
+        cell.follow("away", other)
+    assert not cell.motions
 
 
 def added_crate(cell):

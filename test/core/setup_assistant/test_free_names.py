@@ -1,6 +1,7 @@
 """A new cell can be loaded whatever the names in the description are, and a failed one leaves no files."""
 
 import pytest
+import trimesh
 
 from robot_cell_planner.errors import FileError, RobotCellError
 from robot_cell_planner.setup_assistant import cell_setup
@@ -120,3 +121,18 @@ def test_free_names():
     assert free_name(("a", "b"), {"a"}) == "b"
     assert free_name(("a", "b"), {"a", "b", "b_2"}) == "b_3"
     assert free_name(("a",), {"a/x", "ab"}) == "a_2"
+
+
+def test_a_mesh_that_is_there_is_replaced_only_if_that_is_allowed(tmp_path, make):
+    trimesh.creation.box((0.1, 0.1, 0.1)).export(tmp_path / "box.stl")
+    there = tmp_path / "out" / "meshes" / "r" / "box.stl"
+    there.parent.mkdir(parents=True)
+    there.write_text("mine")
+    shape = '<collision><geometry><mesh filename="box.stl"/></geometry></collision>'
+    parts = [*arm(), f'<link name="end">{shape}</link>', joint("fixed", "d", "end", "fixed")]
+    with pytest.raises(FileError, match=r"box\.stl exists"):
+        make(parts)
+    assert there.read_text() == "mine"
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["meshes"]
+    make(parts, overwrite=True)
+    assert there.read_bytes() == (tmp_path / "box.stl").read_bytes()
