@@ -174,6 +174,7 @@ from .trajectory import TrajectorySampler as TrajectorySampler
 from .trajectory import follow_samples as follow_samples
 from .trajectory import merge_trajectories as merge_trajectories
 from .trajectory import rest_at as rest_at
+from .trajectory import separating_delays as separating_delays
 from .trajectory import stop_at_waypoints as stop_at_waypoints
 from .trajectory import time_path as time_path
 from .trajectory import validate as validate

@@ -5,6 +5,7 @@ from .sampler import SamplerOptions as SamplerOptions
 from .sampler import TrajectorySample as TrajectorySample
 from .sampler import TrajectorySampler as TrajectorySampler
 from .sampler import rest_at as rest_at
+from .separation import separating_delays as separating_delays
 from .timing import TimingOptions as TimingOptions
 from .timing import follow_samples as follow_samples
 from .timing import stop_at_waypoints as stop_at_waypoints

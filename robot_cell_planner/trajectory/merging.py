@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,10 +12,12 @@ from ..errors import InvalidRequestError
 from ..model.arguments import public
 from .curves import PolynomialCurve
 from .limits import Array
+from .separation import JerkSteps, separating_delays
 from .timing import DEFAULT_PERIOD
 from .trajectory import Rest, Trajectory, sample_curve
 
 STAGE = "trajectory"
+CLOSEST = 5e-5  # [s], least distance of samples at jerk steps that no delay separates
 
 
 def merged_curve(trajectories: Sequence[Trajectory], step: float = math.inf) -> PolynomialCurve:
@@ -42,7 +45,9 @@ def merge_trajectories(trajectories: Sequence[Trajectory], period: float = DEFAU
     """Return one trajectory of all joints of several trajectories, in the time base that their times refer to.
 
     A trajectory whose first sample is at 2 s begins then; a robot is at rest before its trajectory begins and after it
-    ends. The result can be validated, certified and executed as one motion of a composite group.
+    ends. A robot waits for `separating_delays` before it moves, usually less than 1 ms, so that the result keeps the
+    limits that the given trajectories keep. The result can be validated, certified and executed as one motion of a
+    composite group.
 
     Args:
         trajectories: Trajectories of different joints that begin and end at rest.
@@ -52,13 +57,29 @@ def merge_trajectories(trajectories: Sequence[Trajectory], period: float = DEFAU
         InvalidRequestError: No trajectory is given, or a joint is in two of them.
         LimitExceededError: The result has more than a million samples.
     """
+    check_distinct_joints(trajectories)
+    trajectories = [
+        replace(trajectory, times=trajectory.times + delay) if delay else trajectory
+        for trajectory, delay in zip(trajectories, separating_delays(trajectories), strict=True)
+    ]
     curve = merged_curve(trajectories)
     names = tuple(name for trajectory in trajectories for name in trajectory.variables)
     if curve.duration <= 0.0:
         return Trajectory(names, np.zeros(1), curve.coefficients[:, 0])
     ends = (0.0, curve.duration)
     rests = [Rest(time, curve.evaluate(np.array([time]))[0]) for time in ends]
-    return sample_curve(names, curve, period, rests)
+    steps = [JerkSteps.of(trajectory) for trajectory in trajectories]
+    main = _apart(np.concatenate([found.main for found in steps]))
+    return sample_curve(names, curve, period, rests, (main, np.concatenate([found.others for found in steps])))
+
+
+def _apart(times: Array) -> Array:
+    """Return times in order, without those that follow another by less than `CLOSEST`."""
+    retained: list[float] = []
+    for time in np.sort(times).tolist():
+        if not retained or time - retained[-1] >= CLOSEST:
+            retained.append(time)
+    return np.array(retained)
 
 
 def check_distinct_joints(trajectories: Sequence[Trajectory]) -> None:

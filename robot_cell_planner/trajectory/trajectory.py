@@ -148,13 +148,22 @@ class Rest:
     position: Array
 
 
-def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: Sequence[Rest] = ()) -> Trajectory:
+def sample_curve(
+    variables: Sequence[str],
+    curve: Curve,
+    period: float,
+    rests: Sequence[Rest] = (),
+    steps: tuple[Array, Array] | None = None,
+) -> Trajectory:
     """Sample a curve at multiples of a period [s], at its jerk steps, and at its end.
 
     With samples at the jerk steps, the polynomials between samples equal the curve if its pieces have degree 5 or less;
     without them the jerk between two samples would be up to twice as high. Times are whole nanoseconds, as in ROS
     messages, and no sample is closer than 0.2 ms to a sample at a jerk step. A sample at a rest has exactly the
     position of the rest and zero velocities and accelerations.
+
+    steps: Times to sample at (n,) (m,) [s] instead of the jerk steps of the curve. Of two that are closer than 0.2 ms,
+    the former take precedence over the latter, but may be closer to each other.
 
     Raises:
         LimitExceededError: More than a million samples.
@@ -172,7 +181,8 @@ def sample_curve(variables: Sequence[str], curve: Curve, period: float, rests: S
     elif whole > 0:
         times[-1] = curve.duration
     stops = np.array([rest.time for rest in rests])
-    times = in_nanoseconds(with_steps(times, stops, curve.jerk_steps()))
+    first, others = (np.empty(0), curve.jerk_steps()) if steps is None else steps
+    times = in_nanoseconds(with_steps(times, np.concatenate((stops, first)), others))
     positions, velocities, accelerations = curve.derivatives(times, 2)
     after = np.searchsorted(times, stops)
     for rest, index in zip(rests, after.tolist(), strict=True):

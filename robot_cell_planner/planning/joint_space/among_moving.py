@@ -30,6 +30,7 @@ from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...model.state import RobotCellState
 from ...trajectory.curves import Curve, CurveSequence, PolynomialCurve
 from ...trajectory.limits import Array
+from ...trajectory.separation import separating_delay, separating_delays
 from ...trajectory.timing import Method
 from ...trajectory.trajectory import Rest, Trajectory, sample_curve
 from ...trajectory.validation import validate
@@ -57,6 +58,7 @@ MAX_GOALS = 8
 SAMPLES_PER_ROUND = 40
 MAX_ROUNDS = 12
 SAMPLE_SPREAD = 0.4  # [rad or m]
+MAX_DELAYS = 3
 LONG_WAIT = 0.25  # [s], delay from which on detours are searched
 
 
@@ -140,7 +142,7 @@ class _Planner:
             checks = self._timed_checks(finest, strict)
             with self.monitor.stage("search"):
                 steps = self._search(checks)
-            trajectory = self._trajectory(steps)
+            trajectory = self._separated(steps)
             motion = JointMotion(checks.checker, trajectory, self.moving.trajectories, self.monitor.check)
             try:
                 return self._finished(checks, steps, motion)
@@ -256,20 +258,36 @@ class _Planner:
             if self.alone.checks.state_free(q):
                 roadmap.add(q)
 
-    def _trajectory(self, steps: Sequence[TimedStep]) -> Trajectory:
-        """Return the trajectory of the steps, with rests in between."""
+    def _separated(self, steps: Sequence[TimedStep]) -> Trajectory:
+        """Return the trajectory of the steps, delayed such that `merge_trajectories` delays no robot further."""
+        trajectory, delay = self._trajectory(steps), 0.0
+        # Times are rounded to nanoseconds, with which a second delay of some may be necessary.
+        for _ in range(MAX_DELAYS):
+            further = separating_delay(trajectory, self.moving.trajectories)
+            if not further:
+                break
+            delay += further
+            trajectory = self._trajectory(steps, delay)
+        return trajectory
+
+    def _trajectory(self, steps: Sequence[TimedStep], delay: float = 0.0) -> Trajectory:
+        """Return the trajectory of the steps, with rests in between, after a delay [s]."""
         parts: list[Curve] = []
         rests = [Rest(0.0, self.space.start)]
-        now = 0.0
+        now = delay
+        if delay:
+            parts.append(PolynomialCurve(np.array([0.0, delay]), self.space.start[None, None, :]))
+            rests.append(Rest(delay, self.space.start))
         for step in steps:
-            if step.departure > now + 0.5 * self.timing.period:
-                wait = np.array([0.0, step.departure - now])
+            departure = step.departure + delay
+            if departure > now + 0.5 * self.timing.period:
+                wait = np.array([0.0, departure - now])
                 parts.append(PolynomialCurve(wait, step.start[None, None, :]))
-                rests.append(Rest(step.departure, step.start))
+                rests.append(Rest(departure, step.start))
             parts.append(step.motion.curve)
-            rests.append(Rest(step.arrival, step.end))
-            now = step.arrival
-        if not parts:
+            rests.append(Rest(step.arrival + delay, step.end))
+            now = step.arrival + delay
+        if not steps:
             return Trajectory(self.space.variables, np.zeros(1), self.space.start[None, :])
         return sample_curve(self.space.variables, CurveSequence(parts), self.timing.period, rests)
 
@@ -311,6 +329,7 @@ class _Planner:
                 *self.alone.objective_warnings(options.objective),
                 *unchecked_warnings(self.cell, space.variables),
                 *warnings,
+                *_merge_warnings((motion.trajectory, *self.moving.trajectories)),
                 *limit_warnings(self.cell, space.variables),
             ),
             times=self.monitor.times,
@@ -334,3 +353,12 @@ class _Planner:
 def _arrival(steps: Sequence[TimedStep]) -> float:
     """Return the time at which the goal is reached [s]; 0 if the start is the goal."""
     return steps[-1].arrival if steps else 0.0
+
+
+def _merge_warnings(trajectories: Sequence[Trajectory]) -> tuple[str, ...]:
+    """Return a warning if `merge_trajectories` would change the times that were checked."""
+    delay = max(separating_delays(trajectories))
+    if delay <= 0.0:
+        return ()
+    text = f"merge_trajectories would delay a robot by {1000.0 * delay:.3g} ms, for which the motion was not checked"
+    return (f"{text}; merge the trajectories of the moving robots first, and plan among the merged one",)

@@ -12,17 +12,21 @@ from robot_cell_planner import (
     CollisionChecker,
     FrameTarget,
     Goals,
+    MotionLimits,
     MotionRequest,
     PlanningOptions,
     Pose,
     TargetMode,
+    TimingOptions,
     Trajectory,
     load_cell,
     merge_trajectories,
     plan_from_json,
     plan_motion,
     plan_to_json,
+    time_path,
     upright,
+    validate,
     verify_plan,
 )
 from robot_cell_planner.errors import (
@@ -37,6 +41,7 @@ from robot_cell_planner.planning.joint_space import among_moving
 from robot_cell_planner.planning.space_time.joint_motion import JointMotion, Proof
 from robot_cell_planner.planning.space_time.moving_robots import MovingRobots
 from robot_cell_planner.planning.space_time.timed_checks import TimedChecks
+from robot_cell_planner.trajectory.separation import JerkSteps, separating_delays
 
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 SIDES = {LEFT: "left", RIGHT: "right"}
@@ -193,6 +198,45 @@ def test_requests_that_do_not_fit_are_refused(sides, passing):
     elsewhere = replace(passing, positions=passing.positions + 0.1)
     with pytest.raises(TrajectoryStartError, match=r"begins 0\.1 from the state"):
         moved(cell, state, RIGHT, goals, moving=(elsewhere,))
+
+
+@pytest.mark.parametrize("away", [-1.5e-4, -2e-5, 1e-6, 1e-4])
+def test_merging_does_not_change_the_times_that_were_checked(sides, passing, away):
+    """The other arm begins next to a jerk step of the motion."""
+    cell, state = sides
+    goals = grip_at(RIGHT, 0.3, 0.35)
+    alone = moved(cell, state, RIGHT, goals, moving=(replace(passing, times=passing.times + 5.0),))
+    step = JerkSteps.of(alone.trajectory).main[1]
+    later = replace(passing, times=passing.times + (step + away))
+    plan = moved(cell, state, RIGHT, goals, moving=(later,))
+    assert 1e-4 < plan.duration - alone.duration < 1e-3
+    for pair in ((plan.trajectory, later), (later, plan.trajectory)):
+        assert separating_delays(pair) == (0.0, 0.0)
+        both = merge_trajectories(pair)
+        validate(both, MotionLimits.of([cell.variables[name] for name in both.variables])).check()
+    assert not any("merge_trajectories" in warning for warning in plan.warnings)
+    assert verify_plan(cell, state, plan).valid
+    check_free(cell, state, plan)
+
+
+def test_moving_robots_that_merging_would_delay_are_reported(arms):
+    """Steps of two moving trajectories are too close to each other: merged first, they are not."""
+    cell, state = arms
+    joint, other = cell.group(LEFT).variables[:2]
+    first, second = (
+        time_path(
+            state.configuration[name] + np.array([[0.0], [0.1]]),
+            MotionLimits.of([cell.variables[name]]),
+            TimingOptions(),
+        ).trajectory
+        for name in (joint, other)
+    )
+    second = replace(second, times=second.times + 1e-4)
+    goals = Goals(joint_goals=({name: state.configuration[name] for name in cell.group(RIGHT).variables},))
+    plan = moved(cell, state, RIGHT, goals, moving=(first, second))
+    assert any("merge_trajectories would delay a robot by 0.1 ms" in warning for warning in plan.warnings)
+    plan = moved(cell, state, RIGHT, goals, moving=(merge_trajectories((first, second)),))
+    assert not any("merge_trajectories" in warning for warning in plan.warnings)
 
 
 def test_merged_trajectories_equal_the_given_ones(sides, passing):

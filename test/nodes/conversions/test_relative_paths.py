@@ -4,6 +4,7 @@ import re
 
 import numpy as np
 import pytest
+from timed_motions import limits_of, motions
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import action
@@ -16,9 +17,10 @@ from robot_cell_planner.nodes.conversions.basic import duration_to_message
 from robot_cell_planner.nodes.conversions.cartesian import cartesian_request_from_message
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.conversions.path_requests import multistep_request_from_message
-from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message
+from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message, trajectory_to_message
 from robot_cell_planner.planning.problem.request import PlanningOptions
 from robot_cell_planner.trajectory.timing import TimingOptions
+from robot_cell_planner.trajectory.validation import validate
 
 LEFT, RIGHT = "left/manipulator", "right/manipulator"
 DEFAULTS = PlanningOptions(), TimingOptions()
@@ -90,3 +92,10 @@ def test_plans_that_begin_together_are_one_trajectory():
     assert merged.positions[-1] == pytest.approx([0.5, -0.3])
     with pytest.raises(InvalidRequestError, match="left/elbow is in two trajectories"):
         merge_plans([plans[0], plans[0]])
+
+
+def test_merged_plans_keep_the_limits_that_each_keeps():
+    """Also where jerk steps of both robots are closer than samples may be."""
+    for seed in range(12):
+        plans = [MotionPlan(trajectory=trajectory_to_message(one)) for one in motions(seed, 2)]
+        validate(trajectory_from_message(merge_plans(plans), "merged"), limits_of(range(2))).check()
