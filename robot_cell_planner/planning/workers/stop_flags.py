@@ -24,15 +24,15 @@ class StopFlag(NamedTuple):
     """Flag of one call. It can be sent to other processes."""
 
     owner: str
-    index: int
+    number: int
 
     def set(self) -> None:
         """Tell the jobs of the call to stop. A process that was forked from that of the call has no effect on it."""
-        shared_flags().values[self.index] = 1
+        shared_flags().values[self.number] = 1
 
     def is_set(self) -> bool:
         """Return whether the job should stop; False where the memory of the flags is not known, as in a cluster."""
-        return _shared is not None and _shared.owner == self.owner and bool(_shared.values[self.index])
+        return _shared is not None and _shared.owner == self.owner and bool(_shared.values[self.number])
 
 
 _shared: SharedFlags | None = None
@@ -43,16 +43,16 @@ _calls = count()
 def new_stop_flag() -> StopFlag:
     """Return a flag that is not set."""
     shared = shared_flags()
-    index = next(_calls) % MAX_CALLS
-    shared.values[index] = 0
-    return StopFlag(shared.owner, index)
+    number = next(_calls) % MAX_CALLS
+    shared.values[number] = 0
+    return StopFlag(shared.owner, number)
 
 
 def shared_flags() -> SharedFlags:
     """Return the memory of this process, for `use_flags` in its workers."""
     global _shared
     with _lock:
-        # A process that was forked has the memory of its parent, whose indices it must not use for calls of its own.
+        # A process that was forked has the memory of its parent, whose flags it must not use for calls of its own.
         if _shared is None or _shared.process != os.getpid():
             values = multiprocessing.get_context("forkserver").RawArray("b", MAX_CALLS)
             _shared = SharedFlags(os.getpid(), uuid4().hex, values)
