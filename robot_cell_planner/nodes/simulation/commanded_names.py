@@ -32,8 +32,12 @@ class CommandedNames:
             InvalidRequestError: Several joints have one of the short names.
         """
         found = self._names.published_names(names, STAGE)
+        if len(self._reported) < MAX_REPORTED:  # similar names take time to find
+            self._report_others(names)
+        return found
+
+    def _report_others(self, names: Sequence[str]) -> None:
         others = self._names.unknown(name for name in names if name not in self._reported)
-        if others and len(self._reported) < MAX_REPORTED:
+        if others:
             self._reported.update(others)
             self._report(f"joint_commands: {listed(others.values(), 3)}; these values are ignored")
-        return found
