@@ -45,17 +45,26 @@ def import_file(
         FileError: The extension is not supported, or the file is missing or malformed.
         RobotCellError: As the readers of the formats.
     """
-    if prefix:
-        try:
-            check_name(prefix, "prefix")
-        except ValueError as error:
-            raise InvalidRequestError(str(error), stage=STAGE, subjects=(prefix,)) from error
+    check_prefix(prefix)
     path = existing_file(file, roots, confined)
     if not confined:
         roots = roots.with_file(path)
     if path.suffix in ROBOTS:
         return _robot(path, roots, prefix, strict)
     return with_prefix(_read(path, roots, strict), prefix, roots)
+
+
+def check_prefix(prefix: str) -> None:
+    """Check a prefix of names; "" for none.
+
+    Raises:
+        InvalidRequestError: No name can begin with it.
+    """
+    try:
+        if prefix:
+            check_name(prefix, "prefix")
+    except ValueError as error:
+        raise InvalidRequestError(str(error), stage=STAGE, subjects=(prefix,)) from error
 
 
 def _read(path: Path, roots: ResourceRoots, strict: bool) -> Imported:

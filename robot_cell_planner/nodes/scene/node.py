@@ -43,6 +43,7 @@ from ..conversions.models import ModelReader, reads_files
 from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
 from .publisher import ScenePublisher
+from .received_cell import received_cell
 
 PARAMETERS = (
     Parameter("cell_file", "", "Cell file to load at start; empty: wait for scene/load_cell."),
@@ -227,10 +228,10 @@ class SceneNode(ManagedNode):
             read_file = partial(import_file, request.uri, self._roots, prefix=request.prefix, confined=True)
             found = await in_thread(self, "import", read_file)
         else:
-            cell = await converted(self, reads_files(request.cell), partial(self._models.cell, request.cell, "cell"))
-            plain, related = self._models.split_frames(request.cell, cell)
-            found = Imported(plain, plain.default_state())
-            if not (cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
+            read_message = partial(received_cell, request.cell, request.prefix, self._models, self._roots)
+            found, related = await converted(self, reads_files(request.cell), read_message)
+            cell = found.cell
+            if not (related or cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
                 text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"
                 raise InvalidRequestError(text, subjects=("uri", "cell"))
         if request.mode == kinds.REPLACE and related:
