@@ -184,6 +184,7 @@ class SimulationProcess:
         self._on_report, self._on_end = on_report, on_end
         self._on_measurement = on_measurement
         self._closing = False
+        self._answers_end = False
         self._dropped = 0
         self._answers: dict[int, Callable[[Answer], None]] = {}
         self._requests = itertools.count()
@@ -260,7 +261,8 @@ class SimulationProcess:
             self._end_requests()
 
     def _end_requests(self) -> None:
-        """Answer the requests that the process will not answer any more."""
+        """Answer the requests whose answers nobody will read any more, and let later ones be refused."""
+        self._answers_end = True
         error = WorkerCrashedError("the process of the physics has ended", stage=STAGE)
         for number in list(self._answers):
             on_answer = self._answers.pop(number, None)
@@ -279,7 +281,8 @@ class SimulationProcess:
         """
         number = next(self._requests)
         self._answers[number] = on_answer
-        if not self._outbox.put(Request(number, operation)) and self._answers.pop(number, None) is not None:
+        accepted = self._outbox.put(Request(number, operation)) and not self._answers_end
+        if not accepted and self._answers.pop(number, None) is not None:
             raise WorkerCrashedError("the process of the physics does not take requests", stage=STAGE)
 
     def close(self) -> None:

@@ -235,6 +235,22 @@ def test_a_callback_that_fails_is_reported():
     process.close()
 
 
+def test_a_request_after_a_callback_has_failed_is_refused_instead_of_never_answered():
+    ends, answers = queue.Queue(), queue.Queue()
+
+    def fail(sample):
+        raise ValueError("no paper")
+
+    process = SimulationProcess(Start(*workshop(), QUICK, Schedule()), fail, lambda report: None, ends.put)
+    process.run()
+    ends.get(timeout=PATIENCE)
+    process._thread.join(PATIENCE)
+    with pytest.raises(WorkerCrashedError, match="does not take requests"):
+        process.request(Pause(), answers.put)
+    process.close()
+    assert answers.empty()
+
+
 def test_errors_of_the_cell_are_passed_on_completely():
     missing = Mesh("part.stl", "/no/such/part.stl", "0" * 64)
     hinge = joint("hinge", JointKind.REVOLUTE, "base", "tip", (0.0, 0.0, 1.0))
