@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -11,6 +12,8 @@ from ..model.simulated_sensors import CameraSensor, ForceTorqueSensor, JointTorq
 from ..model.value import Vector3
 from .measurements import ImagesDue, Measurement
 from .simulated_cell import SimulatedCell
+
+ROUNDING = 1e-6  # of a number of measurements
 
 
 class Measuring:
@@ -28,11 +31,11 @@ class Measuring:
     def __init__(self, simulated: SimulatedCell, sensors: Mapping[str, SensorSettings], rate: float) -> None:
         self._simulated, self._sensors = simulated, sensors
         self.measures = bool(sensors)
-        self._periods = {name: max(1, round(rate / each.rate)) for name, each in sensors.items()}
+        self._per_period = {name: min(each.rate / rate, 1.0) for name, each in sensors.items()}
 
     def messages(self, period: int, moment: float) -> Iterator[Measurement | ImagesDue]:
         """Yield what is due at the end of a sample period, by its number, with a timestamp [s]."""
-        due = {name: self._sensors[name] for name, every in self._periods.items() if period % every == 0}
+        due = {name: self._sensors[name] for name, share in self._per_period.items() if _is_due(period, share)}
         cameras = tuple(name for name, each in due.items() if isinstance(each, CameraSensor))
         if cameras:
             yield ImagesDue(moment, self._simulated.placement, cameras)
@@ -48,6 +51,11 @@ class Measuring:
     def _wrench(self, name: str) -> tuple[Vector3, Vector3]:
         wrench = self._simulated.sensors.wrench(name)
         return _vector(wrench.force), _vector(wrench.torque)
+
+
+def _is_due(period: int, share: float) -> bool:
+    """Return whether a period is one of a share of all that are as even as possible, of which 0 is the first."""
+    return math.ceil((period + 1) * share - ROUNDING) > math.ceil(period * share - ROUNDING)
 
 
 def _vector(values: NDArray[np.float64]) -> Vector3:
