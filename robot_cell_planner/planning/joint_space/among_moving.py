@@ -160,7 +160,15 @@ class _Planner:
         checker = CollisionChecker(
             self.cell, self.moving.state_at(0.0), variables, engine=self.options.engine, options=margins
         )
-        checks = TimedChecks(checker, self._certifier(checker), self.moving, self.monitor, finest=finest, strict=strict)
+        checks = TimedChecks(
+            checker,
+            self._certifier(checker),
+            self.moving,
+            self.monitor,
+            lambda: not self._states_left,
+            finest=finest,
+            strict=strict,
+        )
         self._checks.append(checks)
         return checks
 
@@ -200,7 +208,8 @@ class _Planner:
                 around = self._path(self._in_bounds(self._context(self.moving.state_at(time))))
                 if around is not None:
                     self._add_path(roadmap, around)
-            steps = roadmap.search()
+            again = roadmap.search()
+            steps = steps if again is None else again
         generator = np.random.default_rng(options.seed)
         for _ in range(MAX_ROUNDS):
             if steps is not None or not self._states_left:
@@ -337,9 +346,11 @@ class _Planner:
 
     def _blocked(self, checks: TimedChecks, roadmap: TimedRoadmap) -> BlockedByMovingRobotsError:
         """Return the error for a search without result: with the time at which the start is no longer free."""
-        until = roadmap.safe_intervals(0)[0].end if roadmap.safe_intervals(0) else 0.0
+        until = roadmap.start_free_until()
         values = [Value("states checked", self._states, self.options.state_limit)]
         text = f"no motion among the moving robots was found from {len(roadmap.vertices)} configurations"
+        if not self._states_left:
+            text += f" before state_limit ({self.options.state_limit}) was reached"
         names: tuple[str, ...] = ()
         if np.isfinite(until):
             names = checks.first_pair_at_rest(self.space.start, until)

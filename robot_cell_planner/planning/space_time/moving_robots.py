@@ -10,7 +10,7 @@ import msgspec
 import numpy as np
 from frozendict import frozendict
 
-from ...errors import InvalidRequestError, TrajectoryStartError, UnknownNameError, Value
+from ...errors import InvalidRequestError, LimitExceededError, TrajectoryStartError, UnknownNameError, Value
 from ...model.cell import RobotCell
 from ...model.name_suggestions import unknown_name
 from ...model.placement import placements
@@ -24,6 +24,8 @@ from ...trajectory.validation import START_TOLERANCE
 
 STAGE = "moving robots"
 CELL_SIZE = 0.005  # [s], max duration of intervals with stored bounds
+MAX_BOUNDS = 2_000_000  # stored bounds: intervals times joints
+LONG_REST = 1.0  # [s], rests at the end of a trajectory that are cut if they are longer
 AWAY = 100.0  # [m], distance of robots that are left out of a state
 ROUNDING = 1e-9  # [rad or m]
 
@@ -34,12 +36,13 @@ class MovingRobots:
     Attributes:
         trajectories: As given.
         variables: Joints that they move.
-        end_time: Time from which on all rest [s].
+        end_time: Time from which on all rest [s], up to 1 s late.
 
     Raises (constructor):
         InvalidRequestError: A joint is in two trajectories, or is planned for.
         UnknownNameError: A joint does not exist.
         TrajectoryStartError: A trajectory does not begin at the state.
+        LimitExceededError: They move for too long.
     """
 
     def __init__(
@@ -54,7 +57,9 @@ class MovingRobots:
         self._check_names()
         for trajectory in trajectories:
             _check_start(trajectory, state)
-        self.end_time = max(trajectory.duration for trajectory in trajectories)
+        self._until_rest = tuple(map(_until_rest, trajectories))
+        self.end_time = max(trajectory.duration for trajectory in self._until_rest)
+        self._check_duration()
 
     def _check_names(self) -> None:
         for name in self.variables:
@@ -65,9 +70,20 @@ class MovingRobots:
                 text = f"joint {name} is planned for, and is also in the trajectory of a moving robot"
                 raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
 
+    def _check_duration(self) -> None:
+        longest = CELL_SIZE * (MAX_BOUNDS // len(self.variables))
+        if self.end_time <= longest:
+            return
+        text = (
+            f"the trajectories of moving robots with {len(self.variables)} joints take {self.end_time:.6g} s until all "
+            f"rest, and may take {longest:.6g} s; give only the part of them in which the planned robot moves"
+        )
+        values = (Value("time until all rest", self.end_time, longest, "s"),)
+        raise LimitExceededError(text, stage=STAGE, subjects=self.variables, values=values)
+
     def at(self, times: Array) -> Array:
         """Return joint values (n, dof) at times (n,) [s]."""
-        return np.hstack([trajectory.at(times) for trajectory in self.trajectories])
+        return np.hstack([trajectory.at(times) for trajectory in self._until_rest])
 
     def state_at(self, time: float) -> RobotCellState:
         """Return the state of the cell with the moving robots where they are at a time [s]."""
@@ -111,7 +127,7 @@ class MovingRobots:
         last = self.at(np.array([self.end_time]))
         if self.end_time <= 0.0:
             return last, last
-        curve = merged_curve(self.trajectories, CELL_SIZE)
+        curve = merged_curve(self._until_rest, CELL_SIZE)
         ends = np.concatenate((curve.coefficients[:, 0], curve.evaluate(curve.breaks[-1:])))
         # A joint that moves a distance L between two positions leaves the interval between them by at most half the
         # difference of L and their distance.
@@ -147,3 +163,17 @@ def _check_start(trajectory: Trajectory, state: RobotCellState) -> None:
             text = f"the trajectory of a moving robot begins {away:.3g} from the state of joint {name}"
             values = (Value(name, value, state.configuration[name]),)
             raise TrajectoryStartError(text, stage=STAGE, subjects=(name,), values=values)
+
+
+def _until_rest(trajectory: Trajectory) -> Trajectory:
+    """Return a trajectory without a long rest at its end."""
+    whole = trajectory.completed()
+    assert whole.velocities is not None
+    assert whole.accelerations is not None
+    moves = (whole.positions != whole.positions[-1]).any(axis=1)
+    moves |= whole.velocities.any(axis=1) | whole.accelerations.any(axis=1)
+    count = min(int(np.flatnonzero(moves)[-1]) + 2 if moves.any() else 1, len(whole))
+    if whole.duration - whole.times[count - 1] <= LONG_REST:
+        return trajectory
+    rows = (whole.times, whole.positions, whole.velocities, whole.accelerations)
+    return Trajectory(whole.variables, *(values[:count] for values in rows))

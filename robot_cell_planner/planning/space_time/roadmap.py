@@ -101,10 +101,19 @@ class TimedRoadmap:
         return index
 
     def safe_intervals(self, index: int) -> tuple[SafeInterval, ...]:
-        """Return the safe intervals of a vertex."""
+        """Return the safe intervals of a vertex; none if no further state may be checked before they are known."""
         if index not in self._safe:
-            self._safe[index] = self._timed.safe_intervals(self.vertices[index])
+            found = self._timed.safe_intervals(self.vertices[index])
+            if found is None:
+                return ()
+            self._safe[index] = found
         return self._safe[index]
+
+    def start_free_until(self) -> float:
+        """Return the time until which the start is free [s]; infinite if it always is, or if that is not known."""
+        if 0 not in self._safe:
+            return math.inf
+        return self._safe[0][0].end if self._safe[0] else 0.0
 
     def min_duration(self, start: Array, ends: Sequence[Array]) -> float:
         """Return a lower bound of the time to the nearest of some configurations [s]."""

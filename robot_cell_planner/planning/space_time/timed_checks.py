@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -19,6 +20,7 @@ from .moving_robots import MovingRobots
 COARSE = 0.02  # [s], intervals that are checked first
 FINEST = 0.0025  # [s], intervals that are not divided further by default
 DEPARTURES_AT_ONCE = 16
+CELLS_AT_ONCE = 1024
 FREE, UNDECIDED, HIT = 0, 1, 2
 Verdicts = NDArray[np.int8]
 
@@ -82,6 +84,7 @@ class TimedChecks:
     Args:
         checker: Checker of the planned joints followed by those of the moving robots.
         certifier: Its certifier; None if nothing can be proven.
+        exhausted: Whether no further state may be checked.
         finest: Duration of intervals that are not divided further [s].
     """
 
@@ -91,6 +94,7 @@ class TimedChecks:
         certifier: MotionCertifier | None,
         moving: MovingRobots,
         monitor: ProgressMonitor,
+        exhausted: Callable[[], bool] = lambda: False,
         *,
         finest: float = FINEST,
         strict: bool = False,
@@ -101,17 +105,24 @@ class TimedChecks:
         self.finest = finest
         self.strict = strict
         self.states = 0
+        self._exhausted = exhausted
         self._certifier = certifier if certifier is not None and certifier.sphere_test_applies() else None
 
-    def safe_intervals(self, q: Array) -> tuple[SafeInterval, ...]:
-        """Return the intervals of time in which a configuration (dof,) is free, in order."""
+    def safe_intervals(self, q: Array) -> tuple[SafeInterval, ...] | None:
+        """Return the intervals of time in which a configuration (dof,) is free, in order; None if no further state may
+        be checked before they are known."""
         end = self.moving.end_time
         cells = math.ceil(end / COARSE - 1e-9)
         rest = RestMotion(q, end)
         begins: Array = np.arange(cells, dtype=np.float64) * COARSE
         ends: Array = np.minimum(begins + COARSE, end)
-        verdicts = self._verdicts(rest, begins, ends, np.zeros(cells))
-        free = [self._free(rest, begins[i : i + 1], ends[i : i + 1], 0.0, verdicts[i : i + 1]) for i in range(cells)]
+        free: list[bool] = []
+        for first in range(0, cells, CELLS_AT_ONCE):
+            self.monitor.check(self.states)
+            if self._exhausted():
+                return None
+            last = min(first + CELLS_AT_ONCE, cells)
+            free.extend(self._cells_free(rest, begins[first:last], ends[first:last]))
         at_end = np.concatenate((q, self.moving.at(np.array([end]))[0]))
         self.states += 1
         free.append(not self.checker.in_collision(at_end))
@@ -126,9 +137,15 @@ class TimedChecks:
                 first = None
         return tuple(found)
 
+    def _cells_free(self, rest: RestMotion, begins: Array, ends: Array) -> list[bool]:
+        """Return whether a configuration is free in each of some intervals of time."""
+        verdicts = self._verdicts(rest, begins, ends, np.zeros(len(begins)))
+        parts = (slice(index, index + 1) for index in range(len(begins)))
+        return [self._free(rest, begins[part], ends[part], 0.0, verdicts[part]) for part in parts]
+
     def first_departure(self, motion: TimedMotion, earliest: float, latest: float, period: float) -> float | None:
         """Return the first of the times `earliest`, `earliest + period`, ... up to `latest` [s] at which a motion can
-        begin without collision; None if there is none.
+        begin without collision; None if there is none, or if no further state may be checked before it is found.
 
         Later than the end of the moving robots only one time is tried.
         """
@@ -137,6 +154,8 @@ class TimedChecks:
         begins, ends = _division(motion.duration, COARSE)
         for first in range(0, count, DEPARTURES_AT_ONCE):
             self.monitor.check(self.states)
+            if self._exhausted():
+                return None
             numbers = np.arange(first, min(count, first + DEPARTURES_AT_ONCE), dtype=np.float64)
             departures: Array = earliest + period * numbers
             size = len(begins)
