@@ -31,23 +31,39 @@ def durable_file(path: Path, mode: int, *, overwrite: bool = True, retain_mode: 
         FileExistsError: The file exists and must not be overwritten.
         OSError: It cannot be written, or something that is not a regular file has its name.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:NAME_IN_TEMPORARY]}-")
+    handle, temporary = _temporary(path)
     try:
         with os.fdopen(handle, "wb") as file:
             yield file
             file.flush()
             os.fchmod(handle, _mode_of(path, mode) if retain_mode else mode)
             os.fsync(handle)
-        if overwrite:
-            _refuse_special(path)
-            os.replace(temporary, path)
-        else:
-            os.link(temporary, path)
-            os.unlink(temporary)
+        with _naming(path):
+            if overwrite:
+                _refuse_special(path)
+                os.replace(temporary, path)
+            else:
+                os.link(temporary, path)
         sync_folder(path.parent)
     finally:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
+
+
+def _temporary(path: Path) -> tuple[int, str]:
+    with _naming(path):
+        return tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:NAME_IN_TEMPORARY]}-")
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let errors name the file, and not the temporary one, which nobody has asked for."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(path)
+        del error.filename2
+        raise
 
 
 def _mode_of(path: Path, default: int) -> int:

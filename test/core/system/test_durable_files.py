@@ -1,6 +1,7 @@
 """Files that are reported as written survive a loss of power, and are replaced atomically."""
 
 import os
+import re
 
 import pytest
 import trimesh
@@ -117,6 +118,19 @@ def test_a_named_pipe_is_not_replaced(tmp_path):
         write_text(tmp_path / "pipe", "text", "test", overwrite=True)
     assert os.listdir(tmp_path) == ["pipe"]
     assert not (tmp_path / "pipe").is_file()
+
+
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_errors_name_the_file_and_not_the_temporary_one(tmp_path, overwrite):
+    (tmp_path / "folder").mkdir()
+    for path in (tmp_path / "folder", tmp_path / "none" / "plan.json"):
+        with (
+            pytest.raises(OSError, match=re.escape(f": '{path}'") + "$") as caught,
+            durable_file(path, 0o600, overwrite=overwrite),
+        ):
+            pass
+        assert caught.value.filename == str(path)
+    assert os.listdir(tmp_path) == ["folder"]
 
 
 def test_the_longest_names_can_be_written(tmp_path):
