@@ -28,11 +28,10 @@ from .corner_blends import (
 from .curves import CurveSequence, PolynomialCurve, TraversedPath
 from .limits import Array, MotionLimits
 from .profiles import PathInterval, Rates, pieces_of, reachable_speed, solved, speed_change_distance, to_whole_periods
-from .sampled_paths import SAME_POINT
+from .sampled_paths import SAME_POINT, checked_path
 from .timing import (
     TimedMotion,
     TimingOptions,
-    checked_path,
     corners_of,
     duration_of_stopping,
     slowed_to_limits,

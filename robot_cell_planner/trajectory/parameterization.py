@@ -11,6 +11,7 @@ from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
 from ..model.arguments import public
 from ..model.name_suggestions import unknown_name
 from .blended import SmoothOptions, smooth
+from .curves import TraversedPath
 from .limits import Array, MotionLimits
 from .timing import (
     SMALLEST_FACTOR,
@@ -18,6 +19,7 @@ from .timing import (
     TimedMotion,
     TimingOptions,
     follow_samples,
+    kept_within,
     slowed,
     stop_at_waypoints,
     uninterrupted,
@@ -32,6 +34,7 @@ LONGEST_PERIOD = 0.05
 INTERVAL_STEPS = 20
 # Reserve for the states in between: results are this fraction below their limits.
 RESERVE = 1e-3
+MAX_SLOWDOWNS = 5  # the curve through the samples of a slower motion differs slightly
 
 # Function from configurations (n, dof) and velocities (n, dof) to tool speeds (n,) [m/s].
 ToolSpeeds = Callable[[Array, Array], Array]
@@ -74,7 +77,8 @@ def time_path(
 ) -> TimedMotion:
     """Time a motion along a path (n, dof) by `options.method`.
 
-    Where the tool speed or a torque exceeds its limit, the part between the adjacent stops is slowed down.
+    Where the tool speed or a torque exceeds its limit, the part between the adjacent stops is slowed down. Both are
+    evaluated on the curve through the samples, which is streamed.
 
     Args:
         path: Waypoints or samples (n, dof) [rad or m].
@@ -89,6 +93,7 @@ def time_path(
         UnknownNameError: A velocity is given for a joint that does not move.
         NotSupportedError: Start or end velocities with another method than SMOOTH, or together with a limit that
             requires to slow down the motion.
+        TrajectoryLimitError: The curve of the FOLLOW_SAMPLES method is beyond position limits between samples.
         TrajectoryError: The torques at rest exceed their limits, so that no motion is slow enough; in addition, errors
             of `blended.smooth`.
     """
@@ -107,14 +112,20 @@ def time_path(
         motion = follow_samples(path, limits, options, parameters=parameters, stops=stops)
     else:
         motion = stop_at_waypoints(path, limits, options, check=model.check)
-    factors = np.maximum(_factors_of_tool(motion, options, model), _factors_of_efforts(motion, limits, options, model))
-    if not (factors > SMALLEST_FACTOR).any():
-        return motion
-    if moving:
-        text = "with start or end velocities a motion cannot be slowed down for the tool's speed or torques"
-        values = (Value("times slower", float(factors.max()), 1.0),)
-        raise NotSupportedError(text, stage="trajectory", values=values)
-    return slowed(motion, factors, limits.variables, options.period)
+    for attempt in range(MAX_SLOWDOWNS + 1):
+        efforts = _factors_of_efforts(motion, limits, options, model, reserve=RESERVE if attempt == 0 else 0.0)
+        factors = np.maximum(_factors_of_tool(motion, options, model), efforts)
+        slowest = (Value("times slower", float(factors.max()), 1.0),)
+        if not (factors > SMALLEST_FACTOR).any():
+            return motion
+        if moving:
+            text = "with start or end velocities a motion cannot be slowed down for the tool's speed or torques"
+            raise NotSupportedError(text, stage="trajectory", values=slowest)
+        motion = slowed(motion, factors, limits.variables, options.period)
+        if options.method is Method.FOLLOW_SAMPLES:
+            motion = kept_within(motion, options.allowed(limits), options.period)
+    text = "the motion exceeds the tool speed or a torque limit between its samples after it was slowed down for them"
+    raise TrajectoryError(text, values=slowest)
 
 
 def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> Array:
@@ -147,24 +158,41 @@ def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> A
 
 
 def _states(motion: TimedMotion, period: float, check: Callable[[], None]) -> Iterator[tuple[Array, Array, Array]]:
-    """Yield positions, velocities and accelerations of each part, more densely than its samples."""
-    for part in motion.curve.parts:
+    """Yield positions, velocities and accelerations of the streamed curve on each part, at all its samples, since the
+    acceleration has corners there, and between them; and those of the motion where the curve only approximates it."""
+    trajectory, step = motion.trajectory, min(period, LONGEST_PERIOD) / FINER
+    bounds = np.searchsorted(motion.parts_of_pieces, np.arange(len(motion.curve.parts) + 1))
+    for number, part in enumerate(motion.curve.parts):
         check()
-        count = max(int(np.ceil(part.duration / min(period, LONGEST_PERIOD) * FINER)), 1)
-        times = np.linspace(0.0, part.duration, count + 1)
-        yield part.evaluate(times), part.evaluate(times, 1), part.evaluate(times, 2)
+        breaks = trajectory.curve.breaks[bounds[number] : bounds[number + 1] + 1]
+        spans = np.diff(breaks)
+        counts = np.maximum(np.ceil(spans / step - 1e-9), 1.0).astype(np.int64)
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        times = np.append(np.repeat(breaks[:-1], counts) + within * np.repeat(spans / counts, counts), breaks[-1:])
+        states = trajectory.curve.derivatives(times, 2)
+        if isinstance(part, TraversedPath) and part.of_samples:
+            exact = part.derivatives(times - motion.curve.starts[number], 2)
+            states = [np.concatenate(pair) for pair in zip(states, exact, strict=True)]
+        yield states[0], states[1], states[2]
 
 
 def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathModel) -> Array:
     if not options.tool_speed or model.tool_speeds is None:
         return np.ones(len(motion.curve.parts))
-    fastest = [float(model.tool_speeds(q, v).max()) for q, v, _ in _states(motion, options.period, model.check)]
+    fastest = [
+        float(model.tool_speeds(q, v).max(initial=0.0)) for q, v, _ in _states(motion, options.period, model.check)
+    ]
     over = np.array(fastest) / options.tool_speed
     return np.where(over > 1.0, over / (1.0 - RESERVE), 1.0)
 
 
-def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel) -> Array:
-    """Return the slow-down factor of each part: slowing down by k scales the dynamic torques by 1 / k2."""
+def _factors_of_efforts(
+    motion: TimedMotion, limits: MotionLimits, options: TimingOptions, model: PathModel, reserve: float
+) -> Array:
+    """Return the slow-down factor of each part: slowing down by k scales the dynamic torques by 1 / k2.
+
+    reserve: Fraction of the limits above which a part is slowed down; it is slowed down to RESERVE.
+    """
     if not options.efforts_are_limited or model.efforts is None or model.effort_limits is None:
         return np.ones(len(motion.curve.parts))
     factors = []
@@ -178,6 +206,9 @@ def _factors_of_efforts(motion: TimedMotion, limits: MotionLimits, options: Timi
             text = f"the torque of {joint} at rest is above its limit on the path"
             values = (Value(f"effort of {joint}", float(still[row, column]), float(model.effort_limits[column])),)
             raise TrajectoryError(text, subjects=(joint,), values=values)
+        if (np.abs(moving) <= model.effort_limits * (1.0 - reserve)).all():
+            factors.append(1.0)
+            continue
         added = moving - still
         # Remaining torque in the direction of the dynamic torque.
         toward = np.where(added > 0.0, available + np.abs(still) - still, available + np.abs(still) + still)

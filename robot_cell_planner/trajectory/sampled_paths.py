@@ -1,4 +1,4 @@
-"""Paths given by dense samples: path parameter, sharp turns, and spline interpolation."""
+"""Paths given by samples: their check, path parameter, sharp turns, and spline interpolation."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from bisect import bisect_left
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, JointLimitError, Value
+from ..model.joint_arrays import checked_configurations
 from .curves import PolynomialCurve
 from .limits import Array, MotionLimits
 from .splines import cubic_spline
@@ -24,6 +25,21 @@ SHARPEST = float(np.cos(np.pi / 4.0))
 CURVATURE_ACCELERATION_FRACTION = 0.5
 CURVATURE_JERK_FRACTION = 0.25
 MIXED_JERK_FRACTION = 0.5
+
+
+def checked_path(path: Array, limits: MotionLimits) -> Array:
+    """Return a path (n, dof) as float64 after checking its shape, its values and the position limits."""
+    path = checked_configurations(np.atleast_2d(path), limits.variables, stage="trajectory", what="path", row="point")
+    if not len(path):
+        raise InvalidRequestError(f"the path has shape {path.shape}, expected at least one point", stage="trajectory")
+    beyond = np.argwhere((path < limits.lower - SAME_POINT) | (path > limits.upper + SAME_POINT))
+    if len(beyond):
+        row, column = (int(index) for index in beyond[0])
+        joint, value = limits.variables[column], float(path[row, column])
+        limit = limits.lower[column] if value < limits.lower[column] else limits.upper[column]
+        text = f"point {row} of the path is beyond the limit of joint {joint}"
+        raise JointLimitError(text, stage="trajectory", subjects=(joint,), values=(Value(joint, value, float(limit)),))
+    return path
 
 
 def path_parameters(samples: Array, parameters: Array | None) -> Array:

@@ -8,23 +8,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import accumulate, pairwise
 
 import numpy as np
 from frozendict import frozendict
+from numpy.typing import NDArray
 
-from ..errors import InvalidRequestError, JointLimitError, Value
+from ..errors import InvalidRequestError, Value
 from ..model.arguments import checked_fields, public
-from ..model.joint_arrays import checked_configurations
 from ..model.mechanism import JointLimits
 from ..system.cache import IdentityCache
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
+from .position_limits import within_positions
 from .profiles import AT_ONCE, PathInterval, Rates, pieces_of_all, profile_on_grid, solved, to_whole_periods
-from .sampled_paths import SAME_POINT, path_parameters, rates_along, sharp_corners, spline_through
+from .sampled_paths import SAME_POINT, checked_path, path_parameters, rates_along, sharp_corners, spline_through
 from .straight_kernels import find_corners, measure_segments, place_profile
 from .trajectory import Rest, Trajectory, sample_curve
 
@@ -137,6 +138,12 @@ class TimedMotion:
     passing_times: Array
     rests: tuple[Rest, ...]
 
+    @property
+    def parts_of_pieces(self) -> NDArray[np.intp]:
+        """Index of the part of each piece of the trajectory's curve (m,), ascending."""
+        middles = 0.5 * (self.trajectory.times[:-1] + self.trajectory.times[1:])
+        return np.clip(np.searchsorted(self.curve.starts, middles) - 1, 0, len(self.curve.parts) - 1)
+
 
 def uninterrupted() -> None:
     """The check of motions whose timing is not to be ended early."""
@@ -219,6 +226,7 @@ def follow_samples(
     Raises:
         InvalidRequestError: Shapes do not fit, numbers are not finite, or parameters do not increase.
         JointLimitError: A sample is beyond position limits.
+        TrajectoryLimitError: The curve through the samples is beyond them.
     """
     options = options or TimingOptions()
     allowed, limits = options.allowed(limits), options.apply(limits)
@@ -244,7 +252,13 @@ def follow_samples(
         )
         parts.append(part)
         start += part.duration
-    return _finished(parts or [_rest(samples[0])], passing, bounds, samples, allowed, options)
+    motion = _finished(parts or [_rest(samples[0])], passing, bounds, samples, allowed, options)
+    return kept_within(motion, allowed, options.period)
+
+
+def kept_within(motion: TimedMotion, limits: MotionLimits, period: float) -> TimedMotion:
+    """Return a motion whose curve between samples is within position limits, see `position_limits`."""
+    return replace(motion, trajectory=within_positions(motion.curve, motion.trajectory, motion.rests, limits, period))
 
 
 def _finished(
@@ -277,10 +291,8 @@ def slowed_to_limits(motion: TimedMotion, limits: MotionLimits, period: float) -
         needed = slowing(trajectory.curve, limits)
         if not (needed > SMALLEST_FACTOR).any():
             break
-        middles = 0.5 * (trajectory.times[:-1] + trajectory.times[1:])
-        parts = np.clip(np.searchsorted(motion.curve.starts, middles) - 1, 0, len(motion.curve.parts) - 1)
         factors = np.ones(len(motion.curve.parts))
-        np.maximum.at(factors, parts, needed)
+        np.maximum.at(factors, motion.parts_of_pieces, needed)
         motion = slowed(motion, factors, limits.variables, period)
     return motion
 
@@ -297,21 +309,6 @@ def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period
     rests = tuple(Rest(time, rest.position) for time, rest in zip(times.tolist(), motion.rests, strict=True))
     passing.setflags(write=False)
     return TimedMotion(curve, sample_curve(variables, curve, period, rests), passing, rests)
-
-
-def checked_path(path: Array, limits: MotionLimits) -> Array:
-    """Return a path (n, dof) as float64 after checking its shape, its values and the position limits."""
-    path = checked_configurations(np.atleast_2d(path), limits.variables, stage="trajectory", what="path", row="point")
-    if not len(path):
-        raise InvalidRequestError(f"the path has shape {path.shape}, expected at least one point", stage="trajectory")
-    beyond = np.argwhere((path < limits.lower - SAME_POINT) | (path > limits.upper + SAME_POINT))
-    if len(beyond):
-        row, column = (int(index) for index in beyond[0])
-        joint, value = limits.variables[column], float(path[row, column])
-        limit = limits.lower[column] if value < limits.lower[column] else limits.upper[column]
-        text = f"point {row} of the path is beyond the limit of joint {joint}"
-        raise JointLimitError(text, stage="trajectory", subjects=(joint,), values=(Value(joint, value, float(limit)),))
-    return path
 
 
 def corners_of(path: Array) -> list[int]:
