@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ...errors import ConstraintMismatchError, NotSupportedError, PlanningError, Value
+from ...errors import ConstraintMismatchError, NotConnectedError, NotSupportedError, PlanningError, Value
 from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -18,8 +18,8 @@ from ..path.timing import leaves_path, time_in_context
 from ..problem.constraints import FrameConstraint
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.frame_constraints import CONSTRAINT_STEP
-from ..problem.plan import Plan
-from ..problem.progress import Progress, ProgressMonitor
+from ..problem.plan import Plan, PlanFailure
+from ..problem.progress import Progress, ProgressMonitor, WorkCount
 from ..problem.request import Coordination, MotionRequest
 from ..problem.timing_limits import timing_of_motion
 from ..search.planner import SearchResult
@@ -109,19 +109,59 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
 
 
 def _coordinated(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
-    """Plan robot by robot; where that fails, or to compare, all together."""
-    prioritised = plan_prioritised(cell, state, request, monitor, plan_with_monitor)
-    coupled = replace(request, options=replace(request.options, coordination=Coordination.COUPLED))
+    """Plan robot by robot; where that fails, or to compare, all together. The states of all motions count."""
+    with monitor.counting() as work:
+        prioritised = plan_prioritised(cell, state, request, monitor, plan_with_monitor, work)
+        if prioritised is not None and request.options.coordination is Coordination.PRIORITISED:
+            return _with_work(prioritised, work)
+        work.release()
+        try:
+            plan = _coupled(cell, state, request, monitor, work)
+        except PlanningError as error:
+            if prioritised is None:
+                raise _with_all_work(error, request, work) from error
+            return _with_work(prioritised, work)
     if prioritised is None:
-        plan = plan_with_monitor(cell, state, coupled, monitor)
-        return replace(plan, warnings=(*plan.warnings, "robot by robot no motion was found; all were planned together"))
-    if request.options.coordination is Coordination.PRIORITISED:
-        return prioritised
-    try:
-        plan = plan_with_monitor(cell, state, coupled, monitor)
-    except PlanningError:
-        return prioritised
-    return plan if plan.duration < prioritised.duration else prioritised
+        text = "robot by robot no motion was found; all were planned together"
+        return _with_work(replace(plan, warnings=(*plan.warnings, text)), work)
+    return _with_work(plan if plan.duration < prioritised.duration else prioritised, work)
+
+
+def _coupled(
+    cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor, work: WorkCount
+) -> Plan:
+    """Plan all robots together, with the states that are left.
+
+    Raises:
+        NotConnectedError: No state is left, or as from `plan_motion`.
+    """
+    left = request.options.state_limit - work.states
+    if left < 1:
+        text = "state_limit was reached robot by robot, before all were planned together"
+        values = (Value("states checked", work.states, request.options.state_limit),)
+        failure = PlanFailure(states_checked=work.states, motions_checked=work.motions, times=monitor.times)
+        raise NotConnectedError(text, stage="search", values=values, partial=failure)
+    options = replace(request.options, coordination=Coordination.COUPLED, state_limit=left)
+    return plan_with_monitor(cell, state, replace(request, options=options), monitor)
+
+
+def _with_work(plan: Plan, work: WorkCount) -> Plan:
+    return replace(plan, states_checked=work.states, motions_checked=work.motions)
+
+
+def _with_all_work(error: PlanningError, request: MotionRequest, work: WorkCount) -> PlanningError:
+    """Return an error with the numbers of the whole request."""
+    states = Value("states checked", work.states, request.options.state_limit)
+    failure = error.partial
+    if isinstance(failure, PlanFailure):
+        failure = replace(failure, states_checked=work.states, motions_checked=work.motions)
+    return type(error)(
+        error.message,
+        stage=error.stage,
+        subjects=error.subjects,
+        values=tuple(states if value.name == states.name else value for value in error.values),
+        partial=failure,
+    )
 
 
 def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:

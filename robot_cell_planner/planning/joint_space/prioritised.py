@@ -24,7 +24,7 @@ from ...trajectory.validation import validate
 from ..path.finish import Origin, bare_plan
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
-from ..problem.progress import ProgressMonitor
+from ..problem.progress import ProgressMonitor, WorkCount
 from ..problem.request import Coordination, Goals, MotionRequest
 from ..space_time.joint_motion import JointMotion
 from .goals import GoalSet, suggested
@@ -51,11 +51,20 @@ class _Found:
 
 
 def plan_prioritised(
-    cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor, plan_one: PlanOne
+    cell: RobotCell,
+    state: RobotCellState,
+    request: MotionRequest,
+    monitor: ProgressMonitor,
+    plan_one: PlanOne,
+    work: WorkCount,
 ) -> Plan | None:
-    """Plan a motion of a composite group robot by robot; return None if every order of priority fails.
+    """Plan a motion of a composite group robot by robot; return None if every order of priority fails, or no state is
+    left for others.
 
-    The path of the plan consists of samples of its trajectory, in which each robot moves or waits for itself.
+    The path of the plan consists of samples of its trajectory, in which each robot moves or waits for itself. All
+    motions together may check half of `state_limit`, each half of the states that are left of these.
+
+    work: Count of all checks of the request.
 
     Raises:
         NotSupportedError: The group is not composite, or the request has constraints, fixed joints, a start
@@ -72,7 +81,7 @@ def plan_prioritised(
     best: _Found | None = None
     for goal in goals.found[:MAX_GOALS]:
         for order in islice(permutations(cell.group_parts(request.group)), MAX_ORDERS):
-            plans = _in_order(cell, state, request, monitor, plan_one, _parts(cell, context, order, goal.q))
+            plans = _in_order(cell, state, request, monitor, plan_one, _parts(cell, context, order, goal.q), work)
             if plans is None:
                 continue
             found = _Found(plans, goal.goal)
@@ -115,15 +124,19 @@ def _in_order(
     monitor: ProgressMonitor,
     plan_one: PlanOne,
     parts: Mapping[str, Mapping[str, float]],
+    work: WorkCount,
 ) -> tuple[Plan, ...] | None:
     """Return a plan for each group, each among the motions of the groups before it; None if one is not found."""
     plans: list[Plan] = []
-    options = replace(request.options, coordination=Coordination.COUPLED)
     for group, goal in parts.items():
         moving = tuple(plan.trajectory for plan in plans if plan.trajectory is not None)
         # Robots without a motion yet are obstacles at rest; all motions are timed alike, on one grid.
         moving = moving or tuple(_at_rest(cell, state, other) for other in parts if other != group)
         hints = _parts_of_suggestions(request.waypoint_suggestions, goal)
+        limit = (request.options.state_limit // 2 - work.states) // 2
+        if limit < 1:
+            return None
+        options = replace(request.options, coordination=Coordination.COUPLED, state_limit=limit)
         one = replace(
             request, goals=Goals((goal,)), group=group, options=options, moving=moving, waypoint_suggestions=hints
         )
@@ -181,8 +194,6 @@ def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> 
     plan = bare_plan(context, path, Origin(PRIORITISED, options.seed, options.resolution), goal=found.goal)
     return replace(
         plan,
-        states_checked=checks.states + sum(part.states_checked for part in found.plans),
-        motions_checked=checks.motions + sum(part.motions_checked for part in found.plans),
         certified_fraction=proof.fraction,
         clearance=clearance,
         trajectory=trajectory,

@@ -201,6 +201,7 @@ def context_in_space(
     margins = CollisionOptions(extra_margin=options.extra_margin)
     checker = CollisionChecker(cell, state, space.variables, engine=options.engine, options=margins)
     checks = CountedChecks(checker, monitor, options.state_limit, options.certify)
+    monitor.register(checks)
     combinations = tuple(entry for entry in constraints if isinstance(entry, JointCombination))
     frames = tuple(entry for entry in constraints if isinstance(entry, FrameConstraint))
     subspace = subspace_of(space, combinations)

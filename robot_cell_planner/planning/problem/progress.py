@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from typing import Protocol
 
 from ...errors import CancelledError, TimedOutError, Value
 from .plan import StageTime
@@ -43,6 +44,40 @@ class _Stage(AbstractContextManager[None]):
         self._times.append(StageTime(self._name, time.monotonic() - self._began))
 
 
+class CountsWork(Protocol):
+    """Checks that count their work."""
+
+    states: int
+    motions: int
+
+
+class WorkCount:
+    """Work of all checks made since it exists.
+
+    Attributes:
+        checks: Checks whose numbers may still increase.
+    """
+
+    def __init__(self) -> None:
+        self.checks: list[CountsWork] = []
+        self._states = self._motions = 0
+
+    @property
+    def states(self) -> int:
+        """Number of states checked."""
+        return self._states + sum(checks.states for checks in self.checks)
+
+    @property
+    def motions(self) -> int:
+        """Number of motions checked."""
+        return self._motions + sum(checks.motions for checks in self.checks)
+
+    def release(self) -> None:
+        """Add up the work so far and forget the checks, whose work has ended."""
+        self._states, self._motions = self.states, self.motions
+        self.checks.clear()
+
+
 class ProgressMonitor:
     """Monitors the time limit and cancellation of a request, and reports progress. It does not affect results.
 
@@ -65,6 +100,7 @@ class ProgressMonitor:
         self._next_report = self._started + PROGRESS_PERIOD
         self._stage = "request"
         self._times: list[StageTime] = []
+        self._count: WorkCount | None = None
         self.fraction = float("nan")
         self.best_cost = float("inf")
         self.step = 0
@@ -79,6 +115,20 @@ class ProgressMonitor:
         self._stage, self.fraction = name, float("nan")
         self._report(0)
         return _Stage(name, self._times)
+
+    @contextmanager
+    def counting(self) -> Iterator[WorkCount]:
+        """Count the work of all checks that are made in the context, also those of motions that are not found."""
+        self._count = WorkCount()
+        try:
+            yield self._count
+        finally:
+            self._count = None
+
+    def register(self, checks: CountsWork) -> None:
+        """Include the work of new checks in the count, if it is counted."""
+        if self._count is not None:
+            self._count.checks.append(checks)
 
     def check(self, states_checked: int = 0) -> None:
         """Raise if the request has to end; report progress periodically.

@@ -80,6 +80,7 @@ class TimedChecks:
 
     Attributes:
         states: Number of boxes and states checked.
+        motions: 0; motions are counted by their boxes.
 
     Args:
         checker: Checker of the planned joints followed by those of the moving robots.
@@ -104,7 +105,8 @@ class TimedChecks:
         self.monitor = monitor
         self.finest = finest
         self.strict = strict
-        self.states = 0
+        self.states = self.motions = 0
+        monitor.register(self)
         self._exhausted = exhausted
         self._certifier = certifier if certifier is not None and certifier.sphere_test_applies() else None
 
@@ -117,12 +119,12 @@ class TimedChecks:
         begins: Array = np.arange(cells, dtype=np.float64) * COARSE
         ends: Array = np.minimum(begins + COARSE, end)
         free: list[bool] = []
-        for first in range(0, cells, CELLS_AT_ONCE):
+        for begin in range(0, cells, CELLS_AT_ONCE):
             self.monitor.check(self.states)
             if self._exhausted():
                 return None
-            last = min(first + CELLS_AT_ONCE, cells)
-            free.extend(self._cells_free(rest, begins[first:last], ends[first:last]))
+            part = slice(begin, begin + CELLS_AT_ONCE)
+            free.extend(self._cells_free(rest, begins[part], ends[part]))
         at_end = np.concatenate((q, self.moving.at(np.array([end]))[0]))
         self.states += 1
         free.append(not self.checker.in_collision(at_end))
