@@ -108,7 +108,7 @@ class MotionScene:
             parent_joints=np.array([self.placements[index].joint for index in self.moving_objects], dtype=np.int64),
             cores=cores,
             motion_bounds=_filled(motion_bounds),
-            pairs=_integers([(pair.first, pair.second) for pair in pairs], 2),
+            pairs=_integers([(pair.first, pair.second, self._common_joint(pair)) for pair in pairs], 3),
             pair_margins=np.array([pair.margin + extra_margin for pair in pairs], dtype=np.float32),
             pair_groups=pair_groups,
             sides=_filled(sides),
@@ -124,6 +124,12 @@ class MotionScene:
             planes=obstacles.planes.astype(np.float32),
             rounding=np.array([2.0 * rounding], dtype=np.float32),
         )
+
+    def _common_joint(self, pair: ScenePair) -> int:
+        """Return the last joint that moves both objects of a pair; -1: none."""
+        first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))
+        others = self.tree.ancestors(second)
+        return next((joint for joint in self.tree.ancestors(first) if joint in others), -1)
 
     @cached_property
     def _single_joint_gaps(self) -> Floats:
@@ -199,30 +205,45 @@ class MotionScene:
             children[obj] = rows.start, rows.stop
             children[rows] = np.column_stack((tree.starts[:-1], tree.starts[1:])) + first
             cores[rows] = np.array(tree.cores) + first
+            count = len(tree.clusters)
+            of_leaves = bounds[1 + count :]
             motion_bounds[obj] = bounds.max(axis=0)
-            motion_bounds[rows] = np.maximum.reduceat(bounds, tree.starts[:-1])
-            motion_bounds[first : leaves[obj + 1]] = bounds
+            motion_bounds[rows] = np.maximum(np.maximum.reduceat(of_leaves, tree.starts[:-1]), bounds[1 : 1 + count])
+            motion_bounds[first : leaves[obj + 1]] = of_leaves
         for joint, chosen in enumerate(of_joint):
-            motion_bounds[leaves[-1] + joint] = motion_bounds[: len(roots)][chosen].max(axis=0, initial=0.0)
+            if chosen.any():
+                number = leaves[-1] + joint
+                around = spheres[number, :3], roots[chosen, :3]
+                motion_bounds[number] = self._joint_sphere_bounds(joint, *around, motion_bounds[: len(roots)][chosen])
         spheres[:, 3] *= 1.0 + 1e-6
         found = spheres.astype(np.float32), children, cores, (motion_bounds * (1.0 + 1e-6)).astype(np.float32)
         for array in found:
             array.setflags(write=False)
         return *found, farthest
 
+    def _joint_sphere_bounds(self, joint: int, centre: Floats, roots: Floats, bounds: Floats) -> Floats:
+        """Return the motion bounds (j,) of the sphere around all objects of a joint, from the centres (n, 3) and the
+        bounds (n, j) of their roots. Its own centre is bounded by way of the nearest root."""
+        apart = np.linalg.norm(centre - roots, axis=1)
+        turns = np.zeros(len(self.tree.joints))
+        turns[[j for j in self.tree.ancestors(joint) if self.tree.joints[j].revolute]] = 1.0
+        own = (bounds + apart[:, None] * turns).min(axis=0)
+        return np.asarray(np.maximum(own, bounds.max(axis=0)))
+
     def _motion_bounds(self, obj: int) -> tuple[Floats, float]:
-        """Return the motion bounds (n, j) of the leaves of a moving object, and their largest distance from the world
-        origin [m].
+        """Return the motion bounds (n, j) of the centres of root, clusters and leaves of a moving object, and their
+        largest distance from the world origin [m].
 
         For objects such as fingers, which joints that are no variables move a little from one request to the next, they
         are computed for a pose nearby on a grid, and increased by how far the leaves are from there.
         """
         at, tree = self.placements[self.moving_objects[obj]], self.trees[obj]
+        centres = _centres(tree)
         if not at.varies:
-            bounds, distances = self.tree.bounds(at.joint, tree.leaves[:, :3])
+            bounds, distances = self.tree.bounds(at.joint, centres[:, :3])
             return bounds, float(distances.max())
-        nearby = moved_spheres(self._own_trees[obj].leaves, np.round(at.placement / POSE_GRID) * POSE_GRID)[:, :3]
-        off = float(np.linalg.norm(tree.leaves[:, :3] - nearby, axis=1).max()) * (1.0 + 1e-6)
+        nearby = moved_spheres(_centres(self._own_trees[obj]), np.round(at.placement / POSE_GRID) * POSE_GRID)[:, :3]
+        off = float(np.linalg.norm(centres[:, :3] - nearby, axis=1).max()) * (1.0 + 1e-6)
         bounds, distances = self.tree.bounds(at.joint, nearby)
         widened = bounds.copy()
         widened[:, [joint for joint in self.tree.ancestors(at.joint) if self.tree.joints[joint].revolute]] += off
@@ -266,6 +287,11 @@ class _ObstacleTable:
 
 _tables: IdentityCache[_ObstacleTable] = IdentityCache(size=16)
 _sphere_arrays: IdentityCache[SphereArrays] = IdentityCache(size=16)
+
+
+def _centres(tree: SphereTree) -> Floats:
+    """Return all spheres of a tree (n, 4): root, clusters, leaves."""
+    return np.concatenate((tree.root[None], tree.clusters, tree.leaves))
 
 
 def _begins(first: int, lengths: list[int]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from robot_cell_planner.collision.certification.joint_tree import _chain_bounds
@@ -20,7 +21,9 @@ def test_bounds_are_those_of_a_pose_nearby_and_no_smaller_than_their_own(value):
     moved = 0
     for obj, index in enumerate(scene.moving_objects):
         at = scene.placements[index]
-        own, distances = scene.tree.bounds(at.joint, scene.trees[obj].leaves[:, :3])
+        tree = scene.trees[obj]
+        centres = np.concatenate((tree.root[None], tree.clusters, tree.leaves))[:, :3]
+        own, distances = scene.tree.bounds(at.joint, centres)
         bounds, distance = scene._motion_bounds(obj)
         assert (bounds >= own).all()
         assert distance >= distances.max()

@@ -39,9 +39,9 @@ class MotionArrays(NamedTuple):
         children: (n, 2) first and end index of the spheres that a sphere contains.
         parent_joints: (o,) joint that each moving object is fixed to.
         cores: (n,) largest leaf of each cluster.
-        motion_bounds: (n, w) maximum displacement of the centres below a sphere per unit of each joint, in m per rad
-            or m.
-        pairs: (p, 2) moving objects.
+        motion_bounds: (n, w) maximum displacement of the centre of a sphere and of those below it per unit of each
+            joint, in m per rad or m.
+        pairs: (p, 3) both moving objects, and the last joint that moves both (-1: none).
         pair_margins: (p,) margins [m].
         pair_groups: (g, 4) pairs whose objects are fixed to the same two joints and that have the same margin: the
             bounding spheres of both joints, first and end index of the pairs.
@@ -94,8 +94,15 @@ class WorkSpace(NamedTuple):
         centres: (3 n, LANES) centres of spheres.
         placed: (n,) number of the evaluation that computed each centre.
         displacements: (w,) displacements of the joints.
-        bits: (5,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates,
-            and lanes in which the last sphere was near an obstacle.
+        directions: (w,) displacements with their signs, along a straight motion.
+        change_weights: (w,) weights of the joints in the bound of second order, see `velocities`.
+        turns: (w,) sum of the displacements of a joint and of those before it, of revolute joints only [rad].
+        slack: (1,) allowance for rounding of the bounds of second order [m]; UNBOUNDED without a straight motion.
+        twists: (6 j, LANES) twists of the joints: angular velocity, and velocity at the origin.
+        velocities: (3 n, LANES) velocities of the centres of spheres.
+        moved: (n,) number of the evaluation that computed each velocity.
+        bits: (6,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates,
+            lanes in which the last sphere was near an obstacle, and number of the evaluation that computed the twists.
         near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
         nearby: (o,) number of obstacles near each moving object.
         stack: (256,) nodes of a mesh, or sets of boxes.
@@ -114,6 +121,13 @@ class WorkSpace(NamedTuple):
     centres: Single
     placed: Integers
     displacements: Single
+    directions: Single
+    change_weights: Single
+    turns: Single
+    slack: Single
+    twists: Single
+    velocities: Single
+    moved: Integers
     bits: Integers
     near: Integers
     nearby: Integers
@@ -135,8 +149,12 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((12 * joints, LANES), dtype=np.float32),
         np.zeros((3 * spheres, LANES), dtype=np.float32),
         np.zeros(spheres, dtype=np.int64),
-        np.zeros(max(arrays.motion_bounds.shape[1], LANES), dtype=np.float32),
-        np.zeros(5, dtype=np.int64),
+        *np.zeros((4, max(arrays.motion_bounds.shape[1], LANES)), dtype=np.float32),
+        np.full(1, UNBOUNDED, dtype=np.float32),
+        np.zeros((6 * joints, LANES), dtype=np.float32),
+        np.zeros((3 * spheres, LANES), dtype=np.float32),
+        np.zeros(spheres, dtype=np.int64),
+        np.zeros(6, dtype=np.int64),
         np.zeros((objects + 2, max(obstacles, 1)), dtype=np.int64),
         np.zeros(objects, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
@@ -194,6 +212,13 @@ POSES = WorkSpace._fields.index("poses")
 CENTRES = WorkSpace._fields.index("centres")
 PLACED = WorkSpace._fields.index("placed")
 DISPLACEMENTS = WorkSpace._fields.index("displacements")
+DIRECTIONS = WorkSpace._fields.index("directions")
+CHANGE_WEIGHTS = WorkSpace._fields.index("change_weights")
+TURNS = WorkSpace._fields.index("turns")
+SLACK = WorkSpace._fields.index("slack")
+TWISTS = WorkSpace._fields.index("twists")
+VELOCITIES = WorkSpace._fields.index("velocities")
+MOVED = WorkSpace._fields.index("moved")
 BITS = WorkSpace._fields.index("bits")
 NEAR = WorkSpace._fields.index("near")
 NEARBY = WorkSpace._fields.index("nearby")
@@ -205,4 +230,4 @@ DEPTHS = WorkSpace._fields.index("depths")
 CANDIDATES = WorkSpace._fields.index("candidates")
 WIDTHS = WorkSpace._fields.index("widths")
 
-UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES = 0, 1, 2, 3, 4  # indices in the bits of the work space
+UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES, TWISTED = 0, 1, 2, 3, 4, 5  # indices in the bits of the work space

@@ -4,7 +4,8 @@ A configuration is evaluated with joint displacements e; the result holds for al
 at most e_j in each joint j. The centre of sphere s moves by at most v_s = sum_j e_j reach_sj, joint after joint. So the
 interval is free if every obstacle keeps more than r_s + margin + v_s from every centre, and every pair of spheres more
 than r_a + r_b + margin + v_ab, where v_ab counts only joints between the two. A sphere that contains others has the
-maximum of their motion bounds and a radius that contains theirs, so its result holds for all of them.
+maximum of their motion bounds and a radius that contains theirs, so its result holds for all of them. On straight
+motions `velocities` prove more.
 
 `scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
 """
@@ -19,10 +20,10 @@ from .arrays import (
     BITS,
     BOX_CHILDREN,
     BOXES,
+    CONE,
     DISPLACEMENTS,
     FEW_CANDIDATES,
     HIT,
-    JOINTS,
     LANES,
     LISTED,
     MARGINS,
@@ -50,6 +51,7 @@ from .fields import (
     first_sphere,
     is_marked,
     joint_of,
+    kind_of,
     margin_row,
     mark,
     radius_of,
@@ -69,9 +71,17 @@ from .hits import (
     pair_margin,
     remember,
 )
-from .lanes import centre_of, compute_centre, compute_joint_poses, obstacle_squares, square_between
+from .lanes import (
+    centre_of,
+    compute_centre,
+    compute_joint_poses,
+    may_be_near,
+    obstacle_squares,
+    square_between,
+)
 from .simd import (
     below,
+    broadcast,
     greatest,
     inlined,
     least,
@@ -85,6 +95,7 @@ from .simd import (
     total,
     vectorised,
 )
+from .velocities import near_pair, travel, vectors
 
 LEAF = -1  # list number of a leaf, whose result is a set of lanes
 ZERO, ONE, BOX_SLACK = np.float32(0.0), np.float32(1.0), np.float32(1e-5)
@@ -137,8 +148,9 @@ def evaluate_listed(scene: int, work: int) -> None:
         if kind == AN_OBSTACLE:
             compute_centre(scene, work, n, joint_of(scene, which))
             contact = contact_distance(scene, which, n, m)
-            threshold = contact + displacement_bound(scene, work, n)
-            squares = obstacle_squares(scene, work, m, n, threshold, False)
+            threshold = travel(scene, work, n, joint_of(scene, which), displacement_bound(scene, work, n)) + contact
+            squares = obstacle_squares(scene, work, m, n, greatest(threshold), False)
+            found = below(squares, threshold * threshold)
         else:
             compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
             compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
@@ -146,7 +158,9 @@ def evaluate_listed(scene: int, work: int) -> None:
             threshold = pair_margin(scene, which)
             threshold = threshold + width(scene, work, which, 0, n) + width(scene, work, which, 1, m)
             squares = square_between(work, n, m)
-        found = below(squares, threshold * threshold)
+            found = below(squares, threshold * threshold)
+            if found != 0:
+                found = near_pair(scene, work, which, n, m, found)
         if found != 0:
             mark(work, index)
             mark_lanes(work, UNCERTAIN, found)
@@ -178,12 +192,6 @@ def displacement_bound(scene: int, work: int, n: int) -> Any:
     return total(bound)
 
 
-@inlined
-def vectors(scene: int) -> int:
-    """Return the number of vectors with one number per joint."""
-    return int(max(-(-rows(scene, JOINTS) // LANES), 1))
-
-
 @vectorised
 def list_obstacles(scene: int, work: int, obj: int) -> None:
     """List the obstacles near the bounding sphere of a moving object, among those it is checked against."""
@@ -194,10 +202,8 @@ def list_obstacles(scene: int, work: int, obj: int) -> None:
 
 @vectorised
 def list_boxes(scene: int, work: int, obj: int) -> int:
-    """List the obstacles whose boxes overlap the box around the bounding sphere of an object in all lanes.
-
-    The obstacles are in ascending order, and the object is checked against all of them. The result is their number.
-    """
+    """List the obstacles, ascending, that an object is checked against and whose boxes overlap the box around its
+    bounding sphere in all lanes; return their number."""
     objects, obstacles, count = rows(scene, PARENT_JOINTS), rows(scene, OBSTACLES), 0
     px, py, pz = centre_of(work, obj)
     reach = radius_of(scene, obj) + real(scene, WIDEST_MARGINS, obj) + displacement_bound(scene, work, obj)
@@ -259,13 +265,23 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
 
     The near obstacles are written to list `result`. If `result` is LEAF, the lanes are noted instead.
     """
-    displacement, obstacles, nearer, lanes = displacement_bound(scene, work, sphere), rows(scene, OBSTACLES), 0, 0
+    reach, obstacles, nearer, lanes = displacement_bound(scene, work, sphere), rows(scene, OBSTACLES), 0, 0
+    moves, with_velocity = broadcast(reach), False
     for index in range(count):
         k = number(work, NEAR, listed * obstacles + index)
         contact = contact_distance(scene, obj, sphere, k)
-        threshold = contact + displacement
-        squares = obstacle_squares(scene, work, k, sphere, threshold, result != LEAF)
+        # The velocity is computed first if the obstacle is a mesh, whose distance takes longer.
+        if not with_velocity and kind_of(scene, k) > CONE and may_be_near(scene, work, k, sphere, contact + reach):
+            moves, with_velocity = travel(scene, work, sphere, joint_of(scene, obj), reach), True
+            reach = greatest(moves)
+        squares = obstacle_squares(scene, work, k, sphere, contact + reach, result != LEAF)
+        threshold = moves + contact
         found = below(squares, threshold * threshold)
+        if found != 0 and not with_velocity:
+            moves, with_velocity = travel(scene, work, sphere, joint_of(scene, obj), reach), True
+            reach = greatest(moves)
+            threshold = moves + contact
+            found = below(squares, threshold * threshold)
         if found != 0:
             lanes |= found
             if result == LEAF:
@@ -310,9 +326,10 @@ def width(scene: int, work: int, pair: int, side: int, n: int) -> Any:
 
 
 @inlined
-def lanes_within(work: int, n: int, m: int, reach: float) -> int:
-    """Return the bits of the lanes in which the centres of two spheres are nearer than `reach`."""
-    return int(below(square_between(work, n, m), reach * reach))
+def lanes_within(scene: int, work: int, pair: int, n: int, m: int, reach: float) -> int:
+    """Return the bits of the lanes with centres nearer than `reach` whose velocities do not keep them apart."""
+    found = int(below(square_between(work, n, m), reach * reach))
+    return near_pair(scene, work, pair, n, m, found) if found != 0 else 0
 
 
 @vectorised
@@ -325,7 +342,7 @@ def may_touch(scene: int, work: int, group: int) -> bool:
     compute_centre(scene, work, n, joint_of(scene, first_object(scene, pair)))
     compute_centre(scene, work, m, joint_of(scene, second_object(scene, pair)))
     reach = pair_margin(scene, pair) + width(scene, work, pair, 0, n) + width(scene, work, pair, 1, m)
-    return bool(lanes_within(work, n, m, reach) != 0)
+    return bool(lanes_within(scene, work, pair, n, m, reach) != 0)
 
 
 @vectorised
@@ -333,7 +350,7 @@ def check_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
     """Check the sphere trees of two moving objects against each other."""
     a, b, margin = first_object(scene, pair), second_object(scene, pair), pair_margin(scene, pair)
     wide_b = width(scene, work, pair, 1, b)
-    lanes = lanes_within(work, a, b, margin + width(scene, work, pair, 0, a) + wide_b)
+    lanes = lanes_within(scene, work, pair, a, b, margin + width(scene, work, pair, 0, a) + wide_b)
     if lanes == 0 or left_open(work, lanes):
         return
     # Widths of spheres of the second object are needed once for each near sphere of the first.
@@ -342,12 +359,12 @@ def check_pair(scene: int, work: int, pair: int, stop_at_hit: bool) -> None:
     for first in range(first_child(scene, a), end_of_children(scene, a)):
         compute_centre(scene, work, first, joint_of(scene, a))
         wide = margin + width(scene, work, pair, 0, first)
-        lanes = lanes_within(work, first, b, wide + wide_b)
+        lanes = lanes_within(scene, work, pair, first, b, wide + wide_b)
         if lanes == 0 or left_open(work, lanes):
             continue
         for second in range(first_child(scene, b), end_of_children(scene, b)):
             compute_centre(scene, work, second, joint_of(scene, b))
-            lanes = lanes_within(work, first, second, wide + real(work, WIDTHS, second))
+            lanes = lanes_within(scene, work, pair, first, second, wide + real(work, WIDTHS, second))
             if lanes != 0 and not left_open(work, lanes):
                 check_leaves(scene, work, pair, first, second, lanes)
                 if stop_at_hit and number(work, BITS, HIT) != 0:
@@ -365,13 +382,13 @@ def check_leaves(scene: int, work: int, pair: int, first: int, second: int, lane
             return
         compute_centre(scene, work, n, joint_a)
         wide = margin + width(scene, work, pair, 0, n)
-        if lanes_within(work, n, second, wide + wide_second) == 0:
+        if lanes_within(scene, work, pair, n, second, wide + wide_second) == 0:
             continue
         for m in range(first_child(scene, second), end_of_children(scene, second)):
             if not with_widths:
                 set_real(work, WIDTHS, m, width(scene, work, pair, 1, m))
             compute_centre(scene, work, m, joint_b)
-            found = lanes_within(work, n, m, wide + real(work, WIDTHS, m))
+            found = lanes_within(scene, work, pair, n, m, wide + real(work, WIDTHS, m))
             if found != 0:
                 contact = pair_contact_distance(scene, pair, n, m)
                 hits = below(square_between(work, n, m), contact * contact)

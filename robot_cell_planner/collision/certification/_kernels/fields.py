@@ -74,13 +74,19 @@ def end_of_children(scene: int, n: int) -> int:
 @inlined
 def first_object(scene: int, pair: int) -> int:
     """Return the first moving object of a pair."""
-    return number(scene, PAIRS, 2 * pair)
+    return number(scene, PAIRS, 3 * pair)
 
 
 @inlined
 def second_object(scene: int, pair: int) -> int:
     """Return the second moving object of a pair."""
-    return number(scene, PAIRS, 2 * pair + 1)
+    return number(scene, PAIRS, 3 * pair + 1)
+
+
+@inlined
+def common_joint(scene: int, pair: int) -> int:
+    """Return the last joint that moves both objects of a pair; -1: none."""
+    return number(scene, PAIRS, 3 * pair + 2)
 
 
 @inlined

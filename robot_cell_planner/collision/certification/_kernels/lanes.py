@@ -289,17 +289,23 @@ def surface_squares(scene: int, work: int, k: int, n: int, reach: float, request
 
 
 @inlined
+def may_be_near(scene: int, work: int, k: int, n: int, reach: float) -> bool:
+    """Return whether an obstacle may be nearer than `reach` to the centre of a sphere, by its bounding sphere."""
+    f = SHAPE_COLUMNS * k + BOUNDING_SPHERE
+    wide = real(scene, SHAPES, f + 3) + reach
+    x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
+    return below(square_to(work, n, x, y, z), wide * wide) != 0
+
+
+@inlined
 def obstacle_squares(scene: int, work: int, k: int, n: int, reach: float, coarse: bool) -> Vector:
     """Return squared lower bounds of the distances between the centre of a sphere and an obstacle; 0 inside.
 
     They are valid below the square of `reach`, elsewhere at least that square. With `coarse` the bounds may be lower,
     for candidates that are checked more precisely later.
     """
-    f = SHAPE_COLUMNS * k + BOUNDING_SPHERE
-    wide = real(scene, SHAPES, f + 3) + reach
     squares = broadcast(FAR)
-    x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
-    if below(square_to(work, n, x, y, z), wide * wide) != 0:
+    if may_be_near(scene, work, k, n, reach):
         kind = kind_of(scene, k)
         if kind <= CONE:
             squares = primitive_squares(scene, work, k, n)

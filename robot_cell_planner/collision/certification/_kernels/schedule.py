@@ -31,22 +31,11 @@ from .arrays import (
 from .certificate import evaluate, evaluate_listed, retain_marked
 from .fields import multiplier_of, variable_of
 from .simd import load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
+from .velocities import set_box, set_interval
 
 SPACING = 0.125  # [rad or m], initial step of the fastest joint
 MAX_OPEN = 512  # maximum number of pending intervals
 FREE, BLOCKED, OPEN = 0, 1, 2  # result for a motion: proven free; a configuration is hit; neither
-
-
-@vectorised
-def set_displacements(scene: int, work: int, start: Double, end: Double, half: float) -> None:
-    """Set the displacements of all joints in an interval of half length `half`, as a fraction of the motion.
-
-    They are slightly enlarged against rounding errors.
-    """
-    for j in range(rows(scene, JOINTS)):
-        variable = variable_of(scene, j)
-        displacement = abs(multiplier_of(scene, j) * (end[variable] - start[variable]))
-        set_real(work, DISPLACEMENTS, j, np.float32(displacement * half * (1.0 + 1e-6) + 1e-9))
 
 
 @vectorised
@@ -133,7 +122,7 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
     set_number(work, BITS, LISTED, 0)
     listed_only = False
     while True:
-        set_displacements(scene, work, start, end, half)
+        set_interval(scene, work, start, end, half)
         open_parameters = parameters  # most motions of a search are blocked before another array is needed
         count = 0
         for first in range(0, parameters.shape[0], LANES):
@@ -182,7 +171,7 @@ def undecided_intervals(
     listed_only = False
     finished = 0
     while parameters.shape[0] > 0:
-        set_displacements(scene, work, start, end, half)
+        set_interval(scene, work, start, end, half)
         open_parameters = np.empty(2 * parameters.shape[0])
         count = 0
         final = half * longest <= resolution or 2 * parameters.shape[0] > MAX_OPEN
@@ -219,6 +208,7 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, coun
     """
     count = middles.shape[0]
     found = np.zeros(count)
+    set_box(work)
     for first in range(0, count, LANES):
         size = min(LANES, count - first)
         counters[EVALUATED] += size
