@@ -144,12 +144,17 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
     """Allocate the work space for arrays."""
     joints, spheres, obstacles = len(arrays.joints), len(arrays.spheres), len(arrays.obstacles)
     objects = len(arrays.parent_joints)
+    width = max(arrays.motion_bounds.shape[1], LANES)
+    displacements, directions, change_weights, turns = np.zeros((4, width), dtype=np.float32)
     return WorkSpace(
         np.zeros((variables, LANES)),
         np.zeros((12 * joints, LANES), dtype=np.float32),
         np.zeros((3 * spheres, LANES), dtype=np.float32),
         np.zeros(spheres, dtype=np.int64),
-        *np.zeros((4, max(arrays.motion_bounds.shape[1], LANES)), dtype=np.float32),
+        displacements,
+        directions,
+        change_weights,
+        turns,
         np.full(1, UNBOUNDED, dtype=np.float32),
         np.zeros((6 * joints, LANES), dtype=np.float32),
         np.zeros((3 * spheres, LANES), dtype=np.float32),

@@ -294,7 +294,7 @@ def may_be_near(scene: int, work: int, k: int, n: int, reach: float) -> bool:
     f = SHAPE_COLUMNS * k + BOUNDING_SPHERE
     wide = real(scene, SHAPES, f + 3) + reach
     x, y, z = real(scene, SHAPES, f), real(scene, SHAPES, f + 1), real(scene, SHAPES, f + 2)
-    return below(square_to(work, n, x, y, z), wide * wide) != 0
+    return bool(below(square_to(work, n, x, y, z), wide * wide) != 0)
 
 
 @inlined

@@ -170,7 +170,7 @@ def change_bound(scene: int, work: int, n: int) -> Any:
 
 
 @inlined
-def relative_change_bound(scene: int, work: int, pair: int, side: int, n: int, turned: float) -> Any:
+def relative_change_bound(scene: int, work: int, pair: int, side: int, n: int, turned: Any) -> Any:
     """Return `change_bound` of a sphere of one object of a pair relative to the other object. turned: sum of the
     displacements of the revolute joints that move both."""
     parts, row = vectors(scene), 2 * pair + side
@@ -213,4 +213,4 @@ def near_pair(scene: int, work: int, pair: int, n: int, m: int, found: int) -> i
     reach = pair_contact_distance(scene, pair, n, m) + slack
     reach += relative_change_bound(scene, work, pair, 0, n, turned)
     reach += relative_change_bound(scene, work, pair, 1, m, turned)
-    return found & below((x * x + y * y + z * z) * LESS - approach * TWICE, reach * reach)
+    return int(found & below((x * x + y * y + z * z) * LESS - approach * TWICE, reach * reach))
