@@ -92,12 +92,12 @@ class TestPrioritised:
         requested = {}
         original = prioritised._in_order
 
-        def in_order(cell, state, request, monitor, plan_one, parts):
+        def in_order(cell, state, request, monitor, plan_one, parts, work):
             def noted(cell, state, request, monitor):
                 requested[request.group] = request.waypoint_suggestions
                 return plan_one(cell, state, request, monitor)
 
-            return original(cell, state, request, monitor, noted, parts)
+            return original(cell, state, request, monitor, noted, parts, work)
 
         monkeypatch.setattr(prioritised, "_in_order", in_order)
         suggestions = ({"ax": 0.1, "ay": 0.9, "by": -0.3}, {"bx": 0.1}, {"ay": 0.2})
