@@ -152,6 +152,13 @@ def with_obstacles(cell_and_state, poses, prefix="obstacle"):
     return cell, msgspec.structs.replace(state, bodies=frozendict({**state.bodies, **placed}))
 
 
+def busy_cell():
+    """An arm with a gripper that holds a part, among obstacles, with margins."""
+    bodies, poses = obstacles(8, np.random.default_rng(5))
+    collision = settings(margins={"gripper": 0.004, "obstacle0": 0.006})
+    return with_obstacles(working_cell(bodies, collision), poses)
+
+
 def bracket(size=0.3, use=MeshUse.EXACT):
     """A concave mesh: two plates at a right angle, each a closed box."""
     vertices, faces = [], []

@@ -83,8 +83,7 @@ def plan_many(
     read as they are needed, so they may be generated.
 
     If the iterator is closed early, or an exception ends it, jobs that have not begun are cancelled, and running ones
-    are told to stop; it does not wait for them. Jobs in other processes than those of `local_executor` are not told,
-    and run to their end.
+    are stopped; it does not wait for them. Jobs in other processes than those of `local_executor` run to their end.
 
     Args:
         jobs: Cells, states and requests. Each process reads a cell once, so jobs of one cell should follow each other.

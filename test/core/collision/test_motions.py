@@ -9,16 +9,15 @@ from collision_cells import (
     body,
     box,
     bracket,
+    busy_cell,
     free_body,
     make_cell,
     mechanism,
-    obstacles,
     pebble,
     place,
     settings,
     small_sphere_beside,
     sphere,
-    with_obstacles,
     working_cell,
 )
 from frozendict import frozendict
@@ -130,11 +129,7 @@ class TestThresholds:
 
 @pytest.fixture(scope="module")
 def busy():
-    """An arm with a gripper that holds a part, among obstacles, with margins."""
-    rng = np.random.default_rng(5)
-    bodies, poses = obstacles(8, rng)
-    collision = settings(margins={"gripper": 0.004, "obstacle0": 0.006})
-    return with_obstacles(working_cell(bodies, collision), poses)
+    return busy_cell()
 
 
 def test_motion_bounds_limit_the_speed_of_every_sphere(busy):

@@ -2,7 +2,15 @@
 
 import numpy as np
 import pytest
-from collision_cells import at, body, make_cell, obstacles, place, settings, sphere, with_obstacles, working_cell
+from collision_cells import (
+    at,
+    body,
+    busy_cell,
+    make_cell,
+    place,
+    sphere,
+    working_cell,
+)
 from frozendict import frozendict
 
 from robot_cell_planner.collision.certification._kernels.arrays import (
@@ -248,10 +256,7 @@ def test_motion_bounds_hold_for_the_centres_of_all_levels():
 
 @pytest.fixture(scope="module")
 def busy():
-    rng = np.random.default_rng(5)
-    bodies, poses = obstacles(8, rng)
-    collision = settings(margins={"gripper": 0.004, "obstacle0": 0.006})
-    return with_obstacles(working_cell(bodies, collision), poses)
+    return busy_cell()
 
 
 def test_listed_candidates_suffice_for_parts_of_a_straight_interval(busy):

@@ -163,16 +163,21 @@ def test_of_too_many_commands_the_oldest_are_discarded_and_requests_are_kept(lis
     assert last.positions[3] == pytest.approx(0.2, abs=1e-4)
 
 
-def test_commands_that_are_dropped_in_a_pause_are_counted(listener):
-    listener.process.run()
-    answers, commands = queue.Queue(), MAX_WAITING + 5
-    listener.process.request(Pause(), answers.put)
-    time = answers.get(timeout=PATIENCE).time
+def command_in_pause(listener, commands, answers, time):
+    """Send many commands of one joint to a simulation that is paused at a time [s]."""
     for index in range(1, commands + 1):
         if index % 100 == 0:  # so that they wait in the process of the physics, and not for it
             listener.process.request(Disturb(()), answers.put)
             assert answers.get(timeout=PATIENCE).time == time
         listener.process.command(JointCommand({"turn": 0.2 * index / commands}), time)
+
+
+def test_commands_that_are_dropped_in_a_pause_are_counted(listener):
+    listener.process.run()
+    answers, commands = queue.Queue(), MAX_WAITING + 5
+    listener.process.request(Pause(), answers.put)
+    time = answers.get(timeout=PATIENCE).time
+    command_in_pause(listener, commands, answers, time)
     listener.process.request(Continue(), answers.put)
     assert answers.get(timeout=PATIENCE).error is None
     listener.until(lambda message: isinstance(message, Report) and message.moment > time + 0.1)
@@ -186,11 +191,7 @@ def test_a_flood_of_commands_of_one_joint_costs_another_none(listener):
     time = answers.get(timeout=PATIENCE).time
     listener.process.command(JointCommand({"x": 0.1}), time)
     listener.process.command(JointCommand({"y": 0.1, "turn": 0.0}), time)
-    for index in range(1, commands + 1):
-        if index % 100 == 0:  # so that they wait in the process of the physics, and not for it
-            listener.process.request(Disturb(()), answers.put)
-            assert answers.get(timeout=PATIENCE).time == time
-        listener.process.command(JointCommand({"turn": 0.2 * index / commands}), time)
+    command_in_pause(listener, commands, answers, time)
     listener.process.request(Continue(), answers.put)
     assert answers.get(timeout=PATIENCE).error is None
     found = listener.until(lambda message: isinstance(message, JointSample) and message.moment > time + 2.0)

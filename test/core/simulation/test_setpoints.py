@@ -229,9 +229,8 @@ commands = st.lists(
 )
 
 
-@settings(max_examples=60, deadline=None)
-@given(commands)
-def test_no_command_leads_beyond_the_limits(entries):
+def steps_of(entries):
+    """Yield the setpoint after each step, and its velocity before."""
     point = setpoint()
     step = 0
     for kind, position, velocity, shift, pause in entries:
@@ -244,10 +243,17 @@ def test_no_command_leads_beyond_the_limits(entries):
             before = point.velocity
             point.advance((step + 1) * STEP, STEP, point.position)
             step += 1
-            assert LIMITS.lower <= point.position <= LIMITS.upper
-            assert abs(point.velocity) <= FASTEST * (1 + 1e-9)
-            at_limit = point.position in (LIMITS.lower, LIMITS.upper)
-            assert at_limit or abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-9)
+            yield point, before
+
+
+@settings(max_examples=60, deadline=None)
+@given(commands)
+def test_no_command_leads_beyond_the_limits(entries):
+    for point, before in steps_of(entries):
+        assert LIMITS.lower <= point.position <= LIMITS.upper
+        assert abs(point.velocity) <= FASTEST * (1 + 1e-9)
+        at_limit = point.position in (LIMITS.lower, LIMITS.upper)
+        assert at_limit or abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-9)
 
 
 @pytest.mark.parametrize("velocity", [1.5, -1.5, 0.3])
@@ -270,20 +276,9 @@ def test_a_velocity_command_brakes_for_a_limit_with_the_acceleration_of_the_join
 @settings(max_examples=100, deadline=None)
 @given(commands)
 def test_no_command_brakes_harder_than_the_joint_follows_commands_even_at_its_limits(entries):
-    point = setpoint()
-    step = 0
-    for kind, position, velocity, shift, pause in entries:
-        time = step * STEP + shift
-        if kind == "velocity":
-            point.command_velocity(velocity, time)
-        else:
-            point.command_position(position, velocity if kind == "guided" else None, time)
-        for _ in range(pause):
-            before = point.velocity
-            point.advance((step + 1) * STEP, STEP, point.position)
-            step += 1
-            assert LIMITS.lower <= point.position <= LIMITS.upper
-            assert abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-6)
+    for point, before in steps_of(entries):
+        assert LIMITS.lower <= point.position <= LIMITS.upper
+        assert abs(point.velocity - before) <= HARDEST * STEP * (1 + 1e-6)
 
 
 @pytest.mark.parametrize("last", [1.7, 1.9, 1.95])

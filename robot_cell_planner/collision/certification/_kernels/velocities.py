@@ -161,7 +161,7 @@ def velocity_of(work: int, n: int) -> Any:
 
 @inlined
 def change_bound(scene: int, work: int, n: int) -> Any:
-    """Return how far at most the centre of a sphere is from where its velocity leads."""
+    """Return the maximum distance of the centre of a sphere from its position at constant velocity."""
     parts = vectors(scene)
     bound = load(work, CHANGE_WEIGHTS, 0) * load(scene, MOTION_BOUNDS, n * parts)
     for part in range(1, parts):
