@@ -134,3 +134,19 @@ class RunningNode:
                 self.process.wait()
                 raise AssertionError(f"{self.name} did not end on SIGINT:\n{self.output}") from None
         self._reader.join(15)
+
+
+def start_demo_with_parallel_gripper(start_node, **joint):
+    """Start the simulation and the execution of the demonstration; joint: parameter that names the gripper's joint."""
+    start_node("simulated_robot_node", cell_file=DEMO)
+    start_node(
+        "execution_node",
+        **joint,
+        gripper_upper=0.042,
+        gripper_action_type="ParallelGripperCommand",
+        joint_state_timeout=1.5,
+        goal_time=20.0,
+        gripper_goal_time=30.0,
+        gripper_start_timeout=20.0,
+        stall_timeout=2.0,
+    )

@@ -4,7 +4,7 @@ import pytest
 from action_goals import Sent
 from action_msgs.msg import GoalStatus
 from control_msgs.action import ParallelGripperCommand
-from running import DEMO, wait_for_message
+from running import start_demo_with_parallel_gripper, wait_for_message
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.nodes.common.node import reliable
@@ -14,18 +14,7 @@ pytestmark = pytest.mark.alone
 
 @pytest.fixture(scope="module", autouse=True)
 def nodes(start_node, client):
-    start_node("simulated_robot_node", cell_file=DEMO)
-    start_node(
-        "execution_node",
-        gripper_joints="[gripper/finger_joint]",
-        gripper_upper=0.042,
-        gripper_action_type="ParallelGripperCommand",
-        joint_state_timeout=1.5,
-        goal_time=20.0,
-        gripper_goal_time=30.0,
-        gripper_start_timeout=20.0,
-        stall_timeout=2.0,
-    )
+    start_demo_with_parallel_gripper(start_node, gripper_joints="[gripper/finger_joint]")
     wait_for_message(client, JointState, "joint_states", reliable(10), lambda message: "finger_joint" in message.name)
 
 
