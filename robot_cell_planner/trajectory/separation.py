@@ -15,6 +15,8 @@ from .limits import Array
 from .trajectory import NANOSECOND, Trajectory
 
 MAX_DELAY = 0.02  # [s]
+FURTHER = 1_000_000  # [ns], least distance of further delays from the one before
+MAX_FURTHER = 4  # further delays
 MAX_PAIRS = 2_000_000  # pairs of steps that a delay up to the maximum may bring together
 # A missing sample at a jerk step raises the jerk between the samples around it by up to so many times the step.
 AMPLIFICATION = 9.0
@@ -65,9 +67,23 @@ def separating_delay(trajectory: Trajectory, others: Sequence[Trajectory]) -> fl
     """Return the least delay of a trajectory [s] with which no jerk step of it is between 0 and 0.2 ms away from one of
     others; None if there is none up to 20 ms, or a delay is necessary and the motion does not begin at rest, or the
     trajectories have too many steps."""
+    delays = admissible_delays(trajectory, others)
+    return delays[0] if delays else None
+
+
+def admissible_delays(trajectory: Trajectory, others: Sequence[Trajectory]) -> tuple[float, ...]:
+    """Return delays of a trajectory [s], in order, with each of which no jerk step of it is between 0 and 0.2 ms away
+    from one of others: the least one, see `separating_delay`, and if that is not 0 up to four further ones, at least 1
+    ms apart; () if there is none."""
     fixed = np.concatenate([np.zeros(1), *(JerkSteps.of(other).main for other in others)])
-    delay = _delay(_whole(JerkSteps.of(trajectory).main), _whole(fixed), _begins_at_rest(trajectory))
-    return None if delay is None else delay * NANOSECOND
+    delays = _delays(_whole(JerkSteps.of(trajectory).main), _whole(fixed), _begins_at_rest(trajectory))
+    found = delays[:1].tolist()
+    while found and found[0] and len(found) <= MAX_FURTHER:
+        later = delays[delays >= found[-1] + FURTHER]
+        if not len(later):
+            break
+        found.append(int(later[0]))
+    return tuple(delay * NANOSECOND for delay in found)
 
 
 @public
@@ -86,28 +102,39 @@ def separating_delays(trajectories: Sequence[Trajectory]) -> tuple[float, ...]:
     for index in sorted(range(len(trajectories)), key=lambda index: resting[index]):
         steps = _whole(JerkSteps.of(trajectories[index]).main)
         alone = len(fixed) == 1 and steps[0] == 0
-        delays[index] = 0 if alone else _delay(steps, fixed, resting[index]) or 0
+        admissible = _delays(steps, fixed, resting[index])
+        delays[index] = 0 if alone or not len(admissible) else int(admissible[0])
         fixed = np.concatenate((fixed, steps + delays[index]))
     return tuple(delay * NANOSECOND for delay in delays)
 
 
-def _delay(steps: Times, fixed: Times, delayable: bool) -> int | None:
-    """Return the least delay [ns] of steps that separates them from fixed ones, see `separating_delay`."""
+def _delays(steps: Times, fixed: Times, delayable: bool) -> Times:
+    """Return delays (n,) [ns] of steps that separate them from fixed ones, in order: the least one, and others."""
     longest = round(MAX_DELAY / NANOSECOND) if delayable else 0
     fixed = np.unique(fixed)
     firsts = np.searchsorted(fixed, steps - APART, side="right")
     counts = np.searchsorted(fixed, steps + longest + APART, side="left") - firsts
     if counts.sum() > MAX_PAIRS:
-        return None
+        return np.empty(0, dtype=np.int64)
     owners = np.repeat(np.arange(len(steps)), counts)
     within = np.arange(len(owners)) - np.repeat(np.cumsum(counts) - counts, counts)
     # A delay of this many nanoseconds makes a step equal to a fixed one.
     equal = np.sort(fixed[firsts[owners] + within] - steps[owners])
-    candidates = np.unique(np.concatenate((np.zeros(1, dtype=np.int64), equal, equal + APART)))
+    least = np.concatenate((np.zeros(1, dtype=np.int64), equal, equal + APART))
+    admissible = _admissible(least, equal, longest)
+    if not len(admissible) or not admissible[0]:
+        return admissible
+    further = np.arange(admissible[0], longest + 1, FURTHER)
+    return _admissible(np.concatenate((admissible, further)), equal, longest)
+
+
+def _admissible(candidates: Times, equal: Times, longest: int) -> Times:
+    """Return the candidates that separate, in order; equal: sorted delays that make a step equal to a fixed one."""
+    candidates = np.unique(candidates)
     candidates = candidates[(candidates >= 0) & (candidates <= longest)]
     near = _between(equal, candidates, APART - 1) - _between(equal, candidates, SAME)
-    found = candidates[near == 0]
-    return int(found[0]) if len(found) else None
+    found: Times = candidates[near == 0]
+    return found
 
 
 def _between(numbers: Times, middles: Times, distance: int) -> Times:

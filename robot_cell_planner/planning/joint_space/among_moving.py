@@ -7,7 +7,7 @@ not suffice, sampled configurations are added to it. The motion of all robots to
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
@@ -30,7 +30,7 @@ from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...model.state import RobotCellState
 from ...trajectory.curves import Curve, CurveSequence, PolynomialCurve
 from ...trajectory.limits import Array
-from ...trajectory.separation import separating_delay, separating_delays
+from ...trajectory.separation import admissible_delays, separating_delay, separating_delays
 from ...trajectory.timing import Method
 from ...trajectory.trajectory import Rest, Trajectory, sample_curve
 from ...trajectory.validation import validate
@@ -58,7 +58,7 @@ MAX_GOALS = 8
 SAMPLES_PER_ROUND = 40
 MAX_ROUNDS = 12
 SAMPLE_SPREAD = 0.4  # [rad or m]
-MAX_DELAYS = 3
+MAX_ROUNDING = 2  # corrections of a delay
 LONG_WAIT = 0.25  # [s], delay from which on detours are searched
 
 
@@ -138,18 +138,24 @@ class _Planner:
 
     def plan(self) -> Plan:
         collision: TrajectoryInCollisionError | None = None
+        tried: tuple[float, ...] = ()
         for finest, strict in ATTEMPTS:
             checks = self._timed_checks(finest, strict)
             with self.monitor.stage("search"):
                 steps = self._search(checks)
-            trajectory = self._separated(steps)
-            motion = JointMotion(checks.checker, trajectory, self.moving.trajectories, self.monitor.check)
-            try:
-                return self._finished(checks, steps, motion)
-            except TrajectoryInCollisionError as error:
-                collision = error  # between states that were checked
+            tried = ()
+            for delay, trajectory in self._delayed(steps):
+                motion = JointMotion(checks.checker, trajectory, self.moving.trajectories, self.monitor.check)
+                tried += (delay,)
+                try:
+                    return self._finished(checks, steps, motion)
+                except TrajectoryInCollisionError as error:
+                    collision = error  # between states that were checked
         assert collision is not None
         text = f"each motion that was found collides between checked states: {collision.message}"
+        if len(tried) > 1:
+            delays = ", ".join(f"{1000.0 * delay:.3g}" for delay in tried)
+            text += f"; the last one also with delays of {delays} ms, which merge_trajectories accepts"
         raise BlockedByMovingRobotsError(
             text, stage="search", subjects=collision.subjects, values=collision.values
         ) from collision
@@ -267,17 +273,24 @@ class _Planner:
             if self.alone.checks.state_free(q):
                 roadmap.add(q)
 
-    def _separated(self, steps: Sequence[TimedStep]) -> Trajectory:
-        """Return the trajectory of the steps, delayed such that `merge_trajectories` delays no robot further."""
-        trajectory, delay = self._trajectory(steps), 0.0
-        # Times are rounded to nanoseconds, with which a second delay of some may be necessary.
-        for _ in range(MAX_DELAYS):
+    def _delayed(self, steps: Sequence[TimedStep]) -> Iterator[tuple[float, Trajectory]]:
+        """Return delays [s] in order, and the trajectories of the steps with them, which `merge_trajectories` delays no
+        further. Where it can separate no robot, it delays none either, and the only delay is 0."""
+        undelayed = self._trajectory(steps)
+        for delay in admissible_delays(undelayed, self.moving.trajectories) or (0.0,):
+            yield self._separated(steps, delay) if delay else (delay, undelayed)
+
+    def _separated(self, steps: Sequence[TimedStep], delay: float) -> tuple[float, Trajectory]:
+        """Return the trajectory of the steps after a delay [s], and that delay, increased where times that are rounded
+        to nanoseconds require it."""
+        trajectory = self._trajectory(steps, delay)
+        for _ in range(MAX_ROUNDING):
             further = separating_delay(trajectory, self.moving.trajectories)
             if not further:
                 break
             delay += further
             trajectory = self._trajectory(steps, delay)
-        return trajectory
+        return delay, trajectory
 
     def _trajectory(self, steps: Sequence[TimedStep], delay: float = 0.0) -> Trajectory:
         """Return the trajectory of the steps, with rests in between, after a delay [s]."""

@@ -40,7 +40,8 @@ class CommonOptions:
 
     Attributes:
         seed: Seed of all random numbers.
-        state_limit: Max number of states checked in the search.
+        state_limit: Max number of states checked in the search. The path that was found is verified completely, which
+            may exceed it.
         time_limit: Time after which the request is aborted [s]; 0 for none.
         extra_margin: Distance to keep in addition to the margins of the cell [m].
         search_step: Max step between states checked during the search [rad or m].

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -101,14 +101,14 @@ class JointMotion:
         Raises:
             TrajectoryInCollisionError: A state collides, with the pair and the time.
         """
-        times = self._times(step)
-        states = self.curve.evaluate(times)
-        for first in range(0, len(states), BATCH_SIZE):
+        count = 0
+        for times in self._times(step):
             self._on_step()
-            hits = np.flatnonzero(self.checker.in_collision_batch(states[first : first + BATCH_SIZE]))
+            hits = np.flatnonzero(self.checker.in_collision_batch(self.curve.evaluate(times)))
             if len(hits):
-                raise self.collision_at(float(times[first + hits[0]]))
-        return len(states)
+                raise self.collision_at(float(times[hits[0]]))
+            count += len(times)
+        return count
 
     def collision_at(self, time: float) -> TrajectoryInCollisionError:
         """Return the error of a collision at a time [s]."""
@@ -124,7 +124,7 @@ class JointMotion:
         """
         passing = _passing_times(self.trajectory, path)
         self._on_step()
-        times = self._times(CLEARANCE_STEP)
+        times = np.concatenate(list(self._times(CLEARANCE_STEP)))
         states = self.curve.evaluate(times)
         found = self.checker.closest_of(states)
         if found is None:
@@ -133,12 +133,15 @@ class JointMotion:
         place = float(np.interp(times[index], passing, np.arange(len(passing))))
         return PathClearance(place, tuple(states[index, : len(self.trajectory.variables)].tolist()), closest)
 
-    def _times(self, step: float) -> Array:
-        """Return times (n,) [s] such that no joint moves further than `step` between two of them."""
+    def _times(self, step: float) -> Iterator[Array]:
+        """Return times [s] such that no joint moves further than `step` between two of them, in batches: a long motion
+        at a fine step has more states than memory."""
         moved = np.concatenate(([0.0], np.cumsum(self._displacements.max(axis=1))))
         count = max(1, math.ceil(float(moved[-1]) / step))
-        times: Array = np.interp(np.linspace(0.0, moved[-1], count + 1), moved, self.curve.breaks)
-        return times
+        for first in range(0, count + 1, BATCH_SIZE):
+            numbers = np.arange(first, min(first + BATCH_SIZE, count + 1))
+            places = np.where(numbers < count, numbers * (moved[-1] / count), moved[-1])
+            yield np.interp(places, moved, self.curve.breaks)
 
 
 def _passing_times(trajectory: Trajectory, path: Array) -> Array:

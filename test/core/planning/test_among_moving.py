@@ -264,3 +264,50 @@ def test_bounds_of_moving_robots_contain_their_motion(sides, passing, begin, len
     assert (inside <= high + 1e-12).all()
     # Not much wider than the motion: by at most the motion during one time interval at both ends.
     assert ((high - low) - np.ptp(inside, axis=0)).max() < 0.06
+
+
+def blocked_delays(monkeypatch, blocked):
+    """Motions collide if they are delayed by one of some numbers of the delays to try; returns the delays tried [s]."""
+    tried, proof = [], JointMotion.proof
+
+    def collide(motion, certifier):
+        tried.append(motion.trajectory.times[np.flatnonzero(motion.trajectory.velocities.any(axis=1))[0] - 1])
+        return Proof(0.5, collision=0.5) if len(tried) - 1 in blocked else proof(motion, certifier)
+
+    monkeypatch.setattr(JointMotion, "proof", collide)
+    return tried
+
+
+@pytest.fixture
+def next_to_a_step(sides, passing):
+    """The other arm begins next to a jerk step of the motion to the goals."""
+    cell, state = sides
+    goals = grip_at(RIGHT, 0.3, 0.35)
+    alone = moved(cell, state, RIGHT, goals, moving=(replace(passing, times=passing.times + 5.0),))
+    step = JerkSteps.of(alone.trajectory).main[1]
+    return goals, replace(passing, times=passing.times + (step + 1e-4)), alone.duration
+
+
+@pytest.mark.parametrize("blocked", [1, 4])
+def test_a_motion_that_collides_for_its_delay_gets_a_later_one(sides, next_to_a_step, monkeypatch, blocked):
+    cell, state = sides
+    goals, later, shortest = next_to_a_step
+    tried = blocked_delays(monkeypatch, range(blocked))
+    plan = moved(cell, state, RIGHT, goals, moving=(later,))
+    assert len(tried) == blocked + 1
+    assert (np.diff(tried) >= 0.999e-3).all()
+    assert 1e-3 < plan.duration - shortest < 0.02
+    assert separating_delays((plan.trajectory, later)) == (0.0, 0.0)
+    assert not any("merge_trajectories" in warning for warning in plan.warnings)
+    assert verify_plan(cell, state, plan).valid
+    check_free(cell, state, plan)
+
+
+def test_the_delays_that_were_tried_are_reported(sides, next_to_a_step, monkeypatch):
+    cell, state = sides
+    goals, later, _ = next_to_a_step
+    tried = blocked_delays(monkeypatch, range(1000))
+    with pytest.raises(BlockedByMovingRobotsError, match=r"with delays of 0\.\d+, 1\.\d+.* ms") as error:
+        moved(cell, state, RIGHT, goals, moving=(later,))
+    assert len(tried) == 5 * len(among_moving.ATTEMPTS)
+    assert len(error.value.subjects) == 2

@@ -1,11 +1,15 @@
 """Robots that move or rest for long while another is planned: rests cost nothing, and requests bound the work."""
 
+import tracemalloc
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from robot_cell_planner import Goals, MotionRequest, PlanningOptions, Trajectory, load_cell, plan_motion
 from robot_cell_planner.errors import BlockedByMovingRobotsError, CancelledError, LimitExceededError
 from robot_cell_planner.planning.space_time import moving_robots
+from robot_cell_planner.planning.space_time.joint_motion import JointMotion
 from robot_cell_planner.planning.space_time.moving_robots import CELL_SIZE, MAX_BOUNDS, MovingRobots
 from robot_cell_planner.planning.space_time.roadmap import TimedRoadmap
 from robot_cell_planner.planning.space_time.timed_checks import CELLS_AT_ONCE
@@ -113,3 +117,26 @@ def test_a_motion_is_returned_if_the_states_end_while_a_faster_one_is_searched(a
     plan = plan_motion(cell, state, MotionRequest(GOALS, RIGHT, moving=(left,)))
     assert len(searched) == 2
     assert plan.trajectory.duration > 0.0
+
+
+def test_checks_of_a_long_motion_need_little_memory():
+    """A million states of the motion are checked, of which few are in memory at a time; they include both ends."""
+    times = np.arange(100) * 4.0
+    turning = Trajectory(("a",), times, 5.0 * (np.arange(100) % 2)[:, None])
+    checked = []
+
+    def in_collision_batch(states):
+        checked.append((len(states), states[0, 1], states[-1, 1]))
+        return np.zeros(len(states), dtype=bool)
+
+    still = Trajectory(("b",), np.zeros(1), np.zeros((1, 1)))
+    motion = JointMotion(SimpleNamespace(in_collision_batch=in_collision_batch), still, (turning,))
+    tracemalloc.start()
+    try:
+        count = motion.check_states(5e-4)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert count == sum(size for size, _, _ in checked) > 990_000
+    assert (checked[0][1], checked[-1][2]) == (0.0, 5.0)
+    assert most < 5e6
