@@ -28,7 +28,7 @@ from ..motion.channels import REPLACED
 from ..motion.independent_robots import IndependentRobots
 from ..motion.motion import Motion, Phase
 from ..motion.outcome import Outcome, Replacement
-from ..motion.preparation import AHEAD
+from ..motion.preparation import AHEAD, CHECK_PERIOD
 from ..motion.reports import follow_feedback
 from ..motion.runner import MotionRunner, OnProgress
 from ..motion.streamed_motion import StreamedMotion
@@ -121,9 +121,9 @@ class FollowJointTrajectoryServer:
         wait = begins - self._runner.now() - AHEAD
         if wait > 0.0:
             await pause(self._node, wait, newest)
+        running = await self._running(requested.owner, robots, newest)
         claims = self._claims(requested.owner, robots)
-        running = [motion for motion in self._runner.streamed(requested.owner) if self._moves(motion, robots)]
-        if not running:
+        if running is None:
             for claim in claims:  # goals that have not begun yet
                 claim.token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
             await self._access.released(self._node, newest, robots)
@@ -135,7 +135,7 @@ class FollowJointTrajectoryServer:
             further = robots.difference(*(claim.parts for claim in claims))
             if further:
                 claims.append(stack.enter_context(self._access.acquired_by(requested.owner, token, further)))
-            found = await self._replacement(running[0], requested, begins, newest, state)
+            found = await self._replacement(running, requested, begins, newest, state)
             if found is not None:
                 with self._access.handed_over_to(requested.owner, token, claims, robots) as claim:
                     outcome = await self._runner.follow(found, token, on_progress, state)
@@ -144,6 +144,15 @@ class FollowJointTrajectoryServer:
                     return outcome
         await self._access.released(self._node, newest, robots)
         return None
+
+    async def _running(self, owner: str, robots: frozenset[str], token: CancellationToken) -> StreamedMotion | None:
+        """Return the newest running motion of this action that moves any of the robots; None without any. One that
+        still waits to replace another has to begin, or to fail, before it can be replaced itself."""
+        while True:
+            found = [motion for motion in self._runner.streamed(owner) if self._moves(motion, robots)]
+            if not found or not found[-1].channel.waits:
+                return found[-1] if found else None
+            await pause(self._node, CHECK_PERIOD, token)
 
     async def _replacement(
         self,

@@ -45,29 +45,44 @@ class MotionControl:
     async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
         robots = self._robots.named(request.robots, "robots")
         claims = self._claims(robots, named=bool(request.robots))
-        response.owner = owners = ", ".join(dict.fromkeys(claim.owner for claim in claims))
+        response.owner = ", ".join(dict.fromkeys(claim.owner for claim in claims))
         if request.command == KINDS.STOP:
             error = StopRequestedError("stopped through execution/control_motion", stage=STAGE)
             for claim in claims:
                 claim.token.set(error)
         elif request.command in (KINDS.PAUSE, KINDS.RESUME):
-            motions = [motion for motion in self._motions(robots) if not motion.passive]
-            if not motions:
-                raise NotSupportedError(f"the motion of {owners} has not begun yet", stage=STAGE)
-            for motion in motions:
-                (motion.pause if request.command == KINDS.PAUSE else motion.resume)()
+            self._pause_or_resume(robots, claims, paused=request.command == KINDS.PAUSE)
         else:
             raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
         self._on_change()
 
+    def _pause_or_resume(self, robots: Collection[str], claims: Sequence[Claim], *, paused: bool) -> None:
+        """Pause or resume the motions of robots.
+
+        Raises:
+            NotSupportedError: There is none, or a client with access to one of the robots, whose motion may begin yet,
+                has none to pause. Other motions are paused nevertheless.
+        """
+        motions = [motion for motion in self._motions(robots) if not motion.passive]
+        for motion in motions:
+            (motion.pause if paused else motion.resume)()
+        begun = frozenset[str]().union(*(self._robots.of_joints(motion.goal.joints) for motion in motions))
+        waiting = [claim.owner for claim in claims if claim.parts.isdisjoint(begun)]
+        if waiting and (paused or not motions):
+            text = f"the motion of {', '.join(dict.fromkeys(waiting))} has not begun yet, or cannot be paused"
+            if motions:
+                text += f"; the motion of {', '.join(dict.fromkeys(motion.goal.owner for motion in motions))} is paused"
+            raise NotSupportedError(text, stage=STAGE, subjects=tuple(dict.fromkeys(waiting)))
+
     def _claims(self, robots: Collection[str], named: bool) -> tuple[Claim, ...]:
-        """Return the claims of clients that move robots, or else, unless robots are named, of one gripper.
+        """Return the claims of clients that move robots, or else, unless robots are named, of those that move grippers.
 
         Raises:
             NotSupportedError: there is none.
         """
-        accesses = (self._motion_access, *(() if named else self._gripper_accesses))
-        found = next((claims for access in accesses if (claims := access.of(robots))), ())
+        found = self._motion_access.of(robots)
+        if not (found or named):
+            found = tuple(claim for access in self._gripper_accesses for claim in access.claims)
         if not found:
             names = sorted(robots) if named else ()
             text = f"no motion of {', '.join(names)} is running" if named else "no motion is running"
