@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ...errors import ExecutionError, Value
+from ...errors import ExecutionError, TrajectoryStartError, Value
 from ..common.node import CellNode
 from .command_stream import CommandStream
 from .joint_feedback import JointFeedback
@@ -73,6 +73,14 @@ class HeldPositions:
             ]
         )
 
+    def away_from(self, positions: Mapping[str, float]) -> TrajectoryStartError | None:
+        """Return the error for the first joint that is measured away from its position [rad or m]; None if none is."""
+        for joint, position in positions.items():
+            measured = self._feedback.get(joint)
+            if measured is not None and joint not in self._passive and not self._is_at(measured.position, position):
+                return moved_away(joint, abs(measured.position - position), self._start_tolerance)
+        return None
+
     def _too_old(self, joints: Iterable[str], limit: float) -> dict[str, Value]:
         """Return the ages of measurements of joints above a limit [s]."""
         now = time.monotonic()
@@ -125,3 +133,10 @@ class HeldPositions:
         except ExecutionError as error:
             return str(error)
         return ""
+
+
+def moved_away(joint: str, away: float, tolerance: float) -> TrajectoryStartError:
+    """Return the error for a joint that was moved since the start of its motion was set; distances [rad or m]."""
+    values = (Value(f"distance of {joint}", away, tolerance),)
+    text = f"{joint} has moved away from the start of the trajectory"
+    return TrajectoryStartError(text, stage="execution", subjects=(joint,), values=values)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ...errors import TrajectoryLimitError, TrajectoryStartError, Value, distinct_texts
+from ...errors import TrajectoryLimitError, distinct_texts
 from ..common.cancellation import CancellationToken, pause
 from ..common.joint_states import Measurement
 from ..common.node import CellNode
@@ -17,6 +17,7 @@ from ..conversions.trajectories import trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
 from .controller_drive import ControllerDrive
 from .fault_reports import FaultReports
+from .held_positions import moved_away
 from .joint_feedback import JointFeedback
 from .permission import MotionPermission
 from .planning_calls import PlanningCalls, fresh_state
@@ -194,9 +195,4 @@ class Preparation:
         for joint, measurement in (self.measured(joints) if joints else {}).items():
             away = abs(measurement.position - first[joint])
             if away > tolerance:
-                raise TrajectoryStartError(
-                    f"{joint} has moved away from the start of the trajectory",
-                    stage="execution",
-                    subjects=(joint,),
-                    values=(Value(f"distance of {joint}", away, tolerance),),
-                )
+                raise moved_away(joint, away, tolerance)

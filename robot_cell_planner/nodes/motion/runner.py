@@ -12,7 +12,7 @@ from rclpy.task import Future
 from robot_cell_planner.msg import Configuration, StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ...errors import MotionBusyError, RobotCellError, StoppedError, StopRequestedError
+from ...errors import MotionBusyError, NotSupportedError, RobotCellError, StoppedError, StopRequestedError, Value
 from ..common.cancellation import CancellationToken, available, pause
 from ..common.node import CellNode
 from ..conversions.trajectories import trajectory_to_message
@@ -194,7 +194,7 @@ class MotionRunner:
             predicted = drive.predicted(running, max(drive.now() + lead, arrived))
             if predicted is None:
                 return None
-            scale = goal.speed_scale * self.speed_scales.of_joints(goal.joints)
+            scale = self._joining_scale(goal)
             joining = goal.joining(self._present(running, predicted, goal.joints), predicted.time - arrived, scale)
             reply = None
             if state is not None:
@@ -204,6 +204,8 @@ class MotionRunner:
                 begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
                 reply = await self._planning.validate(begins, message, goal.tolerances.start, token)
                 joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
+            if self._joining_scale(goal) != scale:
+                continue  # its first velocities would not be those of the robot
             finished: Future[None] = Future()
             motion = drive.make(self._wake, joining, self._feedback, **self._keywords(goal, finished))
             self._permission.check()
@@ -211,6 +213,20 @@ class MotionRunner:
                 self._displayed.publish(joining)
                 return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
             lead = min(2.0 * lead, LEADS[1])
+
+    def _joining_scale(self, goal: MotionGoal) -> float:
+        """Return the speed scale of a goal that is to join a moving robot.
+
+        Raises:
+            NotSupportedError: It is 0, since that of another robot of the goal is.
+        """
+        scale = goal.speed_scale * self.speed_scales.of_joints(goal.joints)
+        if scale > 0.0:
+            return scale
+        text = (
+            "the speed scale of a robot of the goal is 0: it cannot replace a motion that is under way; raise the scale"
+        )
+        raise NotSupportedError(text, stage=REPLACED, values=(Value("speed scale", scale),))
 
     async def end_at_rest(
         self, running: StreamedMotion, goal: MotionGoal, token: CancellationToken, state: StateRef | None

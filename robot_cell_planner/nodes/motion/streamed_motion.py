@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...errors import CancelledError, ExecutionError, RobotCellError, StoppedError, StopRequestedError
+from ...errors import (
+    CancelledError,
+    ExecutionError,
+    RobotCellError,
+    StoppedError,
+    StopRequestedError,
+    TrajectoryStartError,
+)
 from ...trajectory.sampler import SamplerOptions, TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ...trajectory.tracking import Check, violation
@@ -39,6 +46,8 @@ class StreamedMotion(Motion):
     ) -> None:
         super().__init__(*arguments, **keywords)
         self._held = False
+        self._standing: tuple[str, ...] = ()
+        self._held_positions: HeldPositions | None = None
         goal = self.goal
         self._stream = stream
         self.channel = Channel(
@@ -109,7 +118,9 @@ class StreamedMotion(Motion):
 
     def _check_feedback(self) -> None:
         if self.channel.waits:
-            return  # the motion that it will replace is monitored
+            # The motion that it will replace is monitored; joints that it does not move must not be moved meanwhile.
+            self._stop_for(self._moved_away())
+            return
         now, timeouts = time.monotonic(), self._timeouts
         age = self._feedback.age(self.goal.joints, now)
         tracking = self.tracking()
@@ -124,6 +135,17 @@ class StreamedMotion(Motion):
             self._check_path(tracking, now)
             if self.error is None and self.channel.ended:
                 self._settle(tracking, self._feedback.arrival(self.goal.joints), now)
+
+    def stands_until_it_begins(self, joints: Sequence[str], held: HeldPositions) -> None:
+        """Set the joints that stand until it replaces another motion, which does not move them."""
+        self._standing, self._held_positions = tuple(joints), held
+
+    def _moved_away(self) -> TrajectoryStartError | None:
+        """Return the error if a joint that stands until it begins is not where it will begin."""
+        if self._held_positions is None:
+            return None
+        start = dict(zip(self.goal.joints, self.goal.trajectory.positions[0].tolist(), strict=True))
+        return self._held_positions.away_from({joint: start[joint] for joint in self._standing})
 
     # Standing after a pause.
 
@@ -312,6 +334,9 @@ class StreamDrive:
     def replace(self, running: StreamedMotion, predicted: Predicted, motion: StreamedMotion) -> bool:
         """Replace a motion by another one at its predicted state; False if it will not be there."""
         motion.channel.begins = predicted.time
+        motion.stands_until_it_begins(
+            [name for name in motion.goal.joints if name not in running.goal.joints], self.held
+        )
         return self._stream.replace(running.channel, motion.channel, predicted.time_scaling)
 
     def make(self, on_end: Callable[[], None], *arguments: Any, **keywords: Any) -> StreamedMotion:

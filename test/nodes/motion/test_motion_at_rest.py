@@ -237,7 +237,7 @@ def test_a_motion_that_resumes_meanwhile_is_replaced_while_it_moves(monkeypatch)
 def test_the_client_of_a_motion_that_is_not_replaced_after_all_keeps_control(replaced):
     """Otherwise no client could resume or stop it, if it was paused just before it was to be replaced."""
     running = SimpleNamespace(
-        goal=goal(0.0, 1.0), phase=Phase.PAUSED, channel=SimpleNamespace(replaced=replaced), error=None
+        goal=goal(0.0, 1.0), phase=Phase.PAUSED, channel=SimpleNamespace(replaced=replaced, waits=False), error=None
     )
     found = Replacement(running, None, None, 0, None)
     server = object.__new__(FollowJointTrajectoryServer)

@@ -1,0 +1,137 @@
+"""A goal that replaces a running motion and moves further robots begins where all of them are, at their velocities."""
+
+import asyncio
+import threading
+import time
+from types import SimpleNamespace
+from unittest.mock import MagicMock
+
+import numpy as np
+import pytest
+from rclpy.time import Time
+
+from robot_cell_planner.errors import NotSupportedError, TrajectoryStartError
+from robot_cell_planner.msg import StateRef
+from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.held_positions import HeldPositions
+from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.motion import Phase
+from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
+from robot_cell_planner.nodes.motion.runner import MotionRunner
+from robot_cell_planner.nodes.motion.runner_options import RunnerOptions
+from robot_cell_planner.nodes.motion.speed_scales import SpeedScales
+from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
+from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
+from robot_cell_planner.srv import ValidateTrajectory
+from robot_cell_planner.trajectory.sampler import SamplerOptions
+from robot_cell_planner.trajectory.tracking import Tolerances
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+TIMEOUT = 60.0
+TIMEOUTS = FeedbackTimeouts(TIMEOUT, TIMEOUT, TIMEOUT)
+TOLERANCE = 0.01  # [rad], start tolerance of the node
+LEFT, RIGHT = "left/joint", "right/joint"
+NOW = 1.0  # [s] when the goal arrives, in the middle of the running motion
+
+
+def goal(*joints):
+    one, endless = np.ones(len(joints)), np.full(len(joints), np.inf)
+    tolerances = Tolerances(1.0, 10.0 * one, endless, 10.0 * one, endless, TIMEOUT)
+    times = np.array([0.0, 2.0, 4.0])
+    return MotionGoal("client", joints, Trajectory(joints, times, np.outer([0.0, 0.5, 1.0], one)), tolerances)
+
+
+class Cell:
+    """A left robot under way, and a right robot at rest; `planning.during` is called during a validation."""
+
+    def __init__(self):
+        now = Time(nanoseconds=0)
+        self.node = MagicMock()
+        self.node.get_clock.return_value = SimpleNamespace(now=lambda: now)
+        self.time = 0.0
+        output = SimpleNamespace(topic_names=("joint_commands",), is_heard=True, publish=lambda values: None)
+        self.stream = CommandStream(self.node, output, rate=500.0, clock=lambda: self.time)
+        self.feedback = JointFeedback(10.0)
+        held = HeldPositions(self.node, self.stream, self.feedback, TOLERANCE)
+        self.drive = StreamDrive(self.node, self.stream, SamplerOptions(), held)
+        self.scales = SpeedScales(IndependentRobots(("left/", "right/")))
+        self.during, self.validations = lambda: None, 0
+        planning = SimpleNamespace(validate=self.validate)
+        options = RunnerOptions(TOLERANCE, TIMEOUTS)
+        monitor, change = MagicMock(), MagicMock()
+        self.runner = MotionRunner(
+            self.node, self.drive, self.feedback, MagicMock(), planning, options, monitor, self.scales, change, change
+        )
+        self.measure(0.0)
+        self.running = self.drive.start(None, lambda: None, goal(LEFT), self.feedback, **self.keywords())
+        assert self.reaches(lambda: self.running.channel.sampler is not None)
+        self.time = NOW
+        assert self.reaches(lambda: self.running.channel.played_at == NOW)
+
+    def keywords(self):
+        return {"global_scale": 1.0, "timeouts": TIMEOUTS, "on_done": lambda: None}
+
+    def measure(self, right):
+        now = time.monotonic()
+        self.feedback.start_poll(now)
+        self.feedback.update([LEFT, RIGHT], [0.0, right], [], [], time.time_ns(), now)
+
+    async def validate(self, *_):
+        self.validations += 1
+        self.during()
+        return ValidateTrajectory.Response()
+
+    def reaches(self, condition):
+        """Return whether a condition becomes true."""
+        return any(condition() or threading.Event().wait(0.01) for _ in range(round(100 * TIMEOUT)))
+
+    def replacement(self):
+        """Prepare the goal of both robots."""
+        return asyncio.run(
+            self.runner.replacement(self.running, goal(LEFT, RIGHT), NOW, MagicMock(error=None), StateRef())
+        )
+
+
+@pytest.fixture
+def cell():
+    made = Cell()
+    yield made
+    made.stream.close()
+
+
+def test_a_speed_scale_that_changes_during_the_validation_counts(cell):
+    """Only the other robot is slowed down, which leaves the running motion as it is."""
+    cell.during = lambda: cell.scales.set(["right/"], 0.5)
+    before = cell.running.channel.sampler.sample(1.2)
+    found = cell.replacement()
+    assert cell.validations == 2
+    channel = found.motion.channel
+    assert channel.scale == 0.5
+    assert channel.begins == pytest.approx(1.2)
+    first = channel.trajectory.at([channel.trajectory.times[0]], 1)[0] * channel.scale
+    assert first == pytest.approx([before.velocities[0], 0.0])
+
+
+def test_a_goal_of_a_robot_whose_speed_scale_is_0_is_refused_by_name(cell):
+    cell.scales.set(["right/"], 0.0)
+    with pytest.raises(NotSupportedError, match="the speed scale of a robot of the goal is 0"):
+        cell.replacement()
+    assert cell.running.phase is Phase.MOVING
+
+
+def test_a_robot_that_is_moved_away_before_it_begins_ends_the_goal_only(cell):
+    """It must not return to where it was, in one step."""
+    motion = cell.replacement().motion
+    cell.measure(0.9 * TOLERANCE)
+    motion.poll()
+    assert motion.error is None
+    cell.measure(0.3)
+    motion.poll()
+    assert motion.phase is Phase.DONE
+    assert isinstance(motion.error, TrajectoryStartError)
+    assert motion.error.subjects == (RIGHT,)
+    cell.time = 2.0
+    assert cell.reaches(lambda: cell.running.channel.played_at == 2.0)
+    assert cell.running.error is None
+    assert not cell.running.channel.replaced
