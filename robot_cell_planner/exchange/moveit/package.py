@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from frozendict import frozendict
 
 from ...errors import FileError
 from ...io.common.resources import MAX_TEXT_BYTES, read_text
 from ...io.common.yaml_reader import parse_yaml
+from ...io.robot_description.xacro_macros import unused_macros
 
 STAGE = "read MoveIt package"
 CONFIG = "config"
@@ -17,6 +20,7 @@ URDF, SRDF = (".urdf.xacro", ".urdf"), (".srdf", ".srdf.xacro")
 FOLDERS = {"urdf": (CONFIG, "urdf", "robots"), "srdf": (CONFIG, "srdf")}
 READ = ("joint_limits", "kinematics", "ompl_planning", "moveit_controllers", "initial_positions")
 ASSISTANT = ".setup_assistant"
+XACRO = ".xacro"
 
 
 @dataclass(frozen=True)
@@ -28,15 +32,19 @@ class ConfigPackage:
         urdf: Description: a path, or a package:// URI.
         srdf: SRDF file, or xacro file of one.
         others: Settings that are not read, relative to the folder.
+        arguments: Arguments of xacro that `.setup_assistant` gives for the description; empty for another description.
     """
 
     folder: Path
     urdf: str
     srdf: Path
     others: tuple[str, ...] = ()
+    arguments: frozendict[str, str] = field(default_factory=frozendict)
 
-    def settings(self, name: str) -> dict[str, Any]:
+    def settings(self, name: str, left_out: list[str]) -> dict[str, Any]:
         """Return the mapping of config/NAME.yaml; empty if there is no such file.
+
+        left_out: Takes note of keys that a mapping has twice, which MoveIt's setup assistant writes and MoveIt reads.
 
         Raises:
             FileError: The file is malformed, or no mapping.
@@ -44,7 +52,7 @@ class ConfigPackage:
         path = self.folder / CONFIG / f"{name}.yaml"
         if not path.exists():
             return {}
-        return _mapping(path)
+        return _mapping(path, left_out)
 
 
 def find_package(folder: Path, urdf: str = "", srdf: str = "") -> ConfigPackage:
@@ -70,15 +78,21 @@ def find_package(folder: Path, urdf: str = "", srdf: str = "") -> ConfigPackage:
     if srdf:
         semantic = folder / srdf if (folder / srdf).exists() else Path(srdf).absolute()
     else:
-        named = str(assistant.get("SRDF", {}).get("relative_path", ""))
+        named = str(assistant.get("srdf", {}).get("relative_path", ""))
         stems = [_stem(path, URDF) for path in descriptions]
         semantic = _chosen(folder, semantics, named, stems, SRDF, "--srdf")
-    found = urdf or _described(folder, descriptions, assistant, _stem(semantic, SRDF))
-    return ConfigPackage(folder, found, semantic, _others(folder))
+    entry = {} if urdf or descriptions else assistant.get("urdf", {})
+    found = urdf or _described(folder, descriptions, assistant.get("urdf", {}), _stem(semantic, SRDF))
+    return ConfigPackage(folder, found, semantic, _others(folder), _arguments(str(entry.get("xacro_args") or "")))
 
 
-def _described(folder: Path, candidates: Sequence[Path], assistant: dict[str, Any], stem: str) -> str:
-    entry = assistant.get("URDF", {})
+def _arguments(text: str) -> frozendict[str, str]:
+    """Return the arguments NAME:=VALUE of a command line of xacro, without its options."""
+    pairs = (word.split(":=", 1) for word in text.split() if ":=" in word)
+    return frozendict({name: value for name, value in pairs})
+
+
+def _described(folder: Path, candidates: Sequence[Path], entry: dict[str, Any], stem: str) -> str:
     if not candidates and entry.get("package") and entry.get("relative_path"):
         return f"package://{entry['package']}/{entry['relative_path']}"
     return str(_chosen(folder, candidates, str(entry.get("relative_path", "")), [stem], URDF, "--urdf"))
@@ -96,7 +110,8 @@ def _chosen(
     listed = ", ".join(str(path.relative_to(folder)) for path in candidates) or "none"
     what = "description" if suffixes == URDF else "SRDF"
     text = f"{folder.name} has {len(candidates)} files that can be the {what} ({listed}): give it by {option}"
-    raise FileError(text, stage=STAGE, subjects=tuple(map(str, candidates)) or (str(folder),))
+    subjects = tuple(map(str, candidates)) or (str(folder),)
+    raise FileError(text, stage=STAGE, subjects=subjects, remedy=f"Give the {what}: `{option} FILE`.")
 
 
 def _stem(path: Path, suffixes: Sequence[str]) -> str:
@@ -105,23 +120,27 @@ def _stem(path: Path, suffixes: Sequence[str]) -> str:
 
 
 def _candidates(folder: Path, places: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
-    return [
+    """Return the files that can be the description, or the SRDF: not those that define macros for others."""
+    found = [
         path
         for place in places
         if (folder / place).is_dir()
         for path in sorted((folder / place).iterdir())
         if path.name.endswith(tuple(suffixes)) and path.is_file()
     ]
+    return [path for path in found if path.suffix != XACRO or not unused_macros(read_text(path, STAGE))]
 
 
-def _assistant(folder: Path) -> dict[str, Any]:
+def _assistant(folder: Path) -> dict[str, dict[str, Any]]:
+    """Return the sections of `.setup_assistant` with names in lower case, as MoveIt 2 writes them; MoveIt 1 has URDF
+    and SRDF. That of MoveIt 2 writes the section `control_xacro` twice."""
     path = folder / ASSISTANT
     if not path.exists():
         return {}
-    found = _mapping(path).get("moveit_setup_assistant_config")
+    found = _mapping(path, []).get("moveit_setup_assistant_config")
     if not isinstance(found, dict):
         return {}
-    return {key: value for key, value in found.items() if isinstance(value, dict)}
+    return {key.lower(): value for key, value in found.items() if isinstance(value, dict)}
 
 
 def _others(folder: Path) -> tuple[str, ...]:
@@ -129,8 +148,8 @@ def _others(folder: Path) -> tuple[str, ...]:
     return tuple(str(path.relative_to(folder)) for path in paths if path.stem not in READ)
 
 
-def _mapping(path: Path) -> dict[str, Any]:
-    found = parse_yaml(read_text(path, STAGE, MAX_TEXT_BYTES), str(path), STAGE)
+def _mapping(path: Path, duplicates: list[str]) -> dict[str, Any]:
+    found = parse_yaml(read_text(path, STAGE, MAX_TEXT_BYTES), str(path), STAGE, duplicates)
     if found is None:
         return {}
     if not isinstance(found, dict):

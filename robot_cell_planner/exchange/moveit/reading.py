@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from frozendict import frozendict
 
@@ -63,7 +64,7 @@ def import_moveit(
         workspace = workspace_of(found.folder / "package.xml")
         opened = roots.with_file(found.folder / "package.xml")
         opened = opened if workspace is None else opened.with_folder(workspace)
-        return _Importer(target, found, dict(xacro_arguments), opened).imported(mesh_use, scenes)
+        return _Importer(target, found, {**found.arguments, **xacro_arguments}, opened).imported(mesh_use, scenes)
 
 
 class _Importer:
@@ -80,9 +81,9 @@ class _Importer:
         robot = self._robot(mesh_use)
         cell = RobotCell(robot.name, frozendict({robot.name: robot}))
         state = cell.default_state()
-        initial = initial_values(self.package.settings("initial_positions"), robot, self.left_out)
+        initial = initial_values(self._settings("initial_positions"), robot, self.left_out)
         state = state.with_configuration(self._start(robot) | initial)
-        note_kinematics(self.package.settings("kinematics"), self.left_out)
+        note_kinematics(self._settings("kinematics"), self.left_out)
         self._parameters(robot)
         for scene in scenes:
             read = read_scene(Path(scene).absolute(), self.roots.with_file(scene), STAGE)
@@ -101,9 +102,12 @@ class _Importer:
         name = robot_name(described.mechanism)
         urdf, _ = copy_description(described.sources, self.folder.path, name, True)
         srdf = self.folder.write(f"{name}.srdf", self._srdf())
-        limits = limits_text(self.package.settings("joint_limits"), described, self.left_out)
+        limits = limits_text(self._settings("joint_limits"), described, self.left_out)
         limits_file = self.folder.write(LIMITS_FILE, limits) if limits else ""
         return load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=mesh_use)
+
+    def _settings(self, name: str) -> dict[str, Any]:
+        return self.package.settings(name, self.left_out)
 
     def _srdf(self) -> str:
         path = self.package.srdf
@@ -122,7 +126,7 @@ class _Importer:
         return values
 
     def _parameters(self, robot: Robot) -> None:
-        planning, controllers = self.package.settings("ompl_planning"), self.package.settings("moveit_controllers")
+        planning, controllers = self._settings("ompl_planning"), self._settings("moveit_controllers")
         group = robot.main_group if robot.groups else ""
         text = parameters_text(planning, controllers, group, self.left_out)
         if text:

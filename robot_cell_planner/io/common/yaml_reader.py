@@ -21,6 +21,7 @@ from .resources import check_text_length
 
 MAX_DEPTH = 64
 MAX_NODES = 5_000_000
+MAX_DUPLICATES = 100
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 INTEGER = re.compile(r"[-+]?[0-9]+")
 FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
@@ -42,8 +43,11 @@ TAGGED: dict[str, type] = {
 }
 
 
-def parse_yaml(text: str, source: str, stage: str) -> Any:
+def parse_yaml(text: str, source: str, stage: str, duplicates: list[str] | None = None) -> Any:
     """Parse a YAML or JSON text to dict, list, str, int, float, bool or None.
+
+    duplicates: Takes note of keys that a mapping has twice, of which the last counts, as for PyYAML: for files of
+        programs that write such mappings. None: they are errors.
 
     Raises:
         FileError: The text is malformed, has a duplicate key, several documents or an unknown tag; the message gives
@@ -56,7 +60,7 @@ def parse_yaml(text: str, source: str, stage: str) -> Any:
             return json.loads(text, object_pairs_hook=_no_key_twice)
         except (ValueError, RecursionError):
             pass  # may be a YAML flow mapping; if malformed, the YAML reader gives the position
-    return _Composer(source, stage).compose(text)
+    return _Composer(source, stage, duplicates).compose(text)
 
 
 def _no_key_twice(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,9 +88,10 @@ class _Open:
 class _Composer:
     """Builds values from the event stream with an explicit stack, so that depth cannot exhaust the call stack."""
 
-    def __init__(self, source: str, stage: str) -> None:
+    def __init__(self, source: str, stage: str, duplicates: list[str] | None) -> None:
         self.source = source
         self.stage = stage
+        self.duplicates = duplicates
         self.anchors: dict[str, tuple[Any, int]] = {}
         self.stack: list[_Open] = []
         self.root: Any = None
@@ -146,7 +151,7 @@ class _Composer:
         top = self.stack[-1] if self.stack else None
         if top is not None and isinstance(top.value, dict) and top.key is None:
             if event.value in top.value:
-                raise self.error(line, f"has the key {event.value[:80]!r} twice")
+                self._note_duplicate(self.error(line, f"has the key {event.value[:80]!r} twice"))
             top.key = event.value
             top.merging = event.value == "<<" and event.style in (None, "")
             return
@@ -154,6 +159,12 @@ class _Composer:
         if event.anchor:
             self.anchors[event.anchor] = (value, 1)
         self._add(value, 1, line)
+
+    def _note_duplicate(self, error: FileError) -> None:
+        if self.duplicates is None:
+            raise error
+        if len(self.duplicates) < MAX_DUPLICATES:
+            self.duplicates.append(f"{error.message}; the last one is used")
 
     def _value(self, event: yaml.ScalarEvent, line: int) -> Any:
         text, tag = event.value, event.tag

@@ -24,8 +24,9 @@ from .limits import read_limits, with_default_limits
 from .srdf import SemanticDescription, read_srdf
 from .urdf import read_urdf
 from .xacro_files import expand_xacro
+from .xacro_macros import require_content
 
-SDF = ".sdf"
+SDF, XACRO = ".sdf", ".xacro"
 
 
 def read_sources(
@@ -50,8 +51,10 @@ def read_sources(
     defects = Defects(strict)
 
     def description(file: Path, stage: str) -> str:
-        if file.suffix == ".xacro":
-            return expand_xacro(file, xacro_arguments, roots_for(file, roots))
+        if file.suffix == XACRO:
+            text = expand_xacro(file, xacro_arguments, roots_for(file, roots))
+            require_content(text, file, stage, roots.text_bytes)
+            return text
         text = _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
         if file.suffix == SDF:
             return sdf_to_urdf(text, str(file.parent), roots_for(file, roots), str(file), defects)
@@ -154,7 +157,8 @@ def robot_from_sources(
     mechanism = _mechanism(name, sources, prefix, roots, mesh_use, defects, files)
     semantic = SemanticDescription()
     if sources.srdf:
-        semantic = read_srdf(sources.srdf, mechanism, sources.srdf_uri or f"SRDF of {name}", prefix, defects)
+        source = _source(sources.srdf_uri) or f"SRDF of {name}"
+        semantic = read_srdf(sources.srdf, mechanism, source, prefix, defects)
     try:
         return Robot(
             name=name,
@@ -186,6 +190,11 @@ def _completed(sources: ModelSources, defects: Defects, files: dict[str, str]) -
     return msgspec.structs.replace(sources, files=frozendict(files), warnings=warnings)
 
 
+def _source(uri: str) -> str:
+    """Return the name of a text in messages: the lines of an expansion are not those of the file."""
+    return f"{uri} (expanded)" if uri.endswith(XACRO) else uri
+
+
 def _mechanism(
     name: str,
     sources: ModelSources,
@@ -195,7 +204,7 @@ def _mechanism(
     defects: Defects,
     files: dict[str, str],
 ) -> Mechanism:
-    source = sources.urdf_uri or f"URDF of {name}"
+    source = _source(sources.urdf_uri) or f"URDF of {name}"
     mechanism = read_urdf(
         sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files, sources.mesh_uses
     )

@@ -107,6 +107,65 @@ def test_one_of_several_descriptions_is_selected_by_an_option(package, tmp_path)
     assert import_moveit(package, tmp_path / "cell", srdf="config/two.srdf").cell.robot.groups
 
 
+def test_srdf_files_that_only_define_macros_are_no_candidates(package, tmp_path):
+    head = '<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    macro = '<xacro:macro name="arm_srdf" params="prefix"><group name="${prefix}main"/></xacro:macro>'
+    (package / "config" / "arm.srdf").rename(package / "config" / "semantics.srdf")
+    (package / "srdf").mkdir()
+    (package / "srdf" / "_arm_macro.srdf.xacro").write_text(f"{head}{macro}</robot>")
+    assert list(import_moveit(package, tmp_path / "cell").cell.robot.groups) == ["main"]
+
+
+def move_description(package, folder):
+    """Move the description to a package arm_description in a folder."""
+    description = folder / "arm_description" / "urdf"
+    description.mkdir(parents=True)
+    (description.parent / "package.xml").write_text("<package><name>arm_description</name></package>")
+    (package / "config" / "arm.urdf.xacro").rename(description / "arm.urdf.xacro")
+
+
+ASSISTANT = """moveit_setup_assistant_config:
+  urdf:
+    package: arm_description
+    relative_path: urdf/arm.urdf.xacro
+    xacro_args: --inorder last:=flange
+  srdf:
+    relative_path: config/arm.srdf
+  control_xacro:
+    command: [position]
+  modified_urdf:
+    xacros: [control_xacro]
+  control_xacro:
+    command: [position]
+"""
+
+
+def test_the_setup_assistant_of_moveit_2_names_the_description_and_its_arguments(package, tmp_path):
+    move_description(package, tmp_path)
+    (package / ".setup_assistant").write_text(ASSISTANT)
+    assert "flange" in import_moveit(package, tmp_path / "cell").cell.robot.mechanism.links
+    given = import_moveit(package, tmp_path / "other", xacro_arguments={"last": "mine"})
+    assert "mine" in given.cell.robot.mechanism.links
+
+
+def test_arguments_of_the_setup_assistant_are_not_those_of_another_description(package, tmp_path):
+    (package / ".setup_assistant").write_text(ASSISTANT)
+    assert "tip" in import_moveit(package, tmp_path / "cell").cell.robot.mechanism.links
+    move_description(package, tmp_path)
+    urdf = str(tmp_path / "arm_description" / "urdf" / "arm.urdf.xacro")
+    assert "tip" in import_moveit(package, tmp_path / "other", urdf=urdf).cell.robot.mechanism.links
+
+
+def test_keys_that_the_setup_assistant_writes_twice_are_listed(package, tmp_path):
+    text = (package / "config" / "moveit_controllers.yaml").read_text()
+    twice = text.replace("action_ns: gripper_cmd", "action_ns: gripper_cmd\n    action_ns: grip")
+    (package / "config" / "moveit_controllers.yaml").write_text(twice)
+    made = import_moveit(package, tmp_path / "cell")
+    parameters = yaml.safe_load((tmp_path / "cell" / "parameters.yaml").read_text())
+    assert parameters["/**/execution_node"]["ros__parameters"]["gripper_action"] == "hand/grip"
+    assert any("moveit_controllers.yaml:" in line and "'action_ns' twice" in line for line in made.left_out)
+
+
 def test_the_setup_assistants_file_names_the_description(package, tmp_path):
     (package / "config" / "arm.urdf.xacro").rename(tmp_path / "elsewhere.urdf.xacro")
     with pytest.raises(FileError, match="0 files that can be the description"):

@@ -176,6 +176,16 @@ BOMBS = {
 }
 
 
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("a: 1\nb: 2\na: [3]\n", 3), ('{"a": 1, "b": 2,\n"a": [3]}', 2), ("b: 2\na: {a: 1, a: 2}\na: [3]", 2)],
+)
+def test_of_duplicate_keys_the_last_counts_and_each_is_noted_where_they_are_allowed(text, line):
+    notes = []
+    assert parse_yaml(text, "file", "stage", notes) == {"a": [3], "b": 2} == yaml.safe_load(text)
+    assert notes[0] == f"file:{line}: has the key 'a' twice; the last one is used"
+
+
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_bombs_are_refused(bomb):
     with pytest.raises((LimitExceededError, FileError)):
