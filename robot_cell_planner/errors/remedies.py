@@ -23,6 +23,10 @@ OUTSIDE_FOLDERS = (
     "Allow the folder: `--root FOLDER` on the command line, `resource_folders` of a node, `roots` in Python. Files of "
     "one package, a folder with a package.xml, may refer to each other in any case."
 )
+UNEXPANDED = (
+    "Expand the file with xacro, or give it a name that ends in .xacro. A file in a package is package://NAME/PATH, "
+    "which needs no xacro."
+)
 UNKNOWN_PACKAGE = (
     "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
     "line, `resource_folders` or `resource_packages` of a node."

@@ -22,6 +22,7 @@ from ..model.frames import FrameTree
 from ..model.name_suggestions import listed
 from ..model.pose import IDENTITY
 from ..model.robot import Robot
+from ..model.sources import ModelSources
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
 from .check_objects import distance_findings, touch_findings
@@ -117,7 +118,7 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
     mechanism = model.mechanism
     for text in model.sources.warnings:
-        kind = "meshes" if "mesh" in text else "limits" if NARROWED in text else "srdf"
+        kind = _topic(text, model.sources)
         remedy = "Position limits in the limits file replace them." if NARROWED in text else "Mend the file."
         yield Finding(WARNING, kind, f"{name}: {text}", remedy)
     if unchecked := links_without_collision_shapes(mechanism):
@@ -137,6 +138,17 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     if assumed := assumed_limits(mechanism, [variable.name for variable in mechanism.variables]):
         remedy = "Enter the maker's values in the limits file and delete their names from `assumed`."
         yield Finding(DRAFT, "limits", f"{name}: {assumed}", remedy)
+
+
+def _topic(text: str, sources: ModelSources) -> str:
+    """Return the topic of a warning about the sources of a model, which begins with the name of one of them."""
+    if NARROWED in text:
+        return "limits"
+    if sources.srdf_uri and text.startswith(sources.srdf_uri):
+        return "srdf"
+    for uri in (sources.urdf_uri, sources.folder):  # their names can contain the word
+        text = text.replace(uri, "") if uri else text
+    return "meshes" if "mesh" in text else "description"
 
 
 def _efforts(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from ...errors import RobotCellError
+from ...model.name_suggestions import listed
 
 MAX_DEFECTS = 1000
+PLACED = re.compile(r"(.+?):(\d+): (.*)", re.DOTALL)  # file, line, text
 
 
 class Defects:
@@ -39,5 +44,21 @@ class Defects:
 
     @property
     def texts(self) -> tuple[str, ...]:
-        """One line for each defect, in the order in which they were found."""
-        return tuple(self._texts)
+        """One text for each defect, in the order in which they were found; those that differ only in the line of the
+        file are one text with all lines."""
+        return with_common_lines(self._texts)
+
+
+def with_common_lines(texts: Iterable[str]) -> tuple[str, ...]:
+    """Return texts of the form FILE:LINE: TEXT with those that differ only in the line merged at the first one."""
+    lines: dict[tuple[str, str], list[str]] = {}
+    for text in texts:
+        placed = PLACED.fullmatch(text)
+        file, line, rest = placed.groups() if placed else (text, "", "")
+        lines.setdefault((file, rest), []).append(line)
+    return tuple(_with_lines(*found, *numbers) for found, numbers in lines.items())
+
+
+def _with_lines(file: str, text: str, line: str, *more: str) -> str:
+    also = f" (also in line{'s' if len(more) > 1 else ''} {listed(more)})" if more else ""
+    return f"{file}:{line}: {text}{also}" if line else file

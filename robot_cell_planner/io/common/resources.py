@@ -14,7 +14,7 @@ import msgspec
 from frozendict import frozendict
 
 from ...errors import FileError, LimitExceededError, ResourceError
-from ...errors.remedies import MISSING_FILE, NO_FILE, OF_THE_SYSTEM, OUTSIDE_FOLDERS, UNKNOWN_PACKAGE
+from ...errors.remedies import MISSING_FILE, NO_FILE, OF_THE_SYSTEM, OUTSIDE_FOLDERS, UNEXPANDED, UNKNOWN_PACKAGE
 from ...model.arguments import check_fields
 from ...system.durable_files import durable_file
 from ...system.private_files import FILE_MODE
@@ -34,6 +34,7 @@ from .packages import (
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 MAX_MESH_BYTES = 256 * 1024 * 1024
 MAX_URI_LENGTH = 4096
+EXPRESSION = re.compile(r"\$\((find|arg|env|optenv|eval|dirname)\b|\$\{")
 XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9_\-]{1,40})[\"']")
 XML_ENCODINGS = frozenset(("iso-8859-1", "iso-8859-15", "windows-1252", "latin1"))
 
@@ -87,10 +88,14 @@ def resolve(uri: str, folder: str | Path = "", roots: ResourceRoots = NO_ROOTS) 
     below a root.
 
     Raises:
-        ResourceError: The scheme or package is unknown, or the file does not exist or is outside all roots.
+        ResourceError: The scheme or package is unknown, the file does not exist or is outside all roots, or the URI has
+            an expression of xacro.
     """
     if not uri or len(uri) > MAX_URI_LENGTH or "\0" in uri:
         raise ResourceError(f"the URI {uri[:60]!r} is empty, too long or has a zero byte", subjects=(uri[:200],))
+    if EXPRESSION.search(uri):
+        text = f"{uri!r} has an expression of xacro, which is not expanded here"
+        raise ResourceError(text, subjects=(uri,), remedy=UNEXPANDED)
     scheme, separator, rest = uri.partition("://")
     if not separator:
         if not folder and not os.path.isabs(uri):

@@ -59,8 +59,9 @@ def read_urdf(
         prefix: Prefix of the names of links and joints.
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
-            inertias that are not physical, attributes that are not known, shapes of size zero, a second material, flat
-            meshes for which a hull is requested. None: they are errors.
+            inertias that are not physical, attributes that are not known, shapes of size zero, visuals without a shape,
+            negative velocity and effort limits, a second material, flat meshes for which a hull is requested. None:
+            they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 
@@ -163,10 +164,9 @@ class _Reader:
             return Inertial(mass, pose)
 
     def _shape(self, element: Element, visual: bool) -> Shape | None:
-        geometry = self.xml.required_child(element, "geometry")
-        forms = list(geometry.iterchildren())
-        if len(forms) != 1:
-            raise self.xml.error(geometry, f"holds {len(forms)} elements, expected one shape")
+        forms = self._forms(element, visual)
+        if not forms:
+            return None
         rgba, material, texture = self._material(element) if visual else (None, "", "")
         try:
             if self._without_size(forms[0], visual):
@@ -178,6 +178,20 @@ class _Reader:
             return Shape(form, self.xml.origin(element), name, rgba, material, texture)
         except ValueError as error:
             raise self.xml.error(forms[0], f"is refused: {error}") from error
+
+    def _forms(self, element: Element, visual: bool) -> list[Element]:
+        """Return the only shape of an element; of a visual that has none, nothing, and note it."""
+        geometry = self.xml.child(element, "geometry")
+        forms = [] if geometry is None else list(geometry.iterchildren())
+        if len(forms) == 1:
+            return forms
+        error = self.xml.error(element, "has no <geometry>")
+        if geometry is not None:
+            error = self.xml.error(geometry, f"holds {len(forms)} elements, expected one shape")
+        if forms or not visual:
+            raise error
+        self.xml.defects.note(error, "the shape is left out")
+        return []
 
     def _without_size(self, element: Element, visual: bool) -> bool:
         """Return whether a shape is left out because its size is zero, and note it.
@@ -277,11 +291,19 @@ class _Reader:
             raise self.xml.error(element, f"is refused: {error}", self.xml.attribute(joint, "name")) from error
 
     def _limit(self, element: Element, name: str) -> float | None:
-        """Return a limit of a <limit> element; None without one. Since URDF 1.2, "inf" means that there is none."""
+        """Return a limit of a <limit> element; None without one, or with a negative velocity or effort, which is noted.
+
+        Since URDF 1.2, "inf" means that there is none.
+        """
         text = element.get(name)
         if text is None or (name in UNBOUNDED_RATES and str(text).strip().lower().lstrip("+") in ("inf", "infinity")):
             return None
-        return self.xml.number(element, name)
+        value = self.xml.number(element, name)
+        if value < 0.0 and name not in UNBOUNDED_RATES:  # some files use -1 for "unknown"
+            error = self.xml.error(element, f"has {name}={text!r}, expected a number of at least 0")
+            self.xml.defects.note(error, "the limit counts as unknown")
+            return None
+        return value
 
     def _mimic(self, joint: Element) -> Mimic | None:
         element = self.xml.child(joint, "mimic")

@@ -1,4 +1,5 @@
-"""Harmless defects of a URDF are warnings: shapes of size zero and surplus materials."""
+"""Harmless defects of a URDF are warnings: shapes of size zero, visuals without a shape, negative limits and surplus
+materials."""
 
 import pytest
 
@@ -41,6 +42,35 @@ def test_a_collision_shape_with_an_extent_is_not_left_out(shape):
     assert len(read_urdf(link("visual", shape), defects=Defects()).links["a"].visuals) == 1
 
 
+@pytest.mark.parametrize("inner", ["", "<geometry/>", '<origin xyz="0 0 1"/>'])
+def test_a_visual_without_a_shape_is_left_out_with_a_warning(inner):
+    text = f'<robot name="r"><link name="a">\n<{{0}}>{inner}</{{0}}></link></robot>'
+    defects = Defects()
+    assert read_urdf(text.format("visual"), source="r.urdf", defects=defects).links["a"].visuals == ()
+    (warning,) = defects.texts
+    assert warning.startswith("r.urdf:2: <")
+    assert warning.endswith("the shape is left out")
+    with pytest.raises(FileError, match="geometry"):
+        read_urdf(text.format("visual"))
+    with pytest.raises(FileError, match="geometry"):  # the link could pass through anything there
+        read_urdf(text.format("collision"), defects=Defects())
+
+
+@pytest.mark.parametrize("name", ["velocity", "effort"])
+def test_a_negative_limit_that_urdf_requires_counts_as_unknown_with_a_warning(name):
+    text = f"""<robot name="r"><link name="a"/><link name="b"/>
+<joint name="j" type="continuous"><parent link="a"/><child link="b"/>
+<limit {name}="-1"/></joint></robot>"""
+    defects = Defects()
+    limits = read_urdf(text, source="r.urdf", defects=defects).joints["j"].limits
+    assert getattr(limits, name) is None
+    assert defects.texts == (
+        f"r.urdf:3: <limit> has {name}='-1', expected a number of at least 0; the limit counts as unknown",
+    )
+    with pytest.raises(FileError, match=f"{name}='-1'"):
+        read_urdf(text)
+
+
 def test_the_first_of_two_materials_is_used_with_a_warning():
     colours = (
         '<material name="m"><color rgba="1 0 0 1"/></material><material name="n"><color rgba="0 1 0 1"/></material>'
@@ -52,6 +82,23 @@ def test_the_first_of_two_materials_is_used_with_a_warning():
     assert warning.startswith("r.urdf:2: <material> is the second one")
     with pytest.raises(FileError, match="second one"):
         read_urdf(text)
+
+
+def test_defects_that_differ_only_in_the_line_are_one_warning():
+    joint = '<joint name="{0}" type="continuous"><parent link="a"/><child link="{0}"/>\n<axis rpy="0 0 0"/></joint>'
+    names, defects = ("b", "c", "d"), Defects()
+    links = "".join(f'<link name="{name}"/>' for name in ("a", *names))
+    read_urdf(f'<robot name="r">{links}{"".join(map(joint.format, names))}</robot>', source="r.urdf", defects=defects)
+    (warning,) = defects.texts
+    assert warning.startswith("r.urdf:2: <axis> has the unknown attribute 'rpy'")
+    assert warning.endswith("has no effect (also in lines 3, 4)")
+
+
+def test_other_texts_of_defects_are_kept():
+    defects, texts = Defects(), ("a.urdf:1: x", "b.urdf:2: x", "a.urdf:3: y", "no line", "a.urdf:4: x")
+    for text in texts:
+        defects.remark(text)
+    assert defects.texts == ("a.urdf:1: x (also in line 4)", "b.urdf:2: x", "a.urdf:3: y", "no line")
 
 
 def test_the_remedy_of_a_read_error_is_not_about_writing():

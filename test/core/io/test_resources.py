@@ -151,6 +151,13 @@ def test_a_folder_beside_the_installed_packages_is_not_a_package(monkeypatch, tm
         resolve(f"package://{name}")
 
 
+@pytest.mark.parametrize("uri", ["file://$(find arm)/a.stl", "$(find arm)/a.stl", "package://${name}/a.stl"])
+def test_an_expression_of_xacro_is_named_as_the_cause(roots, uri):
+    with pytest.raises(ResourceError, match="expression of xacro") as caught:
+        resolve(uri, "/", roots)
+    assert ".xacro" in caught.value.remedy
+
+
 def test_a_relative_path_needs_a_folder(roots):
     with pytest.raises(ResourceError, match="relative"):
         resolve("inner/file.txt", "", roots)

@@ -312,7 +312,9 @@ BAD = {
 }
 
 
-ONLY_STRICT = ("negative mass", "negative moment")  # otherwise a warning
+ONLY_STRICT = (  # otherwise a warning
+    "negative mass", "negative moment", "negative velocity", "empty geometry", "no geometry"
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("case", BAD)
