@@ -13,13 +13,18 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 
-def velocities_of(times: Array, positions: Array) -> Array:
+def velocities_of(times: Array, positions: Array, first: Array | None = None) -> Array:
     """Return the velocities (n, dof) of the cubic spline with continuous acceleration through points (n, dof).
 
     Velocities are zero at both ends and where the robot dwells (two consecutive points with equal positions).
+
+    Args:
+        first: Velocities (dof,) at the first point instead of zero.
     """
     count = len(times)
     velocities = np.zeros_like(positions)
+    if first is not None:
+        velocities[0] = first
     if count < 3:
         return velocities
     from scipy.linalg import solve_banded  # slow to import, and only needed for such points
@@ -38,7 +43,8 @@ def velocities_of(times: Array, positions: Array) -> Array:
     bands[2, :-2][inner] = h[1:][inner]
     velocities[1:-1][inner] = 3.0 * (h[1:, None] * slopes[:-1] + h[:-1, None] * slopes[1:])[inner]
     solved: Array = solve_banded((1, 1), bands, velocities, overwrite_ab=True, overwrite_b=True)
-    solved[rests] = 0.0
+    solved[1:][rests[1:]] = 0.0
+    solved[0] = 0.0 if first is None else first
     return solved
 
 

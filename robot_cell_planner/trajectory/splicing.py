@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..errors import InvalidRequestError, TrajectoryExpiredError, Value
+from .completion import accelerations_of, velocities_of
 from .curve_limits import RELATIVE_TOLERANCE, slowing
 from .curves import SHORTEST
 from .limits import Array, MotionLimits
@@ -90,7 +91,7 @@ def joined(trajectory: Trajectory, present: Sequence[Array], after: float, scale
     # Convert to derivatives by the trajectory's own time, which passes at the speed scale.
     here = (present[0], present[1] / scale, present[2] / scale**2)
     if first == 0 or (first < len(trajectory) and trajectory.times[first] - after >= FADE):
-        return _led_in(_from_sample(trajectory, first, after), here).completed()
+        return _reached_from_motion(_from_sample(trajectory, first, after), here)
     whole = trajectory.completed()
     left = _from_sample(whole, first, after)
     there = [whole.at([after], order)[0] for order in range(3)]
@@ -143,6 +144,23 @@ def _led_in(trajectory: Trajectory, here: Sequence[Array]) -> Trajectory:
         for now, given in zip(here, _rows(trajectory), strict=True)
     ]
     return _made(trajectory, np.concatenate([[0.0], trajectory.times]), rows)
+
+
+def _reached_from_motion(trajectory: Trajectory, here: Sequence[Array]) -> Trajectory:
+    """Return the trajectory with a leading sample at time 0 with positions, velocities and accelerations, each (dof,).
+    Missing derivatives of its samples are those of a curve that begins with these velocities."""
+    times = np.concatenate([[0.0], trajectory.times])
+    positions, velocities, accelerations = (
+        None if given is None else np.concatenate([now[None, :], given])
+        for now, given in zip(here, _rows(trajectory), strict=True)
+    )
+    assert positions is not None
+    if velocities is None:
+        velocities = velocities_of(times, positions, here[1])
+    if accelerations is None:
+        accelerations = accelerations_of(times, positions, velocities)
+        accelerations[0] = here[2]
+    return Trajectory(trajectory.variables, times, positions, velocities, accelerations)
 
 
 def _added(trajectory: Trajectory, away: Sequence[Array]) -> Trajectory:

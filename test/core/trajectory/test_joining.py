@@ -1,5 +1,7 @@
 """Trajectories joined to the current state: continuous position, velocity and acceleration, and the same end."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -30,6 +32,9 @@ DENSE = Trajectory(
     (60 * SHARE - 180 * SHARE**2 + 120 * SHARE**3) / 4.0 * ENDS,
 )
 SPARSE = Trajectory(("a", "b"), np.array([1.0, 2.0]), np.array([[0.5, 0.5], ENDS]), np.zeros((2, 2)), np.zeros((2, 2)))
+# As clients send it: positions only, or without accelerations.
+POSITIONS = Trajectory(("a", "b"), np.array([1.0, 1.5, 2.0]), np.array([[0.5, 0.5], [0.7, 0.2], ENDS]))
+VELOCITIES = replace(POSITIONS, velocities=np.array([[0.4, -0.6], [0.3, -0.5], [0.0, 0.0]]))
 small = st.floats(-0.1, 0.1).map(lambda value: round(value, 6))
 vectors = st.tuples(small, small).map(np.array)
 
@@ -50,6 +55,27 @@ def test_it_begins_at_the_robot_state_and_ends_as_requested(position, velocity, 
     if trajectory is DENSE:
         np.testing.assert_allclose(found.at(late), trajectory.at(late + after), atol=1e-9)
         assert np.abs(np.diff(found.at(np.linspace(0.0, found.duration, 2001), 1), axis=0)).max() < 0.1
+
+
+@settings(max_examples=40)
+@given(vectors, vectors, vectors, st.floats(-0.5, 1.9), st.sampled_from([POSITIONS, VELOCITIES]), st.floats(0.1, 1.0))
+def test_points_without_all_derivatives_are_reached_from_the_robot_state_too(
+    position, velocity, bend, after, rows, scale
+):
+    found = joined(rows, (position, velocity, bend), after, scale)
+    np.testing.assert_allclose(found.at([0.0])[0], position, atol=1e-12)
+    np.testing.assert_allclose(found.at([0.0], 1)[0] * scale, velocity, atol=1e-12)
+    np.testing.assert_allclose(found.at([0.0], 2)[0] * scale**2, bend, atol=1e-12)
+    assert np.array_equal(found.positions[-1], rows.positions[-1])
+    assert not found.velocities[-1].any()
+    np.testing.assert_allclose(found.at([2.0 - after]), rows.positions[-1:], atol=1e-12)
+
+
+def test_points_with_positions_only_are_passed_without_a_stop():
+    """As on the spline through them from where the robot is, with its velocity."""
+    line = Trajectory(("a",), np.array([1.0, 2.0, 3.0]), np.array([[1.0], [2.0], [3.0]]))
+    found = joined(line, [np.array([0.0]), np.array([1.0]), np.array([0.0])], 0.0)
+    assert found.at([0.5, 1.0, 1.5], 1) == pytest.approx(1.0, abs=0.15)
 
 
 def test_a_robot_that_is_on_the_trajectory_follows_it():
