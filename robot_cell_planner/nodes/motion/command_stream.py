@@ -186,22 +186,26 @@ class CommandStream:
 
     def set_scale(self, channel: Channel, scale: float) -> None:
         """Change the speed of a channel; 0 brings it to rest on its path. A channel that stands after a gap is
-        resumed."""
-        if not channel.stopping:
+        resumed. One that waits to replace another ends, since it could not begin at the speed of that."""
+        changes = channel.waits and scale != channel.scale
+        if not (channel.stopping or (changes and self._called_off(channel, "its speed was changed"))):
             self._change_speed(channel, scale)
 
     def stop(self, channel: Channel) -> None:
         """Bring a channel to rest on its path and end it; one that was not started ends at once."""
-        if channel.stopping:
-            return
-        with self._lock:
-            called_off = successors.call_off(self._channels, channel)
-        if called_off:
-            channel.on_end()
+        if channel.stopping or self._called_off(channel, "the motion was stopped"):
             return
         self._change_speed(channel, 0.0)
         with self._lock:
             channel.stopping = True
+
+    def _called_off(self, channel: Channel, why: str) -> bool:
+        """End a channel that was not started; returns whether it was not."""
+        with self._lock:
+            called_off = successors.call_off(self._channels, channel, why)
+        if called_off:
+            channel.on_end()
+        return called_off
 
     def _change_speed(self, channel: Channel, scale: float) -> None:
         """Compute the change while the stream continues, for a time that is still in the future when it is applied."""

@@ -46,7 +46,7 @@ def fail(channels: Sequence[Channel], reason: Exception) -> list[Channel]:
     return failed
 
 
-def call_off(channels: Sequence[Channel], channel: Channel) -> bool:
+def call_off(channels: Sequence[Channel], channel: Channel, why: str = "the motion was dropped") -> bool:
     """End a channel that was not started, and that will not replace another one any more; False if it was started."""
     if channel in channels or channel.sampler is not None:
         return False
@@ -54,7 +54,7 @@ def call_off(channels: Sequence[Channel], channel: Channel) -> bool:
         if other.successor is not None and other.successor[0] is channel:
             other.successor = None
     channel.stopping = True
-    channel.fail(StopRequestedError("the motion was stopped before it began", stage=REPLACED))
+    channel.fail(StopRequestedError(f"{why} before it began", stage=REPLACED))
     return True
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from rclpy.time import Time
 
-from robot_cell_planner.errors import NotSupportedError, TrajectoryStartError
+from robot_cell_planner.errors import NotSupportedError, StopRequestedError, TrajectoryStartError
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
@@ -49,8 +49,8 @@ class Cell:
         now = Time(nanoseconds=0)
         self.node = MagicMock()
         self.node.get_clock.return_value = SimpleNamespace(now=lambda: now)
-        self.time = 0.0
-        output = SimpleNamespace(topic_names=("joint_commands",), is_heard=True, publish=lambda values: None)
+        self.time, self.sent = 0.0, 0
+        output = SimpleNamespace(topic_names=("joint_commands",), is_heard=True, publish=self.publish)
         self.stream = CommandStream(self.node, output, rate=500.0, clock=lambda: self.time)
         self.feedback = JointFeedback(10.0)
         held = HeldPositions(self.node, self.stream, self.feedback, TOLERANCE)
@@ -66,8 +66,16 @@ class Cell:
         self.measure(0.0)
         self.running = self.drive.start(None, lambda: None, goal(LEFT), self.feedback, **self.keywords())
         assert self.reaches(lambda: self.running.channel.sampler is not None)
-        self.time = NOW
-        assert self.reaches(lambda: self.running.channel.played_at == NOW)
+        self.advance(NOW)
+
+    def publish(self, values):
+        self.sent += 1
+
+    def advance(self, until):
+        """Let time pass in steps that are no gap of the stream."""
+        for moment in np.arange(self.time, until, 0.05) + 0.05:
+            self.time, sent = min(float(moment), until), self.sent
+            assert self.reaches(lambda sent=sent: self.sent > sent + 1)
 
     def keywords(self):
         return {"global_scale": 1.0, "timeouts": TIMEOUTS, "on_done": lambda: None}
@@ -131,7 +139,30 @@ def test_a_robot_that_is_moved_away_before_it_begins_ends_the_goal_only(cell):
     assert motion.phase is Phase.DONE
     assert isinstance(motion.error, TrajectoryStartError)
     assert motion.error.subjects == (RIGHT,)
-    cell.time = 2.0
-    assert cell.reaches(lambda: cell.running.channel.played_at == 2.0)
+    cell.advance(1.5)
     assert cell.running.error is None
     assert not cell.running.channel.replaced
+
+
+@pytest.mark.parametrize("change", ["set_global_scale", "pause"])
+def test_a_speed_that_changes_before_it_begins_ends_the_goal_only(cell, change):
+    """The running motion, which keeps its speed, must not change it in one step."""
+    motion = cell.replacement().motion
+    getattr(motion, change)(*([0.5] if change == "set_global_scale" else []))
+    motion.poll()
+    assert motion.phase is Phase.DONE
+    assert isinstance(motion.error, StopRequestedError)
+    assert "speed" in str(motion.error)
+    cell.advance(1.3)
+    assert not cell.running.channel.replaced
+    assert cell.running.last.velocities[0] == pytest.approx(cell.running.goal.trajectory.at([1.3], 1)[0, 0])
+
+
+def test_the_speed_that_it_has_already_does_not_end_it(cell):
+    motion = cell.replacement().motion
+    motion.set_global_scale(1.0)
+    motion.resume()
+    cell.advance(1.3)
+    motion.poll()
+    assert motion.error is None
+    assert cell.running.channel.replaced
