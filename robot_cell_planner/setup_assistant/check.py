@@ -83,7 +83,8 @@ def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Fin
     elif not any(group.tip_link and group.variables for group in robot.groups.values()):
         text = f"{name} has no group that is a chain with joints, so nothing can be moved to a pose"
         yield Finding(WARNING, "groups", text, "Define a group by <chain base_link tip_link>.")
-    if robot.groups and not robot.disabled_pairs and len(robot.mechanism.links) > 2:
+    checked = sum(bool(link.collisions) for link in robot.mechanism.links.values())
+    if robot.groups and not robot.disabled_pairs and checked > 2:
         text = f"the SRDF of {name} disables no pair, so neighbouring links collide where they touch"
         yield Finding(WARNING, "srdf", text, "`robot_cell new` finds the pairs that need no check.")
     doubtful = [pair for pair in robot.disabled_pairs if pair.reason == "Default"]
