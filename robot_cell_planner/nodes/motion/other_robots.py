@@ -32,18 +32,33 @@ class OtherRobots:
         self._motions = motions
         self._passive = frozenset(passive)
         self.horizon = horizon
+        self._executed: set[str] = set()  # joints of motions
 
     def watch(self, motion: Motion) -> RobotWatch:
-        """Return a watch of the robots besides those of a motion."""
+        """Return a watch of the robots besides those of a motion, which begins."""
+        if not motion.passive:
+            self._executed.update(motion.goal.joints)
         return RobotWatch(self, motion)
 
     def positions(self, motion: Motion) -> dict[str, float]:
-        """Return the measured positions of the joints of other robots [rad or m]."""
+        """Return the measured positions of the joints of other robots [rad or m].
+
+        A joint without a prefix is one of a robot if it has been moved by a motion: others are those of tools.
+        """
+        others = self._positions_besides(motion)
+        return {name: others[name] for name in others if self.robots.of_joint(name) or name in self._executed}
+
+    def present(self, motion: Motion) -> bool:
+        """Return whether there may be other robots."""
+        return bool(self.robots.prefixes) and bool(self._positions_besides(motion))
+
+    def _positions_besides(self, motion: Motion) -> dict[str, float]:
+        """Return the measured positions of joints besides those of the robots of a motion, and passive ones."""
         own = self.robots.of_joints(motion.goal.joints)
         return {
             name: position
             for name, position in self._feedback.positions().items()
-            if (part := self.robots.of_joint(name)) and part not in own and name not in self._passive
+            if self.robots.of_joint(name) not in own and name not in self._passive
         }
 
     def motions(self, motion: Motion) -> list[Motion]:
@@ -67,7 +82,7 @@ class RobotWatch:
 
     def present(self) -> bool:
         """Return whether there are other robots."""
-        return bool(self._others.robots.prefixes) and bool(self._others.positions(self._motion))
+        return self._others.present(self._motion)
 
     def paths(self) -> list[Trajectory]:
         """Return the paths to check now: that of the motion, to be checked with the other robots where they are

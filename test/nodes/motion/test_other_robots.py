@@ -27,7 +27,8 @@ class Cell:
         self.own = own or motion("left/elbow")
         self.motions = [self.own]
         self._feedback, self._stamp = JointFeedback(10.0), 0
-        self.watch = OtherRobots(robots, self._feedback, lambda: self.motions, ("right/grip",), horizon).watch(self.own)
+        self.others = OtherRobots(robots, self._feedback, lambda: self.motions, ("right/grip",), horizon)
+        self.watch = self.others.watch(self.own)
         self.measure()
 
     def measure(self, **positions):
@@ -87,6 +88,30 @@ def test_a_motion_of_another_robot_is_checked_all_the_time_and_along_its_traject
         assert cell.joints() == [("left/elbow",), ("left/elbow", "right/elbow")]
     cell.motions[1].scale = 0.0  # paused: it is where it is measured
     assert cell.joints() == [("left/elbow",)]
+
+
+def test_a_robot_without_a_prefix_counts_once_it_executes_a_motion():
+    """Its joints cannot be told from those of tools by their names alone."""
+    cell = Cell()
+    cell.watch.paths()
+    assert cell.watch.present()
+    further = motion("right_gripper/finger")
+    cell.motions.append(further)
+    cell.others.watch(further)
+    assert cell.joints() == [("left/elbow",), ("left/elbow", "right_gripper/finger")]
+    cell.motions.remove(further)
+    cell.measure(right_gripper_finger=0.1)  # it comes to rest, or is moved by other means
+    assert cell.joints() == [("left/elbow",)]
+    assert cell.watch.whole_is_due()
+
+
+def test_a_robot_without_a_prefix_is_watched_in_a_cell_with_one_other():
+    cell = Cell(IndependentRobots(("left/",)))
+    further = motion("right/elbow")
+    cell.motions.append(further)
+    cell.others.watch(further)
+    assert cell.watch.present()
+    assert cell.joints() == [("left/elbow",), ("left/elbow", "right/elbow")]
 
 
 def test_a_motion_at_rest_has_nothing_to_check():
