@@ -1,19 +1,20 @@
 """Prioritised planning of a composite group: one robot after the other, each among the motions of those before it.
 
-The joint goals of all robots are chosen together. Every order of priority is tried, for a few goals, and the motion
-that ends first is kept. Robots that depend on each other in every order, such as two that have to exchange their
-places, are left to coupled planning (Erdmann and Lozano-Perez, "On Multiple Moving Objects", 1987).
+The joint goals of all robots are chosen together. Every order of priority of up to three robots is tried, and of more
+robots two for each of them, for a few goals; the motion that ends first is kept. Robots that depend on each other in
+every order, such as two that have to exchange their places, are left to coupled planning (Erdmann and Lozano-Perez, "On
+Multiple Moving Objects", 1987).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice, permutations
+from itertools import permutations
 
 import numpy as np
 
-from ...errors import NotSupportedError, PlanningError
+from ...errors import NotSupportedError, PlanningError, TrajectoryError
 from ...model.cell import RobotCell
 from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...model.state import RobotCellState
@@ -31,7 +32,7 @@ from .goals import GoalSet, suggested
 
 PRIORITISED = "Prioritised"
 MAX_GOALS = 2
-MAX_ORDERS = 6
+ALL_ORDERS = 3  # robots of which all orders are tried
 PATH_STEP = 0.02  # [rad or m], distance of waypoints of the plan
 
 # Plans a motion of one robot.
@@ -58,7 +59,7 @@ def plan_prioritised(
     plan_one: PlanOne,
     work: WorkCount,
 ) -> Plan | None:
-    """Plan a motion of a composite group robot by robot; return None if every order of priority fails, or no state is
+    """Plan a motion of a composite group robot by robot; return None if all `orders` of priority fail, or no state is
     left for others.
 
     The path of the plan consists of samples of its trajectory, in which each robot moves or waits for itself. All
@@ -78,16 +79,31 @@ def plan_prioritised(
         hints = suggested(context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
         goals = GoalSet(context.including(hints), request.goals, request.options.seed)
-    best: _Found | None = None
+    found: list[_Found] = []
     for goal in goals.found[:MAX_GOALS]:
-        for order in islice(permutations(cell.group_parts(request.group)), MAX_ORDERS):
+        for order in orders(cell.group_parts(request.group)):
             plans = _in_order(cell, state, request, monitor, plan_one, _parts(cell, context, order, goal.q), work)
-            if plans is None:
-                continue
-            found = _Found(plans, goal.goal)
-            if best is None or found.duration < best.duration - request_period(request):
-                best = found
-    return None if best is None else _joined(context, request, best)
+            if plans is not None:
+                found.append(_Found(plans, goal.goal))
+    while found:
+        best = found[0]
+        for other in found[1:]:
+            best = other if other.duration < best.duration - request_period(request) else best
+        try:
+            return _joined(context, request, best)
+        except TrajectoryError:
+            found.remove(best)  # the next one may be valid
+    return None
+
+
+def orders(robots: Sequence[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the orders of priority to try: all of up to three robots; of more, those in which each robot is first,
+    last and everywhere between, with the others in their order or in the opposite one."""
+    if len(robots) <= ALL_ORDERS:
+        return tuple(permutations(robots))
+    names = tuple(robots)
+    rotated = [names[first:] + names[:first] for first in range(len(names))]
+    return (*rotated, *(order[::-1] for order in rotated))
 
 
 def _check_supported(cell: RobotCell, request: MotionRequest) -> None:
@@ -142,7 +158,7 @@ def _in_order(
         )
         try:
             plans.append(plan_one(cell, state, one, monitor))
-        except PlanningError:
+        except (PlanningError, TrajectoryError):
             return None
     return tuple(plans)
 

@@ -1,5 +1,6 @@
 """Four arms around a point: names and frames of each, checks of any two, and motions of one and of two."""
 
+from itertools import permutations
 from math import pi
 
 import numpy as np
@@ -8,20 +9,27 @@ from loaded_cells import CONFIG
 
 from robot_cell_planner import (
     CollisionChecker,
+    Coordination,
     Goals,
     MotionRequest,
+    PlanningOptions,
     Pose,
     SimultaneousGoal,
     TargetMode,
+    TimingOptions,
     forward_kinematics,
     forward_kinematics_to_frame,
     plan_motion,
 )
-from robot_cell_planner.errors import PlanningError
+from robot_cell_planner.errors import PlanningError, TrajectoryLimitError
 from robot_cell_planner.io.cell_file.cell_file import read_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.planning.joint_space import prioritised
+from robot_cell_planner.planning.joint_space.planner import plan_with_monitor
+from robot_cell_planner.planning.joint_space.prioritised import orders, plan_prioritised
 from robot_cell_planner.planning.path.plan_check import verify_plan
 from robot_cell_planner.planning.path.simplification import densify
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
 
 BASES = {name: Pose.from_rpy((x, y, 0.0), (0.0, 0.0, yaw)) for name, x, y, yaw in (
     ("east", 0.8, 0.0, pi), ("north", 0.0, 0.8, -pi / 2), ("south", 0.0, -0.8, pi / 2), ("west", -0.8, 0.0, 0.0)
@@ -118,3 +126,60 @@ def test_a_robot_that_reaches_across_is_an_obstacle_to_each_of_the_others(four):
         goal = {f"{name}/{joint}": value for joint, value in REACHING.items()}
         with pytest.raises(PlanningError, match="east/"):
             plan_motion(cell, state, MotionRequest(Goals((goal,)), f"{name}/manipulator", timing=None))
+
+
+@pytest.mark.parametrize("last", ["east/manipulator", "south/manipulator"])
+@pytest.mark.parametrize("error", [PlanningError, TrajectoryLimitError])
+def test_each_of_four_robots_may_be_the_last_one(four, last, error):
+    """Robot by robot the motion is found if one of the robots has to wait for all others."""
+    cell, state = four
+    state = up(cell, state)
+    groups = [f"{name}/manipulator" for name in BASES]
+    goal = SimultaneousGoal(dict.fromkeys(groups, "folded"))
+    options = PlanningOptions(coordination=Coordination.PRIORITISED)
+    request = MotionRequest(Goals(simultaneous=(goal,)), "+".join(groups), options=options, timing=TimingOptions())
+
+    def plan_one(cell, state, one, monitor):
+        moving = {
+            name.split("/")[0] for trajectory in one.moving if len(trajectory) > 1 for name in trajectory.variables
+        }
+        if one.group == last and len(moving) < len(groups) - 1:
+            raise error("it has to be the last one")
+        return plan_with_monitor(cell, state, one, monitor)
+
+    monitor = ProgressMonitor(0.0)
+    with monitor.counting() as work:
+        plan = plan_prioritised(cell, state, request, monitor, plan_one, work)
+    assert plan.certified_fraction == 1.0
+    assert verify_plan(cell, state, plan).valid
+
+
+@pytest.mark.parametrize("count", [2, 3, 4, 6])
+def test_orders_of_priority(count):
+    robots = [f"robot{number}" for number in range(count)]
+    found = orders(robots)
+    assert len(set(found)) == len(found) <= max(6, 2 * count)
+    for place in range(count):
+        assert {order[place] for order in found} == set(robots)
+    if count <= 3:
+        assert found == tuple(permutations(robots))
+
+
+def test_a_motion_that_is_invalid_once_merged_is_replaced_by_the_next_one(four, monkeypatch):
+    cell, state = four
+    state = up(cell, state)
+    groups = ("north/manipulator", "west/manipulator")
+    goal = SimultaneousGoal(dict.fromkeys(groups, "folded"))
+    options = PlanningOptions(coordination=Coordination.PRIORITISED)
+    request = MotionRequest(Goals(simultaneous=(goal,)), "+".join(groups), options=options, timing=TimingOptions())
+    calls, validate = [], prioritised.validate
+
+    def invalid_at_first(*arguments, **named):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise TrajectoryLimitError("a jerk of the merged trajectory exceeds its limit")
+        return validate(*arguments, **named)
+
+    monkeypatch.setattr(prioritised, "validate", invalid_at_first)
+    assert plan_motion(cell, state, request).planner == prioritised.PRIORITISED
+    assert len(calls) == 2
