@@ -49,11 +49,19 @@ def execute_plan(
             trajectory's duration that was reached, 0 to 1.
 
     Raises:
-        InvalidRequestError: The plan has no trajectory.
+        InvalidRequestError: The plan has no trajectory, or is one among moving robots, which begin with it.
         RobotCellError: As `CellClient.execute`.
     """
     if plan.trajectory is None:
         raise InvalidRequestError("the plan has no trajectory; request timing", stage="request")
+    if plan.moving:
+        text = (
+            "the plan is valid only together with the motions of other robots that it was planned among: merge their "
+            "trajectories with it (merge_trajectories), and execute the result"
+        )
+        raise InvalidRequestError(
+            text, stage="request", subjects=tuple(name for other in plan.moving for name in other.variables)
+        )
 
     def take(feedback: action.ExecuteTrajectory.Feedback) -> None:
         if on_progress is not None and plan.duration > 0.0:

@@ -103,6 +103,12 @@ class TrajectoryActions:
             send(Move.Feedback(execution=feedback_message(motion)))
 
         request, options = goal.request, checked_options(goal.options)
+        if request.moving:
+            text = (
+                "request.moving needs motions that begin together: plan with planning/plan_motion, merge the "
+                "trajectories, and execute them with execution/execute_trajectory"
+            )
+            raise NotSupportedError(text, subjects=("request.moving",))
         if request.timing.method == TimingOptions.NONE:
             request.timing.method = TimingOptions.SMOOTH
         replans = 0
