@@ -21,7 +21,7 @@ def test_a_plan_among_moving_robots_is_not_executed_without_them(request):
     cell, state = load_cell(request.config.rootpath / "config" / "two_arms" / "cell.yaml")
     names = cell.group(LEFT).variables
     here = np.array([[state.configuration[name] for name in names]])
-    moving = Trajectory(names, np.array([0.0, 1.0]), here + [[0.0] * len(names), [0.0] * (len(names) - 1) + [0.1]])
+    moving = Trajectory(names, np.array([0.0, 1.0]), np.vstack((here, here + 0.1)))
     plan = plan_motion(cell, state, MotionRequest(Goals(named_states=("up",)), RIGHT, moving=(moving,)))
     with pytest.raises(InvalidRequestError, match="merge their trajectories") as caught:
         execute_plan(None, plan)  # no client is needed to refuse it
