@@ -121,9 +121,9 @@ class ExclusiveAccess:
                 self._on_change()
                 self._waiting.wake()
 
-    async def released(self, node: CellNode, token: CancellationToken, parts: Collection[str] = WHOLE) -> None:
-        """Wait until access to parts is released."""
-        while self.of(parts):
+    async def released(self, node: CellNode, token: CancellationToken, claims: Collection[Claim]) -> None:
+        """Wait until claims are released; other clients may then have the parts."""
+        while not set(claims).isdisjoint(self.claims):
             await outcome(node, self._waiting.future(), token, math.inf, self._what)
 
 

@@ -35,6 +35,7 @@ from ..motion.streamed_motion import StreamedMotion
 from ..motion.trajectory_goals import MotionGoal, check_begin, from_follow
 from .parameters import tolerance_defaults
 
+CLAIM_PERIOD = 0.1  # [s] between checks whether robots have become free
 Result = FollowJointTrajectory.Result
 
 
@@ -118,15 +119,17 @@ class FollowJointTrajectoryServer:
         self._access.check_free(robots, claims)
         newest = self._newest_of(robots)
         token.on_set(newest.set)
-        wait = begins - self._runner.now() - AHEAD
-        if wait > 0.0:
-            await pause(self._node, wait, newest)
+        for claim in claims:
+            _end_with(claim, newest)
+        while claims and (wait := begins - self._runner.now() - AHEAD) > 0.0:
+            await pause(self._node, min(wait, CLAIM_PERIOD), newest)
+            claims = self._claims(requested.owner, robots)
         running = await self._running(requested.owner, robots, newest)
         claims = self._claims(requested.owner, robots)
         if running is None:
             for claim in claims:  # goals that have not begun yet
                 claim.token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
-            await self._access.released(self._node, newest, robots)
+            await self._access.released(self._node, newest, claims)
             return None
         if len(claims) > 1:
             text = "the robots of the goal are moved by several goals, which one goal cannot replace"
@@ -142,7 +145,8 @@ class FollowJointTrajectoryServer:
                     if found.running_continues:
                         self._access.give_back(claim, claims[:1])
                     return outcome
-        await self._access.released(self._node, newest, robots)
+        await self._access.released(self._node, newest, claims)
+        newest.check()
         return None
 
     async def _running(self, owner: str, robots: frozenset[str], token: CancellationToken) -> StreamedMotion | None:
@@ -187,6 +191,18 @@ class FollowJointTrajectoryServer:
                 token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
         self._newest = [*kept, (robots, newest)]
         return newest
+
+
+def _end_with(claim: Claim, token: CancellationToken) -> None:
+    """End a goal that will replace that of a claim, too, if the latter is stopped from now on, unless its own client
+    cancels it: a robot that was stopped must not move again."""
+
+    def stop(error: RobotCellError) -> None:
+        if not isinstance(error, CancelledError) and error.stage != REPLACED:
+            token.set(error)
+
+    if claim.token.error is None:
+        claim.token.on_set(stop)
 
 
 def _fail(result: FollowJointTrajectory.Result, error: RobotCellError) -> None:

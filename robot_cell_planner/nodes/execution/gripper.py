@@ -303,7 +303,7 @@ class GripperServer:
         try:
             if self._access.claims:
                 self._access.cancel(newer)
-                await self._access.released(self._node, token)
+                await self._access.released(self._node, token, self._access.claims)
         finally:
             if self._waiting is token:
                 self._waiting = None

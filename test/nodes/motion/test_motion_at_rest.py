@@ -3,16 +3,24 @@
 import asyncio
 import math
 import time
+from contextlib import ExitStack
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import StopRequestedError, TrajectoryInCollisionError, TrajectoryLimitError
+from robot_cell_planner.errors import (
+    CancelledError,
+    MotionBusyError,
+    StopRequestedError,
+    TrajectoryInCollisionError,
+    TrajectoryLimitError,
+)
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.common.exclusive_access import ExclusiveAccess
+from robot_cell_planner.nodes.execution import follow_joint_trajectory
 from robot_cell_planner.nodes.execution.follow_joint_trajectory import FollowJointTrajectoryServer
 from robot_cell_planner.nodes.motion import preparation, runner
 from robot_cell_planner.nodes.motion.channels import REPLACED
@@ -258,3 +266,83 @@ def test_the_client_of_a_motion_that_is_not_replaced_after_all_keeps_control(rep
         newer = server._replace(goal(None, 0.5), 0.0, CancellationToken(), None, None)
         assert asyncio.run(newer) == "outcome"
         assert server._access.claims == (() if replaced else (first,))
+
+
+def test_a_goal_whose_robot_another_client_has_taken_meanwhile_is_refused(monkeypatch):
+    """A goal that waits for its time does not wait for the end of whatever moves the robot then."""
+    server = object.__new__(FollowJointTrajectoryServer)
+    server._robots, server._newest, server._access = IndependentRobots(), [], ExclusiveAccess("moves", lambda: None)
+    server._runner = SimpleNamespace(now=lambda: 0.0, streamed=lambda owner: [])
+    server._node = None
+    first, other = ExitStack(), ExitStack()
+
+    async def pause(*arguments):
+        first.close()
+        other.enter_context(server._access.acquired_by("another client", CancellationToken()))
+
+    monkeypatch.setattr(follow_joint_trajectory, "pause", pause)
+    first.enter_context(server._access.acquired_by("owner", CancellationToken()))
+    with other:
+        assert asyncio.run(server._replace(goal(None, 0.5), 60.0, CancellationToken(), None, None)) is None
+        with pytest.raises(MotionBusyError, match="another client"):
+            server._access.check_free(server._robots.all)
+
+
+@pytest.mark.parametrize(
+    "reason", [StopRequestedError("stopped through execution/control_motion"), CancelledError("the client cancels")]
+)
+def test_a_stop_of_the_running_motion_also_ends_the_goal_that_would_replace_it(reason):
+    """The robot must not move again after a stop. If the client of the running motion cancels that, the goal begins."""
+    running = SimpleNamespace(goal=goal(0.0, 1.0), phase=Phase.STOPPING, channel=SimpleNamespace(waits=False))
+    server = object.__new__(FollowJointTrajectoryServer)
+    server._robots, server._newest, server._access = IndependentRobots(), [], ExclusiveAccess("moves", lambda: None)
+    server._node, first = None, ExitStack()
+
+    async def replacement(*arguments):
+        """The validation, during which the running motion is stopped."""
+        claim.token.set(reason)
+        first.close()
+
+    server._runner = SimpleNamespace(now=lambda: 0.0, streamed=lambda owner: [running], replacement=replacement)
+    claim = first.enter_context(server._access.acquired_by("owner", CancellationToken()))
+    newer = server._replace(goal(None, 0.5), 0.0, CancellationToken(), None, None)
+    if isinstance(reason, CancelledError):
+        assert asyncio.run(newer) is None
+    else:
+        with pytest.raises(StopRequestedError, match="control_motion"):
+            asyncio.run(newer)
+
+
+def test_a_goal_that_arrives_after_a_stop_begins():
+    """The motion that was stopped is still coming to rest then."""
+    running = SimpleNamespace(goal=goal(0.0, 1.0), phase=Phase.STOPPING, channel=SimpleNamespace(waits=False))
+    server = object.__new__(FollowJointTrajectoryServer)
+    server._robots, server._newest, server._access = IndependentRobots(), [], ExclusiveAccess("moves", lambda: None)
+    server._node, first, token = None, ExitStack(), CancellationToken()
+
+    async def replacement(*arguments):
+        first.close()
+
+    server._runner = SimpleNamespace(now=lambda: 0.0, streamed=lambda owner: [running], replacement=replacement)
+    first.enter_context(server._access.acquired_by("owner", token))
+    token.set(StopRequestedError("stopped through execution/control_motion"))
+    assert asyncio.run(server._replace(goal(None, 0.5), 0.0, CancellationToken(), None, None)) is None
+
+
+def test_a_goal_that_waits_for_its_time_takes_the_robot_once_that_is_free(monkeypatch):
+    """It is then known as its client, and stops with all others."""
+    server = object.__new__(FollowJointTrajectoryServer)
+    server._robots, server._newest, server._access = IndependentRobots(), [], ExclusiveAccess("moves", lambda: None)
+    server._node, first, waits = None, ExitStack(), []
+
+    async def pause(node, seconds, token):
+        waits.append(seconds)
+        if len(waits) == 3:
+            first.close()
+
+    monkeypatch.setattr(follow_joint_trajectory, "pause", pause)
+    server._runner = SimpleNamespace(now=lambda: 0.0, streamed=lambda owner: [])
+    first.enter_context(server._access.acquired_by("owner", CancellationToken()))
+    assert asyncio.run(server._replace(goal(None, 0.5), 3600.0, CancellationToken(), None, None)) is None
+    assert len(waits) == 3
+    assert max(waits) < 1.0
