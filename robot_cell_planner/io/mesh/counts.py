@@ -13,6 +13,8 @@ from typing import Any
 
 from lxml import etree
 
+from .incomplete import stl_bytes
+
 MAX_COUNT = 4_000_000  # max number of vertices, and of faces
 MAX_INSTANCES = 100_000
 MAX_DEPTH = 200
@@ -201,7 +203,7 @@ def as_utf8(content: bytes, kind: str) -> bytes:
 
 
 def _is_binary_stl(content: bytes) -> bool:
-    return len(content) >= 84 and len(content) == 84 + 50 * int.from_bytes(content[80:84], "little")
+    return stl_bytes(content) > 0
 
 
 def _decoded(content: bytes) -> bytes:

@@ -14,8 +14,9 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from .counts import MAX_COUNT, as_utf8, bare_glb, check_collada, check_header, parsed_xml
+from .incomplete import STAGE as STAGE
+from .incomplete import stl_bytes, stl_triangles
 
-STAGE = "read mesh"
 MAX_QUICK_STL = 500_000  # max triangles of a binary STL file that is parsed in the caller's process
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 # Formats of trimesh by file extension.
@@ -63,14 +64,14 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[
 
 
 def parse_binary_stl(content: bytes, path: str) -> tuple[Vertices, NDArray[np.int32]] | None:
-    """Parse a binary STL file as `parse_mesh` does; return None if header and length do not match.
+    """Parse a binary STL file as `parse_mesh` does; return None for other content.
 
     The format contains only numbers, and their count is known before they are read.
     """
-    count = int.from_bytes(content[80:84], "little")
-    if not 0 < count <= MAX_QUICK_STL or len(content) != 84 + 50 * count:
+    count = stl_triangles(content)
+    if not stl_bytes(content) or count > MAX_QUICK_STL:
         return None
-    triangles = np.frombuffer(content, dtype=STL_TRIANGLE, offset=84)["corners"]
+    triangles = np.frombuffer(content, dtype=STL_TRIANGLE, count=count, offset=84)["corners"]
     vertices = triangles.reshape(-1, 3).astype(np.float64)
     return checked_mesh(vertices, np.arange(3 * count, dtype=np.int64).reshape(-1, 3), path)
 

@@ -22,6 +22,7 @@ from ...model.geometry import Rgba
 from ...system.sandboxed_process import start
 from .counts import MAX_COUNT
 from .formats import STAGE, parse_binary_stl
+from .incomplete import require_whole, stl_bytes
 
 WORKER = "robot_cell_planner.io.mesh.worker"
 MAX_SECONDS = 300.0  # timeout of an answer: more than the worker's own limit, including its start
@@ -146,6 +147,9 @@ def close_parser() -> None:
 
 
 def _parts(content: bytes, kind: str, what: str, path: str) -> list[Part]:
+    require_whole(content, kind, path)
+    if kind == "stl" and (size := stl_bytes(content)):
+        content = content[:size]
     answer = _WORKER.ask(kind, what, path, content)
     line, _, numbers = answer.partition(b"\n")
     header = json.loads(line)

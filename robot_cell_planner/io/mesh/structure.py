@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 
 from ...errors import GeometryError
-from .formats import STAGE
+from .incomplete import STAGE, require_whole, stl_bytes
 
 OBJ_FACE = re.compile(rb"^[ \t]*f[ \t]+\S+[ \t]+\S+[ \t]+\S+", re.MULTILINE)
 TEXT_STL_FACE = re.compile(rb"facet\s+normal\s+\S+\s+\S+\s+\S+\s+outer\s+loop", re.IGNORECASE)
 COLLADA_FACES = re.compile(rb"<(?:[\w.\-]+:)?(?:triangles|polylist|polygons)[\s>]")
 COLLADA_ENDS = re.compile(rb"<(?:[\w.\-]+:)?COLLADA\b"), re.compile(rb"</(?:[\w.\-]+:)?COLLADA\s*>\s*$")
-STL_HEADER, STL_FACE = 84, 50  # [bytes]
 
 
 def check_structure(content: bytes, kind: str, path: str) -> None:
@@ -20,6 +19,7 @@ def check_structure(content: bytes, kind: str, path: str) -> None:
     Raises:
         GeometryError: It is not.
     """
+    require_whole(content, kind, path)
     if not _has_faces(content, kind):
         text = f"{path} is not a readable {kind.upper()} mesh: no faces found, or damaged"
         raise GeometryError(text, stage=STAGE, subjects=(path,))
@@ -27,8 +27,7 @@ def check_structure(content: bytes, kind: str, path: str) -> None:
 
 def _has_faces(content: bytes, kind: str) -> bool:
     if kind == "stl":
-        count = int.from_bytes(content[80:84], "little")
-        return 0 < count <= (len(content) - STL_HEADER) // STL_FACE or TEXT_STL_FACE.search(content) is not None
+        return stl_bytes(content) > 0 or TEXT_STL_FACE.search(content) is not None
     if kind == "obj":
         return OBJ_FACE.search(content) is not None
     if kind == "ply":

@@ -182,7 +182,7 @@ class _Reader:
     def _forms(self, element: Element, visual: bool) -> list[Element]:
         """Return the only shape of an element; of a visual that has none, nothing, and note it."""
         geometry = self.xml.child(element, "geometry")
-        forms = [] if geometry is None else list(geometry.iterchildren())
+        forms = [] if geometry is None else [form for form in geometry.iterchildren() if self._is_plain(form)]
         if len(forms) == 1:
             return forms
         error = self.xml.error(element, "has no <geometry>")
@@ -192,6 +192,14 @@ class _Reader:
             raise error
         self.xml.defects.note(error, "the shape is left out")
         return []
+
+    def _is_plain(self, element: Element) -> bool:
+        """Return whether an element has no namespace, as those of URDF; note one that has, of another program."""
+        if "}" not in str(element.tag):
+            return True
+        text = f"<{element.prefix}:{tag(element)}> in <geometry> has no effect"
+        self.xml.defects.remark(f"{self.xml.source}:{element.sourceline}: {text}")
+        return False
 
     def _without_size(self, element: Element, visual: bool) -> bool:
         """Return whether a shape is left out because its size is zero, and note it.
