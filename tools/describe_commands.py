@@ -21,6 +21,9 @@ radians. The exit status is 0 if a command succeeded, 1 if it failed and 2 for a
 `--json`, the answer on the standard output is JSON, also where a command fails: `{"error": {"name": ..., "message":
 ..., "remedy": ...}}` with the codes of [errors.md](errors.md).
 
+SIGTERM, and SIGHUP of a terminal that is closed, end a command as Ctrl-C does: its processes end, its temporary files
+are removed, and `execute @running` brings the robot to rest.
+
 ```bash
 robot_cell fk config/demo/cell.yaml gripper/tcp --from-joint elbow_joint=1.0
 robot_cell ik config/demo/cell.yaml --in above_pick --pose 0,0,0.05

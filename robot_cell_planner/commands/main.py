@@ -12,6 +12,7 @@ import click
 
 from ..errors import FileError, RobotCellError
 from .group import COMMANDS, commands
+from .interruption import ended_as_by_ctrl_c
 from .reporting import echo_json, error_entry, import_failure
 
 UP = "up"
@@ -36,10 +37,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _up(words)
         if words[0] not in (*COMMANDS, *OPTIONS):
             raise _unknown(words[0])
-        status = commands.main(words, prog_name=PROGRAM, standalone_mode=False)
+        with ended_as_by_ctrl_c():
+            status = commands.main(words, prog_name=PROGRAM, standalone_mode=False)
     except click.exceptions.Exit as exit:
         return exit.exit_code
-    except click.Abort:
+    except (click.Abort, KeyboardInterrupt):
         return FAILED
     except click.ClickException as error:
         error.show()

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from ..system.private_files import PRIVATE_UMASK
+from .interruption import ENDS
 from .reporting import import_failure
 
 
@@ -44,7 +45,7 @@ def record(
         os.environ["ROS_DOMAIN_ID"] = str(domain_id)
     os.umask(PRIVATE_UMASK)
     options, end = RecordOptions(topics, exclude, duration), threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, *ENDS):
         # An exception could be raised between the reception of a message and its storage.
         signal.signal(number, lambda *_: end.set())
     click.echo(f"recording in {folder}", err=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -67,8 +68,11 @@ class CellConnection:
         self._owns_context = not rclpy.ok()
         if self._owns_context:
             set_dds_profile()
-            # On Ctrl-C, Python raises KeyboardInterrupt, and the goal that is waited for can still be cancelled.
-            rclpy.init(signal_handler_options=cast("Any", SignalHandlerOptions).SIGTERM)
+            # On Ctrl-C, Python raises KeyboardInterrupt, and the goal that is waited for can still be cancelled; in
+            # commands also on SIGTERM.
+            options: Any = SignalHandlerOptions
+            raises = signal.getsignal(signal.SIGTERM) is signal.default_int_handler
+            rclpy.init(signal_handler_options=options.NO if raises else options.SIGTERM)
         self.node = ClientNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()
         self._discovery_timeout = discovery_timeout

@@ -1,10 +1,12 @@
 """`robot_cell record` beside a running node: published messages are in the bag, as the library rosbags reads it."""
 
 import json
+import os
 import re
 import resource
 import signal
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,6 +20,7 @@ from running import DEMO
 from service_msgs.msg import ServiceEventInfo
 from std_msgs.msg import String, UInt8MultiArray
 
+from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import FileError, InvalidRequestError
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.recording.bag import Bag
@@ -86,6 +89,22 @@ def test_all_messages_are_recorded_also_those_published_before(client, domain, s
     assert replies == [client.scene()[1]]
     client.node.destroy_publisher(latched)
     client.node.destroy_publisher(poses)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_each_signal_that_ends_a_command_lets_the_bag_be_completed(number, tmp_path, monkeypatch, capsys):
+    def run(folder, options, warn, end):
+        signal.raise_signal(number)
+        return SimpleNamespace(messages={"/topic": int(end.is_set())}, skipped={})
+
+    monkeypatch.setattr("robot_cell_planner.nodes.recording.recorder.record", run)
+    own, mask = signal.getsignal(signal.SIGINT), os.umask(0o022)
+    try:
+        assert main(["record", str(tmp_path / "bag")]) == 0
+    finally:
+        signal.signal(signal.SIGINT, own)
+        os.umask(mask)
+    assert "recorded 1 messages of 1 topics" in capsys.readouterr().out
 
 
 def test_the_metadata_has_types_their_hashes_and_the_quality_of_service(client, domain, tmp_path):

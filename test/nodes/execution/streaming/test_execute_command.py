@@ -75,12 +75,13 @@ def test_a_plan_that_begins_elsewhere_is_an_error_of_the_command(domain, robot, 
     assert robot.taken() == []
 
 
-def test_ctrl_c_brings_the_robot_to_rest_on_its_path(domain, robot, tmp_path):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_ends_the_command_brings_the_robot_to_rest_on_its_path(number, domain, robot, tmp_path):
     start, end = here(robot), [1.5, 1.0]
     file = write_plan(tmp_path / "plan.json", start, end, 120.0)
     process = subprocess.Popen(["robot_cell", "execute", "@running", file], stderr=subprocess.PIPE, text=True)
     robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.003, timeout=120.0)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, text = process.communicate(timeout=60)
     assert process.returncode == 1
     assert "cancelled, the robot comes to rest on its path" in text

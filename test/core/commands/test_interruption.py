@@ -1,0 +1,70 @@
+"""SIGTERM and SIGHUP end a command as Ctrl-C does: nothing that it started or made for the time being is left."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from robot_cell_planner.commands import interruption
+from robot_cell_planner.commands.main import main
+
+# In place of V-HACD: says its process, and waits for its end.
+PROGRAM = """
+import os, subprocess, sys, tempfile
+import click
+from robot_cell_planner.commands import main as module
+from robot_cell_planner.commands.group import commands
+
+@click.command()
+def slow():
+    with tempfile.TemporaryDirectory(dir=sys.argv[1]):
+        subprocess.run([sys.executable, "-c", "import os, time; print(os.getpid(), flush=True); time.sleep(600)"])
+
+commands.add_command(slow)
+module.COMMANDS = (*module.COMMANDS, "slow")
+sys.exit(module.main(["slow"]))
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_command_that_is_ended_leaves_no_process_and_no_files(number, tmp_path):
+    command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    inner = int(process.stdout.readline())
+    watched = os.pidfd_open(inner)
+    process.send_signal(number)
+    process.wait()
+    try:
+        with pytest.raises(ProcessLookupError):
+            signal.pidfd_send_signal(watched, signal.SIGKILL)
+    finally:
+        os.close(watched)
+    _, errors = process.communicate()
+    assert (process.returncode, errors.strip()) == (1, "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_signals_have_their_handlers_again_after_a_command():
+    before = {number: signal.getsignal(number) for number in interruption.ENDS}
+    assert main(["--version"]) == 0
+    assert {number: signal.getsignal(number) for number in interruption.ENDS} == before
+
+
+def test_signals_that_are_ignored_stay_so():
+    own = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with interruption.ended_as_by_ctrl_c():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, own)
+
+
+def test_a_command_can_run_in_another_thread():
+    found = []
+    thread = threading.Thread(target=lambda: found.append(main(["--version"])))
+    thread.start()
+    thread.join()
+    assert found == [0]
