@@ -15,11 +15,10 @@ from ..errors import FileError
 from ..rpc.replay import Difference, replay
 from ..rpc.servers import RpcHttpServer, serve_lines
 from ..rpc.session import RpcSession, discover
-from ..system.private_files import make_folder, write_private_text
+from ..system.private_files import private_log, write_private_text
 from .options import roots_of
+from .outputs import are_same
 from .reporting import FAILED
-
-OWNER_ONLY = 0o600
 
 
 @click.command()
@@ -46,13 +45,13 @@ def rpc(
     if describe:
         click.echo(json.dumps(discover(), indent=1))
         return 0
-    if log is not None and replayed is not None and _are_same(log, replayed):
+    if log is not None and replayed is not None and are_same(log, replayed):
         text = f"--log and --replay are the same file {log}: its calls would be appended to it while they are repeated"
         raise click.UsageError(text)
     with ExitStack() as stack:
         requests, responses = sys.stdin.buffer, stack.enter_context(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)  # what libraries print must not get between the responses
-        opened = None if log is None else stack.enter_context(_private(log).open("a", encoding="utf-8"))
+        opened = None if log is None else stack.enter_context(private_log(log))
         session = RpcSession(roots_of(folders), opened)
         stack.callback(session.close)
         if cell_file is not None:
@@ -72,19 +71,6 @@ def rpc(
         except KeyboardInterrupt:
             return 0
     return 0
-
-
-def _are_same(first: Path, second: Path) -> bool:
-    """Return whether two paths are of one file, also through links, or of one that does not exist yet."""
-    return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))
-
-
-def _private(path: Path) -> Path:
-    """Make a file, or an existing one, readable by its owner alone."""
-    make_folder(path.parent)
-    path.touch(mode=OWNER_ONLY)
-    path.chmod(OWNER_ONLY)
-    return path
 
 
 def _named(path: Path, found: Iterator[Difference | None]) -> Iterator[Difference | None]:

@@ -6,6 +6,7 @@ The new content is written to a temporary file beside the file, and is on the di
 from __future__ import annotations
 
 import errno
+import io
 import os
 import stat
 import tempfile
@@ -79,6 +80,29 @@ def _refuse_special(path: Path) -> None:
         kind = path.lstat().st_mode
         if not (stat.S_ISREG(kind) or stat.S_ISLNK(kind) or stat.S_ISDIR(kind)):
             raise OSError(errno.EINVAL, "is not a regular file", str(path))
+
+
+class DurableText(io.TextIOWrapper):
+    """UTF-8 text file whose content is on the disk after `flush`. Errors name the file.
+
+    Args:
+        handle: Descriptor of the file, which is closed with this object.
+        path: Of the file.
+    """
+
+    def __init__(self, handle: int, path: Path) -> None:
+        super().__init__(io.BufferedWriter(io.FileIO(handle, "wb")), encoding="utf-8")
+        self._path = path
+
+    def flush(self) -> None:
+        """Write what is in memory, and wait until it is on the disk.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        with _naming(self._path):
+            super().flush()
+            os.fsync(self.fileno())
 
 
 def sync_file(path: Path) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from pathlib import Path
+from typing import IO
 
-from .durable_files import durable_file, sync_folder
+from .durable_files import DurableText, durable_file, sync_folder
 
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -24,8 +27,32 @@ def make_folder(path: str | Path, mode: int = FOLDER_MODE) -> Path:
     for part in reversed(missing[: next((i for i, part in enumerate(missing) if part.exists()), len(missing))]):
         part.mkdir(mode=mode, exist_ok=True)
         sync_folder(part.parent)
-    folder.mkdir(exist_ok=True)
+    try:
+        folder.mkdir(exist_ok=True)
+    except FileExistsError as error:
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
     return folder
+
+
+def private_log(path: str | Path) -> IO[str]:
+    """Open a UTF-8 file to append to, with mode 0600, and create missing folders with mode 0700. What was written is on
+    the disk after `flush`.
+
+    Raises:
+        OSError: It cannot be opened, or is not a regular file, such as a device, whose mode would change for all users.
+    """
+    target = Path(path)
+    make_folder(target.parent)
+    handle = os.open(target, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_CLOEXEC, FILE_MODE)
+    try:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise OSError(errno.EINVAL, "is not a regular file", str(target))
+        os.fchmod(handle, FILE_MODE)
+        sync_folder(target.parent)
+        return DurableText(handle, target)
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def write_private_text(path: str | Path, text: str) -> None:

@@ -17,7 +17,7 @@ from robot_cell_planner.io.common.resources import write_text
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.setup_assistant import DraftOptions, NewCellOptions, new_cell
 from robot_cell_planner.system.durable_files import durable_file
-from robot_cell_planner.system.private_files import write_private_text
+from robot_cell_planner.system.private_files import private_log, write_private_text
 from robot_cell_planner.viewer import Recorder, write_html
 
 
@@ -150,3 +150,47 @@ def test_a_folder_that_cannot_be_read_can_be_written_to(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "open", refused)
     write_private_text(tmp_path / "new" / "plan.json", "{}")
     assert (tmp_path / "new" / "plan.json").read_text() == "{}"
+
+
+@pytest.mark.parametrize("exists", [True, False])
+def test_each_entry_of_a_log_is_on_the_disk(tmp_path, disk, exists):
+    path = tmp_path / "new" / "calls.jsonl"
+    if exists:
+        path.parent.mkdir()
+        path.write_text("before\n")
+        path.chmod(0o644)
+    with private_log(path) as log:
+        log.write("first ä\n")
+        log.flush()
+        assert disk.lost() == (["new"] if exists else [])
+        log.write("second\n")
+    assert path.read_text() == f"{'before' if exists else ''}\nfirst ä\nsecond\n".lstrip()
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert disk.lost() == (["new"] if exists else [])
+
+
+def test_a_log_is_a_regular_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe", mode=0o666)
+    mode = (tmp_path / "pipe").stat().st_mode
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with pytest.raises(OSError, match="is not a regular file"):
+            private_log(tmp_path / "pipe")
+    finally:
+        os.close(reader)
+    assert (tmp_path / "pipe").stat().st_mode == mode
+
+
+def test_a_log_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    log = private_log(tmp_path / "calls.jsonl")
+
+    def full(handle):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        log.write("text")
+        with pytest.raises(OSError, match="No space") as caught:
+            log.flush()
+    assert caught.value.filename == str(tmp_path / "calls.jsonl")
+    log.close()

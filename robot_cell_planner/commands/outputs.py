@@ -1,0 +1,31 @@
+"""Files that a command writes. Needs no library: commands without a cell start fast."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import click
+
+
+def are_same(first: Path, second: Path) -> bool:
+    """Return whether two paths are of one file, also through links, or of one that does not exist yet."""
+    return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))
+
+
+def check_outputs(written: Mapping[str, Path | None], read: Iterable[Path] = ()) -> None:
+    """Check that no output replaces another output or an input.
+
+    written: Files to write, by option. read: Files that the command reads.
+
+    Raises:
+        click.UsageError: Two of them are the same file.
+    """
+    others = [(str(path), path) for path in read]
+    for option, path in written.items():
+        if path is None:
+            continue
+        for name, other in others:
+            if are_same(path, other):
+                raise click.UsageError(f"{option} and {name} are the same file {path}; give each a file of its own")
+        others.append((option, path))
