@@ -38,7 +38,8 @@ def doctor(seconds: float, as_json: bool) -> int:
     environment = {name: os.environ.get(name, "") for name in ENVIRONMENT}
     findings = check_installation(os.environ)
     nodes: tuple[str, ...] = ()
-    if seconds and not any(finding.level == ERROR for finding in findings):
+    is_searched = bool(seconds) and not any(finding.level == ERROR for finding in findings)
+    if is_searched:
         nodes, found = _graph(seconds)
         findings += found
     findings = tuple(sorted(findings, key=lambda finding: finding.level != ERROR))
@@ -47,7 +48,7 @@ def doctor(seconds: float, as_json: bool) -> int:
         click.echo(json.dumps({"environment": environment, "nodes": nodes, "findings": found_entries}, indent=1))
     else:
         click.echo(", ".join(f"{name}={value or '(not set)'}" for name, value in environment.items()))
-        click.echo(f"nodes: {', '.join(nodes) or 'none was found'}")
+        click.echo(f"nodes: {', '.join(nodes) or ('none was found' if is_searched else 'not searched')}")
         echo_findings(findings)
         click.echo(summary(findings))
     return 1 if any(finding.level == ERROR for finding in findings) else 0

@@ -11,6 +11,7 @@ from ..exchange import ImportedCell, export_compas, import_compas, import_moveit
 from ..io.cell_file.cell_file import load_cell
 from ..model.geometry import MeshUse
 from .options import roots_of, xacro_arguments
+from .outputs import check_outputs
 from .progress import Elapsed
 from .reporting import echo_json, reporting
 
@@ -79,6 +80,7 @@ def export(
     cell, cell_state = load_cell(cell_file, roots_of(folders))
     target = output or Path(f"{cell.name}.json")
     state_file = state or target.with_suffix(".state.json")
+    check_outputs({"--output": target, "--state": state_file}, [cell_file])
     with Elapsed("exporting"):
         made = export_compas(cell, cell_state, target, state_file, overwrite=overwrite)
     if as_json:

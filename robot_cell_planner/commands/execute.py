@@ -14,7 +14,9 @@ from ..offline.cell import OfflineCell
 from ..planning.path.plan_check import verify_plan
 from ..planning.problem.plan import Plan
 from ..simulation.options import SimulationOptions
+from .numbers import FiniteRange
 from .options import JointValue, opened, roots_of, start_options
+from .outputs import check_outputs
 from .plan_files import read_plan
 from .progress import Progress
 from .reporting import echo_json, reporting
@@ -34,7 +36,7 @@ FIGURES = {
 @reporting
 @start_options
 @click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1, required=True)
-@click.option("--speed", type=click.FloatRange(0.001, 1.0), default=1.0, show_default=True,
+@click.option("--speed", type=FiniteRange(0.001, 1.0), default=1.0, show_default=True,
               help="Fraction of the planned speed; below 1 on the running nodes only.")  # fmt: skip
 @click.option("--view", type=click.Path(path_type=Path), help="Write a replay of the simulation to this HTML file.")
 def execute(
@@ -53,7 +55,8 @@ def execute(
     something touches that may not, a joint misses its goal, or a carried body slips. The execution node validates each
     plan in the present scene, and monitors it; Ctrl-C brings the robot to rest on its path.
     """
-    plans = [(str(file), read_plan(file)) for file in plan_files]
+    check_outputs({"--view": view}, [cell_file, *plan_files])
+    plans = [(click.format_filename(file), read_plan(file)) for file in plan_files]
     for name, plan in plans:
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name} is a path without timing; plan it with timing", stage="request")

@@ -15,6 +15,7 @@ import click
 import yaml
 
 from ..errors import UnknownNameError
+from .numbers import FiniteRange
 from .reporting import echo_json, import_failure, reporting
 from .search import searched
 
@@ -22,12 +23,19 @@ if TYPE_CHECKING:
     from ..nodes.client.connection import CellConnection
 
 NODE = "robot_cell_command"
+MAX_TIMEOUT = 86_400.0  # [s]
 
 
 def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for the domain and namespace of the nodes."""
     for option in (
-        click.option("--timeout", default=10.0, show_default=True, help="Time to wait for what is named [s]."),
+        click.option(
+            "--timeout",
+            type=FiniteRange(0.0, MAX_TIMEOUT),
+            default=10.0,
+            show_default=True,
+            help="Time to wait for what is named [s].",
+        ),
         click.option("--domain-id", type=click.IntRange(0, 232), help="ROS_DOMAIN_ID (default: the variable's value)."),
         click.option("--namespace", default="", help="Namespace of the nodes."),
     ):

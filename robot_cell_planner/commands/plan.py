@@ -23,6 +23,7 @@ from ..system.private_files import write_private_text
 from ..trajectory.timing import TimingOptions
 from ..viewer.page import write_html
 from ..viewer.plans import plan_details, plan_recording
+from .numbers import FiniteRange
 from .options import (
     POSE_HELP,
     JointValue,
@@ -31,12 +32,14 @@ from .options import (
     group_option,
     joint_value,
     joint_values,
+    lengths_explained,
     moved_frame,
     pose_target,
     pose_value,
     reference_option,
     units_explained,
 )
+from .outputs import check_outputs
 from .progress import Stages
 from .reporting import echo_json, reporting
 from .running import HELP
@@ -64,7 +67,7 @@ ASSUMED = "limits were assumed for "  # warnings about single joints; one about 
 @click.option("--line", is_flag=True, help="Move in a straight line to the pose.")
 @click.option(
     "--speed",
-    type=click.FloatRange(0.01, 1.0),
+    type=FiniteRange(0.01, 1.0),
     default=1.0,
     show_default=True,
     help="Fraction of the fastest motion's speed: of the velocity limits, with accelerations and jerks in proportion.",
@@ -97,6 +100,7 @@ def plan(
     Joints that are not given keep their values. With several goals, the motion reaches one of them. The exit status is
     1 if there is no plan; the error says why.
     """
+    check_outputs({"--output": output, "--view": view, "--case": case})
     target = pose_target(cell, state, group, moved, pose, reference)
     frame = "" if target is None else moved_frame(cell, state, group, target)
     # The same motion in 1 / speed times its time.
@@ -114,7 +118,7 @@ def plan(
         goals = Goals((dict(joints),) if joints else (), named_states, () if target is None else (target,))
         options = PlanningOptions(planner=planner, seed=seed)
         request = MotionRequest(goals, group, options=options, timing=timing)
-    with units_explained("--joint", joints):
+    with units_explained("--joint", joints), lengths_explained(pose):
         found = _planned(cell, state, request, case)
     if output is not None:
         _write(output, plan_to_json(found).decode())

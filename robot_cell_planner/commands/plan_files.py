@@ -23,6 +23,7 @@ from ..viewer.plans import plan_details, plan_recording
 from ..viewer.recording import Moment, Recording
 from .case_pages import write_case_page
 from .options import cell_options
+from .outputs import check_outputs
 from .progress import Elapsed
 from .reporting import FAILED, echo_json, error_entry, reporting, warn
 from .running import HELP
@@ -58,10 +59,14 @@ def _showing_cases(command: Callable[..., int]) -> Callable[..., int]:
 
     @functools.wraps(command)
     def shown(cell_file: Path, **others: Any) -> int:
+        check_outputs({"--output": others["output"]}, [cell_file, *others["plan_files"]])
         if not is_zipfile(cell_file):
             return command(cell_file=cell_file, **others)
         if others["plan_files"]:
             raise click.UsageError("a case file is shown alone, without plan files")
+        if others["folders"] or others["start"] or others["start_values"]:
+            text = "--root, --from and --from-joint are for a cell file; a case file has its own cell and state"
+            raise click.UsageError(text)
         with open_case(cell_file) as case:
             path = write_case_page(others["output"], case, reproduce(case).result)
         _echo_page(path, others["as_json"])
@@ -86,11 +91,11 @@ def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], o
         if not plan_files:
             path = write_html(output, cell, Recording((Moment(0.0, state),)), cell.name)
         else:
-            plans = {str(file): read_plan(file) for file in plan_files}
+            plans = {click.format_filename(file): read_plan(file) for file in plan_files}
             for name, plan in plans.items():
                 for text in _doubts(cell, state, plan):
                     warn(f"{name} {text}")
-            first = plans[str(plan_files[0])]
+            first = plans[click.format_filename(plan_files[0])]
             details = plan_details(cell, state, first)
             details["trajectories"] = {
                 name: plan.trajectory for name, plan in plans.items() if plan.trajectory is not None

@@ -79,7 +79,7 @@ def write_html(
     target = Path(path)
     try:
         write_private_text(target, text)
-    except OSError as error:
+    except (OSError, UnicodeEncodeError) as error:
         raise FileError.of(target, error, STAGE) from error
     return target
 

@@ -1,0 +1,95 @@
+"""Files that commands write: each has its own, and names of any bytes are possible."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from robot_cell_planner.commands.main import main
+
+DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with a plan and a case file."""
+    folder = tmp_path_factory.mktemp("outputs")
+    words = ["--to", "up", "--output", str(folder / "plan.json"), "--case", str(folder / "up.case")]
+    assert main(["plan", DEMO, *words]) == 0
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("words", "options"),
+    [
+        (["export", DEMO, "--output", "{}", "--state", "{}", "--overwrite"], "--state and --output"),
+        (["plan", DEMO, "--to", "up", "--output", "{}", "--view", "{}"], "--view and --output"),
+        (["plan", DEMO, "--to", "up", "--view", "{}", "--case", "{}"], "--case and --view"),
+    ],
+)
+def test_two_outputs_are_not_one_file(words, options, tmp_path, capsys):
+    path = tmp_path / "one.json"
+    assert main([word.format(path) for word in words]) == 2
+    assert f"{options} are the same file {path}; give each a file of its own" in capsys.readouterr().err
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("words", [["view", DEMO, "{}", "--output", "{}"], ["execute", DEMO, "{}", "--view", "{}"]])
+def test_an_output_does_not_replace_an_input(words, made, capsys):
+    path = made / "plan.json"
+    before = path.read_bytes()
+    assert main([word.format(path) for word in words]) == 2
+    assert f"{words[3]} and {path} are the same file" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("words", [["--from", "up"], ["--from-joint", "elbow_joint=1"], ["--root", "."]])
+def test_options_of_a_cell_file_are_refused_for_a_case_file(words, made, tmp_path, capsys):
+    page = tmp_path / "page.html"
+    assert main(["view", str(made / "up.case"), *words, "--output", str(page)]) == 2
+    assert "--root, --from and --from-joint are for a cell file" in capsys.readouterr().err
+    assert not page.exists()
+
+
+def test_a_plan_file_whose_name_is_no_text_is_shown(made, tmp_path, capsys):
+    path = os.fsdecode(os.fsencode(tmp_path) + b"/pl\xff.json")
+    Path(path).write_bytes((made / "plan.json").read_bytes())
+    page = tmp_path / "page.html"
+    assert main(["view", DEMO, path, "--output", str(page), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"page": str(page)}
+    assert f"{tmp_path}/pl\ufffd.json" in page.read_text()
+
+
+@pytest.mark.parametrize("speed", ["nan", "inf", "0"])
+@pytest.mark.parametrize("command", ["plan", "execute"])
+def test_a_speed_is_a_number_in_its_range(command, speed, made, capsys):
+    words = [DEMO, "--to", "up"] if command == "plan" else [DEMO, str(made / "plan.json")]
+    assert main([command, *words, "--speed", speed]) == 2
+    assert "Invalid value for '--speed'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("timeout", ["nan", "inf", "-1", "1e300"])
+@pytest.mark.parametrize("words", [["call", "get"], ["echo", "topic"], ["describe"], ["replay", "bag"]])
+def test_a_timeout_is_a_number_of_seconds(words, timeout, monkeypatch, capsys):
+    monkeypatch.setattr("robot_cell_planner.commands.graph.ros", lambda: pytest.fail("the graph was searched"))
+    assert main([*words, "--timeout", timeout]) == 2
+    assert "Invalid value for '--timeout'" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--output", "--view", "--case"])
+def test_a_folder_that_is_a_file_is_not_a_file_that_exists(option, tmp_path, capsys):
+    (tmp_path / "file").write_text("text")
+    assert main(["plan", DEMO, "--to", "up", option, str(tmp_path / "file" / "out")]) == 1
+    error = capsys.readouterr().err
+    assert "file/out: Not a directory" in error
+    assert "--overwrite" not in error
+
+
+@pytest.mark.parametrize("seconds", ["0", "1"])
+def test_the_doctor_reports_nodes_only_where_it_has_searched_them(seconds, monkeypatch, capsys):
+    module = "robot_cell_planner.commands.doctor"
+    monkeypatch.setattr(f"{module}.check_installation", lambda _: ())
+    monkeypatch.setattr(f"{module}._graph", lambda _: ((), ()))
+    assert main(["doctor", "--wait", seconds]) == 0
+    assert ("nodes: not searched" if seconds == "0" else "nodes: none was found") in capsys.readouterr().out
