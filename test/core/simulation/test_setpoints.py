@@ -248,7 +248,7 @@ def steps_of(entries):
 
 @settings(max_examples=60, deadline=None)
 @given(commands)
-def test_no_command_leads_beyond_the_limits(entries):
+def test_no_command_moves_a_joint_beyond_the_limits(entries):
     for point, before in steps_of(entries):
         assert LIMITS.lower <= point.position <= LIMITS.upper
         assert abs(point.velocity) <= FASTEST * (1 + 1e-9)
