@@ -54,7 +54,8 @@ class SetMargin(msgspec.Struct, frozen=True):
 
 
 def with_collision_settings(scene: Scene, added: CollisionSettings) -> Scene:
-    """Return a scene with more ignore groups and margins, which replace those of the same names.
+    """Return a scene with more ignore groups and margins, which replace those of the same names. A group without
+    members removes that of its name.
 
     Raises:
         UnknownNameError: A name in them is neither an object of the scene nor an ignore group.
@@ -62,7 +63,8 @@ def with_collision_settings(scene: Scene, added: CollisionSettings) -> Scene:
     if added == CollisionSettings():
         return scene
     rules = scene.cell.collision
-    groups = frozendict({**rules.ignore_groups, **added.ignore_groups})
+    merged = {**rules.ignore_groups, **added.ignore_groups}
+    groups = frozendict({name: members for name, members in merged.items() if members})
     members = [name for group in added.ignore_groups.values() for name in group]
     pairs = {frozenset((pair.first, pair.second)): pair for pair in (*rules.pair_margins, *added.pair_margins)}
     named = [name for pair in added.pair_margins for name in (pair.first, pair.second)]

@@ -12,7 +12,6 @@ from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import SceneChange, SceneUpdate
 
 from ...errors import InvalidRequestError
-from ...model.cell import RobotCell
 from ...model.pose import Quaternion
 from ...model.value import WORLD, Vector3
 from ...scene.allowed_collision_changes import SetIgnoreGroup, SetMargin
@@ -128,7 +127,7 @@ def _add(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
     cell = models.cell(message.models, f"{field}.models")
     state = state_from_message(message.states, f"{field}.states")
     plain, frames = models.split_frames(message.models, cell)
-    return [Add(plain, state), *frames, *collision_changes(cell)]
+    return [Add(plain, state), *frames]
 
 
 def _replace(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
@@ -176,14 +175,6 @@ def _set_collision(message: SceneChange, models: ModelReader, field: str) -> lis
     for entry in message.models.collision.margins:
         margin = None if math.isnan(entry.margin) else entry.margin
         changes.append(SetMargin(entry.name or "*", margin, entry.other))
-    return changes
-
-
-def collision_changes(cell: RobotCell) -> list[Change]:
-    rules = cell.collision
-    changes: list[Change] = [SetIgnoreGroup(name, members) for name, members in rules.ignore_groups.items()]
-    changes += [SetMargin(name, margin) for name, margin in rules.margins.items()]
-    changes += [SetMargin(pair.first, pair.margin, pair.second) for pair in rules.pair_margins]
     return changes
 
 

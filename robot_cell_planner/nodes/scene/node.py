@@ -38,7 +38,7 @@ from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.threads import converted, in_thread
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
-from ..conversions.changes import collision_changes, update_to_message
+from ..conversions.changes import update_to_message
 from ..conversions.models import ModelReader, reads_files
 from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
@@ -256,7 +256,7 @@ class SceneNode(ManagedNode):
             elif request.relative_to:
                 origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
             placed = moved(found, origin)
-            changes = [Add(placed.cell, placed.state), *collision_changes(placed.cell), *related]
+            changes = [Add(placed.cell, placed.state), *related]
             change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
             if not request.dry_run:
                 self._publish(change)

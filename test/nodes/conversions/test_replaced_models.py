@@ -1,5 +1,6 @@
 """Models that are replaced by a message are read as models that are added: collision settings and frames included."""
 
+import msgspec
 import pytest
 from frozendict import frozendict
 from reference import box, reference_world_pose, small_cell
@@ -16,16 +17,17 @@ from robot_cell_planner.scene.changes import apply_changes
 from robot_cell_planner.scene.scene import Scene
 
 SCENE = Scene(*small_cell())
+replace = msgspec.structs.replace
 
 
-def after(operation, models, relative_to=""):
+def after(operation, models, relative_to="", scene=SCENE):
     """The small cell after models were added or replaced."""
     message = cell_to_message(models)
     for frame in message.frames:
         frame.relative_to = relative_to
     change = SceneChange(operation=operation, models=message)
     reader = ModelReader(NO_ROOTS).trusted()
-    return apply_changes(SCENE, changes_from_message([change], reader, "changes", 1), reference_world_pose)
+    return apply_changes(scene, changes_from_message([change], reader, "changes", 1), reference_world_pose)
 
 
 def test_collision_settings_are_taken():
@@ -36,6 +38,23 @@ def test_collision_settings_are_taken():
     found = after(SceneChange.REPLACE, bigger).cell
     assert found.collision == own
     assert found.collision == after(SceneChange.ADD, RobotCell(collision=own)).cell.collision
+
+
+@pytest.mark.parametrize("operation", [SceneChange.ADD, SceneChange.REPLACE])
+def test_a_group_without_members_is_removed(operation):
+    def with_group(*members):
+        return RobotCell(collision=CollisionSettings(frozendict(friends=members, others=("part", "table"))))
+
+    friends = replace(SCENE, cell=replace(SCENE.cell, collision=with_group("part", "tip").collision))
+    found = after(operation, with_group(), scene=friends)
+    assert found.cell.collision.ignore_groups == {"others": ("part", "table")}
+
+
+def test_collision_settings_are_applied_once():
+    own = CollisionSettings(frozendict(friends=("part", "tip")), frozendict(part=0.5))
+    change = SceneChange(operation=SceneChange.ADD, models=cell_to_message(RobotCell(collision=own)))
+    (added,) = changes_from_message([change], ModelReader(NO_ROOTS).trusted(), "changes", 1)
+    assert added.models.collision == own
 
 
 @pytest.mark.parametrize("relative_to", ["tip", "table", "part"])
