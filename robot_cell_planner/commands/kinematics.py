@@ -18,6 +18,7 @@ from .options import (
     cell_options,
     frame_option,
     group_option,
+    lengths_explained,
     moved_frame,
     pose_entry,
     pose_target,
@@ -89,19 +90,20 @@ def ik(
         raise click.UsageError("no target: give --pose, or a frame by --in")
     frame = moved_frame(cell, state, group, target)
     options = IkOptions(max_solutions=solutions)
-    if colliding:
-        found = inverse_kinematics(cell, state, target, group, options)
-    else:
-        checker = CollisionChecker(cell, state, cell.group(group).variables)
-        found = inverse_kinematics(
-            cell,
-            state,
-            target,
-            group,
-            options,
-            lambda q: not checker.in_collision(q),
-            lambda q: tuple(f"{pair.first} - {pair.second}" for pair in checker.report(q).pairs),
-        )
+    with lengths_explained(pose):
+        if colliding:
+            found = inverse_kinematics(cell, state, target, group, options)
+        else:
+            checker = CollisionChecker(cell, state, cell.group(group).variables)
+            found = inverse_kinematics(
+                cell,
+                state,
+                target,
+                group,
+                options,
+                lambda q: not checker.in_collision(q),
+                lambda q: tuple(f"{pair.first} - {pair.second}" for pair in checker.report(q).pairs),
+            )
     if as_json:
         echo_json(
             {
@@ -117,5 +119,5 @@ def ik(
         for row in found.solutions.tolist():
             click.echo("  ".join(f"{value:{len(name)}.4f}" for name, value in zip(found.variables, row, strict=True)))
         others = "all" if found.complete else "there may be others"
-        click.echo(f"{len(found)} solutions ({others}) that bring {frame} to the pose, solver {found.solver}")
+        click.echo(f"solutions that bring {frame} to the pose: {len(found)} ({others}); solver {found.solver}")
     return 0

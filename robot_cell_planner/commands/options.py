@@ -13,7 +13,14 @@ from typing import Any, TypeAlias
 
 import click
 
-from ..errors import JointLimitError, RobotCellError, StartBeyondLimitsError, UnknownNameError
+from ..errors import (
+    JointLimitError,
+    MPNoIKSolutionError,
+    OutOfReachError,
+    RobotCellError,
+    StartBeyondLimitsError,
+    UnknownNameError,
+)
 from ..io.cell_file.cell_file import load_cell
 from ..io.common.resources import ResourceRoots
 from ..kinematics.targets import FrameTarget, TargetMode, target_frame
@@ -33,6 +40,7 @@ from .running import is_running, running_scene
 
 JointValue: TypeAlias = tuple[str, float]  # joint, and its value [rad or m]
 ARGUMENT = ":="
+MILLIMETRES = 10.0  # [m] positions beyond are probably in mm
 POSE_HELP = (
     "x,y,z [m], then roll,pitch,yaw [rad] or a quaternion qx,qy,qz,qw; without these, the orientation is that of the "
     "frame in --in (default: the world's)."
@@ -65,6 +73,18 @@ def units_explained(option: str, values: Sequence[JointValue]) -> Iterator[None]
                 f": {given[0]:g} degrees are {math.radians(given[0]):.5g} rad" if abs(given[0]) > MAX_ANGLE else ""
             )
             error.remedy = f"Values of {option} are in rad or m, and within the limits of the joint{degrees}."
+        raise
+
+
+@contextmanager
+def lengths_explained(pose: Pose | None) -> Iterator[None]:
+    """Give errors about a pose out of reach, of which a coordinate is large, a remedy with the unit."""
+    try:
+        yield
+    except (OutOfReachError, MPNoIKSolutionError) as error:
+        if pose is not None and max(map(abs, pose.position)) >= MILLIMETRES:
+            metres = ",".join(f"{value / 1e3:g}" for value in pose.position)
+            error.remedy = f"Positions of --pose are in m: if these are in mm, write {metres}."
         raise
 
 
@@ -199,7 +219,11 @@ def with_joints(cell: RobotCell, state: RobotCellState, values: Mapping[str, flo
     Raises:
         UnknownNameError: The cell does not have a joint.
     """
-    return apply_changes(Scene(cell, state), (SetJoints(values),), world_pose).state if values else state
+    try:
+        return apply_changes(Scene(cell, state), (SetJoints(values),), world_pose).state if values else state
+    except RobotCellError as error:
+        error.stage = "start state"
+        raise
 
 
 def pose_target(

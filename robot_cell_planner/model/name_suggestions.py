@@ -18,8 +18,7 @@ def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
         return f"{text} does not exist; nearest: {', '.join(near)}"
     if not names:
         return f"{text} does not exist; there is none at all"
-    more = f" and {len(names) - 6} more" if len(names) > 6 else ""
-    return f"{text} does not exist; there are {', '.join(names[:6])}{more}"
+    return f"{text} does not exist; there {'is only' if len(names) == 1 else 'are'} {listed(names)}"
 
 
 def listed(names: Iterable[str], count: int = MAX_LISTED) -> str:

@@ -47,10 +47,12 @@ def full_name(connection: CellConnection, name: str) -> str:
 
 
 def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
-    """Return the types of all services, actions and topics, by kind and full name."""
+    """Return the types of all services, actions and topics, by kind and full name, without the node's own services."""
+    own = f"{connection.node.get_fully_qualified_name()}/"
     with connection.usage.call():
-        services = dict(connection.node.get_service_names_and_types())
+        every = dict(connection.node.get_service_names_and_types())
         topics = dict(connection.node.get_topic_names_and_types())
+    services = {name: types for name, types in every.items() if not name.startswith(own)}
     suffix = "/_action/send_goal"
     actions = {name.removesuffix(suffix): types for name, types in services.items() if name.endswith(suffix)}
     return {
@@ -61,17 +63,25 @@ def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
 
 
 def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, str]]:
-    """Return `offered` once another node and nothing else new has appeared for 1 s, or after `timeout` [s]."""
+    """Return `offered` once another node and nothing else new has appeared for 1 s, or after `timeout` [s].
+
+    Raises:
+        ServiceUnavailableError: No other node has appeared.
+    """
     tries = threading.Event()
     until = time.monotonic() + timeout
     found, since = offered(connection), time.monotonic()
-    while time.monotonic() < until:
-        tries.wait(POLL_PERIOD)
+    while True:
         now, is_alone = offered(connection), len(connection.node.get_node_names()) <= 1
         if now != found or is_alone:
             found, since = now, time.monotonic()
         elif time.monotonic() >= since + SETTLE_TIME:
+            return found
+        if time.monotonic() >= until:
             break
+        tries.wait(POLL_PERIOD)
+    if is_alone:
+        raise ServiceUnavailableError(f"no node was found within {timeout:g} s.")
     return found
 
 

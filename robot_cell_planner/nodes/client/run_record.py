@@ -33,7 +33,7 @@ COLUMNS = (
     ("states", 8, ">"),
     ("path [rad]", 11, ">"),
     ("time [s]", 9, ">"),
-    ("certified_fraction", 7, ">"),
+    ("certified", 9, ">"),
     ("clearance [mm]", 15, ">"),
     ("closest pair", 34, "<"),
 )
@@ -42,7 +42,7 @@ ON_PAGE = {
     "plan [ms]": "plan ms",
     "states": "states",
     "path [rad]": "path rad",
-    "certified_fraction": "certified %",
+    "certified": "% certified",
     "clearance [mm]": "clear mm",
 }
 RECORD_RATE = 60.0  # [Hz]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -21,10 +22,12 @@ class BagReader:
         warnings: What is missing of a bag that was not finished.
 
     Raises:
-        FileError: A file of the bag cannot be read or is damaged before its end.
+        FileError: The path does not exist, or a file of the bag cannot be read or is damaged before its end.
     """
 
     def __init__(self, path: Path) -> None:
+        if not path.exists():
+            raise FileError.of(path, FileNotFoundError(errno.ENOENT, ""), STAGE)
         self._path = path
         files = sorted(path.glob("*.mcap")) if path.is_dir() else [path] if path.suffix == ".mcap" else []
         ended = [path.is_file() or (path / METADATA).exists(), *map(has_end, filter(Path.is_file, files))]

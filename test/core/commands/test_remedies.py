@@ -136,6 +136,26 @@ def test_a_joint_value_beyond_limits_is_explained_by_its_unit(words, option, cap
     assert advice(capsys, *words)[1] == f"Values of {option} are in rad or m, and within the limits of the joint."
 
 
+@pytest.mark.parametrize("command", ["fk", "ik"])
+def test_a_misspelt_joint_of_the_start_is_about_the_start_state(command, capsys):
+    message, _ = advice(capsys, command, DEMO, "--from-joint", "elbow=1")
+    assert message == "robot_cell: start state: joint 'elbow' does not exist; nearest: elbow_joint"
+
+
+def test_the_only_name_that_exists_is_named_in_the_singular(capsys):
+    message, _ = advice(capsys, "ik", DEMO, "--group", "arm", "--pose", "0.4,0,0.2")
+    assert message == "robot_cell: request: group 'arm' does not exist; there is only manipulator"
+
+
+@pytest.mark.parametrize("words", [["plan", "--line"], ["plan"], ["ik"]])
+def test_a_pose_in_millimetres_is_explained_by_its_unit(words, capsys):
+    command = [words[0], DEMO, *words[1:], "--pose"]
+    message, remedy = advice(capsys, *command, "400,-100,300")
+    assert "out of reach" in message
+    assert remedy == "Positions of --pose are in m: if these are in mm, write 0.4,-0.1,0.3."
+    assert "--pose" not in advice(capsys, *command, "4,-1,3")[1]
+
+
 def test_a_description_without_joints_is_an_error(folder, capsys):
     for words in (["new", "still.urdf"], ["check", "still_cell/cell.yaml"]):
         assert main(words) == 1

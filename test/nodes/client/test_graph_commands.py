@@ -15,6 +15,7 @@ from robot_cell_planner.commands.main import main
 from robot_cell_planner.commands.options import opened
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.nodes.common.domain import reserve_domain
 from robot_cell_planner.nodes.conversions.plain_values import message_from_plain, message_to_plain
 from robot_cell_planner.nodes.scene.node import PARAMETERS
 
@@ -73,6 +74,24 @@ def test_a_service_that_does_not_appear_is_named_with_where_it_was_searched(comm
     error = json.loads(done.stdout)["error"]
     assert error["message"].endswith(f"Searched in namespace /cell9, ROS_DOMAIN_ID={domain}")
     assert "`robot_cell up` prints the ROS_DOMAIN_ID" in error["remedy"]
+
+
+def test_the_services_of_the_command_itself_are_not_among_those_that_exist(command):
+    assert "  /robot_cell_command/" not in command("describe")
+    words = ("call", "robot_cell_command/list_parameters", "--timeout", "0.1")
+    error = json.loads(command(*words, "--json", status=1))["error"]
+    assert "service '/robot_cell_command/list_parameters' does not exist" in error["message"]
+    assert "there are /robot_cell_command" not in error["message"]
+
+
+def test_a_description_of_a_domain_without_nodes_is_an_error():
+    reserved = reserve_domain()
+    given = ["robot_cell", "describe", "--domain-id", str(reserved.number), "--timeout", "0.1", "--json"]
+    done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
+    reserved.close()
+    assert done.returncode == 1, done.stdout
+    place = f"Searched in namespace /, ROS_DOMAIN_ID={reserved.number}"
+    assert json.loads(done.stdout)["error"]["message"] == f"no node was found within 0.1 s. {place}"
 
 
 def test_latched_messages_of_a_topic_are_printed(command):

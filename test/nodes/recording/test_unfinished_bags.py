@@ -16,6 +16,7 @@ from std_msgs.msg import String
 
 from robot_cell_planner import srv
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.errors.remedies import MISSING_FILE
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.recording.bag import Bag
@@ -190,3 +191,9 @@ def test_a_killed_recorder_has_written_what_it_received(client, domain, tmp_path
     assert {deserialize_message(data, String).data for *_, data in found} == {"word"}
     assert f"it has {len(found)} messages" in warning
     client.node.destroy_publisher(publisher)
+
+
+def test_a_path_that_does_not_exist_is_named_with_what_to_do(tmp_path):
+    with pytest.raises(FileError, match="nothing: No such file or directory") as raised:
+        BagReader(tmp_path / "nothing")
+    assert raised.value.remedy == MISSING_FILE
