@@ -32,7 +32,7 @@ def plan_facts(plan: Plan) -> dict[str, str]:
         "plan ms": f"{1e3 * sum(stage.seconds for stage in plan.times):.0f}",
         "states": f"{plan.states_checked}",
         "path rad": f"{plan.path_length:.2f}",
-        "% proven": percent(plan.certified_fraction),
+        "% certified": percent(plan.certified_fraction),
     }
     if plan.clearance is not None:
         facts["clear mm"] = f"{1e3 * plan.clearance.closest.distance:.1f}"

@@ -136,7 +136,8 @@ class Curves {
     });
     stage.scene.add(lines(points, colours));
     const proven = found.verdicts.filter((verdict) => verdict === 'free').length;
-    const said = `${proven} of ${found.verdicts.length} lines of the path are certified (green); the others are orange`;
+    const others = proven < found.verdicts.length ? '; the others are orange' : '';
+    const said = `${proven} of ${found.verdicts.length} lines of the path are certified (green)${others}`;
     this.box.append(element('p', said, 'certificate'));
   }
 }

@@ -3,6 +3,7 @@
 
 // Which corner of a label lies at its point, in the order of preference.
 const CORNERS = [[0, 0], [1, 0], [0, 1], [1, 1]];
+const LABEL_HEIGHT = 18; // [px] in a picture of any size
 
 // Rectangle of a label on the screen, in normalized device coordinates: left, bottom, right, top.
 function labelRectangle(sprite, point, camera, [right, top]) {
@@ -16,15 +17,17 @@ function overlaps([left, bottom, right, top], other) {
 }
 
 // Give each label the first corner with which it is inside the picture and covers no label before it; without one, it
-// is hidden. Labels of contacts come first, then the nearest ones.
-function arrangeLabels(scene, camera) {
+// is hidden. Labels of contacts come first, then the nearest ones. pixels: height of the picture.
+function arrangeLabels(scene, camera, pixels) {
   camera.updateMatrixWorld();
   const labels = [];
+  const height = (2 * LABEL_HEIGHT) / (pixels * camera.projectionMatrix.elements[5]);
   scene.traverseVisible((group) => {
     for (const sprite of group.children) {
       if (!sprite.isSprite) continue;
       const point = sprite.getWorldPosition(new THREE.Vector3()).project(camera);
       sprite.visible = false;
+      sprite.scale.multiplyScalar(height / sprite.scale.y);
       if (Math.abs(point.z) <= 1) labels.push({ sprite, point });
     }
   });

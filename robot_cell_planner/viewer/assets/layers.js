@@ -36,7 +36,7 @@ function textSprite(text, colour = '#1b2530') {
   const map = new THREE.CanvasTexture(canvas);
   map.colorSpace = THREE.SRGBColorSpace;
   const sprite = new THREE.Sprite(new THREE.SpriteMaterial({ map, depthTest: false, sizeAttenuation: false, toneMapped: false }));
-  sprite.scale.set((0.014 * canvas.width) / canvas.height, 0.014, 1);
+  sprite.scale.set(canvas.width / canvas.height, 1, 1);
   sprite.center.set(0, 0);
   sprite.renderOrder = 10;
   return sprite;

@@ -8,6 +8,12 @@ function element(tag, text, className) {
   return made;
 }
 
+// Black or white, whichever has the higher contrast to a colour #rrggbb (relative luminance of WCAG).
+function inkOn(colour) {
+  const [r, g, b] = [1, 3, 5].map((at) => (parseInt(colour.slice(at, at + 2), 16) / 255) ** 2.2);
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.18 ? '#000000' : '#ffffff';
+}
+
 // Numbers line up on the right; longer words may wrap.
 function factCell(text) {
   return element('td', text, text && Number.isNaN(Number(text)) ? 'words' : undefined);
@@ -70,7 +76,9 @@ class Panel {
     this.blocks = segments.map((segment) => {
       const block = element('div');
       block.append(element('span', segment.name), element('b', String(segments.indexOf(segment) + 1)));
-      Object.assign(block.style, { left: percent(segment.start), width: percent(segment.end - segment.start), background: segment.colour });
+      Object.assign(block.style, { left: percent(segment.start), width: percent(segment.end - segment.start) });
+      block.style.setProperty('--colour', segment.colour);
+      block.style.setProperty('--ink-on', inkOn(segment.colour));
       block.title = segment.name;
       document.getElementById('blocks').append(block);
       return block;

@@ -162,7 +162,7 @@ class Stage {
     this.controls.update();
     if (!this.changed) return;
     this.changed = false;
-    arrangeLabels(this.scene, this.camera);
+    arrangeLabels(this.scene, this.camera, this.renderer.domElement.clientHeight);
     this.renderer.render(this.scene, this.camera);
   }
 }

@@ -151,3 +151,57 @@ def test_curves_of_several_lengths_have_one_axis_of_time(tmp_path):
     assert found["title"] == "elbow_joint (short: 0.000 to 0.500 rad; long: 0.000 to -1.000 rad)"
     assert found["legend"] == ["short (1.18 s)", "long (2.36 s)"]
     assert found["errors"] == []
+
+
+# Records the sizes of labels and the contrast of the names on the time line, in a small picture.
+SIZES = """<script>
+const waiting = setInterval(() => {
+  if (document.documentElement.dataset.ready !== 'true') return;
+  clearInterval(waiting);
+  player.layers.show('frames', true);
+  player.stage.draw();
+  document.getElementById('caption').hidden = false;
+  document.getElementById('caption-name').textContent = 'a segment with a long name';
+  const { camera, renderer } = player.stage;
+  const labels = [];
+  player.stage.scene.traverse((each) => { if (each.isSprite) labels.push(each); });
+  const half = (camera.projectionMatrix.elements[5] * renderer.domElement.clientHeight) / 2;
+  const pixels = labels.map((each) => each.scale.y * half);
+  const channel = (value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4);
+  const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
+  const luminance = (colour) => {
+    canvas.fillStyle = colour;
+    canvas.fillRect(0, 0, 1, 1);
+    const [r, g, b] = [...canvas.getImageData(0, 0, 1, 1).data].map((value) => channel(value / 255));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const contrasts = [];
+  for (const theme of ['light', 'dark']) {
+    document.documentElement.dataset.theme = theme;
+    for (const now of [false, true]) for (const block of document.querySelectorAll('#blocks div')) {
+      block.classList.toggle('now', now);
+      const { color, backgroundColor, opacity } = getComputedStyle(block);
+      const [low, high] = [luminance(color), luminance(backgroundColor)].sort((a, b) => a - b);
+      contrasts.push(Number(opacity) * ((high + 0.05) / (low + 0.05)));
+    }
+  }
+  const caption = document.getElementById('caption').getBoundingClientRect();
+  const views = document.getElementById('views').getBoundingClientRect();
+  const shown = document.createElement('pre');
+  shown.id = 'said';
+  shown.textContent = JSON.stringify({ pixels, contrasts, errors,
+    covered: caption.right > views.left && caption.top < views.bottom });
+  document.body.append(shown);
+}, 50);
+</script>"""
+
+
+def test_labels_and_names_can_be_read_in_a_small_window(tmp_path):
+    cell, state = demo_cell()
+    page = write_html(tmp_path / "replay.html", cell, small_recording(state))
+    found = driven(page, tmp_path, SIZES)
+    assert found["errors"] == []
+    assert found["pixels"] == pytest.approx([18.0] * len(found["pixels"]))
+    assert found["contrasts"]
+    assert min(found["contrasts"]) >= 4.5  # WCAG 2, level AA
+    assert not found["covered"]
