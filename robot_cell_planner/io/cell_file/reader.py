@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -152,6 +153,7 @@ class _Reader:
         chosen = section.section("mesh_uses")
         uses = frozendict({uri: chosen.choice(uri, MeshUse, MeshUse.HULL) for uri in chosen.values})
         texts = {part: section.text(f"{part}_text", "") for part in parts}
+        _check_forms(section, texts, parts)
         if texts["urdf"]:
             folder = section.text("folder", "")
             absolute = str(Path(self.folder, folder).absolute()) if folder else ""
@@ -261,6 +263,20 @@ class _Reader:
                 bodies=frozendict({k: resolved_item(k, v) for k, v in state.bodies.items()}),
             ),
         )
+
+
+def _check_forms(section: Section, texts: Mapping[str, str], parts: tuple[str, ...]) -> None:
+    """Check that a model consists of files or of texts.
+
+    Raises:
+        FileError: It has a file beside the text of its URDF, or a text beside the file.
+    """
+    if texts["urdf"]:
+        given, keys, alone = "urdf_text", [part for part in parts if section.has(part)], "texts"
+    else:
+        given, keys, alone = "urdf", [f"{part}_text" for part in parts if texts[part] and section.has("urdf")], "files"
+    if keys:
+        raise section.error(f"has {given} and {keys[0]}, expected {alone} alone", keys[0])
 
 
 def _collision(section: Section) -> CollisionSettings:
