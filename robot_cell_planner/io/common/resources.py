@@ -203,7 +203,7 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
         number = error.errno if isinstance(error, OSError) and error.errno else 0
         text = f"{uri!r} leads to {os.path.normpath(path)}: {os.strerror(number) if number else error}"
         raise ResourceError(text, subjects=(uri,), remedy=OF_THE_SYSTEM.get(number, "")) from error
-    if not _allowed(real, roots) and not _in_installed_share(Path(os.path.normpath(path))):
+    if not _allowed(real, roots) and not _in_installed_share(Path(os.path.normpath(path)), real):
         raise _outside(uri, roots)
     return real
 
@@ -251,9 +251,11 @@ def _real_roots(roots: ResourceRoots) -> tuple[Path, ...]:
     return tuple(Path(folder).resolve() for folder in (*roots.folders, *roots.packages.values()))
 
 
-def _in_installed_share(path: Path) -> bool:
-    """Return whether a path, without following links, is in the share folder of an installed prefix."""
-    return any(path.is_relative_to(os.path.abspath(share)) for share in installed_shares())
+def _in_installed_share(path: Path, real: Path) -> bool:
+    """Return whether a path without "..", before links are followed, is in the share folder of an installed prefix, and
+    leads to a real path: ".." after a link could lead to any other file."""
+    is_inside = any(path.is_relative_to(os.path.abspath(share)) for share in installed_shares())
+    return is_inside and Path(os.path.realpath(path)) == real
 
 
 def read_bytes(path: str | Path, stage: str, limit: int = MAX_TEXT_BYTES) -> bytes:

@@ -70,7 +70,9 @@ def watch(folders: list[str], shares: list[str]) -> None:
         if not isinstance(path, (str, bytes)):
             return ""
         written, name = os.path.abspath(os.fsdecode(path)), os.path.realpath(os.fsdecode(path))
-        if below(name, real) or below(written, shares) or (importing and below(name, python)):
+        # ".." after a link in a share folder could lead to any other file.
+        in_share = below(written, shares) and os.path.realpath(written) == name
+        if below(name, real) or in_share or (importing and below(name, python)):
             return name
         raise OutsideError(f"{written}: lies outside of the allowed folders ({', '.join(folders)})")
 

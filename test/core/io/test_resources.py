@@ -187,6 +187,26 @@ def test_installed_packages_may_link_to_their_sources(tree, monkeypatch):
         resolve("package://another_robot/robot.urdf")
 
 
+@pytest.mark.parametrize("form", ["file://{}", "{}", "package://{}"])
+def test_a_link_of_an_installed_package_does_not_open_the_folders_around_its_target(form, tree, monkeypatch):
+    share = tree / "install" / "share" / "some_robot"
+    share.mkdir(parents=True)
+    (share / "package.xml").write_text("<package><name>some_robot</name></package>")
+    (tree / "workspace" / "meshes").mkdir(parents=True)
+    (tree / "workspace" / "meshes" / "a.stl").write_text("")
+    (share / "meshes").symlink_to(tree / "workspace" / "meshes")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tree / "install"))
+    base = form.format("some_robot" if form.startswith("package") else share)
+    found = tree / "workspace" / "meshes" / "a.stl"
+    assert resolve(f"{base}/meshes/a.stl") == found
+    assert resolve(f"{base}/meshes/../meshes/a.stl") == found
+    for below in ("../outside", "../../outside"):
+        (tree / "workspace" / "outside").mkdir(exist_ok=True)
+        (tree / "workspace" / "outside" / "secret.txt").write_text("")
+        with pytest.raises(ResourceError):
+            resolve(f"{base}/meshes/{below}/secret.txt")
+
+
 def test_a_package_has_the_name_in_its_manifest(tree, roots):
     (tree / "root" / "package.xml").write_text('<?xml version="1.0"?><package><name>  my_cell </name></package>')
     assert resolve("package://my_cell/inner/file.txt", "", roots) == tree / "root" / "inner" / "file.txt"

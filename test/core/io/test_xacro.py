@@ -67,6 +67,21 @@ def test_packages_that_only_an_expression_names(tmp_path):
     assert names(expand_xacro(path, roots=ResourceRoots(folders=(str(tmp_path / "ws"),)))) == ["late"]
 
 
+def test_a_link_of_an_installed_package_does_not_open_the_folders_around_its_target(tmp_path, monkeypatch):
+    share = tmp_path / "install" / "share" / "linked"
+    share.mkdir(parents=True)
+    (share / "package.xml").write_text("<package><name>linked</name></package>")
+    write(tmp_path / "sources" / "inner", '<link name="inside"/>', "part.xacro")
+    write(tmp_path / "sources", '<link name="outside"/>', "part.xacro")
+    (share / "inner").symlink_to(tmp_path / "sources" / "inner")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "install"))
+    path = write(tmp_path / "mine", '<xacro:include filename="$(find linked)/inner/part.xacro"/>')
+    assert names(expand_xacro(path)) == ["inside"]
+    path = write(tmp_path / "mine", '<xacro:include filename="$(find linked)/inner/../part.xacro"/>')
+    with pytest.raises(FileError, match="lies outside of the allowed folders"):
+        expand_xacro(path)
+
+
 @pytest.fixture
 def secret(tmp_path):
     write(tmp_path / "outside", '<link name="secret"/>', "secret.xacro")
