@@ -23,6 +23,7 @@ class JointNames:
         full: Full name of a joint with a motor, by each name that is accepted.
         published: Published name of a joint with a motor, by each name that is accepted.
         ambiguous: Full names of the joints that have a short name, if there are several.
+        all_full: Full names of all joints, in the order of `all`.
     """
 
     all: tuple[str, ...]
@@ -30,6 +31,7 @@ class JointNames:
     full: Mapping[str, str]
     published: Mapping[str, str]
     ambiguous: Mapping[str, tuple[str, ...]]
+    all_full: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, joints: Iterable[JointModel]) -> JointNames:
@@ -46,6 +48,7 @@ class JointNames:
             full,
             {name: name_of[found] for name, found in full.items()},
             {own: tuple(names) for own, names in sharing.items() if len(names) > 1 and own not in name_of},
+            tuple(name_of),
         )
 
     def full_name(self, name: str) -> str:

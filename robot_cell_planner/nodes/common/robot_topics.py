@@ -185,7 +185,8 @@ class JointOutput:
             prefix = self._prefix_of(name)
             columns, own = parts.setdefault(prefix if prefix in self._publishers else "", ([], []))
             columns.append(column)
-            own.append(name.removeprefix(prefix) if prefix else name)
+            bare = name.removeprefix(prefix)
+            own.append(name if "/" in bare else bare)  # read back by `name_inside`
         self._names = names
         self._parts = {prefix: (columns, tuple(own)) for prefix, (columns, own) in parts.items()}
         self._used = set(parts)

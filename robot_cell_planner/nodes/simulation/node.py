@@ -194,6 +194,9 @@ class SimulatedRobotNode(ManagedNode):
         self.on_release(self._simulation.close)
         for warning in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {warning}")
+        # On the topic of a robot, a name without a slash is that of a joint of the robot itself.
+        names = self._simulation.names_of_joints
+        self._names_sent = names.all_full if prefixes else names.all
         self._waiting = set(self._simulation.driven_joints)  # for their first commands
         self._names = CommandedNames(self._simulation.names_of_joints, self.get_logger().warning)
         self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH, self._begin_polling)
@@ -319,7 +322,7 @@ class SimulatedRobotNode(ManagedNode):
         stamp = self._moments.nanoseconds(sample.moment)
         if self._clock_messages is not None:
             self._publish(self._clock_messages, ClockMessage(clock=time_to_message(stamp)))
-        names = self._simulation.joint_names
+        names = self._names_sent
         self._publish(
             self._joint_states, JointValues(names, stamp, sample.positions, sample.velocities, sample.efforts)
         )

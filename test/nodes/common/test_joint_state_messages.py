@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner.nodes.common.joint_state_messages import JointStateReader, JointStateWriter, JointValues
 from robot_cell_planner.nodes.common.node import CellNode, reliable, sensor
 from robot_cell_planner.nodes.common.polled_subscription import PolledSubscription
-from robot_cell_planner.nodes.common.robot_topics import JointMessages, JointOutput
+from robot_cell_planner.nodes.common.robot_topics import JointMessages, JointOutput, name_inside
 from robot_cell_planner.nodes.common.wait_set_executor import WaitSetExecutor
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
@@ -109,6 +109,18 @@ def test_commands_are_divided_among_the_topics_of_robots(node):
     (left,), (other,) = (received(topic.take, 1) for topic in inputs.values())
     assert left == (("a", "b"), 12, (1.0, 3.0), (), (4.0, 6.0))
     assert other == (("a",), 12, (2.0,), (), (5.0,))
+
+
+def test_joints_of_a_tool_with_the_prefix_of_a_robot_keep_their_names(node):
+    names = ("left/a", "left/hand/finger", "hand/thumb")
+    output = JointOutput(node, "kept", lambda joint: "left/", ("left/",))
+    topics = JointMessages(node, "left/kept", 10)
+    while output._publishers["left/"].get_subscription_count() < 1:
+        time.sleep(0.01)
+    output.publish(JointValues(names, 12, (1.0, 2.0, 3.0), (), ()))
+    (sent,) = received(topics.take, 1)
+    assert sent.names == ("a", "left/hand/finger", "hand/thumb")
+    assert tuple(name_inside("left/", name) for name in sent.names) == names
 
 
 @pytest.mark.parametrize("raw", [False, True])
