@@ -13,7 +13,7 @@ from urllib.parse import unquote
 import msgspec
 from frozendict import frozendict
 
-from ...errors import FileError, LimitExceededError, ResourceError
+from ...errors import FileError, InvalidValueError, LimitExceededError, ResourceError
 from ...errors.remedies import MISSING_FILE, NO_FILE, OF_THE_SYSTEM, OUTSIDE_FOLDERS, UNEXPANDED, UNKNOWN_PACKAGE
 from ...model.arguments import check_fields
 from ...system.durable_files import durable_file
@@ -46,8 +46,11 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         packages: Share folders by package name; they precede installed packages.
         folders: Folders whose files may be read, and whose subfolders are found as packages and models.
         workspaces: Folders whose packages may be read, found by their package.xml.
-        text_bytes: Max size of a description.
-        mesh_bytes: Max size of a mesh file.
+        text_bytes: Max size of a description, at most MAX_TEXT_BYTES.
+        mesh_bytes: Max size of a mesh file, at most MAX_MESH_BYTES.
+
+    Raises:
+        InvalidValueError: A size is below 1, or above what is ever read.
     """
 
     packages: frozendict[str, str] = frozendict()
@@ -58,6 +61,9 @@ class ResourceRoots(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        for name, most in (("text_bytes", MAX_TEXT_BYTES), ("mesh_bytes", MAX_MESH_BYTES)):
+            if not 1 <= getattr(self, name) <= most:
+                raise InvalidValueError(f"{name} is {getattr(self, name)}, expected 1 to {most}")
 
     def with_folder(self, folder: str | Path) -> ResourceRoots:
         """Return the roots with one more folder at the end."""

@@ -9,8 +9,10 @@ from frozendict import frozendict
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+from robot_cell_planner.errors import FileError, InvalidValueError, LimitExceededError, ResourceError
 from robot_cell_planner.io.common.resources import (
+    MAX_MESH_BYTES,
+    MAX_TEXT_BYTES,
     ResourceRoots,
     enclosing_folder,
     read_bytes,
@@ -285,3 +287,11 @@ def test_callers_set_the_bounds_of_sizes(tree):
         mesh_reference("part.obj", str(tree), small)
     with pytest.raises(LimitExceededError, match="at most 20"):
         load_robot("arm", tree / "arm.urdf", roots=small)
+
+
+@pytest.mark.parametrize(("name", "most"), [("text_bytes", MAX_TEXT_BYTES), ("mesh_bytes", MAX_MESH_BYTES)])
+def test_sizes_that_are_never_read_are_refused(name, most):
+    assert getattr(ResourceRoots(**{name: most}), name) == most
+    for value in (0, -1, most + 1):
+        with pytest.raises(InvalidValueError, match=f"{name} is {value}, expected 1 to {most}"):
+            ResourceRoots(**{name: value})
