@@ -3,7 +3,10 @@
 The left arm picks the bar up while the right one approaches, both meet above the middle of the table, and the right arm
 puts it down on its side while the left one goes home. Prints a line for each segment, then the verdict: the pose of the
 bar in the simulation compared with the goal, and the contacts during the motions. Leaves a record of the run, its
-plans, and a page that replays it. The exit status is 0 only if everything holds.
+plans, and a page that replays it. The exit status is 0 only if everything holds. The execution node needs the
+parameters of the cell, which name its grippers:
+
+    robot_cell --cell config/two_arms/cell.yaml --params config/two_arms/parameters.yaml -- python examples/hand_over.py
 """
 
 from __future__ import annotations
@@ -193,17 +196,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the planning; the same gives the same plans")
     parser.add_argument("--output", type=Path, default=Path("demo_record"), help="folder for record and replay")
     arguments = parser.parse_args()
-    with CellClient("hand_over") as client:
-        try:
+    try:
+        with CellClient("hand_over") as client:
             record = RunRecord(client, arguments.output, arguments.seed)
             job = HandOver(client, record, arguments.seed)
             job.check_start()
             job.run()
             good = verdict(job, client)
             record.write()
-        except RobotCellError as error:
-            print(f"hand_over: {error}", file=sys.stderr)
-            return 1
+    except RobotCellError as error:
+        print(f"hand_over: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # motions in progress were cancelled
+        print("hand_over: interrupted", file=sys.stderr)
+        return 130
     return 0 if good else 1
 
 

@@ -3,6 +3,8 @@
 Prints a line for each segment, then the verdict: the pose of the workpiece in the simulation compared with the goal,
 and the contacts during the motions. Leaves a record of the run, its plans, and a page that replays it. The exit status
 is 0 only if everything holds.
+
+    robot_cell --cell config/demo/cell.yaml -- python examples/pick_and_place.py
 """
 
 from __future__ import annotations
@@ -160,17 +162,20 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1, help="seed of the planning; the same gives the same plans")
     parser.add_argument("--output", type=Path, default=Path("demo_record"), help="folder for record and replay")
     arguments = parser.parse_args()
-    with CellClient("pick_and_place") as client:
-        try:
+    try:
+        with CellClient("pick_and_place") as client:
             client.wait_until_ready()
             record = RunRecord(client, arguments.output, arguments.seed)
             job = PickAndPlace(client, record, arguments.seed)
             job.run()
             good = verdict(job, client)
             record.write()
-        except RobotCellError as error:
-            print(f"pick_and_place: {error}", file=sys.stderr)
-            return 1
+    except RobotCellError as error:
+        print(f"pick_and_place: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:  # the motion in progress was cancelled
+        print("pick_and_place: interrupted", file=sys.stderr)
+        return 130
     return 0 if good else 1
 
 

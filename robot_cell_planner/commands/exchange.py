@@ -86,19 +86,20 @@ def export(
     if as_json:
         echo_json({"cell": str(target), "state": str(state_file), "left_out": list(made.left_out)})
     else:
-        _echo_left_out(made.left_out)
+        _echo_differences(made.left_out)
         click.echo(f"wrote {target} and {state_file}")
     return 0
 
 
 def _echo(made: ImportedCell) -> None:
-    _echo_left_out(made.left_out)
+    _echo_differences(made.left_out)
     cell = made.cell
-    counts = f"{len(cell.robots)} robots, {len(cell.tools)} tools, {len(cell.bodies)} bodies"
+    counts = f"robots {len(cell.robots)}, tools {len(cell.tools)}, bodies {len(cell.bodies)}"
     click.echo(f"wrote {len(made.files)} files to {made.folder}: {counts}")
     click.echo(f"next: robot_cell check {made.folder / made.files[0]}")
 
 
-def _echo_left_out(lines: Sequence[str]) -> None:
+def _echo_differences(lines: Sequence[str]) -> None:
+    """Print what is left out, or has another form."""
     for line in lines:
-        click.echo(f"{click.style('left out', fg='yellow')} {line}")
+        click.echo(f"{click.style('differs', fg='yellow')} {line}")

@@ -93,3 +93,9 @@ def test_the_doctor_reports_nodes_only_where_it_has_searched_them(seconds, monke
     monkeypatch.setattr(f"{module}._graph", lambda _: ((), ()))
     assert main(["doctor", "--wait", seconds]) == 0
     assert ("nodes: not searched" if seconds == "0" else "nodes: none was found") in capsys.readouterr().out
+
+
+def test_an_export_names_what_has_another_form_in_the_other_program(tmp_path, capsys):
+    assert main(["export", DEMO, "--output", str(tmp_path / "demo.json")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "differs pedestal is round; in compas_fab a polyhedron around it with 64 sections" in lines
