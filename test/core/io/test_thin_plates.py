@@ -1,0 +1,47 @@
+"""Thin plates are decomposed under a map that stretches their thickness, for which V-HACD ends soon."""
+
+import numpy as np
+import pytest
+import trimesh
+
+from robot_cell_planner.io.mesh.concavity import concavity
+from robot_cell_planner.io.mesh.decomposition import convex_pieces
+from robot_cell_planner.io.mesh.thin_plates import plate_stretch
+from robot_cell_planner.model.geometry import Triangles
+
+TURN = trimesh.transformations.rotation_matrix(0.7, (1.0, 2.0, 0.5))[:3, :3]
+
+
+def ring(height, turn):
+    mesh = trimesh.creation.annulus(0.03, 0.05, height, sections=24)
+    return Triangles(tuple(map(tuple, (mesh.vertices @ turn.T).tolist())), tuple(map(tuple, mesh.faces.tolist())))
+
+
+@pytest.mark.parametrize("turn", [np.eye(3), TURN])
+@pytest.mark.parametrize("height", [0.01, 1e-3])
+def test_a_thin_ring_is_decomposed_and_keeps_its_hole(height, turn):
+    mesh = ring(height, turn)
+    pieces = convex_pieces(mesh)
+    assert len(pieces) > 1
+    points = np.vstack([piece.vertices for piece in pieces]) @ turn
+    assert np.abs(points[:, 2]).max() == pytest.approx(height / 2, rel=1e-6)
+    assert np.linalg.norm(points[:, :2], axis=1).max() == pytest.approx(0.05, rel=1e-6)
+    found = concavity(mesh)
+    assert found.filled > 0.1
+    assert found.shortfall < 1e-3
+
+
+@pytest.mark.parametrize("turn", [np.eye(3), TURN])
+def test_a_plate_becomes_as_thick_as_wide(turn):
+    vertices = np.array(ring(1e-3, turn).vertices)
+    stretch = plate_stretch(vertices)
+    assert np.allclose(stretch, stretch.T)
+    assert np.linalg.eigvalsh(stretch)[:2] == pytest.approx([1.0, 1.0])
+    variances = np.linalg.eigvalsh(np.cov((vertices @ stretch).T))
+    assert variances[0] == pytest.approx(variances[1])
+
+
+@pytest.mark.parametrize("size", [(1.0, 1.0, 1.0), (0.05, 0.05, 1.0), (0.3, 1.0, 1.0)])
+def test_blocks_and_rods_are_not_stretched(size):
+    corners = np.array(trimesh.creation.box(size).vertices)
+    assert plate_stretch(corners) is None
