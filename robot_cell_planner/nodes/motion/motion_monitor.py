@@ -28,7 +28,7 @@ from ..conversions.basic import duration_from_message, duration_to_message, erro
 from ..conversions.trajectories import trajectory_to_message
 from .motion import Motion
 from .other_robots import PERIOD as WATCH_PERIOD
-from .other_robots import OtherRobots
+from .other_robots import OtherRobots, RobotWatch
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 MONITOR = "monitoring"  # stage of errors because a node does not reply
@@ -114,7 +114,7 @@ class MotionMonitor:
             except StaleStateError:
                 continue
             known, seen = seen, reply.state.revision
-            await self._check(monitored, rest, reply, known, token)
+            await self._check(monitored, rest, reply, known, token, watch)
 
     async def _check_paths(
         self, monitored: MonitoredMotion, paths: list[Trajectory], revision: int, token: CancellationToken
@@ -134,8 +134,10 @@ class MotionMonitor:
         reply: LookAhead.Response,
         known: int,
         token: CancellationToken,
+        watch: RobotWatch,
     ) -> None:
-        """Raise the first collision ahead, given the reply for the next interval; check the following intervals.
+        """Raise the first collision ahead, given the reply for the next interval; check the following intervals. While
+        other robots move, the path ahead is checked between any two intervals: those of a long motion take long.
 
         known: revision of the scene when the interval began.
         """
@@ -147,6 +149,7 @@ class MotionMonitor:
             # A collision behind the robot hides those ahead of it.
             rest = monitored.rest(motion.reached if collisions else rest.duration)
             if rest is not None:
+                await self._check_paths(monitored, watch.paths(), revision, token)
                 known, reply = revision, await self._ask(monitored, rest, revision, token)
 
     async def _ask(

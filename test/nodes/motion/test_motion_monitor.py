@@ -9,6 +9,7 @@ from planning_cells import gantry
 
 from robot_cell_planner.errors import CollisionAheadError
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
+from robot_cell_planner.nodes.motion import motion_monitor
 from robot_cell_planner.nodes.motion.motion_monitor import MonitoredMotion, MotionMonitor
 from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_ahead
 from robot_cell_planner.scene.scene import Scene
@@ -46,12 +47,16 @@ class Monitor(MotionMonitor):
         self.motion.reached = min(self.motion.reached + self._delay, TRAJECTORY.duration)
         return SimpleNamespace(report=report_to_message(report), state=SimpleNamespace(revision=NEW))
 
+    def paths(self):
+        """Paths to check because of other robots."""
+        return []
+
     def check(self):
         """Check the remaining path after a change of the scene."""
 
         async def run():
             rest = self.monitored.rest(self.motion.reached)
-            await self._check(self.monitored, rest, await self._ask(self.monitored, rest, NEW, None), OLD, None)
+            await self._check(self.monitored, rest, await self._ask(self.monitored, rest, NEW, None), OLD, None, self)
 
         asyncio.run(run())
 
@@ -97,3 +102,24 @@ def test_another_robot_that_was_reached_before_the_reply_stops_it():
     assert Monitor(scene, 0.05).check_paths(OLD) == NEW  # requested again at once
     with pytest.raises(CollisionAheadError, match="box"):
         Monitor(scene_with(PLACE + 0.049, PLACE + 1.0), 0.05).check_paths(NEW)
+
+
+def test_the_path_ahead_is_checked_while_the_whole_path_is(monkeypatch):
+    """A long motion has many intervals: a robot that begins to move meanwhile is not noticed after the last only."""
+    monkeypatch.setattr(motion_monitor, "MAX_POINTS", 40)
+    scene, asked = scene_with(1.4, 1.5), []
+
+    class Beside(Monitor):
+        """Another robot moves from the second interval on."""
+
+        def paths(self):
+            return [] if len(asked) < 2 else [TRAJECTORY]
+
+        async def _ask(self, monitored, rest, revision, token, within=0.5):
+            asked.append("ahead" if rest is TRAJECTORY else "interval")
+            return await super()._ask(monitored, rest, revision, token, within)
+
+    Beside(scene, 0.0).check()
+    assert asked[:2] == ["interval", "interval"]
+    assert len(asked) >= 6
+    assert asked[2:] == ["ahead", "interval"] * (len(asked[2:]) // 2)
