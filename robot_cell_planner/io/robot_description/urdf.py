@@ -28,6 +28,7 @@ UNBOUNDED_RATES = frozenset(("acceleration", "deceleration", "jerk"))
 SIZES: Mapping[str, tuple[str, ...]] = frozendict(
     {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 )
+OLD_XACRO = frozenset(("include", "macro", "property"))
 LINK_TAGS = frozenset(("inertial", "visual", "collision"))
 JOINT_TAGS = frozenset(
     ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller")
@@ -113,6 +114,7 @@ class _Reader:
                 self._unique(element, joint.name, joints)
                 joints[joint.name] = joint
             elif element.tag != "material":
+                self._note_old_xacro(element)
                 blocks.append(text_of(element))
         if not links:
             text = f"{self.xml.source}: robot {self.robot} has no link, expected at least one <link> in <robot>"
@@ -122,6 +124,14 @@ class _Reader:
         except ModelError as error:
             text = f"{self.xml.source}: {error.message}"
             raise ModelError(text, stage=STAGE, subjects=(self.xml.source, *error.subjects)) from error
+
+    def _note_old_xacro(self, element: Element) -> None:
+        """Note an instruction of xacro without its prefix, which xacro leaves as it is."""
+        if element.tag in OLD_XACRO:
+            error = self.xml.error(
+                element, f"is the syntax of an older xacro; the present one needs <xacro:{element.tag}>"
+            )
+            self.xml.defects.note(error, "it has no effect")
 
     def _link_name(self, element: Element, attribute: str) -> str:
         return link_name(self.xml.attribute(element, attribute), self.prefix, self.robot)

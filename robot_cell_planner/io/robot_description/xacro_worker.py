@@ -5,7 +5,8 @@ syntax (`xacro_expressions`), and the process is sandboxed (`sandbox`): it can r
 time, memory and output size.
 
 Reads a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes} from standard input. Writes
-an object with "text", or "unknown_package", or "error" and the "files" being processed when it failed, outermost first.
+an object with "text" and the "names" of arguments that the files have, or "unknown_package", or "error" and the "files"
+being processed when it failed, outermost first.
 """
 
 from __future__ import annotations
@@ -37,12 +38,30 @@ REFUSED_EVENTS = (
 )  # fmt: skip
 MODULES = (".py", ".pyc", ".so")
 MAX_LINKS = 20_000
+WORD = re.compile(r"\w+")
+OLD_SYNTAX = re.compile(r"<(property|macro|include)\s")
 UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 
 
 class OutsideError(Exception):
     """A file attempts an operation that is not allowed. Not an OSError, because xacro ignores those for optional
     includes."""
+
+
+class Arguments(dict[str, str]):
+    """Arguments of a file, which keep the names that were requested of them."""
+
+    def __init__(self, values: dict[str, str]) -> None:
+        super().__init__(values)
+        self.names: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.names.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.names.add(name)
+        return super().__getitem__(name)
 
 
 class UnknownPackageError(Exception):
@@ -115,6 +134,8 @@ def restrict_expressions(packages: dict[str, str]) -> None:
         names["arg"] = lambda name: substitution_args.convert_value(substitution_args._eval_arg(name, given), "auto")
         names["dirname"] = lambda: substitution_args._eval_dirname(context["filename"])
         names.update({k: substitution_args.convert_value(v, "auto") for k, v in given.items() if k not in names})
+        if isinstance(given, Arguments):
+            given.names.update(given.keys() & set(WORD.findall(text)))
         return str(evaluate(text, names))
 
     functions: dict[str, Any] = {name: value for name, value in vars(math).items() if not name.startswith("_")}
@@ -133,7 +154,8 @@ def expand(task: dict[str, Any]) -> dict[str, object]:
         # As `xacro.process_file`, without the comment that names the file: descriptions contain no paths of computers.
         xacro.init_stacks(task["path"])
         document = xacro.parse(None, task["path"])
-        xacro.process_doc(document, mappings=task["arguments"])
+        given = Arguments(task["arguments"])
+        xacro.process_doc(document, mappings=given)
         text = str(document.toprettyxml(indent="  "))
     except Exception as error:  # any error caused by the file is reported to the caller
         inner: BaseException = error
@@ -145,7 +167,7 @@ def expand(task: dict[str, Any]) -> dict[str, object]:
     if len(text) > task["text_bytes"]:
         size = f"expands to {len(text)} characters, expected at most {task['text_bytes']}"
         return {"error": size, "files": [task["path"]]}
-    return {"text": text}
+    return {"text": text, "names": sorted(given.names)}
 
 
 def reason(error: BaseException, inner: BaseException) -> str:
@@ -158,11 +180,25 @@ def reason(error: BaseException, inner: BaseException) -> str:
             text += f"; arguments without a value: {', '.join(empty)}; give one by {empty[0]}:=VALUE"
     elif macros := [str(macro.body.getAttribute("name")) for macro in getattr(error, "macros", []) if macro]:
         text += f" (in a call of macro {' in '.join(macros)})"
+    if isinstance(inner, NameError):
+        text += old_syntax(str(xacro.filestack[-1]) if xacro.filestack else "")
     if undefined := UNDEFINED_ARGUMENT.search(text):
         text += f"; give it a value: {undefined[1]}:=VALUE on a command line, or in xacro_arguments"
     if isinstance(inner, (MemoryError, RecursionError)):
         text = f"{type(inner).__name__}: {text}"
     return " ".join((text or repr(error)).split())
+
+
+def old_syntax(path: str) -> str:
+    """Return the end of an error about a file with instructions that lack the prefix of xacro, which it ignores."""
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            found = OLD_SYNTAX.search(file.read())
+    except (OSError, OutsideError):
+        return ""
+    if found is None:
+        return ""
+    return f"; the file has <{found[1]}> in the syntax of an older xacro; the present one needs <xacro:{found[1]}>"
 
 
 def arguments() -> dict[str, str]:

@@ -45,3 +45,14 @@ def test_srdf_and_sdf():
 def test_an_unused_namespace_is_not_refused():
     text = f'<robot name="r" {declared(NAMESPACES[0])}><link name="a"/></robot>'
     assert list(read_urdf(text).links) == ["a"]
+
+
+@pytest.mark.parametrize("tag", ["include", "macro", "property"])
+def test_an_instruction_of_an_older_xacro_without_effect_is_a_warning(tag):
+    text, defects = f'<robot name="r">\n<{tag} name="arm" filename="arm.xacro"/><link name="a"/></robot>', Defects()
+    assert list(read_urdf(text, source="r.urdf", defects=defects).links) == ["a"]
+    assert defects.texts == (
+        f"r.urdf:2: <{tag}> is the syntax of an older xacro; the present one needs <xacro:{tag}>; it has no effect",
+    )
+    with pytest.raises(FileError, match="older xacro"):
+        read_urdf(text)

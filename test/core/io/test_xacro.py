@@ -230,3 +230,18 @@ def test_a_macro_that_lacks_a_parameter_is_named(tmp_path):
     text = '<xacro:macro name="part" params="size"><link name="l"/></xacro:macro><xacro:part sim="1" size="2"/>'
     with pytest.raises(FileError, match=r'Invalid parameter "sim" \(in a call of macro part\)$'):
         expand_xacro(write(tmp_path, text))
+
+
+@pytest.mark.parametrize("old", ['<property name="size" value="2"/>', '<macro name="m" params="size"/>'])
+def test_instructions_of_an_older_xacro_are_named_as_the_cause(tmp_path, old):
+    inner = '<link name="a"><visual><geometry><sphere radius="${size}"/></geometry></visual></link>'
+    write(tmp_path, old + inner, "inner.xacro")
+    path = write(tmp_path, '<xacro:include filename="inner.xacro"/>')
+    tag = old.split()[0][1:]
+    with pytest.raises(
+        FileError, match=rf"'size' is not defined.* has <{tag}> in .*; the present one needs <xacro:{tag}>"
+    ):
+        expand_xacro(path)
+    write(tmp_path, inner, "inner.xacro")
+    with pytest.raises(FileError, match=r"'size' is not defined when evaluating expression 'size'$"):
+        expand_xacro(path)
