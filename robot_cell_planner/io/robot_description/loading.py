@@ -23,7 +23,7 @@ from ..sdformat.robot import sdf_to_urdf
 from .limits import read_limits, with_default_limits
 from .srdf import SemanticDescription, read_srdf
 from .urdf import read_urdf
-from .xacro_files import expand_xacro
+from .xacro_files import expansion
 from .xacro_macros import require_content
 
 SDF, XACRO = ".sdf", ".xacro"
@@ -42,17 +42,19 @@ def read_sources(
     """Read the texts of a model. Files with the extension .xacro are expanded, those with .sdf converted.
 
     folder: Base folder of relative URIs.
-    strict: Refuse files that are not UTF-8 text; otherwise that is a warning.
+    strict: Refuse files that are not UTF-8 text, and arguments that no xacro file has; otherwise these are warnings.
 
     Raises:
         FileError, ResourceError, LimitExceededError: A file is missing, outside the roots, malformed or too large.
+        UnknownNameError: An argument does not exist, and `strict` is True.
     """
     path = resolve(urdf, folder, roots)
-    defects = Defects(strict)
+    defects, names = Defects(strict), set[str]()
 
     def description(file: Path, stage: str) -> str:
         if file.suffix == XACRO:
-            text = expand_xacro(file, xacro_arguments, roots_for(file, roots))
+            text, found = expansion(file, xacro_arguments, roots_for(file, roots))
+            names.update(found)
             require_content(text, file, stage, roots.text_bytes)
             return text
         text = _not_empty(read_text(file, stage, roots.text_bytes, defects), file, stage)
@@ -60,9 +62,13 @@ def read_sources(
             return sdf_to_urdf(text, str(file.parent), roots_for(file, roots), str(file), defects)
         return text
 
+    texts = description(path, "read urdf"), description(resolve(srdf, folder, roots), "read srdf") if srdf else ""
+    for name in sorted(set(xacro_arguments) - names):
+        text = f"{path}: {unknown_name(f'xacro argument {name!r}', name, names)}"
+        defects.note(UnknownNameError(text, stage="expand xacro", subjects=(name,)), "the argument has no effect")
     return ModelSources(
-        urdf=description(path, "read urdf"),
-        srdf=description(resolve(srdf, folder, roots), "read srdf") if srdf else "",
+        urdf=texts[0],
+        srdf=texts[1],
         limits=_limits(resolve(limits, folder, roots), roots) if limits else "",
         folder=str(path.parent),
         urdf_uri=_absolute(urdf, folder),

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from frozendict import frozendict
 
@@ -48,6 +48,22 @@ def expand_xacro(
         ResourceError: A package is not found.
         LimitExceededError: The expansion needs more than 30 s of CPU time or 1 GiB of memory.
     """
+    return expansion(path, arguments, roots).text
+
+
+class Expansion(NamedTuple):
+    """A file that was expanded. names: those of the arguments that it has, given or not."""
+
+    text: str
+    names: tuple[str, ...]
+
+
+def expansion(path: str | Path, arguments: Mapping[str, str], roots: ResourceRoots) -> Expansion:
+    """As `expand_xacro`, with the names of arguments.
+
+    Raises:
+        FileError, ResourceError, LimitExceededError: As `expand_xacro`.
+    """
     path = Path(path).absolute()
     text = read_text(path, STAGE, roots.text_bytes)
     packages: dict[str, str] = {}
@@ -62,7 +78,7 @@ def expand_xacro(
             raise LimitExceededError(f"{path} uses more than {MAX_PACKAGES} packages", stage=STAGE)
         answer = _run(path, arguments, roots, packages, shares)
         if "text" in answer:
-            return str(answer["text"])
+            return Expansion(str(answer["text"]), tuple(answer["names"]))
         if "unknown_package" not in answer:
             files = answer["files"] or [str(path)]
             text = f"{' -> '.join(files)}: {answer['error']}"
