@@ -73,10 +73,11 @@ class ActPanel:
         execute.on_click(lambda _: self._run(self._busy, "Execute", self._execute))
         stop = gui.add_button("Stop", color="red", hint="execution/control_motion")
         stop.on_click(self._stop)
-        self._drag.on_update(lambda _: self._show_handle())
-        self._group.on_update(lambda _: self._show_handle())
-        self._handle.on_drag(self._follow_handle)
-        self._choice.on_update(lambda _: self._show_choice())
+        show_handle = _ignoring_event(partial(self._try, "drag a target", self._show_handle))
+        self._drag.on_update(show_handle)
+        self._group.on_update(show_handle)
+        self._handle.on_drag(partial(self._try, "drag a target", self._follow_handle))
+        self._choice.on_update(_ignoring_event(partial(self._try, "solution", self._show_choice)))
 
     async def _stop(self, _: object) -> None:
         """Stop the motion. A coroutine is run by the server's event loop, and not by its threads."""
@@ -180,8 +181,9 @@ class ActPanel:
         ):
             button = gui.add_button(label, hint="scene/apply_changes")
             button.on_click(_ignoring_event(partial(self._edit, label, partial(self._with_body, act))))
-        self._move.on_update(lambda _: self._show_body_handle())
-        self._body.on_update(lambda _: self._show_body_handle())
+        show_handle = _ignoring_event(partial(self._try, "drag the body", self._show_body_handle))
+        self._move.on_update(show_handle)
+        self._body.on_update(show_handle)
         self._body_handle.on_release(partial(self._edit, "Move", self._move_body))
         self._name = gui.add_text("new body", "box")
         self._shape = gui.add_dropdown("shape", tuple(SHAPES))
@@ -253,8 +255,12 @@ class ActPanel:
             lock.release()
 
     def _run_now(self, label: str, work: Work) -> None:
+        self._try(label, lambda: self._say(escape(f"{label}: {work()}")))
+
+    def _try(self, label: str, work: Callable[[], None]) -> None:
+        """Do something; an error of the library is shown on the page."""
         try:
-            self._say(escape(f"{label}: {work()}"))
+            work()
         except RobotCellError as error:
             self._say(coloured(f"{label}: {error}", COLLIDING))
 

@@ -20,6 +20,7 @@ from websockets.exceptions import InvalidStatus
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import GeometryError, ResourceError
 from robot_cell_planner.kinematics.transforms import WorldTransforms, world_pose
+from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning import Goals, MotionRequest, plan_motion
@@ -377,6 +378,17 @@ def test_an_act_after_the_removal_of_its_body_is_not_of_another_body(server):
             page.press("Remove")
             page.wait_for_text("Remove: choose a body first")
     assert acts.calls == [("remove", "post")]
+
+
+def test_a_target_in_a_cell_without_robots_is_an_error_on_the_page(server):
+    view = LiveView(server)
+    panel = ActPanel(server, view, Recorded())
+    cell = RobotCell(bodies=frozendict(post=CELL.bodies["post"]))
+    view.show(cell, cell.default_state(), 1)
+    panel.refresh()
+    with Page(server.get_port()) as page:
+        page.set("drag a target", True)
+        page.wait_for_text("drag a target: request: cell ")
 
 
 def test_a_state_that_cannot_be_checked_has_no_verdict(server, monkeypatch):
