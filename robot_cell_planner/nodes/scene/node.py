@@ -256,7 +256,7 @@ class SceneNode(ManagedNode):
             elif request.relative_to:
                 origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
             placed = moved(found, origin)
-            changes = [Add(placed.cell, placed.state), *related]
+            changes: list[Change] = [Add(placed.cell, placed.state), *related]
             change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
             if not request.dry_run:
                 self._publish(change)
