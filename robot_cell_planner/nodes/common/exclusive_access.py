@@ -41,6 +41,7 @@ class ExclusiveAccess:
         self._on_change = on_change
         self._waiting = Waiters()
         self.claims: tuple[Claim, ...] = ()
+        self.queue: tuple[Claim, ...] = ()  # of clients that wait to take over from others, which end
 
     @property
     def owner(self) -> str:
@@ -90,6 +91,16 @@ class ExclusiveAccess:
         self.check_free(parts, previous)
         with self._held(Claim(owner, token, parts), previous) as claim:
             yield claim
+
+    @contextmanager
+    def queued(self, owner: str, token: CancellationToken, parts: frozenset[str] = WHOLE) -> Iterator[None]:
+        """Context in which a client waits for access, so that a stop of the clients with access applies to it, too."""
+        claim = Claim(owner, token, parts)
+        self.queue = (*self.queue, claim)
+        try:
+            yield
+        finally:
+            self.queue = tuple(other for other in self.queue if other is not claim)
 
     def give_back(self, claim: Claim, previous: Collection[Claim]) -> None:
         """Give access back to claims from which it was handed over to another one, whose client does not need it."""

@@ -42,6 +42,8 @@ class _GripperStatus(Protocol):
 
 StatusT = TypeVar("StatusT", bound=_GripperStatus)
 
+OWNER = "gripper_command"  # name of all clients of a gripper
+
 
 @dataclass(frozen=True)
 class GripperOptions:
@@ -279,7 +281,7 @@ class GripperServer:
         result: GripperCommand.Result | MoveGripper.Result,
     ) -> None:
         await self._take_over(token)
-        with self._access.acquired_by("gripper_command", token):
+        with self._access.acquired_by(OWNER, token):
             await self._runner.ready(token)
             options = self._options
             start = self._runner.start_positions((options.joint,))[options.joint]
@@ -303,7 +305,8 @@ class GripperServer:
         try:
             if self._access.claims:
                 self._access.cancel(newer)
-                await self._access.released(self._node, token, self._access.claims)
+                with self._access.queued(OWNER, token):
+                    await self._access.released(self._node, token, self._access.claims)
         finally:
             if self._waiting is token:
                 self._waiting = None

@@ -82,7 +82,7 @@ class MotionControl:
         """
         found = self._motion_access.of(robots)
         if not (found or named):
-            found = tuple(claim for access in self._gripper_accesses for claim in access.claims)
+            found = tuple(claim for access in self._gripper_accesses for claim in (*access.claims, *access.queue))
         if not found:
             names = sorted(robots) if named else ()
             text = f"no motion of {', '.join(names)} is running" if named else "no motion is running"

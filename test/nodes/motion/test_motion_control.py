@@ -9,6 +9,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import NotSupportedError, StopRequestedError
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.common.exclusive_access import WHOLE, Claim, ExclusiveAccess
+from robot_cell_planner.nodes.execution.gripper import GripperServer
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.motion_control import MotionControl
 
@@ -25,6 +26,12 @@ class FakeMotion:
 
     def resume(self):
         self.paused = False
+
+
+def run_to_the_end(work):
+    """Run a coroutine that does not wait, also within another one."""
+    with pytest.raises(StopIteration):
+        work.send(None)
 
 
 class Node:
@@ -50,7 +57,7 @@ class Node:
     def request(self, command, *robots):
         response = srv.ControlMotion.Response()
         request = KINDS(command=command, robots=list(robots))
-        asyncio.run(self.handlers["execution/control_motion"](request, response))
+        run_to_the_end(self.handlers["execution/control_motion"](request, response))
         return response.owner
 
 
@@ -90,3 +97,23 @@ def test_a_stop_also_ends_what_has_not_begun(node):
     node.claim("third", "right/")
     assert node.request(KINDS.STOP, "left", "right") == "first, third"
     assert [claim.token.error is not None for claim in node.access.claims] == [True, False, True]
+
+
+def test_a_stop_also_ends_a_goal_that_waits_for_the_gripper(node):
+    """The goal before it is stopped already, and the gripper must not move again after the stop."""
+    access, ended, begun = node.grippers[0], CancellationToken(), []
+    ended.set(StopRequestedError("replaced by a newer goal for the gripper"))
+    access.claims = (Claim("gripper_command", ended, WHOLE),)
+    server = object.__new__(GripperServer)
+    server._node, server._access, server._waiting = None, access, None
+
+    async def released(node_, token, claims):
+        assert claims == access.claims
+        node.request(KINDS.STOP)
+        begun.append(token.error)
+
+    access.released = released
+    asyncio.run(server._take_over(CancellationToken()))
+    assert isinstance(begun[0], StopRequestedError)
+    assert begun[0].stage == "control motion"
+    assert not access.queue
