@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..nodes.client.connection import CellConnection
 
 NODE = "robot_cell_command"
+NAMES = "`robot_cell describe` without a name prints all that the running nodes offer."
 MAX_TIMEOUT = 86_400.0  # [s]
 
 
@@ -145,7 +146,11 @@ def _described(connection: CellConnection, name: str, timeout: float) -> dict[st
     if full not in types:
         from ..model.name_suggestions import unknown_name
 
-        raise UnknownNameError(unknown_name(f"{full!r}", full, types), stage="describe", subjects=(full,))
+        nodes = {entry.removesuffix(f"/{ros().LIST}") for entry in names["service"] if entry.endswith(f"/{ros().LIST}")}
+        # Without the services that every node has, whose names are similar to that of their node.
+        known = {entry for entry in types if entry.rpartition("/")[0] not in nodes} | nodes
+        text = unknown_name(f"{full!r}", full, known)
+        raise UnknownNameError(text, stage="describe", subjects=(full,), remedy=NAMES)
     return {"type": types[full], "definition": ros().definition(types[full])}
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from ament_index_python.packages import PackageNotFoundError, get_package_share_directory
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 
-from ...errors import ResourceError, ServiceUnavailableError
+from ...errors import InvalidRequestError, ResourceError, ServiceUnavailableError
 from ...model.name_suggestions import unknown_name
 from ..conversions.plain_values import message_from_plain, message_to_plain
 from .connection import CellConnection
@@ -39,6 +39,10 @@ __all__ = [
 
 POLL_PERIOD = 0.1  # [s]
 SETTLE_TIME = 1.0  # [s]
+OTHER_KIND = (
+    "`robot_cell call` takes services, `robot_cell echo` topics. Actions have commands of their own, such as "
+    "`robot_cell plan @running` and `robot_cell execute @running`, and methods of CellClient."
+)
 
 
 def full_name(connection: CellConnection, name: str) -> str:
@@ -107,12 +111,16 @@ def wait_for_type(connection: CellConnection, kind: str, name: str, timeout: flo
 
     Raises:
         ServiceUnavailableError: It does not appear; the message suggests similar names.
+        InvalidRequestError: Something else has the name, such as an action.
         ResourceError: The package of its type is not installed.
     """
     full = full_name(connection, name)
     until = time.monotonic() + timeout
     tries = threading.Event()
-    while full not in (names := offered(connection)[kind]):
+    while full not in (names := (every := offered(connection))[kind]):
+        for other in (each for each in every if full in every[each]):
+            text = f"{full} is {'an' if other == 'action' else 'a'} {other}, not a {kind}"
+            raise InvalidRequestError(text, stage="graph", subjects=(full,), remedy=OTHER_KIND)
         if time.monotonic() > until:
             text = unknown_name(f"{kind} {full!r}", full, names)
             raise ServiceUnavailableError(f"{text}; is ROS_DOMAIN_ID that of the nodes?", subjects=(full,))

@@ -25,7 +25,7 @@ from ..planning.defaults import planning_defaults, timing_defaults, validation_r
 from ..planning.parameters import PARAMETERS
 from .exchanges import Exchange, was_uncertified
 from .history import STAGE, used_state
-from .replay import NotRepeatedError
+from .replay import NotRepeatedError, check_repeated
 
 Handler = Callable[["Library", Any, Any, Scene, Any], None]
 
@@ -48,6 +48,7 @@ class Library:
         """
         handler = HANDLERS.get(exchange.name)
         if handler is None:
+            check_repeated(exchange.name)
             raise NotRepeatedError("it is only repeated with running nodes", stage=STAGE)
         if scene is None:
             raise NotRepeatedError("its reply names no state", stage=STAGE)

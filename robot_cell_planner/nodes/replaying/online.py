@@ -10,15 +10,8 @@ from ..client.connection import CellConnection
 from ..client.readiness import wait_until_ready
 from .exchanges import Exchange, was_uncertified
 from .history import STAGE
-from .replay import NotRepeatedError
+from .replay import NotRepeatedError, check_repeated
 
-NODES = ("scene/", "kinematics/", "collision/", "planning/")
-# Services whose replies depend on time, or that write files.
-NOT_REPEATED = {
-    "scene/wait_for_state": "its reply depends on time",
-    "scene/save_cell": "it writes a file",
-    "scene/follow_frame": "its reply depends on time",
-}
 TIMEOUT = 600.0  # [s]
 
 
@@ -37,10 +30,7 @@ class RunningNodes:
             ServiceUnavailableError: The service or action is not there, or the planning node is not ready.
         """
         name = exchange.name
-        if not name.startswith(NODES):
-            raise NotRepeatedError("robots do not move in a replay", stage=STAGE)
-        if name in NOT_REPEATED:
-            raise NotRepeatedError(NOT_REPEATED[name], stage=STAGE)
+        check_repeated(name)
         self._prepare(exchange)
         call = self._connection.send_goal if exchange.is_action else self._connection.call_service
         try:

@@ -21,6 +21,14 @@ from ..conversions.states import state_to_message
 from .exchanges import Exchange, RecordReader
 from .history import STAGE, SceneHistory, readable, state_reference, used_state
 
+NODES = ("scene/", "kinematics/", "collision/", "planning/")
+# Services whose replies depend on time, or that write files.
+NOT_REPEATED = {
+    "scene/wait_for_state": "its reply depends on time",
+    "scene/save_cell": "it writes a file",
+    "scene/follow_frame": "its reply depends on time",
+}
+RECORD_REQUESTS = "Record again with this parameter, in a file for `robot_cell up --params`: docs/records.md has it."
 # Fields that differ from run to run: times, stamps, and the numbers of revisions; and from computer to computer: where
 # files are. Texts and digests are compared.
 IGNORED = (
@@ -84,6 +92,18 @@ class NotRepeatedError(RobotCellError):
     """A request is not given to the other system."""
 
 
+def check_repeated(name: str) -> None:
+    """Check that the replay repeats the requests to a service or action.
+
+    Raises:
+        NotRepeatedError: It moves robots, writes a file, or its reply depends on time.
+    """
+    if not name.startswith(NODES):
+        raise NotRepeatedError("robots do not move in a replay", stage=STAGE)
+    if name in NOT_REPEATED:
+        raise NotRepeatedError(NOT_REPEATED[name], stage=STAGE)
+
+
 # Answers an exchange, with the scene that its state is in (None for requests without a state): the present reply.
 Answerer = Callable[[Exchange, Scene | None], Any]
 
@@ -125,7 +145,7 @@ def replay(
     outcome.unanswered = reader.unanswered
     if not reader.has_events:
         text = f"{folder} has no requests: set the parameter service_introspection of the nodes to contents"
-        raise FileError(text, stage=STAGE, subjects=(str(folder),))
+        raise FileError(text, stage=STAGE, subjects=(str(folder),), remedy=RECORD_REQUESTS)
     return outcome
 
 

@@ -84,6 +84,21 @@ def test_the_services_of_the_command_itself_are_not_among_those_that_exist(comma
     assert "there are /robot_cell_command" not in error["message"]
 
 
+def test_a_name_of_another_kind_is_told_apart_from_one_that_does_not_exist(command):
+    error = json.loads(command("call", "scene/state", "--json", status=1))["error"]
+    assert error["message"] == "/scene/state is a topic, not a service"
+    error = json.loads(command("echo", "scene/get_state", "--json", status=1))["error"]
+    assert error["message"] == "/scene/get_state is a service, not a topic"
+    assert "`robot_cell call` takes services" in error["remedy"]
+
+
+def test_a_misspelt_node_is_suggested_by_its_name(command):
+    words = ("describe", "scene_nod", "--timeout", "3")
+    error = json.loads(command(*words, "--json", status=1))["error"]
+    assert error["message"].partition("nearest: ")[2].split(", ")[0] == "/scene_node"
+    assert error["remedy"] == "`robot_cell describe` without a name prints all that the running nodes offer."
+
+
 def test_a_description_of_a_domain_without_nodes_is_an_error():
     reserved = reserve_domain()
     given = ["robot_cell", "describe", "--domain-id", str(reserved.number), "--timeout", "0.1", "--json"]
