@@ -8,6 +8,8 @@ from sources import PACKAGE, ROOT
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|msg|srv|action|yaml|xml|xacro|urdf|srdf|json))`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
+SECTION = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
+BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def exists(name, document):
@@ -34,6 +36,32 @@ def test_named_files_exist(document):
 def test_linked_files_exist(document):
     text = document.read_text(encoding="utf-8")
     assert [link for link in LINK.findall(text) if not (document.parent / link).exists()] == []
+
+
+def anchors(text):
+    """The anchors that GitHub and the site give to headings: lower case, words joined by hyphens."""
+    headings = re.findall(r"^#+ (.*)$", BLOCK.sub("", text), re.MULTILINE)
+    plain = (re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading).strip().lower() for heading in headings)
+    return {re.sub(r"[^\w -]", "", heading).replace(" ", "-") for heading in plain}
+
+
+def missing_sections(document):
+    """Links of a document to headings that do not exist."""
+    links = SECTION.findall(BLOCK.sub("", document.read_text(encoding="utf-8")))
+    targets = {(path, document.parent / path if path else document, anchor) for path, anchor in links}
+    pages = [each for each in targets if each[1].suffix == ".md"]
+    return [f"{path}#{anchor}" for path, page, anchor in pages if anchor not in anchors(page.read_text("utf-8"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_linked_sections_exist(document):
+    assert missing_sections(document) == []
+
+
+def test_a_missing_section_is_reported(tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("# Two words\n[a](#two-words) [b](#two) [c](page.md#three)\n```\n# two\n```\n", encoding="utf-8")
+    assert sorted(missing_sections(page)) == ["#two", "page.md#three"]
 
 
 def test_a_missing_file_is_reported():
