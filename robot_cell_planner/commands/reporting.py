@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -73,8 +74,16 @@ def _is_interface(module: str, text: str) -> bool:
 
 
 def echo_json(value: object) -> None:
-    """Print a value as JSON."""
-    click.echo(json.dumps(value, indent=1))
+    """Print a value as JSON, with null for numbers that are not finite, which JSON does not have."""
+    click.echo(json.dumps(_with_finite_numbers(value), indent=1, allow_nan=False))
+
+
+def _with_finite_numbers(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _with_finite_numbers(item) for key, item in value.items()}
+    return [_with_finite_numbers(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def warn(text: str) -> None:

@@ -1,12 +1,15 @@
 """Files that commands write: each has its own, and names of any bytes are possible."""
 
 import json
+import math
 import os
 from pathlib import Path
 
 import pytest
 
 from robot_cell_planner.commands.main import main
+from robot_cell_planner.commands.reporting import echo_json, error_entry
+from robot_cell_planner.errors import InvalidRequestError, Value
 
 DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
 
@@ -99,3 +102,15 @@ def test_an_export_names_what_has_another_form_in_the_other_program(tmp_path, ca
     assert main(["export", DEMO, "--output", str(tmp_path / "demo.json")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert "differs pedestal is round; in compas_fab a polyhedron around it with 64 sections" in lines
+
+
+def test_numbers_that_are_not_finite_are_null_in_json(capsys):
+    error = InvalidRequestError("too fast", values=(Value("speed", math.nan, math.inf, "rad/s"),))
+    echo_json({"error": error_entry(error), "path": [(0.5, -math.inf), [1, None, True, "inf"]]})
+
+    def refuse(word):
+        raise ValueError(f"{word} is no JSON")
+
+    found = json.loads(capsys.readouterr().out, parse_constant=refuse)
+    assert found["error"]["values"] == [{"name": "speed", "value": None, "limit": None, "unit": "rad/s"}]
+    assert found["path"] == [[0.5, None], [1, None, True, "inf"]]
