@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +40,7 @@ from .mesh_uses import MeshDraft, draft_mesh_uses, simulated_links
 from .names import free_name, robot_name
 from .new_files import NewFiles
 from .options import DraftOptions
+from .pairs import DraftedPair, overlapping_pairs
 from .report import report_text
 
 STAGE = "new cell"
@@ -117,6 +118,7 @@ class _Writer:
         self.files: list[str] = []
         self.new_files = NewFiles(folder, STAGE)
         self.meshes: list[MeshDraft] = []
+        self.tool_pairs: tuple[DraftedPair, ...] = ()
 
     def write(self, description: str) -> NewCell:
         options = self.options
@@ -142,7 +144,7 @@ class _Writer:
             self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
             cell, state = load_cell(self.folder / CELL_FILE, options.roots)
             findings = check_cell(cell, state)
-            self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool))
+            self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool, self.tool_pairs))
         return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
 
     def _chosen_uses(self, mechanism: Mechanism, max_links: int = MAX_LINKS) -> frozendict[str, MeshUse]:
@@ -163,6 +165,10 @@ class _Writer:
             sources = msgspec.structs.replace(loaded.sources, mesh_uses=uses)
             loaded = tool_from_sources(name, sources, roots=self.options.roots)
         robot = Robot(name, loaded.mechanism, sources=loaded.sources)
+        self.tool_pairs = tuple(
+            replace(pair, first=loaded.frame_of(pair.first), second=loaded.frame_of(pair.second))
+            for pair in overlapping_pairs(robot, self.options.draft)
+        )
         hands = [found.hand for found in draft_groups(loaded.mechanism) if found.hand is not None]
         return loaded, draft_hand(robot, hands[0]) if hands else None
 
@@ -179,6 +185,9 @@ class _Writer:
         frames = _frames(draft, {*_names(given, name), *entries.get("tools", ())})
         if frames:
             entries["frames"] = frames
+        if self.tool_pairs:
+            groups = {f"{TOOL}_{n}": [pair.first, pair.second] for n, pair in enumerate(self.tool_pairs, 1)}
+            entries["collision"] = {"ignore_groups": groups}
         entries["state"] = {"configuration": dict(draft.home.values)}
         return entries
 

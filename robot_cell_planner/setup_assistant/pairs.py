@@ -59,6 +59,16 @@ def drafted_pairs(robot: Robot, options: DraftOptions) -> tuple[DraftedPair, ...
     return _Sampler(robot, options).pairs()
 
 
+def overlapping_pairs(robot: Robot, options: DraftOptions) -> tuple[DraftedPair, ...]:
+    """Find the pairs of links of a robot or tool that are in collision in nearly all configurations, as the parts of a
+    linkage are whose loop the description leaves open.
+
+    Raises:
+        GeometryError: A mesh cannot be read.
+    """
+    return _Sampler(robot, options).overlapping() if robot.variables else ()
+
+
 class _Sampler:
     def __init__(self, robot: Robot, options: DraftOptions) -> None:
         self.robot = robot
@@ -72,17 +82,21 @@ class _Sampler:
         self.search = PairSearch(robot, checker)
 
     def pairs(self) -> tuple[DraftedPair, ...]:
-        settled = self._sample()
         result = [self._adjacent(pair) for pair in self.adjacent]
-        result += [DraftedPair(*pair, DEFAULT, NESTED) for pair in self.nested]
-        samples = self.options.samples
-        for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
-            fraction = f"{self.counts[pair]} of {samples} random states"
-            result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {fraction}"))
+        result += self.overlapping()
         never = [pair for pair, count in self.counts.items() if not count][:MAX_SEARCHED]
         distances = smallest_distances(self.search, never, self.options.seed)
         result += [self._never(*found) for found in zip(never, distances, strict=True) if found[1] >= CLOSE]
         return tuple(sorted(result, key=lambda pair: (pair.first, pair.second)))
+
+    def overlapping(self) -> tuple[DraftedPair, ...]:
+        """Return the pairs that overlap at rest and slide along each other, and those that nearly always collide."""
+        settled = self._sample()
+        result = [DraftedPair(*pair, DEFAULT, NESTED) for pair in sorted(self.nested)]
+        for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
+            fraction = f"{self.counts[pair]} of {self.options.samples} random states"
+            result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {fraction}"))
+        return tuple(result)
 
     def _nested(self, checker: CollisionChecker) -> set[Pair]:
         """Return the pairs that overlap at rest and slide along each other, as parts of a telescope do."""

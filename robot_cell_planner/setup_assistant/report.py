@@ -10,6 +10,7 @@ from .draft import Draft
 from .finding import Finding
 from .hands import HandDraft
 from .mesh_uses import MeshDraft
+from .pairs import DraftedPair
 
 MANY = 12  # joints named in a cell of a table
 
@@ -20,11 +21,13 @@ def report_text(
     findings: Sequence[Finding],
     meshes: Sequence[MeshDraft] = (),
     tool: tuple[Tool, HandDraft | None] | None = None,
+    tool_pairs: Sequence[DraftedPair] = (),
 ) -> str:
     """Return the page.
 
     meshes: Collision representations that were chosen.
     tool: Gripper that was added, with the draft of its hand.
+    tool_pairs: Pairs of its links that are not checked.
     """
     robot = draft.robot
     parts = [
@@ -52,7 +55,7 @@ def report_text(
         "",
         "## Pairs that are not checked",
         "",
-        *_pairs(draft),
+        *_pairs(draft.pairs, tool_pairs),
         "",
         "## Limits",
         "",
@@ -123,16 +126,20 @@ def _meshes(meshes: Sequence[MeshDraft]) -> Iterable[str]:
         yield f"| `{found.uri}` | {found.use.value} | {found.reason} |"
 
 
-def _pairs(draft: Draft) -> Iterable[str]:
-    counts = Counter(pair.reason for pair in draft.pairs)
+def _pairs(of_robot: Sequence[DraftedPair], of_tool: Sequence[DraftedPair]) -> Iterable[str]:
+    pairs = (*of_robot, *of_tool)
+    counts = Counter(pair.reason for pair in pairs)
     yield ", ".join(f"{count} {reason}" for reason, count in sorted(counts.items())) or "All pairs are checked."
-    others = [pair for pair in draft.pairs if pair.reason != "Adjacent" or not pair.sure.startswith("certain")]
+    others = [pair for pair in pairs if pair.reason != "Adjacent" or not pair.sure.startswith("certain")]
     if others:
         yield ""
         yield "| Links | Reason | How sure |"
         yield "|---|---|---|"
     for pair in others:
         yield f"| {pair.first}, {pair.second} | {pair.reason} | {pair.sure} |"
+    if of_tool:
+        yield ""
+        yield "Pairs of the tool are in `ignore_groups` of the cell file, those of the robot in its SRDF."
 
 
 def _limits(draft: Draft) -> Iterable[str]:

@@ -28,4 +28,5 @@ def plate_stretch(vertices: Floats) -> Floats | None:
         return None
     direction = np.round(directions[:, 0], DECIMALS)
     direction /= np.linalg.norm(direction)
-    return np.eye(3) + (width / thickness - 1.0) * np.outer(direction, direction)
+    stretch: Floats = np.eye(3) + (width / thickness - 1.0) * np.outer(direction, direction)
+    return stretch
