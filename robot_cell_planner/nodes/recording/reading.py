@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 from collections.abc import Iterator
 from datetime import datetime, timezone
 from pathlib import Path
@@ -10,9 +11,11 @@ from pathlib import Path
 from rosbags.rosbag2 import Reader
 
 from ...errors import FileError
+from ...errors.remedies import MISSING_FILE
 from .unfinished import STAGE, BagMessage, UnfinishedFile, has_end, merged
 
 METADATA = "metadata.yaml"
+NO_BAG = "is no bag that can be read"
 
 
 class BagReader:
@@ -27,7 +30,8 @@ class BagReader:
 
     def __init__(self, path: Path) -> None:
         if not path.exists():
-            raise FileError.of(path, FileNotFoundError(errno.ENOENT, ""), STAGE)
+            text = f"{path} {NO_BAG}: {os.strerror(errno.ENOENT)}"
+            raise FileError(text, stage=STAGE, subjects=(str(path),), remedy=MISSING_FILE)
         self._path = path
         files = sorted(path.glob("*.mcap")) if path.is_dir() else [path] if path.suffix == ".mcap" else []
         ended = [path.is_file() or (path / METADATA).exists(), *map(has_end, filter(Path.is_file, files))]
@@ -53,7 +57,7 @@ class BagReader:
                     yield BagMessage(connection.topic, connection.msgtype, time, bytes(data))
                     count, last = count + 1, time
         except Exception as error:  # rosbags also raises what its reading of damaged data meets: struct.error, KeyError
-            what = f"is damaged after message {count}, at {_text(last)}" if count else "is no bag that can be read"
+            what = f"is damaged after message {count}, at {_text(last)}" if count else NO_BAG
             text = f"{self._path} {what}: {' '.join(str(error).split()) or type(error).__name__}"
             raise FileError(text, stage=STAGE, subjects=(str(self._path),)) from error
 

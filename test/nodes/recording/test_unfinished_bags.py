@@ -194,6 +194,6 @@ def test_a_killed_recorder_has_written_what_it_received(client, domain, tmp_path
 
 
 def test_a_path_that_does_not_exist_is_named_with_what_to_do(tmp_path):
-    with pytest.raises(FileError, match="nothing: No such file or directory") as raised:
+    with pytest.raises(FileError, match="nothing is no bag that can be read: No such file or directory") as raised:
         BagReader(tmp_path / "nothing")
     assert raised.value.remedy == MISSING_FILE
