@@ -9,6 +9,7 @@ import numpy as np
 from frozendict import frozendict
 from scipy.spatial import ConvexHull
 
+from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.model.bodies import CollisionSettings, RigidBody, Tool, rigid_tool
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box, Capsule, Cylinder, MeshUse, Shape, Sphere, Triangles
@@ -202,3 +203,18 @@ def small_sphere_beside(shape, radius=0.001):
     group = PlanningGroup("g", ("x", "y", "z"), base_link="base", tip_link="z")
     cell = make_cell((Robot("r", slider, frozendict({"g": group})),), (), (body("thing", Shape(shape)),))
     return cell, place(cell.default_state(), "thing", Pose.from_rpy((0.1, -0.2, 0.05), (0.4, -1.1, 2.0)))
+
+
+def checker_of_arm(links, chain, margin=0.0):
+    """A checker of one robot, in which neighbours are checked.
+
+    links, chain: as for `mechanism`. margin [m]: of pairs.
+    """
+    moving = tuple(name for name, kind, *_ in chain if kind is not JointKind.FIXED)
+    group = PlanningGroup("group", moving, base_link="base", tip_link=list(links)[-1])
+    # Of a robot with disabled pairs, neighbours are checked.
+    disabled = (DisabledPair("base", "base", "Never"),)
+    robot = Robot("arm", mechanism("arm", links, chain), frozendict({group.name: group}), disabled_pairs=disabled)
+    margins = CollisionSettings(margins=frozendict({"*": 0.5 * margin}))  # of each object
+    cell = make_cell(robots=(robot,), collision=margins)
+    return CollisionChecker(cell, cell.default_state())

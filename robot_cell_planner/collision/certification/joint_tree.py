@@ -35,6 +35,7 @@ class TreeJoint:
         variable: Index of the variable that drives the joint.
         multiplier, offset: Joint value = multiplier * variable + offset.
         low, high: Range of the joint value [rad or m].
+        varies: Whether `before` depends on the values of joints that are no variables.
     """
 
     parent: int
@@ -45,6 +46,7 @@ class TreeJoint:
     offset: float
     low: float
     high: float
+    varies: bool
 
 
 @dataclass(frozen=True)
@@ -80,11 +82,10 @@ class JointTree:
             aligned = aligned_rotation(axis)
             variable = model.mechanisms.variables[coupling.variable]
             low, high = _range(variable, coupling.multiplier, coupling.offset, 0.0 if revolute else LIMIT_SLACK)
-            number = place[coupling.variable]
+            number, moved = place[coupling.variable], before @ aligned
+            ratio, offset = coupling.multiplier, coupling.offset
             self.joints.append(
-                TreeJoint(
-                    parent.joint, before @ aligned, revolute, number, coupling.multiplier, coupling.offset, low, high
-                )
+                TreeJoint(parent.joint, moved, revolute, number, ratio, offset, low, high, parent.varies)
             )
             self._at.append(JointPlacement(len(self.joints) - 1, aligned.T))
 

@@ -21,6 +21,7 @@ from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
 from ..geometry.collision_geometry import ConvexGeometry, Surface, collision_geometries, local_bounds
 from ..pairs.allowed_pairs import AllowedPairs
+from ..pairs.objects import ObjectKind
 from ..sphere_model.polytopes import polytope_around
 from .arguments import STAGE
 from .joint_tree import JointPlacement, JointTree
@@ -72,7 +73,7 @@ class PairGroups:
     """
 
     def __init__(self, allowed_pairs: AllowedPairs, tree: JointTree, placements: _Placements) -> None:
-        self._tree, self._placements = tree, placements
+        self._objects, self._tree, self._placements = allowed_pairs.objects, tree, placements
         self.moving_objects = tuple(index for index in allowed_pairs.moving if placements[index].joint >= 0)
         self.number = {obj: number for number, obj in enumerate(self.moving_objects)}
         self.pairs: list[ScenePair] = []
@@ -106,6 +107,12 @@ class PairGroups:
     def distinct_margins(self) -> tuple[dict[int, float], ...]:
         """Entries of `obstacle_margins`, each once."""
         return tuple({id(margins): margins for margins in self.obstacle_margins.values()}.values())
+
+    @cached_property
+    def fixed_links(self) -> dict[int, dict[int, float]]:
+        """Entries of `obstacle_margins` for links of robots."""
+        objects = self._objects
+        return {index: row for index, row in self.obstacle_margins.items() if objects[index].kind is ObjectKind.LINK}
 
 
 class MotionModel:

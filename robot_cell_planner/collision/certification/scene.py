@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from functools import cached_property, partial
 
 import numpy as np
@@ -19,6 +19,7 @@ from ._kernels.arrays import LANES, NEVER, MotionArrays
 from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
 from ._kernels.sphere_tree_kernels import bounding_sphere
+from .distance_maps import LARGEST_MARGIN, DistanceMap, distance_maps, map_bounds
 from .motion_bounds import PairGroups, ScenePair, motion_model
 from .single_joint_gaps import single_joint_gaps
 from .sphere_tree import SphereTree, moved_tree, sphere_tree
@@ -27,6 +28,7 @@ Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 SphereArrays = tuple[Singles, Integers, Integers, Singles, float]
+Mapped = Set[tuple[int, int]]  # indices of collision objects
 POSE_GRID = 1e-4  # [m], and for the entries of rotations
 JOINT_ROUNDING = 24.0  # unit roundoffs that a joint may add to the position of an object, relative to its distance
 
@@ -87,14 +89,16 @@ class MotionScene:
         spheres, children, cores, motion_bounds, farthest = found
         # Positions of spheres have rounding errors from the joints and from their own coordinates.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
-        table = self._obstacle_table
+        maps = self._maps(extra_margin)
+        mapped = frozenset(found.objects for found in maps)
+        table = self._obstacle_table(mapped)
         margins = self._margins(table, extra_margin)
-        obstacles = self._placed_obstacles
+        obstacles = self._placed_obstacles(table)
         shapes = obstacles.shapes.copy()
         shapes[:, 19] += rounding
         boxes, box_children = obstacle_boxes(shapes[:, 15:19], shapes[:, 19])
         joints = self.tree.joints
-        pairs, pair_groups = self._grouped_pairs(extra_margin, len(spheres) - len(joints))
+        pairs, pair_groups = self._grouped_pairs(extra_margin, mapped, len(spheres) - len(joints))
         sides = np.zeros((2 * len(pairs), len(joints)))
         for row, pair in enumerate(pairs):
             sides[2 * row, list(pair.first_joints)] = 1.0
@@ -123,7 +127,18 @@ class MotionScene:
             triangles=obstacles.triangles.astype(np.float32),
             planes=obstacles.planes.astype(np.float32),
             rounding=np.array([2.0 * rounding], dtype=np.float32),
+            map_joints=_integers([(*found.joints, len(found.bounds).bit_length() - 1) for found in maps], 3),
+            map_margins=np.array([found.margin + extra_margin for found in maps], dtype=np.float32),
+            map_bounds=map_bounds(maps),
         )
+
+    def _maps(self, extra_margin: float) -> tuple[DistanceMap, ...]:
+        """Return the distance maps of pairs that need no spheres at an additional margin [m]."""
+        return tuple(found for found in self._distance_maps if found.margin + extra_margin <= LARGEST_MARGIN)
+
+    @cached_property
+    def _distance_maps(self) -> tuple[DistanceMap, ...]:
+        return distance_maps(self.checker)
 
     def _common_joint(self, pair: ScenePair) -> int:
         """Return the last joint that moves both objects of a pair; -1: none."""
@@ -135,15 +150,18 @@ class MotionScene:
     def _single_joint_gaps(self) -> Floats:
         return single_joint_gaps(self.checker)
 
-    def _grouped_pairs(self, extra_margin: float, first_sphere: int) -> tuple[list[ScenePair], Integers]:
-        """Return the pairs that have to be checked, by the joints that their objects are fixed to, and groups (g, 4)
+    def _grouped_pairs(
+        self, extra_margin: float, mapped: Mapped, first_sphere: int
+    ) -> tuple[list[ScenePair], Integers]:
+        """Return the pairs that spheres have to check, by the joints that their objects are fixed to, and groups (g, 4)
         of those with the same joints and margin, see `MotionArrays`.
 
-        first_sphere: the first of the spheres around all objects of a joint.
+        mapped: pairs of objects with a distance map. first_sphere: the first sphere around all objects of a joint.
         """
         groups: dict[tuple[int, int, float], list[ScenePair]] = {}
         for pair, gap in zip(self.pairs, self._single_joint_gaps.tolist(), strict=True):
-            if gap < extra_margin:
+            ends = self.moving_objects[pair.first], self.moving_objects[pair.second]
+            if gap < extra_margin and ends not in mapped and ends[::-1] not in mapped:
                 first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))
                 groups.setdefault((first, second, pair.margin), []).append(pair)
         ends = np.cumsum([len(group) for group in groups.values()], dtype=np.int64)
@@ -153,17 +171,14 @@ class MotionScene:
         ]
         return [pair for group in groups.values() for pair in group], _integers(rows, 4)
 
-    @cached_property
-    def _obstacle_table(self) -> _ObstacleTable:
+    def _obstacle_table(self, mapped: Mapped) -> _ObstacleTable:
         geometry_model = self.checker.geometry_model
         groups = self.model.groups
-        make = partial(_ObstacleTable, groups, geometry_model)
-        return _tables.get((groups, geometry_model.geometries), (), make)
+        make = partial(_ObstacleTable, groups, geometry_model, mapped)
+        return _tables.get((groups, geometry_model.geometries), (mapped,), make)
 
-    @cached_property
-    def _placed_obstacles(self) -> PlacedObstacles:
-        """Obstacles in the world, relative to the origin."""
-        table = self._obstacle_table
+    def _placed_obstacles(self, table: _ObstacleTable) -> PlacedObstacles:
+        """Return obstacles in the world, relative to the origin."""
         poses = self.checker.geometry_model.joint_T_geometry[table.geometries]
         for joint in np.unique(table.joints[table.joints > 0]).tolist():  # joint 0 is the world
             at = table.joints == joint
@@ -269,16 +284,21 @@ class _ObstacleTable:
         margin_rows: (n,) index in `rows` of each geometry.
     """
 
-    def __init__(self, groups: PairGroups, geometry_model: GeometryModel) -> None:
+    def __init__(self, groups: PairGroups, geometry_model: GeometryModel, mapped: Mapped) -> None:
         numbers: dict[tuple[tuple[int, float], ...], int] = {}
         number_of = {id(m): numbers.setdefault(tuple(m.items()), len(numbers)) for m in groups.distinct_margins}
+        of_links = {}
+        for index, margins in groups.fixed_links.items():
+            checked = {m: margin for m, margin in margins.items() if (groups.moving_objects[m], index) not in mapped}
+            of_links[index] = numbers.setdefault(tuple(checked.items()), len(numbers))
         self.rows = tuple(dict(row) for row in numbers)
         chosen: list[int] = []
         margin_rows: list[int] = []
         for index in sorted(groups.obstacle_margins):
             members = geometry_model.geometries_of(index)
             chosen.extend(members)
-            margin_rows.extend([number_of[id(groups.obstacle_margins[index])]] * len(members))
+            number = of_links.get(index, number_of[id(groups.obstacle_margins[index])])
+            margin_rows.extend([number] * len(members))
         self.geometries = np.array(chosen, dtype=np.intp)
         self.joints = geometry_model.joints[self.geometries]
         self.forms = obstacle_forms([geometry_model.geometries[index] for index in chosen])

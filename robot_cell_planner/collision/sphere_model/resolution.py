@@ -86,7 +86,7 @@ def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres
         protrusion = max((found.protrusion for found in approximations), default=0.0)
         pieces = sum(found.pieces for found in approximations)
     else:
-        spheres = [_enclosing([moved_spheres(_corners(geometry), pose) for pose, geometry in placed])]
+        spheres = [_enclosing([moved_spheres(corners_of(geometry), pose) for pose, geometry in placed])]
         protrusion, pieces = float(spheres[0][0, 3]), len(parts)
     rows = np.concatenate([np.empty((0, 4)), *spheres])
     rows.setflags(write=False)
@@ -161,7 +161,7 @@ def moved_spheres(spheres: Floats, pose: Floats) -> Floats:
     return np.column_stack((spheres[:, :3] @ pose[:3, :3].T + pose[:3, 3], spheres[:, 3]))
 
 
-def _corners(geometry: CollisionGeometry) -> Floats:
+def corners_of(geometry: CollisionGeometry) -> Floats:
     """Return spheres (n, 4) whose convex hull contains a geometry; the radius of a corner is 0."""
     if isinstance(geometry, Sphere):
         return np.array([[0.0, 0.0, 0.0, geometry.radius]])

@@ -1,6 +1,6 @@
 """Bridges: certified motions from nodes of a tree across regions in which sphere models prove nothing.
 
-Some links pass each other closer than their spheres resolve, such as the forearm and the second wrist link of a UR10.
+Some links pass each other closer than their spheres resolve, and more than two joints move them relative to each other.
 Spheres then divide the free space, and no number of samples connects its parts. A bridge moves one coordinate from a
 node to a configuration that spheres prove free, and exact distances prove the motion free. The other coordinates keep
 their values, since such a passage mostly depends on one or two joints of one robot.

@@ -29,8 +29,8 @@ from .roadmap import smallest_distance
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
 PULLS = np.array(PULL_FRACTIONS)
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
-# States of tree growth before bridges are sought, and between two such attempts, which take as long as they do.
-FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 40_000, 30_000
+# States of tree growth before bridges are sought, and between two such attempts, which take a third as long as they do.
+FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 40_000, 100_000
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
 LONGEST = float(CERTIFIED_RANGE.default)
@@ -209,8 +209,11 @@ class CertifiedRrtConnect:
         stalled = {0: [start], 1: list(goals)}
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check()
-            grown = self._counters[EVALUATED] >= next_bridge
-            if not self._refine() and grown and trees.are_rooted:
+            if self._refine():
+                # Smaller spheres may be all that is missing; connectors and bridges take as long as a whole search.
+                outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + FIRST_CALL_STATES)
+                continue
+            if self._counters[EVALUATED] >= next_bridge and trees.are_rooted:
                 bridged = self._bridge(trees, options.seed, check) or bridged
                 next_bridge = self._counters[EVALUATED] + STATES_BETWEEN_BRIDGES
             for tree, stalled_ends in stalled.items():

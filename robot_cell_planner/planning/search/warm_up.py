@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...collision.certification._kernels.distance_map_kernels import bound_in_cell, turned
 from ...collision.certification._kernels.mesh_tree_kernels import triangle_tree
 from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.curves import PolynomialMotion
@@ -38,6 +39,7 @@ def warm_up() -> None:
     around = polytope_around(Box((0.1, 0.1, 0.1)))
     compute_spheres(around, COARSE)
     triangle_tree(np.ascontiguousarray(around.simplices[:, :3]))
+    _bound_distances()
     cell, state = practice_cell()
     checker = CollisionChecker(cell, state)
     certifier = MotionCertifier(checker)
@@ -57,6 +59,13 @@ def warm_up() -> None:
     stop_at_waypoints(found.path, space.limits)
     _follow_frame(cell, state, start, end)
     _search_block()
+
+
+def _bound_distances() -> None:
+    """Bound the distance of two points within a cell of two joint values."""
+    corners, reach, joints, values = np.zeros((1, 4)), np.zeros((1, 2)), np.zeros((2, 4, 4)), np.zeros(2)
+    bound_in_cell(corners, reach, corners, joints, values, values, np.zeros(3))
+    turned(joints[0], 0.0)
 
 
 def _follow_frame(cell: RobotCell, state: RobotCellState, start: Array, end: Array) -> None:

@@ -34,8 +34,9 @@ from robot_cell_planner.collision.certification._kernels.arrays import (
     Packed,
     work_space,
 )
-from robot_cell_planner.collision.certification._kernels.certificate import evaluate, evaluate_listed, retain_marked
+from robot_cell_planner.collision.certification._kernels.certificate import evaluate
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
+from robot_cell_planner.collision.certification._kernels.listed_candidates import evaluate_listed, retain_marked
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, Verdict, certify
 from robot_cell_planner.collision.certification.curves import PolynomialMotion, StraightMotion
 from robot_cell_planner.collision.certification.refinement import Polyline

@@ -18,5 +18,5 @@ def test_every_test_that_the_page_names_exists():
 def test_every_statement_has_a_test():
     proven = PAGE[PAGE.index("## The proof") : PAGE.index("## Assumptions")]
     statements = re.split(r"\n\d+\. ", proven)[1:]
-    assert len(statements) == 11
+    assert len(statements) == 12
     assert all("`test_" in text or "`Test" in text for text in statements)

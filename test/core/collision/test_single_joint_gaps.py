@@ -4,18 +4,14 @@ import math
 
 import numpy as np
 import pytest
-from frozendict import frozendict
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.collision_cells import at, box, make_cell, mechanism, sphere
+from support.collision_cells import at, box, checker_of_arm, sphere
 
 from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.certification.single_joint_gaps import LARGEST, SHARE, single_joint_gaps
-from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.model.bodies import CollisionSettings
 from robot_cell_planner.model.mechanism import JointKind
-from robot_cell_planner.model.robot import DisabledPair, PlanningGroup, Robot
 
 RADIUS = 0.04  # [m] of both spheres
 POST = 0.5  # [m] from the axis to the sphere of the link before the joint
@@ -32,17 +28,6 @@ def checker_of(reach, kind=JointKind.REVOLUTE, margin=0.0, axis=Z, joints=1):
         ("third", JointKind.REVOLUTE if joints == 2 else JointKind.FIXED, "turning", "tip", origin, Y),
     ]
     return checker_of_arm(links, chain, margin)
-
-
-def checker_of_arm(links, chain, margin=0.0):
-    moving = tuple(name for name, kind, *_ in chain if kind is not JointKind.FIXED)
-    group = PlanningGroup("group", moving, base_link="base", tip_link=list(links)[-1])
-    # Of a robot with disabled pairs, neighbours are checked.
-    disabled = (DisabledPair("base", "base", "Never"),)
-    robot = Robot("arm", mechanism("arm", links, chain), frozendict({group.name: group}), disabled_pairs=disabled)
-    margins = CollisionSettings(margins=frozendict({"*": 0.5 * margin}))  # of each object
-    cell = make_cell(robots=(robot,), collision=margins)
-    return CollisionChecker(cell, cell.default_state())
 
 
 @given(gap=st.floats(3e-4, 0.015), margin=st.sampled_from((0.0, 2e-4)))

@@ -20,8 +20,9 @@ from robot_cell_planner.collision.certification._kernels.arrays import (
     Packed,
     work_space,
 )
-from robot_cell_planner.collision.certification._kernels.certificate import evaluate, evaluate_listed, retain_marked
+from robot_cell_planner.collision.certification._kernels.certificate import evaluate
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
+from robot_cell_planner.collision.certification._kernels.listed_candidates import evaluate_listed, retain_marked
 from robot_cell_planner.collision.certification._kernels.velocities import set_box, set_interval
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker

@@ -58,6 +58,10 @@ class MotionArrays(NamedTuple):
         triangles: (t, 33) corners, edges, inner normals of the edges, normal, inverse squares of the edges.
         planes: (q, 4) for each convex mesh, beginning with planes in widely different directions.
         rounding: (1,) allowance between spheres [m].
+        map_joints: (d, 3) inner and outer joint of each distance map, see `distance_maps`, and bits of the number of
+            its cells along the inner joint. Its pair is not checked by spheres.
+        map_margins: (d,) distances that their pairs have to exceed [m].
+        map_bounds: (d, SIZE) their lower bounds of the distance [m].
     """
 
     joints: Integers
@@ -83,6 +87,9 @@ class MotionArrays(NamedTuple):
     triangles: Single
     planes: Single
     rounding: Single
+    map_joints: Integers
+    map_margins: Single
+    map_bounds: Single
 
 
 class WorkSpace(NamedTuple):
@@ -106,8 +113,8 @@ class WorkSpace(NamedTuple):
         near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
         nearby: (o,) number of obstacles near each moving object.
         stack: (256,) nodes of a mesh, or sets of boxes.
-        hits: (RECENT, 4) recent hits, latest first: 1 for an obstacle, 2 for a pair, 0 for none; index of the object or
-            of the pair; sphere and obstacle, or both spheres.
+        hits: (RECENT, 4) recent hits, latest first: 1 for an obstacle, 2 for a pair, 3 for a distance map, 0 for none;
+            index of the object, pair or map; sphere and obstacle, or both spheres.
         along: (1, LANES) path parameters of a motion.
         separating: (n,) plane of a convex mesh that last separated a sphere from it.
         depths: (1, LANES) for `gradients`.
@@ -210,6 +217,9 @@ LINKS = MotionArrays._fields.index("links")
 TRIANGLES = MotionArrays._fields.index("triangles")
 PLANES = MotionArrays._fields.index("planes")
 ROUNDING = MotionArrays._fields.index("rounding")
+MAP_JOINTS = MotionArrays._fields.index("map_joints")
+MAP_MARGINS = MotionArrays._fields.index("map_margins")
+MAP_BOUNDS = MotionArrays._fields.index("map_bounds")
 
 # Indices of the arrays in the table of a packed `WorkSpace`.
 Q = WorkSpace._fields.index("q")

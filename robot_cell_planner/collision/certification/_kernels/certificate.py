@@ -42,26 +42,23 @@ from .arrays import (
     WIDTHS,
 )
 from .fields import (
-    candidate_at,
     end_of_children,
     end_of_pairs,
     first_child,
     first_object,
     first_pair,
     first_sphere,
-    is_marked,
     joint_of,
     kind_of,
     margin_row,
-    mark,
     radius_of,
     second_object,
     second_sphere,
-    set_candidate,
 )
 from .hits import (
     A_PAIR,
     AN_OBSTACLE,
+    check_maps,
     contact_distance,
     core_hits,
     hit_again,
@@ -112,7 +109,7 @@ def evaluate(scene: int, work: int, stop_at_hit: bool) -> None:
     compute_joint_poses(scene, work)
     set_number(work, BITS, UNCERTAIN, 0)
     set_number(work, BITS, HIT, 0)
-    if stop_at_hit and hit_again(scene, work):
+    if (stop_at_hit and hit_again(scene, work)) or check_maps(scene, work, stop_at_hit):
         return
     # Objects farthest from the base move most.
     objects = rows(scene, PARENT_JOINTS)
@@ -132,54 +129,6 @@ def evaluate(scene: int, work: int, stop_at_hit: bool) -> None:
             check_pair(scene, work, pair, stop_at_hit)
             if stop_at_hit and number(work, BITS, HIT) != 0:
                 return
-
-
-@vectorised
-def evaluate_listed(scene: int, work: int) -> None:
-    """Evaluate only the listed candidates, for lanes in intervals in which nothing else can be hit.
-
-    Results are as in `evaluate`. Candidates that may still be hit are marked in the list.
-    """
-    compute_joint_poses(scene, work)
-    set_number(work, BITS, UNCERTAIN, 0)
-    set_number(work, BITS, HIT, 0)
-    for index in range(number(work, BITS, LISTED)):
-        kind, which, n, m = candidate_at(work, index)
-        if kind == AN_OBSTACLE:
-            compute_centre(scene, work, n, joint_of(scene, which))
-            contact = contact_distance(scene, which, n, m)
-            threshold = travel(scene, work, n, joint_of(scene, which), displacement_bound(scene, work, n)) + contact
-            squares = obstacle_squares(scene, work, m, n, greatest(threshold), False)
-            found = below(squares, threshold * threshold)
-        else:
-            compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
-            compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
-            contact = pair_contact_distance(scene, which, n, m)
-            threshold = pair_margin(scene, which)
-            threshold = threshold + width(scene, work, which, 0, n) + width(scene, work, which, 1, m)
-            squares = square_between(work, n, m)
-            found = below(squares, threshold * threshold)
-            if found != 0:
-                found = near_pair(scene, work, which, n, m, found)
-        if found != 0:
-            mark(work, index)
-            mark_lanes(work, UNCERTAIN, found)
-            hits = below(squares, contact * contact)
-            if hits != 0:
-                mark_lanes(work, HIT, hits)
-                remember(work, kind, which, n, m)
-
-
-@vectorised
-def retain_marked(work: int) -> None:
-    """Keep the marked candidates of the list, and clear the marks."""
-    count = 0
-    for index in range(number(work, BITS, LISTED)):
-        if is_marked(work, index):
-            kind, which, n, m = candidate_at(work, index)
-            set_candidate(work, count, kind, which, n, m)
-            count += 1
-    set_number(work, BITS, LISTED, count)
 
 
 @inlined

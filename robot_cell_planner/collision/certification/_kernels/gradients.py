@@ -25,6 +25,7 @@ from .arrays import (
     SURFACE,
     Double,
 )
+from .distance_maps import map_gradient, store_map_depths
 from .fields import (
     SHAPE_COLUMNS,
     SIZES,
@@ -41,7 +42,7 @@ from .fields import (
     second_object,
     variable_of,
 )
-from .hits import AN_OBSTACLE, contact_distance, pair_contact_distance
+from .hits import A_MAP, AN_OBSTACLE, contact_distance, pair_contact_distance
 from .lanes import obstacle_squares, square_between
 from .simd import double, real, rounded, rows, store, vectorised
 
@@ -58,9 +59,11 @@ def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
     for surfaces.
     """
     gradient[:] = 0.0
+    kind, which, n, m = hit_at(work, 0)
+    if kind == A_MAP:
+        return map_gradient(scene, which, q, gradient)
     poses, at, other, away = np.empty((rows(scene, JOINTS), 12)), np.empty(3), np.empty(3), np.empty(3)
     compute_poses(scene, q, poses)
-    kind, which, n, m = hit_at(work, 0)
     if kind == AN_OBSTACLE:
         first, second = joint_of(scene, which), -1
         centre(scene, poses, first, n, at)
@@ -89,6 +92,8 @@ def deepest(scene: int, work: int) -> float:
     kind, which, n, m = hit_at(work, 0)
     if kind == AN_OBSTACLE:
         store(work, DEPTHS, 0, obstacle_squares(scene, work, m, n, contact_distance(scene, which, n, m), False))
+    elif kind == A_MAP:
+        store_map_depths(scene, work, which)
     else:
         store(work, DEPTHS, 0, square_between(work, n, m))
     minimum, first, last = real(work, DEPTHS, 0), 0, 0

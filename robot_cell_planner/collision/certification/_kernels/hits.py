@@ -15,6 +15,7 @@ from .arrays import (
     CORES,
     HIT,
     LISTED,
+    MAP_JOINTS,
     MARGINS,
     MAX_CANDIDATES,
     NEAR,
@@ -26,6 +27,7 @@ from .arrays import (
     ROUNDING,
     UNCERTAIN,
 )
+from .distance_maps import lanes_of_map
 from .fields import (
     allowance_of,
     end_of_children,
@@ -42,7 +44,7 @@ from .fields import (
 from .lanes import compute_centre, obstacle_squares, square_between
 from .simd import below, inlined, number, real, rows, set_number, vectorised
 
-NO_HIT, AN_OBSTACLE, A_PAIR = 0, 1, 2  # kinds of remembered hits; those without follow the others
+NO_HIT, AN_OBSTACLE, A_PAIR, A_MAP = 0, 1, 2, 3  # kinds of remembered hits; those without follow the others
 
 
 @inlined
@@ -117,6 +119,8 @@ def hit_again(scene: int, work: int) -> bool:
             compute_centre(scene, work, n, joint_of(scene, which))
             contact = contact_distance(scene, which, n, m)
             found = below(obstacle_squares(scene, work, m, n, contact, False), contact * contact)
+        elif kind == A_MAP:
+            found = lanes_of_map(scene, work, which)[1]
         else:
             compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
             compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
@@ -149,3 +153,28 @@ def core_hits(scene: int, work: int, obj: int) -> bool:
                 remember(work, AN_OBSTACLE, obj, core, k)
                 return True
     return False
+
+
+@vectorised
+def check_maps(scene: int, work: int, stop_at_hit: bool) -> bool:
+    """Check the pairs of all distance maps, and list those with lanes that are not proven free. Return whether the
+    evaluation ends here, at a hit."""
+    for index in range(rows(scene, MAP_JOINTS)):
+        if check_map(scene, work, index):
+            list_candidate(work, A_MAP, index, 0, 0)
+            if stop_at_hit and number(work, BITS, HIT) != 0:
+                return True
+    return False
+
+
+@vectorised
+def check_map(scene: int, work: int, index: int) -> bool:
+    """Check the pair of a distance map; return whether a lane is not proven free."""
+    found, hits = lanes_of_map(scene, work, index)
+    if found == 0:
+        return False
+    mark_lanes(work, UNCERTAIN, found)
+    if hits != 0:
+        mark_lanes(work, HIT, hits)
+        remember(work, A_MAP, index, 0, 0)
+    return True

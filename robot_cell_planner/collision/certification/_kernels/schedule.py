@@ -28,8 +28,9 @@ from .arrays import (
     Double,
     Q,
 )
-from .certificate import evaluate, evaluate_listed, retain_marked
+from .certificate import evaluate
 from .fields import multiplier_of, variable_of
+from .listed_candidates import evaluate_listed, retain_marked
 from .simd import load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 from .velocities import set_box, set_interval
 

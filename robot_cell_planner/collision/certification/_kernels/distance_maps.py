@@ -1,0 +1,127 @@
+"""Compiled kernels of distance maps: pairs of links that two joints move relative to each other, by joint value.
+
+A map has lower bounds of the distance of two links in cells of both joint values, over a full turn of both. Blocks of
+2^m cells along the inner joint and 2^n cells along the outer one have the minimum of their cells. The values that the
+joints take within the displacements of the work space lie in at most four blocks that are as wide as they are. They are
+free if the bounds of these blocks exceed the margin.
+
+`scene` and `work` are addresses of packed `MotionArrays` and `WorkSpace`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from .arrays import DEPTHS, DISPLACEMENTS, LANES, MAP_BOUNDS, MAP_JOINTS, MAP_MARGINS, Double, Q
+from .fields import multiplier_of, offset_of, variable_of
+from .simd import double, inlined, number, real, rounded, set_real, vectorised
+
+BITS_OF_CELLS = 16  # of the number of cells, of which the inner joint has any share
+SIZE = 4 << BITS_OF_CELLS  # bounds of a map, of all blocks: rows and columns of level n follow those of level n - 1
+TURN = 2.0 * math.pi
+
+
+@inlined
+def inner_joint(scene: int, index: int) -> int:
+    """Return the joint of a map that is farther from the base."""
+    return number(scene, MAP_JOINTS, 3 * index)
+
+
+@inlined
+def outer_joint(scene: int, index: int) -> int:
+    """Return the other joint of a map."""
+    return number(scene, MAP_JOINTS, 3 * index + 1)
+
+
+@inlined
+def rows_of_map(scene: int, index: int) -> int:
+    """Return the number of cells of a map along the inner joint, a power of 2."""
+    return 1 << number(scene, MAP_JOINTS, 3 * index + 2)
+
+
+@inlined
+def columns_of_map(scene: int, index: int) -> int:
+    """Return the number of cells of a map along the outer joint, a power of 2."""
+    return 1 << (BITS_OF_CELLS - number(scene, MAP_JOINTS, 3 * index + 2))
+
+
+@inlined
+def cell_of(scene: int, joint: int, value: float, cells: int) -> float:
+    """Return the position of a joint among the cells of a turn, for a value of its variable."""
+    return (value * multiplier_of(scene, joint) + offset_of(scene, joint)) * (cells / TURN)
+
+
+@inlined
+def level_of(cells: int, width: float) -> int:
+    """Return the level whose blocks are at least as wide as `width` cells, or have all of them."""
+    level = 0
+    while float(1 << level) < width and 1 << level < cells:
+        level += 1
+    return level
+
+
+@inlined
+def bound_at(scene: int, index: int, m: int, row: int, n: int, column: int) -> float:
+    """Return the lower bound of a map in a block of levels m and n [m]. Rows and columns repeat after a full turn."""
+    rows, columns = rows_of_map(scene, index), columns_of_map(scene, index)
+    r = 2 * rows - 2 * (rows >> m) + (row & ((rows >> m) - 1))
+    c = 2 * columns - 2 * (columns >> n) + (column & ((columns >> n) - 1))
+    return float(real(scene, MAP_BOUNDS, index * SIZE + r * 2 * columns + c))
+
+
+@vectorised
+def lanes_of_map(scene: int, work: int, index: int) -> tuple[int, int]:
+    """Return the bits of the lanes that a map does not prove free within the displacements, and of those that it does
+    not prove free at the configuration itself, which count as hit."""
+    a, b = inner_joint(scene, index), outer_joint(scene, index)
+    u, v = LANES * variable_of(scene, a), LANES * variable_of(scene, b)
+    rows, columns = rows_of_map(scene, index), columns_of_map(scene, index)
+    wide = float(real(work, DISPLACEMENTS, a)) * (rows / TURN)
+    long = float(real(work, DISPLACEMENTS, b)) * (columns / TURN)
+    m, n = level_of(rows, 2.0 * wide), level_of(columns, 2.0 * long)
+    scale, other_scale = 1.0 / float(1 << m), 1.0 / float(1 << n)
+    last_row, last_column = (rows >> m) - 1, (columns >> n) - 1
+    margin = real(scene, MAP_MARGINS, index)
+    found, hits = 0, 0
+    for lane in range(LANES):
+        x = cell_of(scene, a, double(work, Q, u + lane), rows)
+        y = cell_of(scene, b, double(work, Q, v + lane), columns)
+        row, end_row = math.floor((x - wide) * scale), math.floor((x + wide) * scale)
+        column, end_column = math.floor((y - long) * other_scale), math.floor((y + long) * other_scale)
+        bound = math.inf
+        for r in range(row, min(end_row, row + last_row) + 1):
+            for c in range(column, min(end_column, column + last_column) + 1):
+                bound = min(bound, bound_at(scene, index, m, r, n, c))
+        if bound <= margin:
+            found |= 1 << lane
+            if bound_at(scene, index, 0, math.floor(x), 0, math.floor(y)) <= margin:
+                hits |= 1 << lane
+    return found, hits
+
+
+@vectorised
+def store_map_depths(scene: int, work: int, index: int) -> None:
+    """Write the lower bounds of the distance of a map's pair in all lanes [m] to the depths of the work space."""
+    a, b = inner_joint(scene, index), outer_joint(scene, index)
+    rows, columns = rows_of_map(scene, index), columns_of_map(scene, index)
+    for lane in range(LANES):
+        x = cell_of(scene, a, double(work, Q, LANES * variable_of(scene, a) + lane), rows)
+        y = cell_of(scene, b, double(work, Q, LANES * variable_of(scene, b) + lane), columns)
+        set_real(work, DEPTHS, lane, np.float32(bound_at(scene, index, 0, math.floor(x), 0, math.floor(y))))
+
+
+@rounded
+def map_gradient(scene: int, index: int, q: Double, gradient: Double) -> float:
+    """Return the lower bound of the distance of a map's pair at a configuration (variables,), minus the margin [m], and
+    add its slopes to a gradient (variables,) [m per rad]."""
+    a, b = inner_joint(scene, index), outer_joint(scene, index)
+    rows, columns = rows_of_map(scene, index), columns_of_map(scene, index)
+    row = math.floor(cell_of(scene, a, q[variable_of(scene, a)], rows))
+    column = math.floor(cell_of(scene, b, q[variable_of(scene, b)], columns))
+    slope = bound_at(scene, index, 0, row + 1, 0, column) - bound_at(scene, index, 0, row - 1, 0, column)
+    other = bound_at(scene, index, 0, row, 0, column + 1) - bound_at(scene, index, 0, row, 0, column - 1)
+    gradient[variable_of(scene, a)] += slope * (0.5 * rows / TURN) * multiplier_of(scene, a)
+    gradient[variable_of(scene, b)] += other * (0.5 * columns / TURN) * multiplier_of(scene, b)
+    return bound_at(scene, index, 0, row, 0, column) - float(real(scene, MAP_MARGINS, index))
