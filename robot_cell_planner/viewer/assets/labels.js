@@ -16,7 +16,7 @@ function overlaps([left, bottom, right, top], other) {
   return left < other[2] && other[0] < right && bottom < other[3] && other[1] < top;
 }
 
-// Give each label the first corner with which it is inside the picture and covers no label before it; without one, it
+// Give each label the first place with which it is inside the picture and covers no label before it; without one, it
 // is hidden. Labels of contacts come first, then the nearest ones. pixels: height of the picture.
 function arrangeLabels(scene, camera, pixels) {
   camera.updateMatrixWorld();
@@ -34,7 +34,10 @@ function arrangeLabels(scene, camera, pixels) {
   labels.sort((a, b) => b.sprite.renderOrder - a.sprite.renderOrder || a.point.z - b.point.z);
   const taken = [];
   for (const { sprite, point } of labels) {
-    const found = CORNERS.find((corner) => {
+    // Beside its point where it fits, else moved along until its left edge is at that of the picture.
+    const left = (point.x + 0.99) / (sprite.scale.x * camera.projectionMatrix.elements[0]);
+    const moved = left > 0 && left < 1 ? [[left, 0], [left, 1]] : [];
+    const found = [...CORNERS, ...moved].find((corner) => {
       const rectangle = labelRectangle(sprite, point, camera, corner);
       return rectangle.every((edge) => Math.abs(edge) <= 1) && !taken.some((other) => overlaps(rectangle, other));
     });

@@ -185,11 +185,19 @@ const waiting = setInterval(() => {
       contrasts.push(Number(opacity) * ((high + 0.05) / (low + 0.05)));
     }
   }
+  const group = new THREE.Group();
+  const long = textSprite('gripper/left_finger - workpiece: 0.1 mm');
+  group.position.copy(player.stage.center);
+  group.add(long);
+  player.layers.show('frames', false);
+  player.marks.visible = false;
+  player.stage.scene.add(group);
+  player.stage.draw();
   const caption = document.getElementById('caption').getBoundingClientRect();
   const views = document.getElementById('views').getBoundingClientRect();
   const shown = document.createElement('pre');
   shown.id = 'said';
-  shown.textContent = JSON.stringify({ pixels, contrasts, errors,
+  shown.textContent = JSON.stringify({ pixels, contrasts, errors, long: long.visible,
     covered: caption.right > views.left && caption.top < views.bottom });
   document.body.append(shown);
 }, 50);
@@ -205,3 +213,4 @@ def test_labels_and_names_can_be_read_in_a_small_window(tmp_path):
     assert found["contrasts"]
     assert min(found["contrasts"]) >= 4.5  # WCAG 2, level AA
     assert not found["covered"]
+    assert found["long"], "a label that is narrower than the picture is shown"
