@@ -90,7 +90,7 @@ class MotionScene:
         # Positions of spheres have rounding errors from the joints and from their own coordinates.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
         maps = self._maps(extra_margin)
-        mapped = frozenset(found.objects for found in maps)
+        mapped = self.mapped_pairs(extra_margin)
         table = self._obstacle_table(mapped)
         margins = self._margins(table, extra_margin)
         obstacles = self._placed_obstacles(table)
@@ -132,8 +132,13 @@ class MotionScene:
             map_bounds=map_bounds(maps),
         )
 
+    def mapped_pairs(self, extra_margin: float = 0.0) -> Mapped:
+        """Return the pairs of objects, by index in `AllowedPairs.objects`, that distance maps check at an additional
+        margin [m]."""
+        return frozenset(found.objects for found in self._maps(extra_margin))
+
     def _maps(self, extra_margin: float) -> tuple[DistanceMap, ...]:
-        """Return the distance maps of pairs that need no spheres at an additional margin [m]."""
+        """Return the distance maps of these pairs."""
         return tuple(found for found in self._distance_maps if found.margin + extra_margin <= LARGEST_MARGIN)
 
     @cached_property

@@ -17,9 +17,10 @@ MAX_PROOF_STATES = (
     16,
     100,
 )  # max configurations per certificate: in the first pass over all distances, and in the second
-# Pairs closer than NEAR_DISTANCE [m] are separated to what sphere models resolve; it is larger between links.
+# Pairs closer than NEAR_DISTANCE [m] are separated to what sphere models resolve, which is larger between links, and to
+# what distance maps resolve.
 NEAR_DISTANCE = 0.03
-CLEARANCE, CLEARANCE_BETWEEN_LINKS = 0.015, 0.025
+CLEARANCE, CLEARANCE_BETWEEN_LINKS, CLEARANCE_IN_MAPS = 0.015, 0.025, 0.005
 STEP_FACTORS = (1.0, 1.5, 2.2)  # of the computed step
 MAX_STEP = 0.6  # [rad or m] that such a step may go
 # Lengths [rad or m] of motions of one coordinate, max number of them in a connector, and of certificates for each.
@@ -165,10 +166,12 @@ class FreeSpaceConnectors:
     def _close_pairs(self, q: Array) -> list[tuple[int, int, float, float]]:
         """Return close pairs of geometries: their indices, distance, and by how much it is too small [m]."""
         scene, checker = self._certifier.scene, self._certifier.checker
-        rows = []
+        rows, mapped = [], scene.mapped_pairs()
         for near in checker.near_geometries(q, NEAR_DISTANCE):
             moving = [obj in scene.model.number for obj in near.objects]
             required = near.margin + (CLEARANCE_BETWEEN_LINKS if all(moving) else CLEARANCE)
+            if near.objects in mapped or near.objects[::-1] in mapped:
+                required = near.margin + CLEARANCE_IN_MAPS
             if not any(moving) or near.min_distance >= required:
                 continue
             distance = checker.geometry_distance(near.first, near.second)

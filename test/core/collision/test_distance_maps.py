@@ -16,6 +16,7 @@ from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.certification.distance_maps import (
     ENOUGH,
     LARGEST_MARGIN,
+    SHARE,
     distance_maps,
     of_all_blocks,
 )
@@ -125,19 +126,23 @@ def distance_formula(gap, inner, outer):
 
 @pytest.mark.parametrize("gap", [0.002, 0.01, -0.02])
 def test_bounds_agree_with_a_closed_formula(gap):
-    """A bound is below the smallest distance in its cell by less than the plane at the middle is below the spheres."""
+    """A bound is below the smallest distance in its cell by less than the plane at the middle is below the spheres, or
+    by the share that is allowed in a block of cells."""
     (found,) = distance_maps(planar_arm(gap))
     shape = np.array(found.bounds.shape)
     smallest = np.full(found.bounds.shape, ENOUGH)
     for inner, outer in product(np.linspace(0.0, 1.0, 9), repeat=2):
-        at_cells = np.meshgrid(*((np.arange(n) + part) / n * TURN for n, part in zip(shape, (inner, outer), strict=True)))
+        at_cells = np.meshgrid(
+            *((np.arange(n) + part) / n * TURN for n, part in zip(shape, (inner, outer), strict=True))
+        )
         smallest = np.minimum(smallest, distance_formula(gap, *at_cells).T)
     near = (smallest > 1e-4) & (smallest < 0.01)
     half = 0.5 * TURN / shape
     sideways = 0.3 * half[0] + 0.6 * half[1]  # [m] that the tip moves from the middle to a corner of a cell
     assert near.any()
     assert (found.bounds <= np.maximum(smallest, 0.0) + 1e-6).all()
-    assert (found.bounds[near] >= smallest[near] - sideways**2 * (0.5 / (2.0 * RADIUS) + 1.0 / 0.3)).all()
+    lost = sideways**2 * (0.5 / (2.0 * RADIUS) + 1.0 / 0.3)
+    assert (found.bounds[near] >= np.minimum(0.9 * SHARE * smallest[near], smallest[near] - lost)).all()
 
 
 def test_a_passage_below_the_resolution_of_spheres_is_proven_without_exact_distances():

@@ -75,6 +75,13 @@ def without(vector: Floats, direction: Floats) -> Floats:
 
 
 @compiled
+def towards(joint: Floats, normal: Floats) -> Floats:
+    """Return the direction (3,) of a joint's axis on the side of a normal (3,)."""
+    axis = joint[:3, 2].copy()
+    return axis if (axis * normal).sum() > 0.0 else -axis
+
+
+@compiled
 def bound_in_cell(
     corners: Floats, reach: Floats, others: Floats, joints: Floats, middle: Floats, half: Floats, normal: Floats
 ) -> tuple[float, float, float]:
@@ -84,8 +91,8 @@ def bound_in_cell(
     At the middle, a plane separates the corners of the moving geometry from the other geometry. Within the cell, the
     height of a corner above it changes by at most its speed along the normal, for each joint, times half the size, and
     terms of second order: the second derivative of a point by two joints is at most its distance from the axis of the
-    inner one of both. A geometry that approaches sideways is better separated by a plane along its motion, so normals
-    without the parts along both velocities are tried, too.
+    inner one of both. A geometry that passes by is better separated by a plane along its motion, so normals without the
+    parts along the velocities, and along the axes of the joints, are tried, too.
 
     Args:
         corners: Spheres (k, 4) whose convex hull contains the moving geometry, in the frame of the inner joint.
@@ -110,7 +117,8 @@ def bound_in_cell(
     speed, other = abs((by_inner * normal).sum()), abs((by_outer * normal).sum())
     if half[0] * speed + half[1] * other > 0.1 * max(bound, 0.0):
         one = without(normal, by_inner)
-        for along in (one, without(normal, by_outer), without(one, without(by_outer, by_inner))):
+        both = without(one, without(by_outer, by_inner))
+        for along in (one, without(normal, by_outer), both, towards(inner, normal), towards(outer, normal)):
             height, _ = lowest(placed, reach, inner, outer, half, along)
             bound = max(bound, height - extent(others, along))
     return bound, speed, other
