@@ -11,8 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.collision_cells import at, box, checker_of_arm, make_cell, sphere
 
+from robot_cell_planner.collision.certification._kernels import gradients
 from robot_cell_planner.collision.certification._kernels.arrays import NEVER
-from robot_cell_planner.collision.certification.certifier import MotionCertifier
+from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.certification.distance_maps import (
     ENOUGH,
     LARGEST_MARGIN,
@@ -187,6 +189,30 @@ def test_motions_that_are_proven_free_are_free_at_samples(seed):
         for verdict, configurations in zip(verdicts, inside, strict=True):
             assert verdict != 0 or not checker.in_collision_batch(configurations).any()
     assert proven
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_step_along_the_gradient_of_a_hit_separates_the_pair(seed):
+    checker = random_arm(seed)
+    certifier = MotionCertifier(checker)
+    arrays, work = certifier.packed()
+    rng = np.random.default_rng(seed)
+    tried = separated = 0
+    for start in rng.uniform(-3.0, 3.0, (2000, 3)):
+        end = start + 0.3 * rng.normal(size=3)
+        if certify_straight(arrays.address, work.address, start, end, COARSE, np.zeros(3)) != BLOCKED:
+            continue
+        q = start + gradients.deepest(arrays.address, work.address) * (end - start)
+        slopes = np.empty(3)
+        gap = gradients.hit_gradient(arrays.address, work.address, q, slopes)
+        assert gap < 0.0
+        assert slopes[0] == 0.0  # the first joint moves both links
+        if gap > -0.01 and np.linalg.norm(slopes) > 0.05:
+            tried += 1
+            step = 0.03 * slopes / np.linalg.norm(slopes)
+            separated += exact_distance(checker, q + step) > exact_distance(checker, q)
+    assert tried > 10
+    assert separated >= 0.9 * tried
 
 
 def test_all_intervals_with_a_collision_are_undecided():

@@ -108,9 +108,9 @@ class TestThresholds:
             assert evaluate_once(CollisionChecker(cell, state), [0.0], 0.2)[0] is uncertain
 
     def test_of_two_moving_links(self):
-        """The joint below both spheres and the joint in the centre of one do not count; the joint between them does.
+        """The joint below both spheres and the joints in the centre of one do not count; the joint between them does.
 
-        Pairs that a single joint moves are not checked here if they never collide.
+        Pairs that one or two joints move are not checked by spheres.
         """
         links = {"base": [], "a": [sphere(RADIUS)], "b": [sphere(RADIUS)]}
         for factor, uncertain in ((1.001, False), (0.999, True)):
@@ -118,14 +118,16 @@ class TestThresholds:
             joints = [
                 ("j0", JointKind.REVOLUTE, "base", "a", at(1.0), Z),
                 ("j1", JointKind.REVOLUTE, "a", "c", at(0.0), Z),
-                ("j2", JointKind.REVOLUTE, "c", "b", at(gap), Z),
+                ("j2", JointKind.REVOLUTE, "c", "d", at(gap), Z),
+                ("j3", JointKind.REVOLUTE, "d", "b", at(0.0), Z),
             ]
-            groups = frozendict({"g": PlanningGroup("g", ("j0", "j1", "j2"), base_link="base", tip_link="b")})
+            names = tuple(name for name, *_ in joints)
+            groups = frozendict({"g": PlanningGroup("g", names, base_link="base", tip_link="b")})
             disabled = (DisabledPair("base", "b", "not of interest"),)
-            robot = Robot("r", mechanism("r", links | {"c": []}, joints), groups, disabled_pairs=disabled)
+            robot = Robot("r", mechanism("r", links | {"c": [], "d": []}, joints), groups, disabled_pairs=disabled)
             cell = make_cell((robot,))
             checker = CollisionChecker(cell, cell.default_state())
-            assert evaluate_once(checker, [0.0, 0.0, 0.0], 0.3)[0] is uncertain
+            assert evaluate_once(checker, np.zeros(4), 0.3)[0] is uncertain
 
 
 @pytest.fixture(scope="module")
