@@ -13,7 +13,7 @@ import math
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import product
 from typing import NamedTuple
 
@@ -69,6 +69,11 @@ class DistanceMap:
     margin: float
     joints: tuple[int, int]
     bounds: Singles
+
+    @cached_property
+    def least(self) -> float:
+        """Minimum of the bounds [m]."""
+        return float(self.bounds.min())
 
 
 @dataclass(frozen=True, eq=False)

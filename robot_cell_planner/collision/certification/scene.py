@@ -89,7 +89,7 @@ class MotionScene:
         spheres, children, cores, motion_bounds, farthest = found
         # Positions of spheres have rounding errors from the joints and from their own coordinates.
         rounding = UNIT * JOINT_ROUNDING * (len(self.tree.joints) + 1) * farthest
-        maps = self._maps(extra_margin)
+        maps = tuple(found for found in self._maps(extra_margin) if found.least <= found.margin + extra_margin)
         mapped = self.mapped_pairs(extra_margin)
         table = self._obstacle_table(mapped)
         margins = self._margins(table, extra_margin)

@@ -16,11 +16,24 @@ import numpy as np
 
 from .arrays import DEPTHS, DISPLACEMENTS, LANES, MAP_BOUNDS, MAP_JOINTS, MAP_MARGINS, Double, Q
 from .fields import multiplier_of, offset_of, variable_of
-from .simd import double, inlined, number, real, rounded, set_real, vectorised
+from .simd import (
+    double,
+    greatest,
+    inlined,
+    least,
+    load_double,
+    number,
+    real,
+    rounded,
+    set_real,
+    to_single,
+    vectorised,
+)
 
 BITS_OF_CELLS = 16  # of the number of cells, of which the inner joint has any share
 SIZE = 4 << BITS_OF_CELLS  # bounds of a map, of all blocks: rows and columns of level n follow those of level n - 1
 TURN = 2.0 * math.pi
+SINGLE_ROUNDING = 1e-6  # relative, several times that of a number in single precision
 
 
 @inlined
@@ -71,6 +84,45 @@ def bound_at(scene: int, index: int, m: int, row: int, n: int, column: int) -> f
     return float(real(scene, MAP_BOUNDS, index * SIZE + r * 2 * columns + c))
 
 
+@inlined
+def least_bound(scene: int, index: int, m: int, first: float, last: float, n: int, begin: float, end: float) -> float:
+    """Return the lower bound of a map at positions from `first` to `last` and from `begin` to `end` among its cells, by
+    blocks of levels m and n, which are at least as wide [m]."""
+    scale, other_scale = 1.0 / float(1 << m), 1.0 / float(1 << n)
+    row, column = math.floor(first * scale), math.floor(begin * other_scale)
+    last_row, last_column = math.floor(last * scale), math.floor(end * other_scale)
+    bound = bound_at(scene, index, m, row, n, column)
+    if last_row != row:
+        bound = min(bound, bound_at(scene, index, m, last_row, n, column))
+    if last_column != column:
+        bound = min(bound, bound_at(scene, index, m, row, n, last_column))
+        if last_row != row:
+            bound = min(bound, bound_at(scene, index, m, last_row, n, last_column))
+    return bound
+
+
+@inlined
+def range_of(scene: int, work: int, joint: int, cells: int) -> tuple[float, float]:
+    """Return the range of positions of a joint among the cells of a turn in all lanes."""
+    q = to_single(load_double(work, Q, variable_of(scene, joint)))
+    low, high = float(least(q)), float(greatest(q))
+    rounding = SINGLE_ROUNDING * (1.0 + abs(multiplier_of(scene, joint))) * max(abs(low), abs(high), 1.0)
+    x, y = cell_of(scene, joint, low, cells), cell_of(scene, joint, high, cells)
+    return min(x, y) - rounding * cells, max(x, y) + rounding * cells
+
+
+@inlined
+def is_far(scene: int, work: int, index: int, wide: float, long: float) -> bool:
+    """Return whether a map proves all lanes free at once, within the displacements in cells."""
+    rows, columns = rows_of_map(scene, index), columns_of_map(scene, index)
+    first, last = range_of(scene, work, inner_joint(scene, index), rows)
+    begin, end = range_of(scene, work, outer_joint(scene, index), columns)
+    m = level_of(rows, last - first + 2.0 * wide)
+    n = level_of(columns, end - begin + 2.0 * long)
+    bound = least_bound(scene, index, m, first - wide, last + wide, n, begin - long, end + long)
+    return bound > real(scene, MAP_MARGINS, index)
+
+
 @vectorised
 def lanes_of_map(scene: int, work: int, index: int) -> tuple[int, int]:
     """Return the bits of the lanes that a map does not prove free within the displacements, and of those that it does
@@ -80,21 +132,15 @@ def lanes_of_map(scene: int, work: int, index: int) -> tuple[int, int]:
     rows, columns = rows_of_map(scene, index), columns_of_map(scene, index)
     wide = float(real(work, DISPLACEMENTS, a)) * (rows / TURN)
     long = float(real(work, DISPLACEMENTS, b)) * (columns / TURN)
+    if is_far(scene, work, index, wide, long):
+        return 0, 0
     m, n = level_of(rows, 2.0 * wide), level_of(columns, 2.0 * long)
-    scale, other_scale = 1.0 / float(1 << m), 1.0 / float(1 << n)
-    last_row, last_column = (rows >> m) - 1, (columns >> n) - 1
     margin = real(scene, MAP_MARGINS, index)
     found, hits = 0, 0
     for lane in range(LANES):
         x = cell_of(scene, a, double(work, Q, u + lane), rows)
         y = cell_of(scene, b, double(work, Q, v + lane), columns)
-        row, end_row = math.floor((x - wide) * scale), math.floor((x + wide) * scale)
-        column, end_column = math.floor((y - long) * other_scale), math.floor((y + long) * other_scale)
-        bound = math.inf
-        for r in range(row, min(end_row, row + last_row) + 1):
-            for c in range(column, min(end_column, column + last_column) + 1):
-                bound = min(bound, bound_at(scene, index, m, r, n, c))
-        if bound <= margin:
+        if least_bound(scene, index, m, x - wide, x + wide, n, y - long, y + long) <= margin:
             found |= 1 << lane
             if bound_at(scene, index, 0, math.floor(x), 0, math.floor(y)) <= margin:
                 hits |= 1 << lane
