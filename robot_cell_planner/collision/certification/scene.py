@@ -19,7 +19,7 @@ from ._kernels.arrays import LANES, NEVER, MotionArrays
 from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
 from ._kernels.sphere_tree_kernels import bounding_sphere
-from .distance_maps import LARGEST_MARGIN, DistanceMap, distance_maps, map_bounds
+from .distance_maps import LARGEST_MARGIN, DistanceMap, distance_maps, stacked_blocks
 from .motion_bounds import PairGroups, ScenePair, motion_model
 from .single_joint_gaps import single_joint_gaps
 from .sphere_tree import SphereTree, moved_tree, sphere_tree
@@ -127,9 +127,9 @@ class MotionScene:
             triangles=obstacles.triangles.astype(np.float32),
             planes=obstacles.planes.astype(np.float32),
             rounding=np.array([2.0 * rounding], dtype=np.float32),
-            map_joints=_integers([(*found.joints, len(found.bounds).bit_length() - 1) for found in maps], 3),
+            map_joints=_integers([(*found.joints, found.bits) for found in maps], 3),
             map_margins=np.array([found.margin + extra_margin for found in maps], dtype=np.float32),
-            map_bounds=map_bounds(maps),
+            map_bounds=stacked_blocks(maps),
         )
 
     def mapped_pairs(self, extra_margin: float = 0.0) -> Mapped:

@@ -15,13 +15,8 @@ from robot_cell_planner.collision.certification._kernels import gradients
 from robot_cell_planner.collision.certification._kernels.arrays import NEVER
 from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
-from robot_cell_planner.collision.certification.distance_maps import (
-    ENOUGH,
-    LARGEST_MARGIN,
-    SHARE,
-    distance_maps,
-    of_all_blocks,
-)
+from robot_cell_planner.collision.certification.distance_maps import LARGEST_MARGIN, distance_maps, of_all_blocks
+from robot_cell_planner.collision.certification.distance_search import ENOUGH, SHARE
 from robot_cell_planner.collision.certification.motion_bounds import motion_model
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -284,7 +279,7 @@ def test_the_fixed_base_and_the_second_link_have_a_map_wherever_the_robot_is():
     moved = msgspec.structs.replace(checker.state, base_poses=base_poses)
     other = CollisionChecker(checker.cell, moved)
     (again,) = distance_maps(other)
-    assert again.bounds is found.bounds
+    assert again.blocks is found.blocks
     arrays = MotionScene(other).arrays()
     assert (arrays.margins[arrays.obstacles[:, 1]] == NEVER).all()  # no sphere is checked against the base
     rng = np.random.default_rng(3)
