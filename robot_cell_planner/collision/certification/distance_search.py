@@ -102,7 +102,8 @@ class DistanceSearch:
         chosen = np.concatenate((ranked[:CONFIRMED], np.arange(0, bounds.size, bounds.size // CONFIRMED)))
         shape = np.array(bounds.shape)
         middles = (np.column_stack(np.unravel_index(chosen, bounds.shape)) + 0.5) * (TURN / shape)
-        _, computed, _ = self._within(middles, 0.5 * TURN / shape)
+        half: Floats = 0.5 * TURN / shape.astype(np.float64)
+        _, computed, _ = self._within(middles, half)
         return bool((bounds.ravel()[chosen] <= np.maximum(computed, 0.0) + SLACK).all())
 
     def _bits(self) -> int:

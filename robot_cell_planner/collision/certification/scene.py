@@ -165,8 +165,8 @@ class MotionScene:
         """
         groups: dict[tuple[int, int, float], list[ScenePair]] = {}
         for pair, gap in zip(self.pairs, self._single_joint_gaps.tolist(), strict=True):
-            ends = self.moving_objects[pair.first], self.moving_objects[pair.second]
-            if gap < extra_margin and ends not in mapped and ends[::-1] not in mapped:
+            objects = self.moving_objects[pair.first], self.moving_objects[pair.second]
+            if gap < extra_margin and objects not in mapped and objects[::-1] not in mapped:
                 first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))
                 groups.setdefault((first, second, pair.margin), []).append(pair)
         ends = np.cumsum([len(group) for group in groups.values()], dtype=np.int64)

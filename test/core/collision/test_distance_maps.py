@@ -221,6 +221,17 @@ def test_all_intervals_with_a_collision_are_undecided():
         assert certifier.certify(motion[0], motion[0] + 0.3 * (motion[1] - motion[0]), margin).free
 
 
+def test_a_contact_between_the_first_configurations_of_a_motion_is_found():
+    """The links overlap by 0.2 mm where they are in line; the first configurations are 0.1 rad apart."""
+    certifier = MotionCertifier(planar_arm(-2e-4))
+    rng = np.random.default_rng(1)
+    for before, after in rng.uniform(0.5, 1.5, (40, 2)):
+        start, end = np.array((0.0, math.pi - before, 0.0)), np.array((0.0, math.pi + after, 0.0))
+        assert not certifier.quickly_free(start, end)
+        found = certifier.certify(start, end)
+        assert found.verdict == "colliding"
+
+
 def test_a_margin_adds_to_the_distance_that_is_required():
     checker = planar_arm(0.01)
     certifier = MotionCertifier(checker)
