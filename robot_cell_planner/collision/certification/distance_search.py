@@ -100,9 +100,8 @@ class DistanceSearch:
         """Return whether stored bounds (r, c) hold in some cells, most of them among those nearest to contact."""
         ranked = np.argsort(np.where(bounds > 0.0, bounds, np.inf).ravel())
         chosen = np.concatenate((ranked[:CONFIRMED], np.arange(0, bounds.size, bounds.size // CONFIRMED)))
-        shape = np.array(bounds.shape)
-        middles = (np.column_stack(np.unravel_index(chosen, bounds.shape)) + 0.5) * (TURN / shape)
-        half: Floats = 0.5 * TURN / shape.astype(np.float64)
+        half: Floats = 0.5 * TURN / np.array(bounds.shape, dtype=np.float64)
+        middles = (2.0 * np.column_stack(np.unravel_index(chosen, bounds.shape)).astype(np.float64) + 1.0) * half
         _, computed, _ = self._within(middles, half)
         return bool((bounds.ravel()[chosen] <= np.maximum(computed, 0.0) + SLACK).all())
 
