@@ -101,7 +101,8 @@ class DistanceSearch:
         ranked = np.argsort(np.where(bounds > 0.0, bounds, np.inf).ravel())
         chosen = np.concatenate((ranked[:CONFIRMED], np.arange(0, bounds.size, bounds.size // CONFIRMED)))
         half: Floats = 0.5 * TURN / np.array(bounds.shape, dtype=np.float64)
-        middles = (2.0 * np.column_stack(np.unravel_index(chosen, bounds.shape)).astype(np.float64) + 1.0) * half
+        cells = np.column_stack(np.unravel_index(chosen, bounds.shape))
+        middles = np.multiply(2 * cells + 1, half, dtype=np.float64)
         _, computed, _ = self._within(middles, half)
         return bool((bounds.ravel()[chosen] <= np.maximum(computed, 0.0) + SLACK).all())
 
@@ -109,9 +110,8 @@ class DistanceSearch:
         """Return the bits of the number of cells along the inner joint. Near contact, the distance should change along
         both joints by as much from one cell to the next."""
         spacing = TURN / SAMPLES
-        middles = (
-            np.stack(np.meshgrid(*2 * [np.arange(SAMPLES)], indexing="ij"), axis=-1).reshape(-1, 2) + 0.5
-        ) * spacing
+        samples = np.stack(np.meshgrid(*2 * [np.arange(SAMPLES)], indexing="ij"), axis=-1).reshape(-1, 2)
+        middles: Floats = (samples + 0.5) * spacing
         distances, _, speeds = self._within(middles, np.zeros(2))
         near = (distances > 0.0) & (distances < ENOUGH)
         if not near.any():
