@@ -111,7 +111,7 @@ class DistanceSearch:
         both joints by as much from one cell to the next."""
         spacing = TURN / SAMPLES
         samples = np.stack(np.meshgrid(*2 * [np.arange(SAMPLES)], indexing="ij"), axis=-1).reshape(-1, 2)
-        middles: Floats = (samples + 0.5) * spacing
+        middles = np.multiply(samples + 0.5, spacing, dtype=np.float64)
         distances, _, speeds = self._within(middles, np.zeros(2))
         near = (distances > 0.0) & (distances < ENOUGH)
         if not near.any():
