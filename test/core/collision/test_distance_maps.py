@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.collision_cells import at, box, checker_of_arm, make_cell, sphere
 
 from robot_cell_planner.collision.certification._kernels import gradients
-from robot_cell_planner.collision.certification._kernels.arrays import NEVER
+from robot_cell_planner.collision.certification._kernels.arrays import DISPLACEMENTS, LANES, MAP_MARGINS, NEVER, Q
+from robot_cell_planner.collision.certification._kernels.distance_maps import lanes_of_map
 from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.certification.distance_maps import LARGEST_MARGIN, distance_maps, of_all_blocks
@@ -315,6 +316,60 @@ def test_only_links_that_nothing_else_moves_relative_to_each_other_have_maps():
     assert [names_of(checker, found) for found in distance_maps(checker)] == [("three", "one")]
     without = CollisionChecker(checker.cell, checker.state, ("a", "c"))
     assert distance_maps(without) == ()
+
+
+def overlapped(low, high, cells):
+    """The cells of a turn that a range of positions among them overlaps."""
+    return np.arange(math.floor(low), math.floor(high) + 1) % cells
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05, 2.0])
+def test_lanes_are_free_if_all_cells_within_the_displacements_are(spread):
+    """Lanes are compared one by one with the cells that they overlap, and with those that blocks may add to these."""
+    certifier = MotionCertifier(planar_arm(-0.005))
+    (found,) = distance_maps(certifier.checker)
+    arrays, work = certifier.packed()
+    inner, outer = found.joints
+    shape, margin = found.bounds.shape, float(arrays.arrays[MAP_MARGINS][0])
+    rng = np.random.default_rng(4)
+    verdicts = np.zeros(2)
+    for _ in range(300):
+        q = np.array((0.0, math.pi, 0.0)) + rng.uniform(-0.3, 0.3, 3)
+        lanes = q[:, None] + spread * rng.uniform(-1.0, 1.0, (3, LANES))
+        sizes = rng.uniform(0.0, 0.15, 2) * rng.choice((1e-3, 0.1, 1.0), 2)
+        work.arrays[Q][:] = lanes
+        work.arrays[DISPLACEMENTS][[inner, outer]] = sizes
+        bits, hits = lanes_of_map(arrays.address, work.address, 0)
+        for lane in range(LANES):
+            at_cells = lanes[[inner, outer], lane] / TURN * shape
+            wide = sizes.astype(np.float32) / TURN * shape
+            around = [overlapped(x - w, x + w, n) for x, w, n in zip(at_cells, wide, shape, strict=True)]
+            more = [
+                overlapped(x - 5.0 * w - 1.0, x + 5.0 * w + 1.0, n)
+                for x, w, n in zip(at_cells, wide, shape, strict=True)
+            ]
+            expected = found.bounds[np.ix_(*around)].min() <= margin
+            possible = found.bounds[np.ix_(*more)].min() <= margin
+            assert expected <= (bits >> lane & 1) <= possible
+            assert (hits >> lane & 1) == (
+                expected and found.bounds[tuple(np.floor(at_cells).astype(int) % shape)] <= margin
+            )
+            verdicts[bits >> lane & 1] += 1
+    assert verdicts.min() > 50
+
+
+def test_single_precision_proves_nothing_beyond_the_end_of_a_cell():
+    """A hundred turns away, positions in single precision are off by up to 30 microradians."""
+    certifier = MotionCertifier(planar_arm(0.004))
+    (found,) = distance_maps(certifier.checker)
+    margin, (rows, columns) = 0.0045, found.bounds.shape
+    is_open = found.bounds[0] <= margin
+    ends = np.flatnonzero(is_open & ~np.roll(is_open, 1)) / columns * TURN  # where an open cell begins
+    assert len(ends)
+    for end in ends:
+        for beyond in np.linspace(1e-6, 6e-5, 60):
+            q = np.array((0.0, 100.0 * TURN + end + beyond, 0.5 * TURN / rows))
+            assert not certifier.quickly_free(q, q, margin)
 
 
 @pytest.mark.parametrize("turns", [1, -20, 100])
