@@ -142,6 +142,10 @@ class JointFeedback:
         """Return the latest measurement of a joint; None without one."""
         return self._states.latest.get(name)
 
+    def oldest_stamp(self) -> int:
+        """Return the oldest stamp of the latest measurements of all joints [ns]; 0 without any."""
+        return min((measurement.stamp for measurement in self._states.latest.values()), default=0)
+
     @property
     def skipped(self) -> int:
         """Number of values and messages that were skipped."""

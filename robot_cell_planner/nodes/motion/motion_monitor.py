@@ -24,7 +24,13 @@ from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
 from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
-from ..conversions.basic import duration_from_message, duration_to_message, error_from_message, unexpected
+from ..conversions.basic import (
+    duration_from_message,
+    duration_to_message,
+    error_from_message,
+    time_to_message,
+    unexpected,
+)
 from ..conversions.trajectories import trajectory_to_message
 from .motion import Motion
 from .other_robots import PERIOD as WATCH_PERIOD
@@ -102,17 +108,24 @@ class MotionMonitor:
         seen, motion = monitored.revision, monitored.motion
         watch = self._others.watch(motion)
         await self._ready(self._ahead, token)
+        stale = False  # whether the planning node lacked the joint states of the whole path's check
         while (rest := monitored.rest(motion.reached)) is not None:
             paths = watch.paths()
             if paths and await self._check_paths(monitored, paths, seen, token) == seen:
                 await pause(self._node, WATCH_PERIOD, token)
                 continue
+            within = WATCH_PERIOD if watch.present() else PERIOD
+            is_due = not stale and watch.whole_is_due()
+            newest, stamp = (seen, watch.measured_at()) if is_due else (seen + 1, 0)
             try:
-                within = WATCH_PERIOD if watch.present() else PERIOD
-                newest = seen if watch.whole_is_due() else seen + 1
-                reply = await self._ask(monitored, rest, newest, token, within)
+                reply = await self._ask(monitored, rest, newest, token, within, stamp)
             except StaleStateError:
+                # Changes of the scene are looked for before the whole path is checked again.
+                stale = is_due
+                if is_due:
+                    watch.check_again()
                 continue
+            stale = False
             known, seen = seen, reply.state.revision
             await self._check(monitored, rest, reply, known, token, watch)
 
@@ -159,14 +172,17 @@ class MotionMonitor:
         revision: int,
         token: CancellationToken,
         within: float = PERIOD,
+        stamp: int = 0,
     ) -> LookAhead.Response:
-        """Return the check of an interval by the planning node, in a scene of at least a revision within a time [s].
+        """Return the check of an interval by the planning node, in a scene of at least a revision and with joint states
+        of at least a stamp [ns] within a time [s].
 
         Raises:
-            StaleStateError: there is no such revision within the period.
+            StaleStateError: there is no such revision, or no such joint states, within the period.
         """
         state = StateRef(
             min_revision=revision,
+            min_joint_stamp=time_to_message(stamp),
             timeout=duration_to_message(within),
             configuration=monitored.state.configuration,
             changes=monitored.state.changes,

@@ -48,6 +48,10 @@ class OtherRobots:
         others = self._positions_besides(motion)
         return {name: others[name] for name in others if self.robots.of_joint(name) or name in self._executed}
 
+    def measured_at(self) -> int:
+        """Return a stamp that all measurements have reached [ns]."""
+        return self._feedback.oldest_stamp()
+
     def present(self, motion: Motion) -> bool:
         """Return whether there may be other robots."""
         return bool(self.robots.prefixes) and bool(self._positions_besides(motion))
@@ -96,6 +100,14 @@ class RobotWatch:
         moving = [found for found in map(_progress, self._others.motions(self._motion)) if found.scale > 0.0]
         together = predicted(own, moving, self._others.horizon, POINTS) if moving else None
         return [alone] if together is None else [alone, together]
+
+    def measured_at(self) -> int:
+        """Return the stamp that joint states must have reached where the whole path is checked [ns]."""
+        return self._others.measured_at()
+
+    def check_again(self) -> None:
+        """Let the check of the whole path, which failed, be due again."""
+        self._moved = True
 
     def whole_is_due(self) -> bool:
         """Return, once, whether the other robots rest after they have moved, so that the whole path has to be checked

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from planning_cells import gantry
 
-from robot_cell_planner.errors import CollisionAheadError
+from robot_cell_planner.errors import CollisionAheadError, StaleStateError
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.nodes.motion import motion_monitor
 from robot_cell_planner.nodes.motion.motion_monitor import MonitoredMotion, MotionMonitor
@@ -40,7 +40,7 @@ class Monitor(MotionMonitor):
         self.requests = 0
         self._scene, self._delay = scene, delay
 
-    async def _ask(self, monitored, rest, revision, token, within=0.5):
+    async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
         self.requests += 1
         assert self.requests < MAX_REQUESTS, "the request is repeated too often"
         report = look_ahead(self._scene, LookAheadRequest(rest))
@@ -115,7 +115,7 @@ def test_the_path_ahead_is_checked_while_the_whole_path_is(monkeypatch):
         def paths(self):
             return [] if len(asked) < 2 else [TRAJECTORY]
 
-        async def _ask(self, monitored, rest, revision, token, within=0.5):
+        async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
             asked.append("ahead" if rest is TRAJECTORY else "interval")
             return await super()._ask(monitored, rest, revision, token, within)
 
@@ -123,3 +123,46 @@ def test_the_path_ahead_is_checked_while_the_whole_path_is(monkeypatch):
     assert asked[:2] == ["interval", "interval"]
     assert len(asked) >= 6
     assert asked[2:] == ["ahead", "interval"] * (len(asked[2:]) // 2)
+
+
+def test_the_whole_path_is_checked_with_joint_states_that_show_the_other_robot_at_rest():
+    """The planning node may receive them later than the monitor; until then, changes of the scene are looked for."""
+    stamp, asked = 7, []
+
+    class Resting(Monitor):
+        """Another robot has come to rest, of which the planning node knows when the path is checked for the second
+        time."""
+
+        is_due = True
+
+        def watch(self, motion):
+            return self
+
+        def present(self):
+            return True
+
+        def measured_at(self):
+            return stamp
+
+        def whole_is_due(self):
+            due, self.is_due = self.is_due, False
+            return due
+
+        def check_again(self):
+            self.is_due = True
+
+        async def _ready(self, client, token):
+            pass
+
+        async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
+            asked.append((revision, stamp))
+            if len(asked) < 4:
+                raise StaleStateError("the planning node is behind")
+            found = await super()._ask(monitored, rest, revision, token, within)
+            self.motion.reached = TRAJECTORY.duration
+            return found
+
+    monitor = Resting(scene_with(1.4, 1.5), 0.0)
+    monitor._others, monitor._ahead = monitor, None
+    asyncio.run(monitor._look_ahead(monitor.monitored, None))
+    assert asked == [(OLD, stamp), (OLD + 1, 0), (OLD, stamp), (OLD + 1, 0)]

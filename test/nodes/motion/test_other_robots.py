@@ -64,6 +64,25 @@ def test_the_whole_path_is_checked_once_the_others_rest():
     assert not cell.watch.whole_is_due()
 
 
+def test_a_check_of_the_whole_path_that_failed_is_due_again():
+    cell = Cell()
+    cell.watch.paths()
+    assert cell.watch.whole_is_due()
+    cell.watch.check_again()
+    assert cell.watch.whole_is_due()
+    assert not cell.watch.whole_is_due()
+
+
+def test_joint_states_are_as_new_as_the_joint_that_was_measured_first():
+    """A joint that is no longer measured delays no check."""
+    cell = Cell()
+    measured = cell.watch.measured_at()
+    cell.measure(right_elbow=0.1)
+    assert cell.watch.measured_at() == measured + 10**7
+    cell._feedback.update(NAMES[:1], [0.0], [], [], measured + 10**8, 1.0)
+    assert cell.watch.measured_at() == measured + 10**7
+
+
 def test_a_robot_that_moves_is_checked_again():
     cell = Cell()
     cell.watch.paths()
