@@ -34,30 +34,31 @@ def extent(spheres: Floats, normal: Floats) -> float:
 
 
 @compiled
-def velocity(joint: Floats, point: Floats) -> Floats:
-    """Return the velocity (3,) of a point (3,) by a joint at a pose (4, 4), which turns about z [m/rad]."""
-    u, v, w = point[0] - joint[0, 3], point[1] - joint[1, 3], point[2] - joint[2, 3]
+def velocities(joint: Floats, points: Floats) -> Floats:
+    """Return the velocities (k, 3) of points (k, 4) by a joint at a pose (4, 4), which turns about z [m/rad]."""
     x, y, z = joint[0, 2], joint[1, 2], joint[2, 2]
-    return np.array((y * w - z * v, z * u - x * w, x * v - y * u))
+    result = np.empty((points.shape[0], 3))
+    for k in range(points.shape[0]):
+        u, v, w = points[k, 0] - joint[0, 3], points[k, 1] - joint[1, 3], points[k, 2] - joint[2, 3]
+        result[k, 0], result[k, 1], result[k, 2] = y * w - z * v, z * u - x * w, x * v - y * u
+    return result
 
 
 @compiled
 def lowest(
-    placed: Floats, reach: Floats, inner: Floats, outer: Floats, half: Floats, normal: Floats
+    placed: Floats, reach: Floats, by_inner: Floats, by_outer: Floats, half: Floats, normal: Floats
 ) -> tuple[float, int]:
     """Return the least height that a corner may have along a normal (3,) within a cell [m], and its index.
 
-    placed: Corners (k, 4) at the middle. inner, outer: poses (4, 4) of the joints there. Others as in `bound_in_cell`.
+    placed: Corners (k, 4) at the middle. by_inner, by_outer: their velocities (k, 3). Others as in `bound_in_cell`.
     """
     wide, long = half[0], half[1]
+    x, y, z = normal[0], normal[1], normal[2]
     least, chosen = math.inf, 0
     for k in range(placed.shape[0]):
-        by_inner, by_outer = velocity(inner, placed[k, :3]), velocity(outer, placed[k, :3])
-        height, speed, other = -placed[k, 3], 0.0, 0.0
-        for axis in range(3):
-            height += normal[axis] * placed[k, axis]
-            speed += normal[axis] * by_inner[axis]
-            other += normal[axis] * by_outer[axis]
+        height = x * placed[k, 0] + y * placed[k, 1] + z * placed[k, 2] - placed[k, 3]
+        speed = x * by_inner[k, 0] + y * by_inner[k, 1] + z * by_inner[k, 2]
+        other = x * by_outer[k, 0] + y * by_outer[k, 1] + z * by_outer[k, 2]
         height -= wide * abs(speed) + long * abs(other)
         height -= wide * (0.5 * wide + long) * reach[k, 0] + 0.5 * long * long * reach[k, 1]
         if height < least:
@@ -111,14 +112,15 @@ def bound_in_cell(
             placed[k, row] = inner[row, 3]
             for column in range(3):
                 placed[k, row] += inner[row, column] * corners[k, column]
-    height, chosen = lowest(placed, reach, inner, outer, half, normal)
+    by_inner, by_outer = velocities(inner, placed), velocities(outer, placed)
+    height, chosen = lowest(placed, reach, by_inner, by_outer, half, normal)
     bound = height - extent(others, normal)
-    by_inner, by_outer = velocity(inner, placed[chosen, :3]), velocity(outer, placed[chosen, :3])
-    speed, other = abs((by_inner * normal).sum()), abs((by_outer * normal).sum())
+    first, second = by_inner[chosen], by_outer[chosen]
+    speed, other = abs((first * normal).sum()), abs((second * normal).sum())
     if half[0] * speed + half[1] * other > 0.1 * max(bound, 0.0):
-        one = without(normal, by_inner)
-        both = without(one, without(by_outer, by_inner))
-        for along in (one, without(normal, by_outer), both, towards(inner, normal), towards(outer, normal)):
-            height, _ = lowest(placed, reach, inner, outer, half, along)
+        one = without(normal, first)
+        both = without(one, without(second, first))
+        for along in (one, without(normal, second), both, towards(inner, normal), towards(outer, normal)):
+            height, _ = lowest(placed, reach, by_inner, by_outer, half, along)
             bound = max(bound, height - extent(others, along))
     return bound, speed, other
