@@ -52,8 +52,8 @@ def full_name(connection: CellConnection, name: str) -> str:
 
 def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
     """Return the types of all services, actions and topics, by kind and full name, without the node's own services."""
-    own = f"{connection.node.get_fully_qualified_name()}/"
     with connection.usage.call():
+        own = f"{connection.node.get_fully_qualified_name()}/"
         every = dict(connection.node.get_service_names_and_types())
         topics = dict(connection.node.get_topic_names_and_types())
     services = {name: types for name, types in every.items() if not name.startswith(own)}
@@ -76,7 +76,9 @@ def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, s
     until = time.monotonic() + timeout
     found, since = offered(connection), time.monotonic()
     while True:
-        now, is_alone = offered(connection), len(connection.node.get_node_names()) <= 1
+        now = offered(connection)
+        with connection.usage.call():
+            is_alone = len(connection.node.get_node_names()) <= 1
         if now != found or is_alone:
             found, since = now, time.monotonic()
         elif time.monotonic() >= since + SETTLE_TIME:

@@ -176,7 +176,7 @@ def test_unsupported_requests_and_occupied_folders_are_refused(demo, tmp_path):
     cell, state = demo
     blocked = tmp_path / "file"
     blocked.touch()
-    with pytest.raises(FileError, match="File exists"):
+    with pytest.raises(FileError, match="Not a directory"):
         save_case(blocked / "a.case", cell, state, motion(), PlanningError("none"))
     with pytest.raises(InvalidRequestError, match="request is a Goals"):
         save_case(tmp_path / "a.case", cell, state, Goals(targets=(AWAY,)), PlanningError("none"))

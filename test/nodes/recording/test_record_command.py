@@ -218,7 +218,7 @@ def test_a_folder_that_exists_is_not_overwritten(domain, tmp_path):
     (tmp_path / "file").touch()
     status, _, err = BagRecorder(tmp_path / "file" / "bag", domain).finish()
     assert status == 1
-    assert err.splitlines()[1].endswith(f"bag {tmp_path / 'file' / 'bag'} cannot be made: File exists")
+    assert err.splitlines()[1].endswith(f"bag {tmp_path / 'file' / 'bag'} cannot be made: Not a directory")
 
 
 @pytest.mark.parametrize(
