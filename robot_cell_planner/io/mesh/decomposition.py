@@ -22,7 +22,7 @@ from ...system.physics import has_physics
 from .cache import Arrays, cached_or_computed
 from .loading import MeshData, is_flat, load_mesh
 from .piece_fitting import fitted_pieces
-from .thin_plates import plate_stretch
+from .thin_plates import plate_scaling
 
 STAGE = "convex decomposition"
 MAX_FACES = 200_000
@@ -49,14 +49,14 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
         raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
     digest = hashlib.sha256(data.vertices.tobytes() + data.faces.tobytes()).hexdigest()
 
-    stretch = plate_stretch(data.vertices)
+    scaling = plate_scaling(data.vertices)
 
     def decompose() -> tuple[tuple[MeshData, ...], Arrays]:
-        pieces = fitted_pieces(_pieces(data, stretch, _name(mesh)), data)
+        pieces = fitted_pieces(_pieces(data, scaling, _name(mesh)), data)
         return pieces, _joined(pieces)
 
     kind = "fitted-pieces" if has_physics() else "fitted-pieces-vhacdx"
-    if stretch is not None:
+    if scaling is not None:
         kind = f"{kind}-of-plate"
     return cached_or_computed(digest, kind, lambda arrays: _split(*arrays), decompose)
 
@@ -65,12 +65,12 @@ def _name(mesh: Mesh | Triangles) -> str:
     return mesh.uri if isinstance(mesh, Mesh) else "a mesh of triangles"
 
 
-def _pieces(data: MeshData, stretch: Vertices | None, name: str) -> tuple[MeshData, ...]:
-    """Return the pieces of V-HACD; stretch: Map (3, 3) under which it decomposes the mesh."""
-    if stretch is None:
+def _pieces(data: MeshData, scaling: Vertices | None, name: str) -> tuple[MeshData, ...]:
+    """Return the pieces of V-HACD; scaling: Map (3, 3) under which it decomposes the mesh."""
+    if scaling is None:
         return _split(*_decompose(data, name))
-    vertices, faces = _decompose(MeshData(data.vertices @ stretch, data.faces), name)
-    return _split(vertices @ np.linalg.inv(stretch), faces)
+    vertices, faces = _decompose(MeshData(data.vertices @ scaling, data.faces), name)
+    return _split(vertices @ np.linalg.inv(scaling), faces)
 
 
 def _decompose(data: MeshData, name: str) -> tuple[Vertices, Faces]:

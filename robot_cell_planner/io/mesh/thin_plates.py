@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 # Standard deviation of the points along the thickness relative to the larger directions, below which a mesh is a plate.
 # V-HACD takes seconds for a ring at 0.3 and does not end at 0.17.
 THIN = 0.2
-DECIMALS = 9  # of the direction, so that a plate in a plane of the axes is stretched along an axis
+DECIMALS = 9  # of the direction, so that a plate in a plane of the axes is scaled along an axis
 
 Floats = NDArray[np.float64]
 
 
-def plate_stretch(vertices: Floats) -> Floats | None:
+def plate_scaling(vertices: Floats) -> Floats | None:
     """Return the map (3, 3) that makes the points (n, 3) of a thin plate as thick as it is wide; None for others.
 
-    The map is symmetric and positive, and stretches along the thickness alone.
+    The map is symmetric and positive, and scales along the thickness alone.
     """
     variances, directions = np.linalg.eigh(np.cov(vertices.T))
     thickness, width = np.sqrt(np.maximum(variances[:2], 0.0))
@@ -28,5 +28,5 @@ def plate_stretch(vertices: Floats) -> Floats | None:
         return None
     direction = np.round(directions[:, 0], DECIMALS)
     direction /= np.linalg.norm(direction)
-    stretch: Floats = np.eye(3) + (width / thickness - 1.0) * np.outer(direction, direction)
-    return stretch
+    scaling: Floats = np.eye(3) + (width / thickness - 1.0) * np.outer(direction, direction)
+    return scaling

@@ -1,4 +1,4 @@
-"""Thin plates are decomposed under a map that stretches their thickness, for which V-HACD ends soon."""
+"""Thin plates are decomposed under a map that scales their thickness, for which V-HACD ends soon."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ import trimesh
 
 from robot_cell_planner.io.mesh.concavity import concavity
 from robot_cell_planner.io.mesh.decomposition import convex_pieces
-from robot_cell_planner.io.mesh.thin_plates import plate_stretch
+from robot_cell_planner.io.mesh.thin_plates import plate_scaling
 from robot_cell_planner.model.geometry import Triangles
 
 TURN = trimesh.transformations.rotation_matrix(0.7, (1.0, 2.0, 0.5))[:3, :3]
@@ -34,14 +34,14 @@ def test_a_thin_ring_is_decomposed_and_keeps_its_hole(height, turn):
 @pytest.mark.parametrize("turn", [np.eye(3), TURN])
 def test_a_plate_becomes_as_thick_as_wide(turn):
     vertices = np.array(ring(1e-3, turn).vertices)
-    stretch = plate_stretch(vertices)
-    assert np.allclose(stretch, stretch.T)
-    assert np.linalg.eigvalsh(stretch)[:2] == pytest.approx([1.0, 1.0])
-    variances = np.linalg.eigvalsh(np.cov((vertices @ stretch).T))
+    scaling = plate_scaling(vertices)
+    assert np.allclose(scaling, scaling.T)
+    assert np.linalg.eigvalsh(scaling)[:2] == pytest.approx([1.0, 1.0])
+    variances = np.linalg.eigvalsh(np.cov((vertices @ scaling).T))
     assert variances[0] == pytest.approx(variances[1])
 
 
 @pytest.mark.parametrize("size", [(1.0, 1.0, 1.0), (0.05, 0.05, 1.0), (0.3, 1.0, 1.0)])
 def test_blocks_and_rods_are_not_stretched(size):
     corners = np.array(trimesh.creation.box(size).vertices)
-    assert plate_stretch(corners) is None
+    assert plate_scaling(corners) is None

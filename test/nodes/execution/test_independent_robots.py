@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from action_goals import EXECUTE, FOLLOW, action_client, execute, follow
+from action_goals import execute, follow
 from action_msgs.msg import GoalStatus
-from control_msgs.action import FollowJointTrajectory
 from fake_robot import EmergencyStop, FakeRobot, FakeValidator, swing
+from independent_robots import bring_to_zero, start_execution, wait_for_actions
 from running import PRELUDE
 
-from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.errors import (
     FeedbackLostError,
     MotionBusyError,
@@ -53,38 +52,14 @@ def validator(client):
 
 @pytest.fixture(scope="module", autouse=True)
 def execution_node(start_node, robot, validator):
-    return start_node(
-        "execution_node",
-        independent_robots="[left/, right/]",
-        command_fields="[position, velocity]",
-        # Wide enough for a robot whose process a busy machine holds up.
-        joint_state_timeout=1.5,
-        joint_state_lost_after=3.0,
-        path_tolerance=5.0,
-        goal_tolerance=1e-9,
-        goal_time=120.0,
-        validation_timeout=120.0,
-    )
+    return start_execution(start_node, *SIDES)
 
 
 @pytest.fixture(autouse=True)
 def at_rest(client, robot):
-    for kind, name in ((ExecuteTrajectory, EXECUTE), (FollowJointTrajectory, FOLLOW)):
-        action_client(client, kind, name)
+    wait_for_actions(client)
     robot.heal()
-    bring_back(client, robot)
-
-
-def bring_back(client, robot):
-    """Bring both robots to zero."""
-    for _ in range(100):  # commands and states of the motion before may still be on their way
-        robot.forget_commands()
-        sent = execute(client, swing(BOTH, [robot.positions[joint] for joint in BOTH], np.zeros(4))).wait()
-        if sent.status == GoalStatus.STATUS_SUCCEEDED:
-            break
-    else:
-        raise AssertionError(sent.result.error.message)
-    robot.forget_commands()
+    bring_to_zero(client, robot, BOTH)
 
 
 def start(client, robot, side, send=execute, **options):
@@ -221,7 +196,7 @@ def test_an_emergency_stop_ends_both(client, robot, button):
     for goal in sent.values():
         check_ended(goal, StoppedError, "emergency stop")
     button.release()
-    bring_back(client, robot)
+    bring_to_zero(client, robot, BOTH)
 
 
 def test_goals_of_follow_joint_trajectory_replace_those_of_the_same_robot(client, robot):

@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from action_goals import EXECUTE, FOLLOW, action_client, execute, follow
+from action_goals import follow
 from action_msgs.msg import GoalStatus
-from control_msgs.action import FollowJointTrajectory
 from fake_robot import FakeRobot, FakeValidator, swing
-
-from robot_cell_planner.action import ExecuteTrajectory
+from independent_robots import bring_to_zero, start_execution, wait_for_actions
 
 pytestmark = pytest.mark.alone
 
@@ -31,33 +29,14 @@ def validator(client):
 
 @pytest.fixture(scope="module", autouse=True)
 def execution_node(start_node, robot, validator):
-    return start_node(
-        "execution_node",
-        independent_robots="[left/, middle/, right/]",
-        command_fields="[position, velocity]",
-        # Wide enough for a robot whose process a busy machine holds up.
-        joint_state_timeout=1.5,
-        joint_state_lost_after=3.0,
-        path_tolerance=5.0,
-        goal_tolerance=1e-9,
-        goal_time=120.0,
-        validation_timeout=120.0,
-    )
+    return start_execution(start_node, *ROBOTS)
 
 
 @pytest.fixture(autouse=True)
 def at_rest(client, robot):
-    for kind, name in ((ExecuteTrajectory, EXECUTE), (FollowJointTrajectory, FOLLOW)):
-        action_client(client, kind, name)
+    wait_for_actions(client)
     robot.heal()
-    for _ in range(100):  # commands and states of the motion before may still be on their way
-        robot.forget_commands()
-        sent = execute(client, swing(ALL, [robot.positions[joint] for joint in ALL], np.zeros(len(ALL)))).wait()
-        if sent.status == GoalStatus.STATUS_SUCCEEDED:
-            break
-    else:
-        raise AssertionError(sent.result.error.message)
-    robot.forget_commands()
+    bring_to_zero(client, robot, ALL)
 
 
 def long_motion(*names):

@@ -110,7 +110,7 @@ def test_a_motion_of_another_robot_is_checked_all_the_time_and_along_its_traject
 
 
 def test_a_robot_without_a_prefix_counts_once_it_executes_a_motion():
-    """Its joints cannot be told from those of tools by their names alone."""
+    """Its joints cannot be distinguished from those of tools by their names alone."""
     cell = Cell()
     cell.watch.paths()
     assert cell.watch.present()

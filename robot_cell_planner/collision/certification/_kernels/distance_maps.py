@@ -14,15 +14,14 @@ import math
 
 import numpy as np
 
-from .arrays import DEPTHS, DISPLACEMENTS, LANES, MAP_BOUNDS, MAP_JOINTS, MAP_MARGINS, Double, Q
-from .fields import multiplier_of, offset_of, variable_of
+from .arrays import DEPTHS, DISPLACEMENTS, LANES, MAP_BOUNDS, MAP_MARGINS, Double, Q
+from .fields import inner_joint, multiplier_of, offset_of, outer_joint, row_bits, variable_of
 from .simd import (
     double,
     greatest,
     inlined,
     least,
     load_double,
-    number,
     real,
     rounded,
     set_real,
@@ -37,27 +36,15 @@ SINGLE_ROUNDING = 1e-6  # relative, several times that of a number in single pre
 
 
 @inlined
-def inner_joint(scene: int, index: int) -> int:
-    """Return the joint of a map that is farther from the base."""
-    return number(scene, MAP_JOINTS, 3 * index)
-
-
-@inlined
-def outer_joint(scene: int, index: int) -> int:
-    """Return the other joint of a map."""
-    return number(scene, MAP_JOINTS, 3 * index + 1)
-
-
-@inlined
 def rows_of_map(scene: int, index: int) -> int:
     """Return the number of cells of a map along the inner joint, a power of 2."""
-    return 1 << number(scene, MAP_JOINTS, 3 * index + 2)
+    return 1 << row_bits(scene, index)
 
 
 @inlined
 def columns_of_map(scene: int, index: int) -> int:
     """Return the number of cells of a map along the outer joint, a power of 2."""
-    return 1 << (BITS_OF_CELLS - number(scene, MAP_JOINTS, 3 * index + 2))
+    return 1 << (BITS_OF_CELLS - row_bits(scene, index))
 
 
 @inlined

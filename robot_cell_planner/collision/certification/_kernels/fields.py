@@ -9,6 +9,7 @@ from .arrays import (
     HITS,
     JOINTS,
     LINKS,
+    MAP_JOINTS,
     NODES,
     OBSTACLES,
     PAIR_GROUPS,
@@ -111,6 +112,24 @@ def first_pair(scene: int, group: int) -> int:
 def end_of_pairs(scene: int, group: int) -> int:
     """Return the index after the last pair of a group."""
     return number(scene, PAIR_GROUPS, 4 * group + 3)
+
+
+@inlined
+def inner_joint(scene: int, index: int) -> int:
+    """Return the joint of a distance map that is farther from the base."""
+    return number(scene, MAP_JOINTS, 3 * index)
+
+
+@inlined
+def outer_joint(scene: int, index: int) -> int:
+    """Return the other joint of a distance map."""
+    return number(scene, MAP_JOINTS, 3 * index + 1)
+
+
+@inlined
+def row_bits(scene: int, index: int) -> int:
+    """Return the bits of the number of cells of a distance map along the inner joint."""
+    return number(scene, MAP_JOINTS, 3 * index + 2)
 
 
 @inlined
