@@ -25,6 +25,7 @@ from robot_cell_planner.collision.sphere_model.report import prepare_sphere_mode
 
 from .motion_cells import KINDS, ROBOTS, cell_with
 from .motion_completeness import completeness
+from .motion_free_states import free_states
 from .motion_plans import certified_search, problems_of_arms, requests
 from .planning_problems import read_problems
 from .results import Results
@@ -81,10 +82,10 @@ def main() -> None:
     parser.add_argument("--problems", type=Path, help="file of planning problems, instead of those made here")
     parser.add_argument("--every", type=int, default=1, help="take every n-th problem")
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", choices=("completeness", "plans"), help="this part alone")
+    parser.add_argument("--only", choices=("completeness", "free_states", "plans"), help="this part alone")
     options = parser.parse_args()
     area = f"motions_{options.problems.stem}" if options.problems else "motions"
-    alone = options.only == "completeness"
+    alone = options.only in ("completeness", "free_states")
     results = Results(f"{area}_{options.only}" if alone else area, SEED)
     if options.only is None and not options.problems:
         sphere_models(results)
@@ -98,6 +99,9 @@ def main() -> None:
             for name in ROBOTS:
                 cells = [CollisionChecker(*cell_with(name, kind, SEED), group="") for kind in KINDS]
                 completeness(results, name, cells, IN_A_CELL)
+    if options.only in (None, "free_states") and not options.problems:
+        for name in ROBOTS:
+            free_states(results, name)
     if options.only in (None, "plans"):
         made = read_problems(options.problems) if options.problems else problems_of_arms(ROBOTS, 3)
         certified_search(results, made[:: options.every], options.seeds)
