@@ -40,6 +40,7 @@ class Usage:
         with self._changed:
             self.check_open()
             self._calls += 1
+            self._changed.notify_all()
         try:
             yield
         except RobotCellError:
