@@ -13,7 +13,7 @@ from ..model.geometry import MeshUse
 from .options import roots_of, xacro_arguments
 from .outputs import check_outputs
 from .progress import Elapsed
-from .reporting import echo_json, reporting
+from .reporting import echo_json, reporting, warn
 
 
 @click.command("import")
@@ -60,7 +60,8 @@ def import_(
         else:
             made = import_compas(source, target, state or "", roots, overwrite=overwrite)
     if as_json:
-        echo_json({"folder": str(made.folder), "files": list(made.files), "left_out": list(made.left_out)})
+        lists = {"left_out": list(made.left_out), "warnings": list(made.warnings)}
+        echo_json({"folder": str(made.folder), "files": list(made.files), **lists})
     else:
         _echo(made)
     return 0
@@ -92,6 +93,8 @@ def export(
 
 
 def _echo(made: ImportedCell) -> None:
+    for text in made.warnings:
+        warn(text)
     _echo_differences(made.left_out)
     cell = made.cell
     counts = f"robots {len(cell.robots)}, tools {len(cell.tools)}, bodies {len(cell.bodies)}"

@@ -29,6 +29,8 @@ class ImportedCell:
         files: Names of the files that were written, relative to the folder; the cell file first.
         cell, state: What the cell file contains.
         left_out: What the other program's files have and the cell has not, or has in another form, one line each.
+        warnings: Defects of those files and of the request, such as unknown arguments of xacro, that `load_cell` does
+            not find in the written files any more, one line each.
     """
 
     folder: Path
@@ -36,6 +38,7 @@ class ImportedCell:
     cell: RobotCell
     state: RobotCellState
     left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class CellFolder:
@@ -80,7 +83,9 @@ class CellFolder:
         write_text(path, text, STAGE, True, mode=0o644)
         return path
 
-    def finish(self, cell: RobotCell, state: RobotCellState, left_out: tuple[str, ...]) -> ImportedCell:
+    def finish(
+        self, cell: RobotCell, state: RobotCellState, left_out: tuple[str, ...], warnings: tuple[str, ...] = ()
+    ) -> ImportedCell:
         """Write the cell file, move all files to their places, load the cell again, and return the result.
 
         Raises:
@@ -102,7 +107,7 @@ class CellFolder:
         for folder in {(self.target / name).parent for name in names}:
             _sync(folder)
         cell, state = load_cell(self.target / CELL_FILE, self.roots)
-        return ImportedCell(self.target, names, cell, state, left_out)
+        return ImportedCell(self.target, names, cell, state, left_out, warnings)
 
     def _refuse_existing(self, names: Iterable[str]) -> None:
         for name in names:

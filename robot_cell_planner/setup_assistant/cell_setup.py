@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -29,13 +29,14 @@ from ..model.sources import ModelSources
 from ..model.state import RobotCellState
 from ..model.value import WORLD
 from ..system.physics import MAX_LINKS
-from .check import check_cell
+from .check import check_cell, in_order
 from .description_copy import MESHES, copy_description
 from .draft import HOME, Draft, draft_robot
 from .files import limits_text
-from .finding import Finding
+from .finding import WARNING, Finding
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
+from .lost_warnings import lost_warnings
 from .mesh_uses import MeshDraft, draft_mesh_uses, simulated_links
 from .names import free_name, robot_name
 from .new_files import NewFiles
@@ -143,7 +144,9 @@ class _Writer:
             entries = self._entries(name, given, draft, tool, mount)
             self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
             cell, state = load_cell(self.folder / CELL_FILE, options.roots)
-            findings = check_cell(cell, state)
+            findings = in_order([*check_cell(cell, state), *_lost(given, cell.robots[name])])
+            if tool is not None:
+                findings = in_order([*findings, *_lost(tool[0], cell.tools[tool[0].name])])
             self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool, self.tool_pairs))
         return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
 
@@ -243,6 +246,12 @@ class _Writer:
         self.new_files.will_write(name)
         write_text(self.folder / name, text, STAGE, self.options.overwrite, mode=0o644)
         self.files.append(name)
+
+
+def _lost(original: Robot | Tool, written: Robot | Tool) -> Iterator[Finding]:
+    """Find the warnings about a description that its copy does not have."""
+    remedy = "Mend the description or the arguments, and draft it again."
+    return (Finding(WARNING, "description", text, remedy) for text in lost_warnings(original.sources, written.sources))
 
 
 def _names(robot: Robot, name: str) -> set[str]:

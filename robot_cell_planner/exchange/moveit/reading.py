@@ -6,19 +6,20 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 from frozendict import frozendict
 
 from ...io.cell_file.includes import with_scene
 from ...io.common.packages import workspace_of
-from ...io.common.resources import NO_ROOTS, ResourceRoots, read_text
+from ...io.common.resources import NO_ROOTS, ResourceRoots
 from ...io.robot_description.loading import load_robot, read_sources, robot_from_sources
-from ...io.robot_description.xacro_files import expand_xacro
 from ...io.scene_import.scene_files import read_scene
 from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.geometry import MeshUse
 from ...model.robot import Robot
 from ...setup_assistant.description_copy import copy_description
+from ...setup_assistant.lost_warnings import lost_warnings
 from ...setup_assistant.names import robot_name
 from ..imported_cell import CellFolder, ImportedCell
 from .package import STAGE, ConfigPackage, find_package
@@ -76,6 +77,7 @@ class _Importer:
         self.arguments = arguments
         self.roots = roots
         self.left_out: list[str] = []
+        self.warnings: tuple[str, ...] = ()
 
     def imported(self, mesh_use: MeshUse, scenes: Sequence[str | Path]) -> ImportedCell:
         robot = self._robot(mesh_use)
@@ -91,29 +93,26 @@ class _Importer:
             cell, state = with_scene(cell, state, read)
         if self.package.others:
             self.left_out.append(f"settings in {', '.join(self.package.others)}")
-        return self.folder.finish(cell, state, tuple(dict.fromkeys(self.left_out)))
+        return self.folder.finish(cell, state, tuple(dict.fromkeys(self.left_out)), self.warnings)
 
     def _robot(self, mesh_use: MeshUse) -> Robot:
         """Write the description, SRDF and limits, and load the robot from them."""
         given = self.package.urdf
-        roots = self.roots if "://" in given else self.roots.with_file(given)
-        sources = read_sources(given, xacro_arguments=self.arguments, folder=Path.cwd(), roots=roots)
+        roots = (self.roots if "://" in given else self.roots.with_file(given)).with_file(self.package.srdf)
+        sources = read_sources(given, str(self.package.srdf), "", self.arguments, Path.cwd(), roots)
+        semantic, sources = sources.srdf, msgspec.structs.replace(sources, srdf="")
         described = robot_from_sources("robot", sources, roots=roots, mesh_use=mesh_use)
         name = robot_name(described.mechanism)
         urdf, _ = copy_description(described.sources, self.folder.path, name, True)
-        srdf = self.folder.write(f"{name}.srdf", self._srdf())
+        srdf = self.folder.write(f"{name}.srdf", semantic)
         limits = limits_text(self._settings("joint_limits"), described, self.left_out)
         limits_file = self.folder.write(LIMITS_FILE, limits) if limits else ""
-        return load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=mesh_use)
+        robot = load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=mesh_use)
+        self.warnings = lost_warnings(described.sources, robot.sources)
+        return robot
 
     def _settings(self, name: str) -> dict[str, Any]:
         return self.package.settings(name, self.left_out)
-
-    def _srdf(self) -> str:
-        path = self.package.srdf
-        if path.suffix == ".xacro":
-            return expand_xacro(path, self.arguments, self.roots)
-        return read_text(path, STAGE)
 
     @staticmethod
     def _start(robot: Robot) -> dict[str, float]:

@@ -214,3 +214,41 @@ def test_command(package, tmp_path, capsys, monkeypatch):
     assert "parameters.yaml" in answer["files"]
     assert main(["import", "arm_moveit_config", "--folder", "arm_moveit_config_cell"]) == 1
     assert main(["import", "table.scene", "--srdf", "x"]) == 2
+
+
+def test_arguments_that_no_xacro_file_has_are_warnings(package, tmp_path, capsys):
+    made = import_moveit(package, tmp_path / "cell", xacro_arguments={"lasst": "flange"})
+    (warning,) = made.warnings
+    assert "xacro argument 'lasst'" in warning
+    assert "nearest: last" in warning
+    assert not import_moveit(package, tmp_path / "other", xacro_arguments={"last": "flange"}).warnings
+    command = ["import", str(package), "lasst:=flange", "--folder"]
+    assert main([*command, str(tmp_path / "third")]) == 0
+    assert f"warning {warning}" in capsys.readouterr().err
+    assert main([*command, str(tmp_path / "fourth"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["warnings"] == [warning]
+
+
+def test_an_argument_of_the_srdf_alone_is_known(package, tmp_path):
+    xacro = 'xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="start" default="0.25"/>'
+    text = SRDF.replace('<robot name="arm">', f'<robot name="arm" {xacro}').replace('"0.25"/><', '"$(arg start)"/><')
+    (package / "config" / "arm.srdf").rename(package / "config" / "arm.srdf.xacro").write_text(text)
+    made = import_moveit(package, tmp_path / "cell", xacro_arguments={"start": "0.125"})
+    assert made.cell.robot.named_states["main/home"]["j0"] == 0.125
+    assert not made.warnings
+
+
+def test_what_a_copy_leaves_out_is_a_warning(package, tmp_path):
+    """The visual of a missing mesh is not copied, so that the written cell has no warning about it."""
+    visual = '<visual><geometry><mesh filename="gone.stl"/></geometry></visual><collision>'
+    (package / "config" / "arm.urdf.xacro").write_text(URDF.replace("<collision>", visual, 1))
+    made = import_moveit(package, tmp_path / "cell")
+    assert any("gone.stl" in text for text in made.warnings)
+    assert not any("gone.stl" in text for text in made.cell.robot.sources.warnings)
+
+
+def test_warnings_that_the_written_cell_has_are_not_repeated(package, tmp_path):
+    (package / "config" / "arm.urdf.xacro").write_text(URDF.replace('size="', 'mass="1" size="', 1))
+    made = import_moveit(package, tmp_path / "cell")
+    assert any("attribute 'mass'" in text for text in made.cell.robot.sources.warnings)
+    assert not made.warnings
