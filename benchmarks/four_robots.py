@@ -27,7 +27,7 @@ from robot_cell_planner import (
     plan_motion,
 )
 from robot_cell_planner.errors import PlanningError
-from robot_cell_planner.io.cell_file.cell_file import read_cell
+from robot_cell_planner.io.cell_file.reader import read_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.geometry import Box, Shape

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.certificate import Verdict
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.certification.motion_bounds import motion_model
 from robot_cell_planner.collision.checker import CollisionChecker
 

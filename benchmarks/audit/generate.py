@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_cell_planner.collision.certification.certifier import MotionCertificate, MotionCertifier
+from robot_cell_planner.collision.certification.certificate import MotionCertificate
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.certification.curves import PolynomialMotion
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions

@@ -1,6 +1,6 @@
-from .certification.certifier import MotionCertificate as MotionCertificate
+from .certification.certificate import MotionCertificate as MotionCertificate
+from .certification.certificate import Verdict as Verdict
 from .certification.certifier import MotionCertifier as MotionCertifier
-from .certification.certifier import Verdict as Verdict
 from .certification.curves import PolynomialMotion as PolynomialMotion
 from .certification.free_configurations import FreeConfigurations as FreeConfigurations
 from .certification.paths import certify_path as certify_path

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
@@ -117,6 +118,23 @@ class CollisionChecker:
         self._place, self._matrix = columns.place, columns.matrix
         if self._matrix is not None:
             self._base -= self._matrix @ self.default
+
+    @property
+    def decomposed_by_engine(self) -> tuple[str, ...]:
+        """Names of the objects of which only the engine requires a convex decomposition."""
+        return self._engine.decomposed
+
+    def with_engine(self, engine: str) -> CollisionChecker:
+        """Return a checker for the same cell, state, variables and options with another engine; itself if it has that
+        engine."""
+        if engine == self.engine:
+            return self
+        return CollisionChecker(self.cell, self.state, self.variables, engine=engine, options=self.options)
+
+    def with_extra_margin(self, extra_margin: float) -> CollisionChecker:
+        """Return a checker for the same cell, state, variables and engine with another extra margin [m]."""
+        options = replace(self.options, extra_margin=extra_margin)
+        return CollisionChecker(self.cell, self.state, self.variables, engine=self.engine, options=options)
 
     def __reduce__(self) -> tuple[object, ...]:
         raise NotSupportedError("a collision checker belongs to its thread; send the cell and the state instead")

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.certification.certifier import COARSE, FINE, MotionCertifier
+from ..collision.certification.certificate import FINE
+from ..collision.certification.certifier import COARSE, MotionCertifier
 from ..collision.certification.curves import StraightMotion
 
 MAX_LEVELS = 14  # of bisections by spheres

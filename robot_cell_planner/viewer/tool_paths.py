@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..collision.certification.certifier import Verdict, certifier_of
+from ..collision.certification.certificate import Verdict
+from ..collision.certification.certifier import certifier_of
 from ..collision.certification.paths import certify_path
 from ..collision.checker import CollisionChecker
 from ..kinematics.forward import forward_batch

@@ -1,13 +1,10 @@
-"""Motion certificates: a motion is proven free, colliding at a given configuration, or undecided at a resolution."""
+"""Certification of motions: proven free, colliding at a given configuration, or undecided at a resolution."""
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import Enum
 from functools import partial
 
 import numpy as np
@@ -17,12 +14,13 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
-from ..engines.base import TOUCHING
+from ..engines.base import PROVING_ENGINE, TOUCHING, verdict_reserve
 from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
 from ._kernels.arrays import EVALUATED, HITS, UNDECIDED_MIDDLE, Packed, work_space
 from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_boxes, undecided_intervals
 from .arguments import check_margin, check_numbers, check_pieces
+from .certificate import FINE, MotionCertificate, Verdict
 from .curves import JointCurve, StraightMotion, intervals, joined
 from .exact import ENOUGH, ExactCertifier
 from .fixed_gap import smallest_fixed_gap
@@ -31,55 +29,9 @@ from .scene import MotionScene
 
 Floats = NDArray[np.float64]
 COARSE = 1.0 / 1024.0  # [rad or m], interval size at which the sphere test stops bisecting
-FINE = 1e-5  # [rad or m], interval size at which the exact distance test stops bisecting
 MAX_CACHED_MARGINS = 8  # with arrays, of a certifier
 MAX_CACHED_CERTIFIERS = 16  # of a thread
 MAX_LEVELS = 12
-
-
-class Verdict(str, Enum):
-    """Verdict of a motion certificate."""
-
-    FREE = "free"
-    COLLIDING = "colliding"
-    UNDECIDED = "undecided"
-
-
-@dataclass(frozen=True)
-class MotionCertificate:
-    """Certificate of a motion.
-
-    Attributes:
-        verdict: Free, colliding or undecided.
-        clearance: Proven minimum clearance along the motion, in addition to the margins of the cell [m]; NaN unless
-            free. It equals the requested margin; the actual clearance may be larger.
-        place: Path parameter of the collision, or of the first undecided interval; 0 if free.
-        configuration: Configuration (dof,) at `place`; empty if free.
-        pair: Pair that collides or may collide there.
-        distance: Distance of the pair there minus its margin [m].
-        resolution: Resolution of the test [rad or m].
-        states: Number of configurations evaluated with spheres.
-        exact_states: Number of configurations evaluated with exact distances.
-        exact_fraction: Fraction of the motion's parameter range that exact distances had to decide.
-        warnings: About objects whose sphere model is coarser than requested, so that exact distances decide more.
-    """
-
-    verdict: Verdict
-    clearance: float = math.nan
-    place: float = 0.0
-    configuration: tuple[float, ...] = ()
-    pair: CheckedPair | None = None
-    distance: float = math.nan
-    resolution: float = FINE
-    states: int = 0
-    exact_states: int = 0
-    exact_fraction: float = 0.0
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def free(self) -> bool:
-        """Whether the motion is proven free."""
-        return self.verdict is Verdict.FREE
 
 
 class MotionCertifier:
@@ -89,19 +41,34 @@ class MotionCertifier:
     new mesh. With stored approximations a certifier is created in milliseconds. It may only be used in the thread of
     its checker.
 
+    Proofs use the distances of engine coal, which are exact. For a checker with another engine, a motion is proven free
+    if it also keeps the error of that engine's distances, so that its verdict is free as well, unless it decomposes
+    surfaces (see `certifiable`); and it counts as colliding only if that engine finds the collision, too.
+
+    Attributes:
+        checker: The checker with engine coal.
+        scene: Objects as the sphere test uses them.
+        exact: Test by exact distances.
+        states: Number of configurations evaluated with spheres.
+        undecided_fraction: Fraction of the last motion of `quickly_free` at which it was inconclusive.
+
     Raises:
         GeometryError: A collision shape cannot be read.
     """
 
     def __init__(self, checker: CollisionChecker, *, protrusion: float = PROTRUSION) -> None:
-        self.checker = checker
-        self.scene = MotionScene(checker, protrusion)
-        self.exact = ExactCertifier(checker)
+        self._requested = checker
+        self._reserve = verdict_reserve(checker.engine)
+        self.checker = checker.with_engine(PROVING_ENGINE)
+        self.scene = MotionScene(self.checker, protrusion)
         self.states = 0
-        self.undecided_fraction = 0.5  # fraction of the last motion at which the sphere test was inconclusive
+        self.undecided_fraction = 0.5
         self._counters = np.zeros(3)
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
-        self._fixed_gap = smallest_fixed_gap(checker)
+        self._fixed_gap = smallest_fixed_gap(self.checker)
+        if checker is not self.checker:  # the gap of its own distances, without their error
+            self._fixed_gap = min(self._fixed_gap, smallest_fixed_gap(checker) + self._reserve)
+        self.exact = ExactCertifier(self.checker, self._reserve, self._fixed_gap)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -113,7 +80,7 @@ class MotionCertifier:
         # A dictionary, since this lookup is a tenth of the duration of a sphere test.
         found = self._packed.get(margin)
         if found is None:
-            arrays = self.scene.arrays(margin)
+            arrays = self.scene.arrays(margin + self._reserve)
             found = Packed(arrays), Packed(work_space(arrays, len(self.checker.variables)))
             self._packed[margin] = found
             if len(self._packed) > MAX_CACHED_MARGINS:
@@ -289,10 +256,12 @@ class MotionCertifier:
             found = self.exact.certify(curve, middle, half, margin, resolution, max_configurations)
             if found.free:
                 continue
+            configuration = curve.at(found.place)
+            collides = found.collides and self._is_confirmed(configuration, margin)
             verdict = MotionCertificate(
-                Verdict.COLLIDING if found.collides else Verdict.UNDECIDED,
+                Verdict.COLLIDING if collides else Verdict.UNDECIDED,
                 place=found.place,
-                configuration=tuple(curve.at(found.place).tolist()),
+                configuration=tuple(configuration.tolist()),
                 pair=self._pair(found.first, found.second),
                 distance=found.distance + margin,
                 resolution=resolution,
@@ -301,7 +270,7 @@ class MotionCertifier:
                 exact_fraction=fraction,
                 warnings=self.warnings,
             )
-            if found.collides:
+            if collides:
                 return verdict
             undecided = undecided or verdict
         if undecided is not None:
@@ -315,6 +284,13 @@ class MotionCertifier:
             exact_fraction=fraction,
             warnings=self.warnings,
         )
+
+    def _is_confirmed(self, q: Floats, margin: float) -> bool:
+        """Return whether the engine of the given checker finds a collision, too, at an additional margin [m]."""
+        requested = self._requested
+        if requested is self.checker:
+            return True
+        return requested.with_extra_margin(requested.options.extra_margin + margin).in_collision(q)
 
     def _pair(self, first: int, second: int) -> CheckedPair:
         allowed_pairs = self.checker.allowed_pairs
@@ -353,6 +329,12 @@ class _ThreadCache(threading.local):
 
 
 _of_thread = _ThreadCache()
+
+
+def certifiable(checker: CollisionChecker) -> bool:
+    """Return whether a motion that is proven free is free for the engine of a checker, too: unless it decomposes
+    surfaces into convex pieces, which extend beyond them."""
+    return not checker.decomposed_by_engine
 
 
 def certifier_of(checker: CollisionChecker, protrusion: float = PROTRUSION) -> MotionCertifier:

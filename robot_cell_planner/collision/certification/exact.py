@@ -7,6 +7,7 @@ it is decided; undecided pairs are evaluated again in both halves of the interva
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
@@ -63,10 +64,19 @@ class OpenPair(NamedTuple):
 
 
 class ExactCertifier:
-    """Certify intervals of curves with the exact distances of a checker. states: number of configurations evaluated."""
+    """Certify intervals of curves with the exact distances of a checker.
 
-    def __init__(self, checker: CollisionChecker) -> None:
+    states: number of configurations evaluated.
+
+    Args:
+        reserve: Distance that pairs keep in addition to every margin [m], without which they are undecided.
+        fixed_gap: Proven distance minus margin of the pairs that no variable moves relative to each other, which need
+            no reserve [m].
+    """
+
+    def __init__(self, checker: CollisionChecker, reserve: float = 0.0, fixed_gap: float = -math.inf) -> None:
         self._checker = checker
+        self._reserve, self._fixed_gap = reserve, fixed_gap
         self._model = motion_model(checker)
         joints = self._model.tree.joints
         self._joint_of = np.array([joint.variable for joint in joints], dtype=np.intp)
@@ -120,8 +130,8 @@ class ExactCertifier:
         return np.asarray(deviations[:, self._joint_of] * self._gain)
 
     def _slack(self, distance: float) -> float:
-        """Return by how much a computed distance may exceed the true one [m]."""
-        return distance_error(distance, self._checker.engine)
+        """Return by how much a computed distance may exceed the true one, plus the reserve [m]."""
+        return distance_error(distance, self._checker.engine) + self._reserve
 
     def open_pairs(
         self,
@@ -141,14 +151,16 @@ class ExactCertifier:
         deviations = self._of_joints(deviations)
         # Two objects approach each other by at most the sum of both displacement bounds.
         displacements = deviations @ self._model.speed_bounds.T
-        reach = margin + 2.0 * float(displacements.max(initial=0.0))
-        proven = {pair for pair, gap in self._gaps.items() if gap >= margin}
+        reach = margin + self._reserve + 2.0 * float(displacements.max(initial=0.0))
+        proven = {pair for pair, gap in self._gaps.items() if gap >= margin + self._reserve}
+        if margin <= self._fixed_gap:
+            proven |= self._fixed_pairs
         states, near, poses = self._checker.near_candidates_along(configurations, reach)
         approach = self._approach(near, deviations[states], proven)
         slack = self._slack(float(near.gaps.max(initial=0.0)))
         is_open = near.min_distances - slack < near.margins + margin + approach - TOUCHING
         near, states, approach = near.chosen(is_open), states[is_open], approach[is_open]
-        limits = near.margins + margin + approach - TOUCHING
+        limits = near.margins + margin + self._reserve + approach - TOUCHING
         bounds = near.min_distances
         described = self._checker.described(near)
         left = Counter((each.first, each.second) for each in described)
@@ -180,7 +192,8 @@ class ExactCertifier:
         """Return a pair at a distance if its objects may collide when they approach each other by `displacement`."""
         slack, gap = self._slack(distance), distance - near.margin - margin
         missing = displacement + slack - TOUCHING - gap
-        if gap >= displacement + slack - TOUCHING or (displacement == 0.0 and gap >= -TOUCHING):
+        rests = displacement == 0.0 and not self._reserve
+        if gap >= displacement + slack - TOUCHING or (rests and gap >= -TOUCHING):
             return None
         return OpenPair(near.objects, gap, missing)
 
@@ -193,6 +206,12 @@ class ExactCertifier:
             if gap > 0.0:
                 found[moving[pair.first], moving[pair.second]] = found[moving[pair.second], moving[pair.first]] = gap
         return found
+
+    @cached_property
+    def _fixed_pairs(self) -> PairIndices:
+        """Pairs that no variable moves relative to each other, by indices of both objects in either order."""
+        fixed = [pair[:2] for pair in self._model.fixed_pairs]
+        return frozenset((*fixed, *(pair[::-1] for pair in fixed)))
 
     def _approach(self, near: Candidates, deviations: Floats, proven: Set[tuple[int, int]]) -> Floats:
         """Return by how much the objects of each pair may approach each other (n,) [m]; minus infinity for pairs that

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from ..checker import CollisionChecker
-from .certifier import MotionCertifier, certifier_of
+from .certifier import MotionCertifier, certifiable, certifier_of
 
 Floats = NDArray[np.float64]
 MIN_FOR_SPHERES = 6  # configurations for which the spheres pay: they prove some, and exact distances decide the others
@@ -26,7 +26,7 @@ class FreeConfigurations:
     def __init__(self, checker: CollisionChecker, *, spheres: bool = True) -> None:
         self._checker = checker
         self._certifier: MotionCertifier | None = None
-        if spheres and checker.engine == "coal":
+        if spheres and certifiable(checker):
             try:
                 certifier = certifier_of(checker)
             except GeometryError:

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError
 from .arguments import require_ascending, require_no_jump
-from .certifier import FINE, MotionCertificate, MotionCertifier, Verdict
+from .certificate import FINE, MotionCertificate, Verdict
+from .certifier import MotionCertifier
 from .curves import PolynomialMotion
 
 Floats = NDArray[np.float64]

@@ -22,6 +22,7 @@ Surfaces may touch and, due to rounding, overlap by up to 10 micrometres: a part
 with it. The tolerance is ten times that of the solvers.
 """
 
+PROVING_ENGINE = "coal"  # whose distances prove motions free
 ABSOLUTE_ERROR = {"coal": 2e-6, "bullet": 2e-3}  # [m]
 RELATIVE_ERROR = 1e-5  # as a fraction of the distance
 
@@ -37,6 +38,12 @@ def distance_error(distance: float, engine: str = "coal") -> float:
     to 3e-6 m. Bullet's error is up to a millimetre.
     """
     return ABSOLUTE_ERROR[engine] + RELATIVE_ERROR * max(distance, 0.0)
+
+
+def verdict_reserve(engine: str) -> float:
+    """Return the distance in addition to a margin [m] at which the verdict of an engine is certainly free, by the true
+    distances of its geometries. Proofs with coal's distances allow for their error themselves."""
+    return 0.0 if engine == PROVING_ENGINE else ABSOLUTE_ERROR[engine]
 
 
 def distance_errors(distances: Floats, engine: str = "coal") -> Floats:

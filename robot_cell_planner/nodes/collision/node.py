@@ -11,7 +11,8 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_cell_planner import msg, srv
 
-from ...collision.certification.certifier import FINE, certifier_of
+from ...collision.certification.certificate import FINE
+from ...collision.certification.certifier import certifier_of
 from ...collision.certification.paths import certify_path, certify_trajectory
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions

@@ -8,7 +8,7 @@ import numpy as np
 
 from robot_cell_planner.msg import MotionCertificate
 
-from ...collision.certification.certifier import Verdict
+from ...collision.certification.certificate import Verdict
 from ...collision.certification.paths import PathCertificate
 from ...collision.checker import CollisionChecker
 from .basic import configuration_to_message, duration_to_message

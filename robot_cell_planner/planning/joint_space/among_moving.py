@@ -14,7 +14,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...collision.certification.certifier import MotionCertifier, certifier_of
+from ...collision.certification.certifier import MotionCertifier, certifiable, certifier_of
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...errors import (
@@ -179,7 +179,7 @@ class _Planner:
         return checks
 
     def _certifier(self, checker: CollisionChecker) -> MotionCertifier | None:
-        if checker.engine != "coal" or not self.options.certify:
+        if not certifiable(checker) or not self.options.certify:
             return None
         try:
             return certifier_of(checker)

@@ -11,7 +11,7 @@ from ...errors import PathInvalidError, Value
 from ...trajectory.limits import Array
 from ..path.simplification import shortcut, simplify
 from ..path.validity import PathVerifier
-from ..problem.collision_checks import CountedChecks, with_extra_margin
+from ..problem.collision_checks import CountedChecks
 from ..problem.context import PlanningContext
 from ..problem.request import PlanningOptions
 
@@ -91,7 +91,7 @@ def _with_extra_margin(context: PlanningContext, extra_margin: float) -> Plannin
     if not extra_margin:
         return context
     base = context.checks.checker
-    checker = with_extra_margin(base, base.options.extra_margin + extra_margin)
+    checker = base.with_extra_margin(base.options.extra_margin + extra_margin)
     limit = min(context.checks.state_limit, context.checks.states + MAX_STATES)
     checks = CountedChecks(checker, context.monitor, limit, context.checks.certify)
     checks.states, checks.motions = context.checks.states, context.checks.motions

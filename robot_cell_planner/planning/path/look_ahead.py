@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...collision.certification.certifier import Verdict, certifier_of
+from ...collision.certification.certificate import Verdict
+from ...collision.certification.certifier import certifiable, certifier_of
 from ...collision.certification.curves import PolynomialMotion
 from ...collision.checker import CollisionChecker
 from ...errors import GeometryError, JointLimitError
@@ -32,7 +33,7 @@ class LookAheadRequest:
     Attributes:
         trajectory: The remaining part, with the times of the whole trajectory.
         step: Step between states without a certificate [rad or m].
-        engine: "coal" or "bullet"; certificates require coal.
+        engine: "coal" or "bullet".
         certify: Prove the motion free where possible; otherwise only states are checked.
     """
 
@@ -119,7 +120,7 @@ def _certified(
     checker: CollisionChecker, trajectory: Trajectory, request: LookAheadRequest
 ) -> tuple[bool, TrajectoryCollision | None, int]:
     """Return whether the curve is proven free, a certain collision, and the number of configurations evaluated."""
-    if request.engine != "coal" or not request.certify or len(trajectory) < 2:
+    if not certifiable(checker) or not request.certify or len(trajectory) < 2:
         return False, None, 0
     curve = trajectory.curve
     try:

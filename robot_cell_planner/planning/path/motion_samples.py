@@ -10,7 +10,7 @@ from ...collision.certification.motion_bounds import motion_model
 from ...collision.engines.base import distance_error
 from ...collision.pairs.allowed_pairs import MAX_EXTRA_MARGIN
 from ...trajectory.limits import Array
-from ..problem.collision_checks import CountedChecks, with_extra_margin
+from ..problem.collision_checks import CountedChecks
 from .path_kernels import find_on_motions, group_states
 
 Indices = NDArray[np.intp]
@@ -128,7 +128,7 @@ def _blocks(approach: Array, max_approach: float) -> tuple[NDArray[np.intp], NDA
 
 
 def _free_with_margin(checks: CountedChecks, configurations: Array, extra: float) -> NDArray[np.bool_]:
-    checker = with_extra_margin(checks.checker, checks.checker.options.extra_margin + extra)
+    checker = checks.checker.with_extra_margin(checks.checker.options.extra_margin + extra)
     result = np.ones(len(configurations), dtype=bool)
     for first in range(0, len(configurations), STATES_PER_BATCH):
         checks.monitor.check(checks.states)

@@ -10,7 +10,7 @@ from functools import cached_property, partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.certification.certifier import certifier_of
+from ...collision.certification.certifier import certifiable, certifier_of
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...errors import (
@@ -131,7 +131,7 @@ class _Verification:
             return PlanVerdict(tuple(violations), record)
         checker = self._checker((*plan.variables, *moving.variables))
         motion = JointMotion(checker, plan.trajectory, moving.trajectories, on_step=self.monitor.check)
-        proof = motion.proof(certifier_of(checker) if checker.engine == "coal" else None)
+        proof = motion.proof(certifier_of(checker) if certifiable(checker) else None)
         record = replace(record, certified_fraction=proof.fraction, clearance=motion.clearance(plan.path))
         violations += _claim_violations(plan, record)
         # The collision engine alone decides, as for other plans.

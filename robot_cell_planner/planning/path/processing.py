@@ -25,7 +25,7 @@ from ...model.joint_arrays import check_distinct, checked_configurations
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
-from ..problem.collision_checks import CountedChecks, with_extra_margin
+from ..problem.collision_checks import CountedChecks
 from ..problem.constraints import PathConstraint
 from ..problem.context import PlanningContext, context_in_space
 from ..problem.frame_constraints import CONSTRAINT_STEP
@@ -261,7 +261,7 @@ def _with_clearance_margin(context: PlanningContext, path: Array, options: Plann
     # The margin of the pair includes the extra margin of the options.
     extra_margin = min(max(found.closest.distance - found.closest.margin, 0.0), MAX_CLEARANCE_MARGIN)
     checks = context.checks
-    checker = with_extra_margin(checks.checker, options.extra_margin + extra_margin)
+    checker = checks.checker.with_extra_margin(options.extra_margin + extra_margin)
     return replace(context, checks=CountedChecks(checker, context.monitor, checks.state_limit, checks.certify))
 
 

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ...collision.certification.certifier import Verdict
+from ...collision.certification.certificate import Verdict
 from ...trajectory.limits import Array
 from ..problem.collision_checks import CountedChecks
 from ..problem.local_planner import LocalPlanner

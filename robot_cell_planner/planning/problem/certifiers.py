@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from ...collision.certification.certifier import MotionCertifier, cached_certifier, certifier_of
+from ...collision.certification.certifier import MotionCertifier, cached_certifier, certifiable, certifier_of
 from ...collision.checker import CollisionChecker
 from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from ...errors import GeometryError
@@ -17,12 +17,12 @@ class Certifiers:
     Attributes:
         refined: Whether fine spheres are in use.
         exact_states: Whether states are checked by exact distances alone, so that nothing is `at_hand`.
-        possible: Whether there may be certifiers: with engine coal, unless `certify` is False.
+        possible: Whether there may be certifiers: not if the engine decomposes surfaces, or if `certify` is False.
     """
 
     def __init__(self, checker: CollisionChecker, certify: bool) -> None:
         self._checker = checker
-        self.possible = certify and checker.engine == "coal"
+        self.possible = certify and certifiable(checker)
         self.refined = False
         self.exact_states = False
 

@@ -11,11 +11,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.certification.certifier import MotionCertificate, MotionCertifier
+from ...collision.certification.certificate import MotionCertificate
+from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.paths import certified_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline, describe_overlap
 from ...collision.checker import CollisionChecker
-from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...trajectory.limits import Array
 from .blocked_motions import BlockedMotion, BlockedMotions
 from .certifiers import Certifiers
@@ -76,7 +76,7 @@ class CountedChecks:
     def certifier(self) -> MotionCertifier | None:
         """Certifier of the checker's motions.
 
-        None if the engine is not coal, if a geometry has no sphere model, or if `certify` is False.
+        None if the engine decomposes surfaces, if a geometry has no sphere model, or if `certify` is False.
         """
         return self._certifiers.current
 
@@ -372,12 +372,6 @@ class CountedChecks:
             return np.zeros(len(configurations), dtype=bool)
         found: NDArray[np.bool_] = certifier.check_boxes(configurations, off) == 0
         return found
-
-
-def with_extra_margin(checker: CollisionChecker, extra_margin: float) -> CollisionChecker:
-    """Return a checker for the same cell, state and variables with another extra margin [m]."""
-    options = CollisionOptions(extra_margin, checker.options.pair_types)
-    return CollisionChecker(checker.cell, checker.state, checker.variables, engine=checker.engine, options=options)
 
 
 def pair_names(checker: CollisionChecker, q: Array) -> tuple[str, str]:

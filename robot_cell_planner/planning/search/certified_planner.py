@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ...collision.certification.certifier import certifiable
 from ...errors import NotSupportedError
 from ..problem.collision_checks import CountedChecks
 from ..problem.local_planner import ProjectedLocalPlanner
@@ -23,7 +24,7 @@ class CertifiedPlanner:
         "robot_cell_planner",
         "RRTConnect with shortcuts, compiled, on motions that are proven free: sphere models along the path, exact "
         "distances near start and goals and, where a search stalls, on motions of one joint. Fastest; keeps about 8 mm "
-        "from objects along other motions. Needs engine coal.",
+        "from objects along other motions.",
         parameters=(CERTIFIED_RANGE,),
     )
 
@@ -70,8 +71,9 @@ def _unsupported_reason(problem: SearchProblem) -> str:
     checks = problem.checks
     if isinstance(problem.local_planner, ProjectedLocalPlanner):
         return f"planner {CERTIFIED} does not support constraints on frames"
-    if checks.checker.engine != "coal":
-        return f"planner {CERTIFIED} certifies motions with distances, which require engine coal"
+    if not certifiable(checks.checker):
+        names = ", ".join(checks.checker.decomposed_by_engine)
+        return f"planner {CERTIFIED} certifies motions, but engine {checks.checker.engine} decomposes {names}"
     if not checks.certify:
         return f"planner {CERTIFIED} certifies motions, but `certify` is false"
     if checks.certifier is None:

@@ -10,7 +10,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...collision.certification.certifier import MotionCertifier, Verdict
+from ...collision.certification.certificate import Verdict
+from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.paths import certify_trajectory
 from ...collision.checker import CollisionChecker
 from ...errors import TrajectoryInCollisionError, Value

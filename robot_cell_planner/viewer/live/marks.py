@@ -9,7 +9,7 @@ import numpy as np
 import viser
 from numpy.typing import NDArray
 
-from ...collision.certification.certifier import Verdict
+from ...collision.certification.certificate import Verdict
 from ..overlays import CERTIFIED, CLOSE, COLLIDING, UNCERTIFIED, Colour, PairMark, speed_colours
 from ..tool_paths import CertifiedPath, ToolPath
 

@@ -7,7 +7,8 @@ import pytest
 from collision_cells import at, body, box, free_body, make_cell, mechanism, place, sphere
 from frozendict import frozendict
 
-from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.certificate import Verdict
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.certification.curves import PolynomialMotion
 from robot_cell_planner.collision.certification.paths import certify_path, certify_trajectory
 from robot_cell_planner.collision.checker import CollisionChecker

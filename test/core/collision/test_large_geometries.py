@@ -5,7 +5,8 @@ import pytest
 from collision_cells import body, free_body, make_cell, mechanism, place, settings
 from scipy.spatial.transform import Rotation
 
-from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.certificate import Verdict
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.engines.base import TOUCHING, distance_error
 from robot_cell_planner.model.geometry import Box, Cylinder, MeshUse, Shape, Triangles

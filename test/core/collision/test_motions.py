@@ -37,7 +37,8 @@ from robot_cell_planner.collision.certification._kernels.arrays import (
 from robot_cell_planner.collision.certification._kernels.certificate import evaluate
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
 from robot_cell_planner.collision.certification._kernels.listed_candidates import evaluate_listed, retain_marked
-from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, Verdict, certify
+from robot_cell_planner.collision.certification.certificate import Verdict
+from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, certify
 from robot_cell_planner.collision.certification.curves import PolynomialMotion, StraightMotion
 from robot_cell_planner.collision.certification.refinement import Polyline
 from robot_cell_planner.collision.certification.scene import MotionScene

@@ -8,7 +8,7 @@ from collision_cells import body, bracket, pebble, place, settings, with_obstacl
 from scipy.spatial import ConvexHull
 
 from benchmarks.audit.cells import write_cell
-from robot_cell_planner.collision.certification.certifier import FINE
+from robot_cell_planner.collision.certification.certificate import FINE
 from robot_cell_planner.collision.certification.curves import StraightMotion
 from robot_cell_planner.collision.certification.exact import ExactCertifier
 from robot_cell_planner.collision.checker import CollisionChecker

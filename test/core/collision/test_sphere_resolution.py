@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from collision_cells import at, body, box, make_cell, working_cell
 
-from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.certificate import Verdict
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.geometry.collision_geometry import collision_geometries
 from robot_cell_planner.collision.sphere_model import resolution

@@ -25,7 +25,7 @@ from robot_cell_planner.trajectory.timing import Method, TimingOptions, stop_at_
 from robot_cell_planner.trajectory.validation import dense_times
 
 STEP = 0.01  # [m] between states
-WITHOUT_PROOF = [{"certify": False}, {"engine": "bullet"}]
+WITHOUT_PROOF = [{"certify": False}, {"engine": "bullet", "certify": False}]
 
 
 def past_a_corner(depth):
@@ -63,7 +63,7 @@ def test_a_plan_without_certificates_does_not_cut_a_corner_between_states(option
     assert not collides(cell, state, plan.path)
 
 
-@pytest.mark.parametrize("options", WITHOUT_PROOF)
+@pytest.mark.parametrize("options", [*WITHOUT_PROOF, {"engine": "bullet"}])
 @pytest.mark.parametrize("depth", [0.002, -0.002])
 def test_path_tools_find_it(depth, options):
     cell, state, path = past_a_corner(depth)

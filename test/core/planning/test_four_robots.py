@@ -22,7 +22,7 @@ from robot_cell_planner import (
     plan_motion,
 )
 from robot_cell_planner.errors import PlanningError, TrajectoryLimitError
-from robot_cell_planner.io.cell_file.cell_file import read_cell
+from robot_cell_planner.io.cell_file.reader import read_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.planning.joint_space import prioritised
 from robot_cell_planner.planning.joint_space.planner import plan_with_monitor

@@ -14,7 +14,8 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_cell_planner import srv
-from robot_cell_planner.collision.certification.certifier import MotionCertifier, Verdict
+from robot_cell_planner.collision.certification.certificate import Verdict
+from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions as CoreOptions
 from robot_cell_planner.collision.pairs.allowed_pairs import PairType
