@@ -11,7 +11,7 @@ from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.value import check_name
 from .cell_file.cell_file import existing_file
-from .cell_file.reader import read_cell
+from .cell_file.reader import read_parts
 from .common.defects import Defects
 from .common.resources import NO_ROOTS, ResourceRoots, read_text
 from .common.xml_reader import XmlReader
@@ -70,7 +70,7 @@ def check_prefix(prefix: str) -> None:
 def _read(path: Path, roots: ResourceRoots, strict: bool) -> Imported:
     folder, source = str(path.parent), str(path)
     if path.suffix in CELLS:
-        return Imported(*read_cell(read_text(path, STAGE, roots.text_bytes), folder, roots, source, strict=strict))
+        return read_parts(read_text(path, STAGE, roots.text_bytes), folder, roots, source, strict=strict)
     if path.suffix in (*SDF, *SCENES):
         return read_scene(path, roots, STAGE, strict=strict)
     suffixes = ", ".join((*CELLS, *ROBOTS, *SDF, *SCENES))

@@ -23,8 +23,9 @@ from ..common.resources import (
 )
 from ..common.sections import ConfigurationFile
 from ..common.serialisation import dump_yaml, from_document, to_json_document, to_yaml_document
+from ..scene_import.imported import Imported
 from .angles import doubtful_angles
-from .reader import read_cell
+from .reader import log_left_out, read_parts
 from .writer import cell_entries
 
 log = logging.getLogger(__name__)
@@ -40,7 +41,7 @@ def load_cell(
 
     Files referenced by the cell file may be located in the package or folder that contains it, in installed packages
     and below the roots. Defects of descriptions, what the cell lacks (`cell_warnings`), states beyond joint limits, and
-    angles that are probably in degrees are logged as warnings.
+    angles that are probably in degrees are logged as warnings, and so is what a cell may need of included files.
 
     Args:
         file: Path or URI of the cell file.
@@ -52,13 +53,23 @@ def load_cell(
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: A file is missing or malformed.
         DuplicateNameError, UnknownNameError, StateError, FrameCycleError: The parts of the file are inconsistent.
     """
+    found = read_cell_file(file, roots, confined=confined)
+    log_left_out(found)
+    for warning in (*cell_warnings(found.cell), *states_beyond_limits(found.cell, found.state)):
+        log.warning("%s: %s", existing_file(file, roots, confined), warning)
+    return found.cell, found.state
+
+
+def read_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS, *, confined: bool = False) -> Imported:
+    """As `load_cell`, with what is left out of included files. Only angles are logged.
+
+    Raises:
+        RobotCellError: As `load_cell`.
+    """
     path = existing_file(file, roots, confined)
     if not confined:
         roots = roots.with_file(path)
-    cell, state = read_cell(read_text(path, READ_CELL, roots.text_bytes), str(path.parent), roots, str(path))
-    for warning in (*cell_warnings(cell), *states_beyond_limits(cell, state)):
-        log.warning("%s: %s", path, warning)
-    return cell, state
+    return read_parts(read_text(path, READ_CELL, roots.text_bytes), str(path.parent), roots, str(path))
 
 
 def cell_file_doubts(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import logging
+import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import msgspec
 from frozendict import frozendict
@@ -19,11 +20,11 @@ from ..scene_import.scene_files import read_scene
 from .shape_sections import read_pose
 
 STAGE = "include"
-log = logging.getLogger(__name__)
+COUNTED = re.compile(r"\d+ x ")
 
 
 def read_includes(root: Section, folder: str, roots: ResourceRoots, *, strict: bool) -> Iterator[Imported]:
-    """Read the scenes in the list `include`, each with its prefix and at its pose.
+    """Read the scenes in the list `include`, each with its prefix and at its pose. What is left out names the file.
 
     Raises:
         FileError: An entry is malformed, or a file is of another kind.
@@ -42,9 +43,17 @@ def read_includes(root: Section, folder: str, roots: ResourceRoots, *, strict: b
             location = section.error("").message
             raise error.with_message(location + error.message) from error
         section.finish()
-        for line in found.left_out:
-            log.info("%s: left out: %s", path, line)
-        yield moved(with_prefix(found, prefix), pose)
+        named = msgspec.structs.replace(
+            found,
+            left_out=tuple(_located(line, path) for line in found.left_out),
+            warnings=tuple(_located(line, path) for line in found.warnings),
+        )
+        yield moved(with_prefix(named, prefix), pose)
+
+
+def _located(line: str, path: Path) -> str:
+    """Return a line about what is left out with the file; a defect has its place already."""
+    return f"{path}: left out: {line}" if COUNTED.match(line) else line
 
 
 def with_scene(cell: RobotCell, state: RobotCellState, scene: Imported) -> tuple[RobotCell, RobotCellState]:

@@ -23,6 +23,7 @@ from ...model.value import WORLD
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.sections import ConfigurationFile, Section
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
+from ..scene_import.imported import Imported
 from .angles import IN_DEGREES, doubtful_angles
 from .includes import read_includes, with_scene
 from .shape_sections import read_collisions, read_inertial, read_pose, read_shapes
@@ -62,7 +63,7 @@ T = TypeVar("T", ToolState, BodyState, NamedFrame)
 def read_cell(
     text: str, folder: str = "", roots: ResourceRoots = NO_ROOTS, source: str = "cell", *, strict: bool = False
 ) -> tuple[RobotCell, RobotCellState]:
-    """Read the cell and state from a text.
+    """Read the cell and state from a text. What included files have and a cell may need is logged as a warning.
 
     Referenced files must be located in installed packages or below the roots.
 
@@ -78,6 +79,23 @@ def read_cell(
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: The text, or a file that it references,
             is missing or malformed.
         DuplicateNameError, UnknownNameError, StateError, FrameCycleError: The parts of the file are inconsistent.
+    """
+    found = read_parts(text, folder, roots, source, strict=strict)
+    log_left_out(found)
+    return found.cell, found.state
+
+
+def log_left_out(found: Imported) -> None:
+    """Log what a cell may need as warnings, and the other parts that are left out as information."""
+    for line in found.left_out:
+        log.log(logging.WARNING if line in found.warnings else logging.INFO, "%s", line)
+
+
+def read_parts(text: str, folder: str, roots: ResourceRoots, source: str, *, strict: bool = False) -> Imported:
+    """As `read_cell`, with what is left out of included files.
+
+    Raises:
+        RobotCellError: As `read_cell`.
     """
     file = ConfigurationFile(text, source, STAGE)
     try:
@@ -100,7 +118,7 @@ class _Reader:
         # Poses given relative to a frame other than the parent frame.
         self.relative: dict[str, str] = {}
 
-    def cell(self) -> tuple[RobotCell, RobotCellState]:
+    def cell(self) -> Imported:
         root = self.file.root
         root.allow(*CELL_KEYS)
         found = root.text("format")
@@ -127,12 +145,14 @@ class _Reader:
             bodies=frozendict(body_states),
         )
         read_simulated_robot(root.section(SECTION))  # checked here, used by `load_simulated_robot`
-        for scene in read_includes(root, self.folder, self.roots, strict=self.strict):
+        scenes = tuple(read_includes(root, self.folder, self.roots, strict=self.strict))
+        for scene in scenes:
             cell, state = with_scene(cell, state, scene)
         root.finish()
         cell, state = self._without_relative_poses(cell, state)
         cell.check_state(state)
-        return cell, state
+        left_out = tuple(line for scene in scenes for line in scene.left_out)
+        return Imported(cell, state, left_out, tuple(line for scene in scenes for line in scene.warnings))
 
     def _robots(self, root: Section) -> tuple[dict[str, Robot], dict[str, Pose]]:
         robots: dict[str, Robot] = {}

@@ -14,6 +14,7 @@ from ...model.pose import Pose
 from ...model.robot import CompositeGroup, Robot
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
+from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..robot_description.loading import mesh_use_of, robot_from_sources
 
@@ -23,11 +24,22 @@ S = TypeVar("S", ToolState, BodyState)
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """Imported cell and state. `left_out`: ignored parts of the file, one line each."""
+    """Imported cell and state.
+
+    left_out: Ignored parts of the file, one line each.
+    warnings: Lines of `left_out` that should be shown: parts that a cell may need, and defects.
+    """
 
     cell: RobotCell
     state: RobotCellState
     left_out: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def with_defects(imported: Imported, defects: Defects) -> Imported:
+    """Return the import with defects of its file among what is left out, and among its warnings."""
+    texts = defects.texts
+    return replace(imported, left_out=(*texts, *imported.left_out), warnings=(*texts, *imported.warnings))
 
 
 def moved(imported: Imported, origin: Pose) -> Imported:
@@ -38,15 +50,15 @@ def moved(imported: Imported, origin: Pose) -> Imported:
 
     cell, state = imported.cell, imported.state
     frames = {name: replace(f, pose=at(f.pose, f.attached_to)) for name, f in cell.frames.items()}
-    return Imported(
-        replace(cell, frames=frozendict(frames)),
-        replace(
+    return replace(
+        imported,
+        cell=replace(cell, frames=frozendict(frames)),
+        state=replace(
             state,
             base_poses=frozendict({n: at(pose, cell.robots[n].attached_to) for n, pose in state.base_poses.items()}),
             tools=frozendict({n: replace(s, pose=at(s.pose, s.attached_to)) for n, s in state.tools.items()}),
             bodies=frozendict({n: replace(s, pose=at(s.pose, s.attached_to)) for n, s in state.bodies.items()}),
         ),
-        imported.left_out,
     )
 
 
@@ -106,15 +118,15 @@ class _Renamer:
             collision=self.settings(cell.collision),
             groups=self.groups(cell.groups),
         )
-        return Imported(
-            renamed,
-            RobotCellState(
+        return replace(
+            imported,
+            cell=renamed,
+            state=RobotCellState(
                 base_poses=frozendict({self.name(name): pose for name, pose in state.base_poses.items()}),
                 configuration=frozendict({self.name(name): value for name, value in state.configuration.items()}),
                 tools=self.states(state.tools),
                 bodies=self.states(state.bodies),
             ),
-            imported.left_out,
         )
 
     def groups(self, groups: frozendict[str, CompositeGroup]) -> frozendict[str, CompositeGroup]:

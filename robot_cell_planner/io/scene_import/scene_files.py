@@ -7,7 +7,7 @@ from pathlib import Path
 from ...errors import FileError
 from ..common.defects import Defects
 from ..common.resources import ResourceRoots, read_text
-from .imported import Imported
+from .imported import Imported, with_defects
 from .moveit_scene import read_moveit_scene
 from .sdformat import read_sdf
 
@@ -31,7 +31,7 @@ def read_scene(path: Path, roots: ResourceRoots, stage: str, *, strict: bool = F
     if path.suffix in SDF:
         defects = Defects(strict)
         found = read_sdf(read_text(path, stage, roots.text_bytes, defects), folder, roots, source, strict=strict)
-        return Imported(found.cell, found.state, (*defects.texts, *found.left_out))
+        return with_defects(found, defects)
     if path.suffix in SCENES:
         return read_moveit_scene(read_text(path, stage, roots.text_bytes), source)
     suffixes = ", ".join((*SDF, *SCENES))

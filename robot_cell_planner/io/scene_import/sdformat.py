@@ -14,7 +14,7 @@ from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import XmlReader
 from ..sdformat.document import STAGE, read_root
 from ..sdformat.reader import SdfReader
-from .imported import Imported
+from .imported import Imported, with_defects
 from .sdformat_bodies import SdfBuilder
 
 
@@ -52,4 +52,4 @@ def read_sdf(
         found = SdfBuilder(reader.contents, roots, mesh_use).imported(name)
     except FrameCycleError as error:
         raise FrameCycleError(f"{source}: {error.message}", stage=STAGE, subjects=error.subjects) from error
-    return Imported(found.cell, found.state, (*defects.texts, *found.left_out))
+    return with_defects(found, defects)

@@ -50,7 +50,7 @@ class SdfBuilder:
         cell = RobotCell(name=name, bodies=frozendict(self.bodies), frames=frozendict(self.named))
         state = RobotCellState(bodies=frozendict(self.states))
         cell.check_state(state)
-        return Imported(cell, state, self._left_out())
+        return Imported(cell, state, self.contents.left_out_lines(), self.contents.warnings())
 
     def _parents_of_models(self) -> dict[str, str]:
         """Return the parent link of each link that is the child of a joint; further joints with the same child are
@@ -153,6 +153,3 @@ class SdfBuilder:
             for name in bodies:
                 others = tuple(other for other in bodies if other != name)
                 self.states[name] = BodyState(self.states[name].pose, self.states[name].attached_to, (), others)
-
-    def _left_out(self) -> tuple[str, ...]:
-        return tuple(f"{count} x {what}" for what, count in sorted(self.contents.left_out.items()))

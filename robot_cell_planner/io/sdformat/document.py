@@ -15,6 +15,24 @@ STAGE = "read sdf"
 VERSIONS = tuple(f"1.{minor}" for minor in range(3, 13))
 # Names that are reserved since this version.
 RESERVED_SINCE = VERSIONS.index("1.7")
+# Elements that describe neither objects nor their places.
+HARMLESS = frozenset(
+    (
+        "atmosphere",
+        "audio",
+        "battery",
+        "gripper",
+        "gui",
+        "light",
+        "magnetic_field",
+        "physics",
+        "plugin",
+        "scene",
+        "sensor",
+        "spherical_coordinates",
+        "wind",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -54,6 +72,14 @@ class SdfContents:
     groups: list[list[str]] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     includes: int = 0
+
+    def left_out_lines(self) -> tuple[str, ...]:
+        """Return one line for each kind of parts that are left out."""
+        return tuple(f"{count} x {kind}" for kind, count in sorted(self.left_out.items()))
+
+    def warnings(self) -> tuple[str, ...]:
+        """Return the lines about parts that a cell or robot may need: all but those of `HARMLESS` kinds."""
+        return tuple(f"{count} x {kind}" for kind, count in sorted(self.left_out.items()) if kind not in HARMLESS)
 
 
 def read_root(xml: XmlReader, folder: str, text: str) -> tuple[Element, SdfFile]:

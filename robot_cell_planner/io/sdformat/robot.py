@@ -45,7 +45,7 @@ def sdf_to_urdf(
         folder: Base folder of relative URIs.
         roots: Folders that may be read.
         source: Name of the text in messages.
-        defects: Takes note of what is left out; None: it is an error.
+        defects: Takes note of what is left out; None: visuals without a shape in URDF are errors.
 
     Raises:
         FileError: The document is malformed, or does not hold exactly one model.
@@ -57,6 +57,8 @@ def sdf_to_urdf(
     root, file = read_root(XmlReader(source, STAGE, defects), folder, text)
     reader = SdfReader(roots)
     reader.document(root, file)
+    for line in reader.contents.warnings():
+        file.xml.defects.remark(f"{source}: left out: {line}")
     frames = reader.contents.frames.frames
     models = [name for name, frame in frames.items() if frame.kind is SdfKind.MODEL and SEPARATOR not in name]
     if len(models) != 1:
