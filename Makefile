@@ -6,7 +6,8 @@
 #   make test DISTRO=jazzy       the tests that use ROS 2, with that distribution, in .venv-jazzy/
 #   make check                   ruff and mypy alone
 #   make docs                    the documentation as a site for any browser, .venv/site/index.html
-#   make bench AREA=collision    one area's figures, to benchmarks/results/collision.json
+#   make bench AREA=collision    one area's figures, to benchmarks/results/collision.json; for motions, request and
+#                                planning also with PROBLEMS=FILE; further options of the benchmark in OPTIONS
 #   make setup                   the set-up alone; afterwards `source .venv/setup.sh` opens the environment in a shell
 #   make lock                    renew the pinned versions in requirements/constraints.txt
 #   make clean                   remove .venv, those of other distributions and all caches
@@ -79,7 +80,7 @@ docs: setup
 
 bench: setup
 	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|request|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|request_node|idle|start|batch|scale|trajectory_limits|moveit|both_arms|moving_robots|hand_over_tasks|four_robots|synchronised_execution|viewer|recording|simulation|grasping|environments|safety_layer"; exit 2; }
-	@$(RUN) python -m benchmarks.$(AREA)
+	@$(RUN) python -m benchmarks.$(AREA) $(if $(PROBLEMS),--problems "$(PROBLEMS)") $(OPTIONS)
 
 lock: setup
 	@$(RUN) python tools/lock.py

@@ -1,5 +1,5 @@
-"""Figures of certified RRT-Connect alone, and of whole requests with it. Every path is audited by the
-collision engine at 1/1000 rad."""
+"""Figures of certified RRT-Connect and its shortcuts alone, by robot; for whole requests see `request`. Every path is
+audited by the collision engine at 1/1000 rad."""
 
 from __future__ import annotations
 
@@ -16,18 +16,13 @@ from numpy.typing import NDArray
 from robot_cell_planner.collision.certification.certifier import MotionCertifier, certifier_of
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.sphere_model.approximation import FINE_PROTRUSION
-from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.simplification import densify
-from robot_cell_planner.planning.problem.plan import Plan
-from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.space import JointSpace, joint_space, values_beyond
 from robot_cell_planner.planning.problem.subspace import subspace_of
 from robot_cell_planner.planning.search.certified_rrt_connect import CertifiedRrtConnect, CertifiedSearchOptions
 from robot_cell_planner.planning.search.planner import SearchResult
 
 from .motion_peers import Planner, vamp_planner
-from .planning import UNSOLVABLE
 from .planning_problems import FAMILIES, Problem, own_problems
 from .results import Results
 
@@ -76,19 +71,19 @@ class PeerRuns:
             self.own_ratios.append(took / before)
         return path, took
 
-    def report(self, results: Results) -> None:
+    def report(self, results: Results, robot: str) -> None:
         if not self.times:
             return
-        results.add("vamp.tried", self.tried)
-        results.add("vamp.solved", len(self.times))
-        results.add("vamp.paths_colliding", self.colliding)
-        results.add("vamp.plan_and_simplify_median_ms", float(np.median(self.times)))
-        results.add("vamp.plan_and_simplify_p95_ms", float(np.percentile(self.times, 95)))
-        results.add("vamp.length_mean", float(np.mean(self.lengths)))
-        results.add("vamp.paired_ratio_median", float(np.median(self.ratios)))
-        results.add("vamp.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
+        results.add(f"{robot}.vamp.tried", self.tried)
+        results.add(f"{robot}.vamp.solved", len(self.times))
+        results.add(f"{robot}.vamp.paths_colliding", self.colliding)
+        results.add(f"{robot}.vamp.plan_and_simplify_median_ms", float(np.median(self.times)))
+        results.add(f"{robot}.vamp.plan_and_simplify_p95_ms", float(np.percentile(self.times, 95)))
+        results.add(f"{robot}.vamp.length_mean", float(np.mean(self.lengths)))
+        results.add(f"{robot}.paired_ratio_median", float(np.median(self.ratios)))
+        results.add(f"{robot}.paired_ratio_p95", float(np.percentile(self.ratios, 95)))
         if self.own_ratios:
-            results.add("vamp.ratio_to_itself_p95", float(np.percentile(self.own_ratios, 95)))
+            results.add(f"{robot}.vamp.ratio_to_itself_p95", float(np.percentile(self.own_ratios, 95)))
 
 
 @dataclass(frozen=True)
@@ -112,9 +107,9 @@ class Search:
         return planner.solve(self.start, self.goals, CertifiedSearchOptions(seed=seed, state_limit=STATES))
 
 
-def certified_search(results: Results, problems: Sequence[Problem], seeds: int) -> None:
-    """Certified RRT-Connect and its shortcuts on problems whose ends the exact model finds free, by processor time
-    of this thread; the cell is known before.
+def certified_search(results: Results, robot: str, problems: Sequence[Problem], seeds: int) -> None:
+    """Certified RRT-Connect and its shortcuts on problems of a robot whose ends the exact model finds free, by the time
+    of this thread on the processor; the cell is known before.
 
     The paths of a problem are checked after all its searches: checks in between would empty the caches of the processor
     for one of the planners.
@@ -152,59 +147,13 @@ def certified_search(results: Results, problems: Sequence[Problem], seeds: int) 
             found_paths.append(found.path)
         colliding += sum(collides(checker, path) for path in found_paths)
         peer.colliding += sum(collides(checker, path) for path in peer_paths)
-    results.add("native.tried", tried)
-    results.add("native.solved", solved)
-    results.add("native.paths_colliding", colliding)
+    results.add(f"{robot}.native.tried", tried)
+    results.add(f"{robot}.native.solved", solved)
+    results.add(f"{robot}.native.paths_colliding", colliding)
     families = {"all": [each for values in times.values() for each in values], **times}
     for family, values in families.items():
         name = family.replace(" ", "_")
-        results.add(f"native.{name}.plan_and_shorten_median_ms", float(np.median(values)))
-        results.add(f"native.{name}.plan_and_shorten_p95_ms", float(np.percentile(values, 95)))
-    results.add("native.length_mean", float(np.mean(lengths)))
-    peer.report(results)
-
-
-def requests(results: Results, problems: Sequence[Problem], planner: str) -> None:
-    """Whole requests to a planner, their second time: search and simplification, and everything until the plan."""
-    search: list[float] = []
-    whole: list[float] = []
-    proven: list[float] = []
-    lengths: list[float] = []
-    tried = colliding = by_certified = 0
-    for problem in problems:
-        try:
-            _planned(problem, planner, SEED + 1)
-            began = thread_time()
-            plan = _planned(problem, planner, SEED)
-            whole.append(1e3 * (thread_time() - began))
-        except UNSOLVABLE:
-            continue
-        except RobotCellError as error:
-            tried += 1
-            print(f"not solved: {problem.name}: {error}", flush=True)
-            continue
-        tried += 1
-        stages = {stage.stage: stage.seconds for stage in plan.times}
-        search.append(1e3 * (stages["search"] + stages.get("simplify", 0.0)))
-        proven.append(plan.certified_fraction)
-        lengths.append(plan.path_length)
-        by_certified += plan.planner == "CertifiedRRTConnect"
-        colliding += collides(CollisionChecker(problem.cell, problem.state, problem.joints), np.array(plan.path))
-    name = f"request.{planner}"
-    results.add(f"{name}.tried", tried)
-    results.add(f"{name}.solved", len(whole))
-    results.add(f"{name}.paths_colliding", colliding)
-    results.add(f"{name}.by_native_share", by_certified / max(len(whole), 1))
-    results.add(f"{name}.plan_and_simplify_median_ms", float(np.median(search)))
-    results.add(f"{name}.plan_and_simplify_p95_ms", float(np.percentile(search, 95)))
-    results.add(f"{name}.whole_median_ms", float(np.median(whole)))
-    results.add(f"{name}.whole_p95_ms", float(np.percentile(whole, 95)))
-    results.add(f"{name}.proven_share_mean", float(np.mean(proven)))
-    results.add(f"{name}.length_mean", float(np.mean(lengths)))
-
-
-def _planned(problem: Problem, planner: str, seed: int) -> Plan:
-    goals = Goals(joint_goals=tuple(dict(zip(problem.joints, goal, strict=True)) for goal in problem.goals))
-    options = PlanningOptions(planner=planner, seed=seed, state_limit=STATES)
-    request = MotionRequest(goals, problem.group, problem.joints, options, timing=None)
-    return plan_motion(problem.cell, problem.state, request)
+        results.add(f"{robot}.native.{name}.plan_and_shorten_median_ms", float(np.median(values)))
+        results.add(f"{robot}.native.{name}.plan_and_shorten_p95_ms", float(np.percentile(values, 95)))
+    results.add(f"{robot}.native.length_mean", float(np.mean(lengths)))
+    peer.report(results, robot)

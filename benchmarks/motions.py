@@ -1,7 +1,7 @@
 """Certified motions and the planners on them: completeness, speed.
 
     make bench AREA=motions                                  spheres, edges, completeness, plans: six arms, some minutes
-    tools/with_environment python -m benchmarks.motions --problems FILE [--every 5] [--seeds 3]
+    make bench AREA=motions PROBLEMS=FILE [OPTIONS="--every 5 --seeds 3 --only plans"]
 
 Correctness of certificates: `make bench AREA=audit`, which shares no code with the library.
 Completeness: see `motion_completeness`.
@@ -26,8 +26,8 @@ from robot_cell_planner.collision.sphere_model.report import prepare_sphere_mode
 from .motion_cells import KINDS, ROBOTS, cell_with
 from .motion_completeness import completeness
 from .motion_free_states import free_states
-from .motion_plans import certified_search, problems_of_arms, requests
-from .planning_problems import read_problems
+from .motion_plans import certified_search, problems_of_arms
+from .planning_problems import by_robot, read_problems
 from .results import Results
 
 SEED = 1
@@ -104,9 +104,8 @@ def main() -> None:
             free_states(results, name)
     if options.only in (None, "plans"):
         made = read_problems(options.problems) if options.problems else problems_of_arms(ROBOTS, 3)
-        certified_search(results, made[:: options.every], options.seeds)
-        for planner in ("Automatic", "RRTConnect"):
-            requests(results, made[:: options.every], planner)
+        for robot, problems in by_robot(made[:: options.every]).items():
+            certified_search(results, robot, problems, options.seeds)
     results.finish()
 
 

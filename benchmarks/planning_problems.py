@@ -69,6 +69,14 @@ class Problem:
         return tuple(self.state.configuration[joint] for joint in self.joints)
 
 
+def by_robot(problems: Sequence[Problem]) -> dict[str, list[Problem]]:
+    """Return problems by the name of their robot."""
+    found: dict[str, list[Problem]] = {}
+    for problem in problems:
+        found.setdefault(next(iter(problem.cell.robots)), []).append(problem)
+    return found
+
+
 @lru_cache(maxsize=8)
 def arm(name: str) -> Arm:
     """The Panda (seven joints), the UR5 (six), or another one of `motion_cells.ROBOTS`."""
