@@ -28,6 +28,7 @@ from ..conversions.basic import duration_to_message, error_to_message, time_to_m
 from ..motion.command_stream import CommandStream, StreamStatistics
 from ..motion.controller_drive import ControllerDrive
 from ..motion.held_positions import HeldPositions
+from ..motion.independent_robots import robot_finder
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Motion, Phase
 from ..motion.motion_control import MotionControl
@@ -169,6 +170,7 @@ class ExecutionNode(ManagedNode):
             hold=parameters["hold_when_idle"],
             priority=parameters["realtime_priority"],
             forbidden=self._permission.forbidden,
+            robot_of=robot_finder((*self._robots.prefixes, *robot_prefixes(parameters)), self._topic_of),
         )
 
     def _topic_of(self, joint: str) -> str:

@@ -24,7 +24,7 @@ from ..common.robot_topics import JointOutput
 from . import successors
 from .channels import Channel
 from .command_topic import check_alone, moment
-from .command_values import CommandValues
+from .command_values import CommandValues, sendable
 from .joint_feedback import LONGEST_PAUSE
 
 Clock = Callable[[], float]
@@ -52,7 +52,7 @@ class CommandStream:
     max_command_gap: after a longer gap [s] the robot is assumed to have stopped, and the motion continues from
     rest. hold: keep publishing the last command between motions. priority: SCHED_FIFO, 0 for none. forbidden(seen):
     called before each command; returns how often commands were forbidden, and the reason if they are now, or were
-    more often than `seen`.
+    more often than `seen`. robot_of: name of the robot of a joint; each is held once all of its joints are known.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class CommandStream:
         hold: bool = False,
         priority: int = 0,
         forbidden: Forbidden = lambda _: (0, None),
+        robot_of: Callable[[str], str] = lambda _: "",
     ) -> None:
         self._priority = priority
         self._node = node
@@ -77,6 +78,7 @@ class CommandStream:
         self._clock = clock
         self._command = CommandValues(fields)
         self._forbidden = forbidden
+        self.robot_of = robot_of
         self._times_forbidden = 0
         self._joints = tuple(joints)
         self._late = late_command_periods * self._period
@@ -109,14 +111,6 @@ class CommandStream:
 
     def _held(self) -> frozenset[str]:
         return frozenset(self._commanded).difference(*(channel.joints for channel in self._channels))
-
-    @property
-    def wants_positions(self) -> bool:
-        """Return whether it has to hold the robot, but has no positions yet."""
-        if not self.holds:
-            return False
-        with self._lock:
-            return not self._commanded or not all(map(math.isfinite, self._commanded.values()))
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -330,8 +324,10 @@ class CommandStream:
             self._node.get_logger().info(f"commands are streamed with normal priority: {error}")
 
     def _has_work(self) -> bool:
-        finite = all(map(math.isfinite, self._commanded.values()))
-        return bool(self._channels or (self.holds and self._commanded and finite))
+        return bool(self._channels or (self.holds and self._sendable()))
+
+    def _sendable(self) -> Mapping[str, float]:
+        return sendable(self._commanded, self.robot_of, moving=bool(self._channels))
 
     def _rest_until(self, due: float) -> float:
         """Sleep until a time; times long past are skipped, so that no burst of commands follows a gap."""
@@ -360,7 +356,7 @@ class CommandStream:
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if self._command.has_efforts:
                 self._efforts.update(zip(channel.joints, channel.effort_at(sample.parameter).tolist(), strict=True))
-        self._command.fill(self._commanded, velocities, self._efforts, stamp.nanoseconds)
+        self._command.fill(self._sendable(), velocities, self._efforts, stamp.nanoseconds)
 
     def _count(self, now: float, before: float) -> None:
         interval = now - before

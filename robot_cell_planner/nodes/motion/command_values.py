@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import math
+from collections.abc import Callable, Collection, Mapping
 
 from ..common.joint_state_messages import JointValues
 
 FIELDS = ("position", "velocity", "effort")
+
+
+def sendable(commanded: Mapping[str, float], robot_of: Callable[[str], str], *, moving: bool) -> Mapping[str, float]:
+    """Return the positions to send: while any joint moves, all that are known; between motions, those of each robot
+    whose joints are all known. An unknown position is NaN."""
+    unknown = [name for name, value in commanded.items() if not math.isfinite(value)]
+    if not unknown:
+        return commanded
+    missing = set() if moving else set(map(robot_of, unknown))
+    known = {name: value for name, value in commanded.items() if math.isfinite(value)}
+    return {name: value for name, value in known.items() if robot_of(name) not in missing}
 
 
 class CommandValues:

@@ -23,7 +23,8 @@ class HeldPositions:
     """Positions to hold, which are measured or were commanded.
 
     A measurement older than `timeouts.silence` is not commanded: the robot may have been moved since, and would jump to
-    it. Nor is a robot held any longer whose measurements are lost.
+    it. Nor is a robot held any longer whose measurements are lost. Between motions, each of several robots is held or
+    not by its own measurements.
 
     Args:
         start_tolerance: Maximum distance of a joint from its last command to count as being there [rad or m].
@@ -91,36 +92,46 @@ class HeldPositions:
         return commanded is not None and abs(commanded - position) <= self._start_tolerance
 
     def hold_between_motions(self, joints: Sequence[str]) -> None:
-        """Hold the robot where it is measured now, if the stream is to hold it and has no positions yet.
+        """Hold each robot where it is measured now, if the stream is to hold it and has no positions yet.
 
-        All joints are held from the same time on: nothing is held as long as measurements of one are missing, or
-        another node publishes commands.
+        All joints of a robot are held from the same time on: it is not held as long as measurements of one are missing,
+        or another node publishes commands.
 
         Args:
             joints: Those of every command; without any, all that were measured.
         """
-        positions = self._feedback.positions()
-        joints = joints or tuple(positions)
-        if not (self._stream.wants_positions and joints and set(joints) <= set(positions)):
+        if not self._stream.holds:
             return
-        reason = self._reason_not_to_hold(joints, self._timeouts.silence)
-        if reason:
-            text = f"the robot is not held between motions: {reason}"
-            self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
-        else:
-            self._stream.hold_at({joint: positions[joint] for joint in joints})
+        positions, commanded = self._feedback.positions(), self._stream.commanded
+        reasons: list[str] = []
+        for robot, members in self._by_robot(joints or tuple(positions)).items():
+            known = [joint in commanded for joint in members]
+            if (all(known) if joints else any(known)) or not set(members) <= set(positions):
+                continue
+            if reason := self._reason_not_to_hold(members, self._timeouts.silence):
+                reasons.append(f"{_subject(robot)} is not held between motions: {reason}")
+            else:
+                self._stream.hold_at({joint: positions[joint] for joint in members})
+        if reasons:
+            self._node.get_logger().warning("; ".join(reasons), throttle_duration_sec=REPORT_PERIOD)
 
     def check(self) -> None:
-        """End the hold between motions if another node publishes commands, which the robot would execute in turns with
-        those of the hold, or if measurements are lost: the robot would jump to its last command when it is back."""
-        commanded = self._stream.commanded
-        if not (self._stream.holds and commanded):
+        """End the hold between motions if another node publishes commands, which the robots would execute in turns with
+        those of the hold. End that of a robot whose measurements are lost: it would jump to its last command when it is
+        back."""
+        if not self._stream.holds:
             return
-        active = [joint for joint in commanded if joint not in self._passive]
-        reason = self._reason_not_to_hold(active, self._timeouts.lost_after)
-        if reason:
-            self._node.get_logger().warning(f"the robot is no longer held between motions: {reason}")
-            self._stream.forget(tuple(commanded))
+        for robot, members in self._by_robot(tuple(self._stream.commanded)).items():
+            active = [joint for joint in members if joint not in self._passive]
+            if reason := self._reason_not_to_hold(active, self._timeouts.lost_after):
+                self._node.get_logger().warning(f"{_subject(robot)} is no longer held between motions: {reason}")
+                self._stream.forget(members)
+
+    def _by_robot(self, joints: Iterable[str]) -> dict[str, list[str]]:
+        robots: dict[str, list[str]] = {}
+        for joint in joints:
+            robots.setdefault(self._stream.robot_of(joint), []).append(joint)
+        return robots
 
     def _reason_not_to_hold(self, joints: Iterable[str], max_age: float) -> str:
         """Return why joints must not be held between motions: old measurements [s], or other publishers; "" if they
@@ -133,6 +144,10 @@ class HeldPositions:
         except ExecutionError as error:
             return str(error)
         return ""
+
+
+def _subject(robot: str) -> str:
+    return f"robot {robot.removesuffix('/')}" if robot else "the robot"
 
 
 def moved_away(joint: str, away: float, tolerance: float) -> TrajectoryStartError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from ...errors import UnknownNameError
@@ -49,3 +49,10 @@ class IndependentRobots:
         `left/manipulator+right/manipulator`; all for any other name."""
         found = self.of_joints(name.split("+"))
         return self.all if "" in found else found
+
+
+def robot_finder(prefixes: Collection[str], topic_of: Callable[[str], str]) -> Callable[[str], str]:
+    """Return a function from a joint to the prefix of its robot: that of its name, or else that of the topic that has
+    its joint states; "" for a joint with neither."""
+    named = IndependentRobots(tuple(prefixes))
+    return lambda joint: named.of_joint(joint) or topic_of(joint)

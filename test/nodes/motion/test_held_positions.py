@@ -1,5 +1,6 @@
 """Joints are held only at known positions: not at an old measurement, and not beside another publisher of commands."""
 
+import threading
 import time
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ from robot_cell_planner.nodes.motion import held_positions
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
+from robot_cell_planner.nodes.motion.independent_robots import robot_finder
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
@@ -40,20 +42,35 @@ class Output:
 
     topic_names = ()
 
+    def __init__(self):
+        self.names = []
+
     def publish(self, values):
-        pass
+        self.names.append(values.names)
+
+    def sent(self):
+        """The joints of the next command; none if no command is sent."""
+        count = len(self.names)
+        for _ in range(1000):
+            if len(self.names) > count + 1:
+                return self.names[-1]
+            threading.Event().wait(0.001)
+        return ()
 
 
 class Case:
     """A command stream, with measurements of the test."""
 
-    def __init__(self, hold=False, passive=()):
+    def __init__(self, hold=False, passive=(), robots=(), joints=JOINTS):
         self.clock, self.feedback, self.warnings = Clock(), JointFeedback(jump=10.0), []
         log = SimpleNamespace(warning=lambda text, **_: self.warnings.append(text))
         node = SimpleNamespace(
             get_clock=lambda: SimpleNamespace(now=lambda: Time(nanoseconds=time.time_ns())), get_logger=lambda: log
         )
-        self.stream = CommandStream(node, Output(), rate=250.0, clock=time.monotonic, joints=JOINTS, hold=hold)
+        self.output, robot_of = Output(), robot_finder(robots, lambda _: "")
+        self.stream = CommandStream(
+            node, self.output, rate=250.0, clock=time.monotonic, joints=joints, hold=hold, robot_of=robot_of
+        )
         self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, TIMEOUTS)
         self._stamp = 0
 
@@ -202,6 +219,61 @@ def test_a_robot_whose_measurements_are_lost_is_held_no_longer(make):
     case.measure(left_elbow=0.2, right_elbow=0.9)
     case.held.hold_between_motions(JOINTS)
     assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.9}
+
+
+ROBOTS = ("left/", "right/")
+
+
+@pytest.mark.parametrize("joints", [JOINTS, ()])
+@pytest.mark.parametrize(("kept", "lost"), [JOINTS, JOINTS[::-1]])
+def test_a_robot_whose_measurements_are_current_is_held_while_another_one_is_lost(make, joints, kept, lost):
+    case = make(hold=True, robots=ROBOTS, joints=joints)
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(joints)
+    assert set(case.output.sent()) == {kept, lost}
+    case.wait(LOST_AFTER + 0.1)
+    case.measure(**{kept.replace("/", "_"): 0.3})
+    case.held.check()
+    assert case.output.sent() == (kept,)
+    (warning,) = case.warnings
+    assert warning.startswith(f"robot {lost.split('/')[0]} is no longer held between motions: joint_states are too old")
+    assert kept not in warning
+    # It is held again, at its new position, as soon as it is measured.
+    case.held.hold_between_motions(joints)
+    assert case.output.sent() == (kept,)
+    assert case.warnings[-1].startswith(f"robot {lost.split('/')[0]} is not held between motions")
+    case.measure(**{lost.replace("/", "_"): 0.9})
+    case.held.hold_between_motions(joints)
+    assert set(case.output.sent()) == {kept, lost}
+    assert case.stream.commanded[lost] == 0.9
+
+
+def test_a_robot_that_was_not_measured_yet_does_not_keep_another_one_from_being_held(make):
+    case = make(hold=True, robots=ROBOTS)
+    case.measure(left_elbow=0.2)
+    case.held.hold_between_motions(JOINTS)
+    assert case.output.sent() == JOINTS[:1]
+
+
+def test_no_joint_of_a_robot_is_held_while_another_one_of_it_is_unknown(make):
+    case = make(hold=True, robots=ROBOTS, joints=(*JOINTS, "left/wrist"))
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions((*JOINTS, "left/wrist"))
+    assert case.output.sent() == (OTHER,)
+
+
+def test_another_publisher_ends_the_hold_of_all_robots(make, monkeypatch):
+    case = make(hold=True, robots=ROBOTS)
+    case.measure(left_elbow=0.2, right_elbow=0.7)
+    case.held.hold_between_motions(JOINTS)
+    case.find_other_publisher(monkeypatch)
+    case.held.check()
+    assert case.stream.commanded == {}
+
+
+def test_a_joint_belongs_to_the_robot_of_its_prefix_or_else_of_its_topic():
+    robot_of = robot_finder(ROBOTS, {"hand/finger": "right/", "left/elbow": "right/"}.get)
+    assert [robot_of(joint) for joint in ("left/elbow", "right/elbow", "hand/finger")] == ["left/", "right/", "right/"]
 
 
 def test_a_gripper_that_is_not_measured_is_held_on(make):
