@@ -31,6 +31,9 @@ class _ExecutedOnce(CallbackGroup):
 class PolledSubscription(Generic[M]):
     """Keeps messages, up to the depth of its quality of service, until they are taken.
 
+    Taking returns at most as many messages as are kept: a publisher that sends faster than its messages are handled
+    would otherwise keep the owner from everything else.
+
     Waking an executor of rclpy for one message takes as long as reading ten of them.
     """
 
@@ -49,6 +52,7 @@ class PolledSubscription(Generic[M]):
         self._group = _ExecutedOnce()
         self._first: list[tuple[Any, Any]] = []  # the message that was waited for
         self._on_message = on_message
+        self._depth = quality.depth
         self._subscription = node.create_subscription(
             kind, topic, self._keep_first, quality, callback_group=self._group, raw=raw
         )
@@ -84,5 +88,8 @@ class PolledSubscription(Generic[M]):
         yield from first
         subscription = self._subscription
         with subscription.handle:
-            while (taken := subscription.handle.take_message(subscription.msg_type, subscription.raw)) is not None:
+            for _ in range(self._depth):
+                taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
+                if taken is None:
+                    return
                 yield taken

@@ -1,8 +1,10 @@
 """Joint states are read from and written to serialized messages as rclpy does it, and only when they are needed."""
 
+import itertools
 import math
 import struct
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -121,6 +123,26 @@ def test_joints_of_a_tool_with_the_prefix_of_a_robot_keep_their_names(node):
     (sent,) = received(topics.take, 1)
     assert sent.names == ("a", "left/hand/finger", "hand/thumb")
     assert tuple(name_inside("left/", name) for name in sent.names) == names
+
+
+class EndlessHandle:
+    """The handle of a subscription whose messages arrive faster than they are taken."""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        """Nothing to release."""
+
+    def take_message(self, kind, raw):
+        return kind(), {}
+
+
+def test_a_read_ends_although_messages_arrive_faster_than_they_are_handled(node, monkeypatch):
+    topic = PolledSubscription(node, JointState, "flood", sensor(5))
+    flood = SimpleNamespace(handle=EndlessHandle(), msg_type=JointState, raw=False)
+    monkeypatch.setattr(topic, "_subscription", flood)
+    assert len(list(itertools.islice(topic.take(), 6))) == 5
 
 
 @pytest.mark.parametrize("raw", [False, True])
