@@ -12,7 +12,7 @@ from ..errors import InvalidRequestError, ServiceUnavailableError, TrajectorySta
 from ..io.cell_file.simulation_section import load_simulated_robot
 from ..offline.cell import OfflineCell
 from ..planning.path.plan_check import verify_plan
-from ..planning.problem.plan import Plan
+from ..planning.problem.plan import Plan, check_alone
 from ..simulation.options import SimulationOptions
 from .numbers import FiniteRange
 from .options import JointValue, opened, roots_of, start_options
@@ -60,6 +60,7 @@ def execute(
     for name, plan in plans:
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name} is a path without timing; plan it with timing", stage="request")
+        check_alone(plan, name)
     if is_running(cell_file):
         if view is not None or start or start_values or folders:
             text = "--view, --from, --from-joint and --root are for a cell file; the nodes have a scene of their own"
@@ -133,10 +134,6 @@ def _in_simulation(
 
 def _require_valid(simulated: OfflineCell, name: str, plan: Plan) -> None:
     """Raise the first violation of a plan."""
-    if plan.moving:
-        raise InvalidRequestError(
-            f"{name} is a plan among moving robots, which only the nodes can execute", stage="request"
-        )
     cell, state = simulated.cell, simulated.state
     violations = tuple(explained(verify_plan(cell, state, plan).violations, cell, state, plan))
     if violations:

@@ -331,7 +331,7 @@ class OfflineCell:
         """Execute a plan that starts at the current state. `motions` gets its result.
 
         Raises:
-            InvalidRequestError: The plan is a path without timing.
+            InvalidRequestError: The plan is a path without timing, or was planned among moving robots.
             TrajectoryStartError, UnknownNameError: The plan starts at another configuration, or is of another cell.
             ExecutionError, GoalToleranceError: Something touched that may not, a joint did not reach the goal, or a
                 carried body is not where it was planned to be; `partial` is the ExecutedMotion.

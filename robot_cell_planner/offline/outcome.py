@@ -24,7 +24,7 @@ from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
 from ..planning.path.simplification import densify
-from ..planning.problem.plan import Plan
+from ..planning.problem.plan import Plan, check_alone
 from ..simulation.contacts import ContactRecord
 from ..trajectory.validation import START_TOLERANCE
 
@@ -99,12 +99,14 @@ class ExecutedMotion:
 
 
 def check_start(name: str, plan: Plan, state: RobotCellState) -> None:
-    """Check that a plan starts at a state.
+    """Check that a plan starts at a state, and needs no motion of another robot.
 
     Raises:
+        InvalidRequestError: As `check_alone`.
         UnknownNameError: The state has no such joint: the plan is for another cell.
         TrajectoryStartError: A joint is further away than START_TOLERANCE.
     """
+    check_alone(plan, name)
     for joint, position in zip(plan.variables, plan.path[0].tolist(), strict=True):
         if joint not in state.configuration:
             text = f"{name}: {unknown_name(f'joint {joint!r} of the plan', joint, state.configuration)}"

@@ -9,7 +9,7 @@ from robot_cell_planner import action
 from robot_cell_planner.msg import ExecutionOptions
 
 from ...errors import InvalidRequestError
-from ...planning.problem.plan import Plan
+from ...planning.problem.plan import Plan, check_alone
 from ..conversions.basic import duration_from_message
 from ..conversions.trajectories import trajectory_to_message
 from .client import CellClient
@@ -54,14 +54,7 @@ def execute_plan(
     """
     if plan.trajectory is None:
         raise InvalidRequestError("the plan has no trajectory; request timing", stage="request")
-    if plan.moving:
-        text = (
-            "the plan is valid only together with the motions of other robots that it was planned among: merge their "
-            "trajectories with it (merge_trajectories), and execute the result"
-        )
-        raise InvalidRequestError(
-            text, stage="request", subjects=tuple(name for other in plan.moving for name in other.variables)
-        )
+    check_alone(plan)
 
     def take(feedback: action.ExecuteTrajectory.Feedback) -> None:
         if on_progress is not None and plan.duration > 0.0:

@@ -10,8 +10,10 @@ import numpy as np
 from frozendict import frozendict
 
 from ...collision.report import Clearance, CollisionPair
-from ...errors import RobotCellError
+from ...errors import InvalidRequestError, RobotCellError
+from ...errors.remedies import TOGETHER
 from ...kinematics.ik.failure import IkFailure
+from ...model.name_suggestions import listed
 from ...model.pose import Pose
 from ...trajectory.limits import Array, read_only
 from ...trajectory.trajectory import Trajectory
@@ -137,6 +139,21 @@ class Plan:
     def end_configuration(self) -> Mapping[str, float]:
         """Return the last waypoint as values by variable."""
         return frozendict(zip(self.variables, self.path[-1].tolist(), strict=True))
+
+
+def check_alone(plan: Plan, name: str = "the plan") -> None:
+    """Check that a plan can be executed without motions of other robots.
+
+    Raises:
+        InvalidRequestError: It was planned among moving robots, and is valid only together with their motions.
+    """
+    if plan.moving:
+        joints = tuple(joint for other in plan.moving for joint in other.variables)
+        text = (
+            f"{name} is valid only together with the motions of other robots that it was planned among: merge their "
+            f"trajectories with it, and execute the result as one motion (joints of the others: {listed(joints)})"
+        )
+        raise InvalidRequestError(text, stage="request", subjects=joints, remedy=TOGETHER)
 
 
 @dataclass(frozen=True)

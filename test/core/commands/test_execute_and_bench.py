@@ -9,16 +9,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_cell_planner import Goals, MotionRequest, OfflineCell, measure_speed, plan_motion
+from robot_cell_planner import Goals, MotionRequest, OfflineCell, Trajectory, measure_speed, plan_motion
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.commands.progress import Elapsed, Progress, Stages
-from robot_cell_planner.errors import InvalidValueError
+from robot_cell_planner.errors import InvalidRequestError, InvalidValueError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.planning.problem.progress import Progress as Stage
 from robot_cell_planner.system.physics import has_physics
 
 DEMO = Path(__file__).parents[3] / "config" / "demo" / "cell.yaml"
+TWO_ARMS = DEMO.parents[1] / "two_arms" / "cell.yaml"
 TURN, MORE = {"shoulder_pan_joint": 0.3}, {"shoulder_pan_joint": 0.5}
 
 
@@ -86,6 +87,39 @@ def test_a_wrong_command_line_of_execute_is_reported(plans, capsys):
     assert "plan a slower motion with `plan --speed`" in text
     assert main(["execute", "@running", plans["first"], "--from", "home"]) == 2
     assert "the nodes have a scene of their own" in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def among(tmp_path_factory):
+    """A plan that was made among another robot that moves, and its file."""
+    cell, state = load_cell(TWO_ARMS)
+    names = cell.group("left/manipulator").variables
+    here = np.array([[state.configuration[name] for name in names]])
+    moving = Trajectory(names, np.array([0.0, 1.0]), np.vstack((here, here + 0.1)))
+    request = MotionRequest(Goals(named_states=("up",)), "right/manipulator", moving=(moving,))
+    plan = plan_motion(cell, state, request)
+    file = tmp_path_factory.mktemp("among") / "among.json"
+    file.write_bytes(plan_to_json(plan))
+    return plan, str(file)
+
+
+@pytest.mark.parametrize("cell", [str(TWO_ARMS), "@running"])
+def test_a_plan_among_moving_robots_is_executed_nowhere_alone(among, plans, capsys, cell):
+    """Neither in the simulation nor by the nodes, and nothing moves before it is refused."""
+    plan, file = among
+    error = answer(capsys, "execute", cell, plans["first"], file, status=1)["error"]
+    assert error["name"] == "InvalidRequestError"
+    assert f"{file} is valid only together with the motions of other robots" in error["message"]
+    assert "nodes" not in error["message"]
+    assert error["subjects"] == list(plan.moving[0].variables)
+    assert "--group" in error["remedy"]
+
+
+def test_an_offline_cell_does_not_execute_a_plan_among_moving_robots(among):
+    with OfflineCell(*load_cell(TWO_ARMS)) as cell:
+        with pytest.raises(InvalidRequestError, match="valid only together"):
+            cell.follow("motion", among[0])
+        assert not cell.motions
 
 
 def test_bench_reports_figures_of_a_cell(capsys):
