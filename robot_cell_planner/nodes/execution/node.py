@@ -8,14 +8,13 @@ import sys
 import time
 from contextlib import suppress
 
-import rclpy
 from rclpy.clock import ROSClock
 from rclpy.signals import uninstall_signal_handlers
 from std_msgs.msg import Header
 
 from robot_cell_planner.msg import ExecutionStatus
 
-from ...errors import ExecutionError, NotSupportedError, RobotCellError, StopRequestedError
+from ...errors import ExecutionError, NotSupportedError, RobotCellError
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
 from ..common.exclusive_access import ExclusiveAccess
@@ -56,13 +55,12 @@ from .parameters import (
     passive_joints,
     sampler_options,
 )
+from .shutdown import RequestedShutdown
 from .trajectory_actions import TrajectoryActions
 
 JOINT_STATES_DEPTH = 100
 POLL_PERIOD = 0.02  # [s]
 REST_POLL_PERIOD = 0.05  # [s] while nothing moves
-END_PERIOD = 0.05  # [s] between checks for a shutdown request
-RESULT_TIME = 0.3  # [s] between the end of a motion and the shutdown, in which its result is sent
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
 POLLS_PER_PUBLISHER_CHECK = 10  # reads of measurements per check for other publishers of commands
@@ -82,9 +80,7 @@ class ExecutionNode(ManagedNode):
 
     def __init__(self) -> None:
         super().__init__("execution_node")
-        self._end_requests = 0
-        self._ends_at = -math.inf  # [s] of the steady clock
-        steady_timer(self, END_PERIOD, self._end_if_requested)
+        self.shutdown = RequestedShutdown(self, lambda: self._accesses)
 
     def configure(self) -> None:
         parameters = self.parameters
@@ -305,30 +301,6 @@ class ExecutionNode(ManagedNode):
                 access.cancel(reason)
         self._publish_status()
 
-    # Shutdown.
-
-    def end(self) -> None:
-        """Bring the robot to rest on its path, then shut the node down; at once when called again.
-
-        Callable from signal handlers, which may interrupt a thread that holds locks: the request is handled by the next
-        timer callback.
-        """
-        self._end_requests += 1
-
-    def _end_if_requested(self) -> None:
-        if not self._end_requests:
-            return
-        if not self.configured:
-            rclpy.try_shutdown()
-            return
-        for access in self._accesses:
-            access.cancel(StopRequestedError("the execution node is shutting down", stage="shutdown"))
-        now = time.monotonic()
-        if self._owner:
-            self._ends_at = now + RESULT_TIME
-        if self._end_requests > 1 or now >= self._ends_at:
-            rclpy.try_shutdown()
-
     # Status.
 
     def _publish_status(self) -> None:
@@ -396,5 +368,5 @@ def _node_that_stops_first() -> ExecutionNode:
     node.raise_priority()
     uninstall_signal_handlers()
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: node.end())
+        signal.signal(number, lambda *_: node.shutdown.request())
     return node

@@ -1,0 +1,57 @@
+"""The end of the execution node at the request of a signal, after its robots have come to rest."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+
+import rclpy
+
+from ...errors import StopRequestedError
+from ..common.exclusive_access import ExclusiveAccess
+from ..common.lifecycle import ManagedNode
+from ..common.waiting import steady_timer
+
+CHECK_PERIOD = 0.05  # [s] between checks for a request
+RESULT_TIME = 0.3  # [s] between the end of a motion and the shutdown, in which its result is sent
+
+
+class RequestedShutdown:
+    """Shuts a node down when that is requested: goals are refused from then on, and motions stop on their paths first.
+
+    Args:
+        node: To be shut down.
+        accesses: Returns the accesses of clients to the robots and grippers of the configured node.
+    """
+
+    def __init__(self, node: ManagedNode, accesses: Callable[[], Sequence[ExclusiveAccess]]) -> None:
+        self._node = node
+        self._accesses = accesses
+        self._requests = 0
+        self._ends_at = -math.inf  # [s] of the steady clock
+        steady_timer(node, CHECK_PERIOD, self._end_if_requested)
+
+    def request(self) -> None:
+        """Request the shutdown; a second request does not wait for motions.
+
+        Callable from signal handlers, which may interrupt a thread that holds locks: the request is handled by the next
+        timer callback.
+        """
+        self._requests += 1
+
+    def _end_if_requested(self) -> None:
+        if not self._requests:
+            return
+        if not self._node.configured:
+            rclpy.try_shutdown()
+            return
+        reason = StopRequestedError("the execution node is shutting down", stage="shutdown")
+        self._node.requests.refuse(reason)
+        for access in self._accesses():
+            access.cancel(reason)
+        now = time.monotonic()
+        if any(access.owner for access in self._accesses()):
+            self._ends_at = now + RESULT_TIME
+        if self._requests > 1 or now >= self._ends_at:
+            rclpy.try_shutdown()
