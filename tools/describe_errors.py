@@ -16,6 +16,7 @@ Made by `tools/describe_errors.py` from the classes in `robot_cell_planner.error
 Every failure has one of these codes: as an exception of the library and of `CellClient`, and in the field `error`
 (`ErrorReport.msg`) of every reply and result. Its message names the stage, the objects and the numbers; `subjects` and
 `values` have them for programs. Codes do not change between versions.
+The command line prints the remedy in its own words where the one below names fields of requests or results.
 """
 GROUPS = {
     1: "Requests",

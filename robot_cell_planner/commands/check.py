@@ -15,6 +15,7 @@ from ..setup_assistant.finding import ERROR, Finding
 from .findings import echo_findings, summary
 from .options import roots_of
 from .progress import Elapsed
+from .remedies import remedy_of
 from .reporting import json_option
 
 
@@ -34,7 +35,7 @@ def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
         with Elapsed("checking the cell"):
             findings = check_cell_file(cell_file, roots_of(folders))
     except RobotCellError as error:
-        findings = (Finding(ERROR, error.stage, error.message, error.remedy),)
+        findings = (Finding(ERROR, error.stage, error.message, remedy_of(error)),)
     finally:
         library.setLevel(level)
     if as_json:

@@ -13,6 +13,7 @@ from ..security.environment import CLIENT, OVERRIDE, enclave_path, has_security
 from ..setup_assistant.finding import ERROR, Finding
 from ..setup_assistant.installation import DOMAIN, RANGE, check_installation
 from .findings import echo_findings, summary
+from .remedies import remedy_of
 from .reporting import import_failure
 
 SECURITY_REMEDY = (
@@ -64,7 +65,7 @@ def _graph(seconds: float) -> tuple[tuple[str, ...], tuple[Finding, ...]]:
         failure = import_failure("nodes need ROS 2", error)
         remedy = "Source ROS 2, or `make setup`; without it, the library plans and simulates, but no node runs."
         is_missing = isinstance(failure, NotSupportedError)
-        return (), (Finding(ERROR, "ros", failure.message, remedy if is_missing else failure.remedy),)
+        return (), (Finding(ERROR, "ros", failure.message, remedy if is_missing else remedy_of(failure)),)
     text = shortage()
     limits = (Finding(ERROR, "limits", f"no node can start: {text.partition(':')[0]}", f"{text.partition(': ')[2]}."),)
     try:

@@ -13,6 +13,7 @@ import click
 from ..errors import FileError, RobotCellError
 from .group import COMMANDS, commands
 from .interruption import ended_as_by_ctrl_c
+from .remedies import remedy_of
 from .reporting import echo_json, error_entry, import_failure
 
 UP = "up"
@@ -62,7 +63,7 @@ def _failed(error: RobotCellError, words: Sequence[str]) -> int:
     if JSON in words:
         echo_json({"error": error_entry(error)})
     else:
-        click.echo(f"robot_cell: {error}\n  -> {error.remedy}", err=True)
+        click.echo(f"robot_cell: {error}\n  -> {remedy_of(error)}", err=True)
     return FAILED
 
 

@@ -25,6 +25,7 @@ from .case_pages import write_case_page
 from .options import cell_options
 from .outputs import check_outputs
 from .progress import Elapsed
+from .remedies import remedy_of
 from .reporting import FAILED, echo_json, error_entry, reporting, warn
 from .running import HELP
 from .verdicts import START_REMEDY, explained
@@ -48,7 +49,7 @@ def verify(cell: RobotCell, state: RobotCellState, plan_file: Path, as_json: boo
         echo_json({"valid": verdict.valid, "violations": [error_entry(error) for error in violations]})
     else:
         for error in violations:
-            click.echo(f"{click.style('violation', fg='red')} {error}\n  -> {error.remedy}")
+            click.echo(f"{click.style('violation', fg='red')} {error}\n  -> {remedy_of(error)}")
         record = verdict.record
         click.echo(f"{'valid' if verdict.valid else 'NOT VALID'}: {record.states_checked} states checked")
     return 0 if verdict.valid else FAILED

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import click
 
 from ..errors import InternalError, NotSupportedError, RobotCellError
+from .remedies import remedy_of
 
 Command: TypeAlias = Callable[..., int]
 FAILED = 1
@@ -46,7 +47,7 @@ def error_entry(error: RobotCellError) -> dict[str, object]:
         "message": error.message,
         "subjects": list(error.subjects),
         "values": [{"name": v.name, "value": v.value, "limit": v.limit, "unit": v.unit} for v in error.values],
-        "remedy": error.remedy,
+        "remedy": remedy_of(error),
     }
 
 
