@@ -2,7 +2,8 @@
 
 An entry has three parts: a header line, the SHA-256 of the rest, and vertices and faces in their memory layout. An
 entry that is truncated, modified or of another version counts as missing. If the folder is not writable, the cache is
-disabled. Processes that need the same missing entry wait for the one that computes it.
+disabled. Processes that need the same missing entry wait for the one that computes it. The entries have at most
+MAX_BYTES together, and the oldest ones are removed where a new one exceeds that.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeAlias, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,14 +28,26 @@ from ...system.private_files import FILE_MODE, make_folder
 MAGIC = b"robot_cell_planner mesh 1\n"
 ENVIRONMENT = "ROBOT_CELL_PLANNER_CACHE"
 ENTRY = re.compile(r"[0-9a-f]{64}")
-MAX_ENTRIES = 5_000
+MAX_BYTES = 1024 * 1024 * 1024  # of all entries together
+MAX_ENTRIES = 20_000  # so that the folder is read in a short time
 MAX_WAIT = 120.0  # [s] wait for a process that computes an entry; it may be suspended
 POLL_PERIOD = 0.02  # [s]
+
+MAX_TEMPORARY_AGE = 3600  # [s] a file that is older is not being written, and a lock of that age not waited for
+WRITING, LOCK = ".writing-", ".lock"
 
 T = TypeVar("T")
 Arrays: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int32]]  # vertices (n, 3) and faces (m, 3)
 
 log = logging.getLogger(__name__)
+
+
+class _Entry(NamedTuple):
+    """File of the cache; the order is that of age. size [bytes]."""
+
+    written: int
+    path: str
+    size: int
 
 
 def cache_folder() -> Path | None:
@@ -83,7 +96,7 @@ def cached_or_computed(
 @contextmanager
 def _locked(path: Path | None) -> Iterator[None]:
     """Hold the lock of an entry. There is none if files cannot be locked, or if it is not free within MAX_WAIT."""
-    lock = None if path is None else path.with_name(f"{path.name}.lock")
+    lock = None if path is None else path.with_name(path.name + LOCK)
     handle = None if lock is None else _acquired(lock)
     try:
         yield
@@ -164,20 +177,40 @@ def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: N
     temporary = ""
     try:
         make_folder(path.parent)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".writing-")
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=WRITING)
         with os.fdopen(handle, "wb") as file:
             file.write(MAGIC + hashlib.sha256(body).digest() + body)
         os.replace(temporary, path)
-        _forget_oldest(path.parent)
+        _forget_oldest(path)
     except OSError as error:
         log.info("no mesh cache: %s", error)
         if temporary and os.path.exists(temporary):
             os.unlink(temporary)
 
 
-def _forget_oldest(folder: Path) -> None:
-    entries = list(os.scandir(folder))
-    if len(entries) > MAX_ENTRIES:
-        entries.sort(key=lambda entry: entry.stat().st_mtime_ns)
-        for entry in entries[: len(entries) - MAX_ENTRIES]:
-            os.unlink(entry.path)
+def _forget_oldest(written: Path) -> None:
+    """Remove the oldest entries until the bounds hold, but not the one that was written now, and not what other
+    processes lock or write."""
+    entries = sorted(_entries(written.parent))
+    size, count = sum(found.size for found in entries), len(entries)
+    for found in entries:
+        if size <= MAX_BYTES and count <= MAX_ENTRIES:
+            return
+        if found.path != str(written):
+            with suppress(FileNotFoundError):  # another process has removed it
+                os.unlink(found.path)
+            size, count = size - found.size, count - 1
+
+
+def _entries(folder: Path) -> Iterator[_Entry]:
+    """Yield the entries, and what processes have left that were killed while they wrote or computed one."""
+    now = time.time_ns()
+    for found in os.scandir(folder):
+        with suppress(FileNotFoundError):
+            status = found.stat(follow_symlinks=False)
+            if not _is_temporary(found.name) or now - status.st_mtime_ns > MAX_TEMPORARY_AGE * 10**9:
+                yield _Entry(status.st_mtime_ns, found.path, status.st_size)
+
+
+def _is_temporary(name: str) -> bool:
+    return name.startswith(WRITING) or name.endswith(LOCK)
