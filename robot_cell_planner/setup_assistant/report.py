@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from ..model.bodies import Tool
+from ..model.mechanism import Mechanism, Variable
 from .draft import Draft
 from .finding import Finding
 from .hands import HandDraft
@@ -13,6 +14,7 @@ from .mesh_uses import MeshDraft
 from .pairs import DraftedPair
 
 MANY = 12  # joints named in a cell of a table
+RATES = {"velocity": "s", "acceleration": "s^2", "jerk": "s^3"}  # unit that that of the position is divided by
 
 
 def report_text(
@@ -93,13 +95,16 @@ def _home(draft: Draft) -> Iterable[str]:
         clearance = "no pair is near" if home.clearance > 10.0 else f"its clearance is {1e3 * home.clearance:.0f} mm"
         yield f"Free of collisions: {clearance}, and {home.limit_margin:.3g} rad or m from the nearest limit."
     yield ""
-    yield ", ".join(f"`{name}` {value:g}" for name, value in home.values.items()) or "There is no joint."
+    units = _units(draft.robot.mechanism)
+    values = (f"`{name}` {value:g} {units[name]}" for name, value in home.values.items())
+    yield ", ".join(values) or "There is no joint."
 
 
 def _hands(draft: Draft, tool: tuple[Tool, HandDraft | None] | None) -> Iterable[str]:
-    hands = dict(draft.hands)
+    hands, units = dict(draft.hands), _units(draft.robot.mechanism)
     if tool is not None and tool[1] is not None:
         hands[f"tool {tool[0].name}"] = tool[1]
+        units |= _units(tool[0].mechanism)
     if hands:
         yield ""
         yield "## Hands"
@@ -108,7 +113,10 @@ def _hands(draft: Draft, tool: tuple[Tool, HandDraft | None] | None) -> Iterable
         yield "|---|---|---|---|---|"
     for name, hand in hands.items():
         x, y, z = hand.tcp.position
-        opened, closed = (", ".join(f"{n} {v:.4g}" for n, v in s.items()) for s in (hand.opened, hand.closed))
+        opened, closed = (
+            ", ".join(f"{joint} {value:.4g} {units[joint]}" for joint, value in values.items())
+            for values in (hand.opened, hand.closed)
+        )
         place = f"{x:g}, {y:g}, {z:g} m in {hand.base}"
         yield f"| `{name}` | {opened} | {closed} | {1e3 * hand.opening:.0f} mm | {place} |"
 
@@ -146,9 +154,19 @@ def _limits(draft: Draft) -> Iterable[str]:
     yield "| Joint | From | To | Velocity | Acceleration | Jerk |"
     yield "|---|---|---|---|---|---|"
     for variable in draft.robot.mechanism.variables:
-        limits = variable.limits
+        limits, unit = variable.limits, _unit(variable)
         rates = []
-        for name in ("velocity", "acceleration", "jerk"):
+        for name, per in RATES.items():
             value = getattr(limits, name)
-            rates.append("" if value is None else f"{value:.4g}{' (assumed)' if name in limits.defaulted else ''}")
-        yield f"| {variable.name} | {limits.lower:.4g} | {limits.upper:.4g} | {' | '.join(rates)} |"
+            assumed = " (assumed)" if name in limits.defaulted else ""
+            rates.append("" if value is None else f"{value:.4g} {unit}/{per}{assumed}")
+        yield f"| {variable.name} | {limits.lower:.4g} {unit} | {limits.upper:.4g} {unit} | {' | '.join(rates)} |"
+
+
+def _unit(variable: Variable) -> str:
+    return "rad" if variable.angular else "m"
+
+
+def _units(mechanism: Mechanism) -> dict[str, str]:
+    """Return the unit of each variable."""
+    return {variable.name: _unit(variable) for variable in mechanism.variables}
