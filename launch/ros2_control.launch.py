@@ -6,6 +6,7 @@ no commands. Needs the packages that docs/ros2_control.md names.
 """
 
 import os
+import shlex
 
 from launch import LaunchDescription
 from launch.actions import (
@@ -51,6 +52,11 @@ def generate_launch_description():
             "description",
             default_value=PathJoinSubstitution([share, "urdf", "arm_with_gripper.urdf.xacro"]),
             description="URDF or xacro with a ros2_control block",
+        ),
+        DeclareLaunchArgument(
+            "description_arguments",
+            default_value="",
+            description="arguments of xacro for it, such as 'ur_type:=ur5e name:=ur'",
         ),
         DeclareLaunchArgument(
             "controllers",
@@ -106,7 +112,7 @@ def generate_launch_description():
             *local,
             cell,
             OpaqueFunction(function=_robot),
-            _description(),
+            OpaqueFunction(function=_description),
             _manager(),
             *map(_spawner, CONTROLLERS),
         ]
@@ -147,20 +153,17 @@ def _robot(context):
     return [robot]
 
 
-def _description():
+def _description(context):
     """Publishes the description with the hardware. Its frames go beside TF, where the scene node publishes the cell."""
-    xacro = Command(
-        [
-            FindExecutable(name="xacro"),
-            " ",
-            LaunchConfiguration("description"),
-            " joint_commands_topic:=",
-            _full_name(COMMANDS),
-            " joint_states_topic:=",
-            _full_name(STATES),
-        ]
-    )
-    return Node(
+    words = [
+        FindExecutable(name="xacro").perform(context),
+        LaunchConfiguration("description").perform(context),
+        *shlex.split(LaunchConfiguration("description_arguments").perform(context)),
+        f"joint_commands_topic:={_full_name(COMMANDS).perform(context)}",
+        f"joint_states_topic:={_full_name(STATES).perform(context)}",
+    ]
+    xacro = Command(shlex.join(words))  # is split like a line of a shell
+    publisher = Node(
         package="robot_state_publisher",
         executable="robot_state_publisher",
         namespace=LaunchConfiguration("namespace"),
@@ -171,6 +174,7 @@ def _description():
             ("/tf_static", "ros2_control/tf_static"),
         ],
     )
+    return [publisher]
 
 
 def _manager():
