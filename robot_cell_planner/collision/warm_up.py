@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 from frozendict import frozendict
 
 from ..model.bodies import RigidBody
@@ -11,11 +12,13 @@ from ..model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from ..model.robot import PlanningGroup, Robot
 from ..model.state import RobotCellState
 from .checker import CollisionChecker
+from .engines.surface_overlap import triangle_overlaps
 
 
 def warm_up() -> None:
-    """Check a state of a sphere on two prismatic joints beside a post."""
+    """Check a state of a sphere on two prismatic joints beside a post, and the overlap of two triangles."""
     CollisionChecker(*practice_cell()).report()
+    triangle_overlaps(np.zeros((1, 3, 3)), np.zeros((1, 3, 3)))
 
 
 def practice_cell() -> tuple[RobotCell, RobotCellState]:

@@ -18,9 +18,12 @@ from .base import TOUCHING, DistanceResult, Floats
 from .coal_large import LARGE, NEAR, LargeDistance, corrected, widening
 from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
+from .surface_overlap import SurfaceOverlaps, moved
 
 MAX_CONTACTS = 256  # of triangles, unless there are more
 MOST_CONTACTS = 1_000_000
+FIRST_OVERLAPS = 16  # contacts of surfaces that are evaluated first, of which mostly one shows a collision
+ROUNDING = 1e-7  # [m]
 SHORTEST = 1e-9  # [m] distance of closest points that have a direction
 NEARBY = 1e-7 * np.array((0.48, 0.6, 0.64))  # [m] motion that breaks a symmetry
 MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each with its own work space
@@ -113,7 +116,7 @@ class CoalEngine:
         """
         near = self._geometry_model.candidates(self.place(q))
         pairs = zip(near.first.tolist(), near.second.tolist(), near.margins.tolist(), strict=True)
-        return any(self.contact(i, j, margin) is not None for i, j, margin in pairs)
+        return any(self._contact(i, j, margin, FIRST_OVERLAPS) is not None for i, j, margin in pairs)
 
     def place(self, q: Floats) -> Floats:
         trees = self._own_trees()
@@ -155,6 +158,10 @@ class CoalEngine:
         self._placed_at = q
 
     def contact(self, first: int, second: int, margin: float) -> DistanceResult | None:
+        return self._contact(first, second, margin)
+
+    def _contact(self, first: int, second: int, margin: float, enough: int = MOST_CONTACTS) -> DistanceResult | None:
+        """As `contact`; enough: number of contacts of surfaces after which the deepest one decides if it collides."""
         known = self._checks.get((first, second, margin))
         check, request, surface = known or self._make_check(first, second, margin)
         if check is None:
@@ -167,18 +174,55 @@ class CoalEngine:
         if surface and result.numContacts() >= MAX_CONTACTS:
             return self._contact_of_many(first, second, margin)
         if surface:
-            return self._contact_of_surfaces(first, second, margin, result)
+            return self._contact_of_surfaces(first, second, margin, result, enough)
         contact = result.getContact(0)
         found = _distance_result(contact.penetration_depth, contact)  # coal's depth is the signed distance
         return found if any(found.normal) or found.distance > 0.0 else self._with_normal(first, second, found)
 
-    def _contact_of_surfaces(self, first: int, second: int, margin: float, result: Any) -> DistanceResult | None:
-        """Return the deepest contact of a result of coal, or None if it is not below the margin."""
+    def _contact_of_surfaces(
+        self, first: int, second: int, margin: float, result: Any, enough: int = MOST_CONTACTS
+    ) -> DistanceResult | None:
+        """Return the deepest contact of a result of coal, or None if it is not below the margin. enough: as of
+        `_contact`."""
         deepest = _deepest(result)
         found = _distance_result(deepest.penetration_depth, deepest)
         if found.distance < 0.0:
-            found = self._apart(first, second) or found
+            found = self._overlap(first, second, found, result, enough)
         return found if found.distance < margin - TOUCHING else None
+
+    def _overlap(self, first: int, second: int, found: DistanceResult, result: Any, enough: int) -> DistanceResult:
+        """Return the deepest contact of a pair with a surface that overlaps, or its distance if coal is mistaken.
+
+        Coal's depth of two triangles may be that of a motion within their plane. For two surfaces, the depth of a
+        motion that separates them is used instead if it is beyond a touch, or if a motion of the size of a touch
+        separates the whole surfaces, which shows that they only touch. Their distance is not greater than the true one.
+
+        Args:
+            found: Contact with coal's depth, for all others.
+            enough: As of `_contact`.
+        """
+        one, other = (self._geometry_model.geometries[index] for index in (first, second))
+        if not (isinstance(one, Surface) and isinstance(other, Surface)):
+            return self._apart(first, second) or found
+        placed, against = self._transform(first), self._transform(second)
+        for count in sorted({enough, MOST_CONTACTS}):
+            overlaps = SurfaceOverlaps.of(result, (one.mesh, placed), (other.mesh, against), count)
+            if overlaps.depth > TOUCHING:
+                return overlaps.deepest
+        apart = self._apart(first, second)
+        if apart is not None:
+            return apart
+        measure = self._measure(first, second)
+
+        def separates(motion: Floats) -> bool:
+            self._nearest.clear()
+            return bool(measure(moved(placed, motion), against, self._distance_request, self._nearest) > 0.0)
+
+        for direction in overlaps.separating_directions(TOUCHING):
+            if separates(TOUCHING * direction):
+                is_exact = separates((overlaps.depth + ROUNDING) * direction)
+                return overlaps.deepest if is_exact else overlaps.deepest._replace(distance=-TOUCHING)
+        return found
 
     def _apart(self, first: int, second: int) -> DistanceResult | None:
         """Return the distance of two surfaces that are apart, else None: at less than a micrometre, coal's contacts may
