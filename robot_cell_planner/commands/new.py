@@ -29,6 +29,10 @@ AUTO = "auto"
 @click.option(
     "--add", "added", default="", metavar="FILE", help="URDF, xacro or SDF file of a gripper, added as a tool."
 )
+@click.option(
+    "--add-argument", "added_arguments", multiple=True, metavar="NAME:=VALUE",
+    help="Argument of xacro for the file of --add; repeatable.",
+)  # fmt: skip
 @click.option("--at", default="", metavar="LINK", help="Link it is mounted on (default: the tip of the main group).")
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
 @click.option("--meshes", type=click.Choice([AUTO, *(use.value for use in MeshUse)]), default=AUTO,
@@ -43,6 +47,7 @@ def new(
     arguments: tuple[str, ...],
     folder: Path | None,
     added: str,
+    added_arguments: tuple[str, ...],
     at: str,
     folders: tuple[str, ...],
     meshes: str,
@@ -59,6 +64,8 @@ def new(
     report.md, which describes how each part was found and how sure it is. The exit status is 1 if the check of the
     new cell finds an error, as that of `check` is.
     """
+    if added_arguments and not added:
+        raise click.UsageError("--add-argument is for the file of --add, which is missing")
     options = NewCellOptions(
         xacro_arguments=xacro_arguments(arguments),
         added=added,
@@ -67,6 +74,7 @@ def new(
         mesh_use=None if meshes == AUTO else MeshUse(meshes),
         overwrite=overwrite,
         draft=DraftOptions(samples, seed),
+        added_arguments=xacro_arguments(added_arguments, "--add-argument"),
     )
     name = Path(description.partition("://")[2] or description).name.partition(".")[0]
     with Elapsed("drafting the cell"):

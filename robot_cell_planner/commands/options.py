@@ -186,8 +186,8 @@ def opened(
     return cell, with_joints(cell, state, values | dict(start_values))
 
 
-def xacro_arguments(words: tuple[str, ...]) -> dict[str, str]:
-    """Convert words NAME:=VALUE.
+def xacro_arguments(words: tuple[str, ...], hint: str = "arguments") -> dict[str, str]:
+    """Convert words NAME:=VALUE. hint: What they are on the command line, for errors.
 
     Raises:
         click.BadParameter: A word has another form.
@@ -196,7 +196,7 @@ def xacro_arguments(words: tuple[str, ...]) -> dict[str, str]:
     for word in words:
         name, separator, value = word.partition(ARGUMENT)
         if not (name and separator):
-            raise click.BadParameter(f"{word!r} is no xacro argument, expected name:=value", param_hint="arguments")
+            raise click.BadParameter(f"{word!r} is no xacro argument, expected name:=value", param_hint=hint)
         found[name] = value
     return found
 

@@ -56,6 +56,7 @@ class NewCellOptions:
     Attributes:
         xacro_arguments: Arguments of the xacro expansion.
         added: URDF, xacro or SDF file of a gripper to add as a tool; "" for none.
+        added_arguments: Arguments of the xacro expansion of the gripper.
         at: Link that the gripper is mounted on; "" for the tip of the main group.
         roots: Additional folders that may be read.
         mesh_use: Collision representation of meshes; None: hull or decomposition, chosen for each mesh.
@@ -70,6 +71,7 @@ class NewCellOptions:
     mesh_use: MeshUse | None = None
     overwrite: bool = False
     draft: DraftOptions = field(default_factory=DraftOptions)
+    added_arguments: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,13 @@ class _Writer:
         if not self.options.added:
             return None
         use = self.options.mesh_use or MeshUse.HULL
-        loaded = load_tool(name, self.options.added, roots=self.options.roots, mesh_use=use)
+        loaded = load_tool(
+            name,
+            self.options.added,
+            xacro_arguments=self.options.added_arguments,
+            roots=self.options.roots,
+            mesh_use=use,
+        )
         if uses := self._chosen_uses(loaded.mechanism, max_links):
             sources = msgspec.structs.replace(loaded.sources, mesh_uses=uses)
             loaded = tool_from_sources(name, sources, roots=self.options.roots)

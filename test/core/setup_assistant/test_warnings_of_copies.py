@@ -1,7 +1,9 @@
-"""A new cell reports the defects of a description that its copy does not have any more."""
+"""A new cell reports defects of a description that its copy does not have any more, and takes arguments of xacro."""
 
 import pytest
 
+from robot_cell_planner.commands.main import main
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.setup_assistant.cell_setup import NewCellOptions, new_cell
 from robot_cell_planner.setup_assistant.finding import WARNING
 from robot_cell_planner.setup_assistant.options import DraftOptions
@@ -52,3 +54,32 @@ def test_defects_that_the_copy_has_are_found_once(make):
 
 def test_soft_limits_that_the_copy_has_are_found_once(make):
     assert len(texts(make(joint=SOFT), "soft limits")) == 1
+
+
+GRIPPER = """<robot name="gripper" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:arg name="size" default="0.1"/>
+<link name="palm"><collision><geometry><box size="$(arg size) 0.1 0.1"/></geometry></collision></link></robot>"""
+
+
+@pytest.mark.parametrize("inside", [True, False], ids=["referred to", "copied"])
+def test_arguments_of_an_added_gripper(tmp_path, inside):
+    """They are those of its own xacro file, and the new cell has the gripper that they describe."""
+    (tmp_path / "arm.urdf.xacro").write_text(DESCRIPTION.format("", BOX.format('size="0.1 0.1 0.1"')))
+    (tmp_path / "gripper.xacro").write_text(GRIPPER)
+    if inside:
+        (tmp_path / "package.xml").write_text("<package><name>parts</name></package>")
+    command = ["new", str(tmp_path / "arm.urdf.xacro"), "reach:=0.5", "--add", str(tmp_path / "gripper.xacro")]
+    command += ["--folder", str(tmp_path / "cell"), "--samples", "50", "--add-argument"]
+    assert main([*command, "size:=0.25"]) == 0
+    cell, _ = load_cell(tmp_path / "cell" / "cell.yaml")
+    assert cell.tools["gripper"].mechanism.links["palm"].collisions[0].geometry.size == (0.25, 0.1, 0.1)
+    assert cell.robot.mechanism.joints["turn"].origin.position[2] == 0.5
+    assert bool(cell.tools["gripper"].sources.xacro_arguments) == inside
+    assert main([*command, "reach:=0.25", "--overwrite"]) == 0
+    assert "'reach'" in (tmp_path / "cell" / "report.md").read_text()
+
+
+def test_arguments_without_an_added_gripper_are_refused(tmp_path, capsys):
+    assert main(["new", "arm.urdf", "--add-argument", "size:=0.25"]) == 2
+    assert "--add" in capsys.readouterr().err
+    assert main(["new", "arm.urdf", "--add", "gripper.xacro", "--add-argument", "size=0.25"]) == 2
+    assert "Invalid value for --add-argument: 'size=0.25' is no xacro argument" in capsys.readouterr().err
