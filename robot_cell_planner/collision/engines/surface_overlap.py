@@ -130,9 +130,8 @@ def cross(first: Floats, second: Floats) -> Floats:
 
 
 def _directions_within(first: Floats, second: Floats, depth: float) -> tuple[NDArray[np.intp], Floats]:
-    """Return the rows (n,) of pairs of triangles, and unit vectors (n, 3) along which motions of the first one that are
-    no longer than a depth [m] separate each pair: all of the axes of `triangle_overlaps`, and for triangles in the same
-    plane those across their edges."""
+    """Return the rows (n,) of pairs of triangles, and unit vectors (n, 3) along the axes of `triangle_overlaps` along
+    which motions of the first one that are no longer than a depth [m] separate each pair."""
     rows, vectors = [np.empty(0, dtype=np.intp)], [np.empty((0, 3))]
     for begin in range(0, len(first), AT_ONCE):
         part = slice(begin, begin + AT_ONCE)
@@ -144,15 +143,14 @@ def _directions_within(first: Floats, second: Floats, depth: float) -> tuple[NDA
 
 
 def _motions(first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Return unit vectors (k, 34, 3) and the lengths (k, 34) [m] of motions of the first of two triangles along them
+    """Return unit vectors (k, 22, 3) and the lengths (k, 22) [m] of motions of the first of two triangles along them
     that separate both; infinite for axes that are not defined."""
     origin = second[:, :1]
     first, second = first - origin, second - origin
     edges, others = (np.roll(corners, -1, axis=1) - corners for corners in (first, second))
     normals = [np.cross(sides[:, :1], sides[:, 1:2]) for sides in (edges, others)]
     between = np.cross(edges[:, :, None], others[:, None]).reshape(-1, 9, 3)
-    across = [np.cross(normal, sides) for normal, sides in zip(normals, (edges, others), strict=True)]
-    axes = np.concatenate((*normals, between, *across), axis=1)
+    axes = np.concatenate((*normals, between), axis=1)
     lengths = np.linalg.norm(axes, axis=2)
     usable = lengths > SHORTEST
     axes = axes / np.where(usable, lengths, 1.0)[..., None]
