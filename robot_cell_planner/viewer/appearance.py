@@ -23,7 +23,7 @@ from ..model.mechanism import Link
 LINK_COLOUR: Rgba = (0.74, 0.76, 0.79, 1.0)
 BODY_COLOUR: Rgba = (0.60, 0.63, 0.68, 1.0)
 MAX_TRIANGLES = 60_000  # per mesh; finer meshes are simplified
-FORMATS_WITH_MATERIALS = (".dae", ".glb", ".obj")
+FORMATS_WITH_MATERIALS = (".dae", ".glb", ".gltf", ".obj")
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Parsers of mesh files (STL, OBJ, DAE, GLB, PLY), based on trimesh. No other files are opened.
+"""Parsers of mesh files (STL, OBJ, DAE, GLB, GLTF, PLY), based on trimesh. No other files are opened.
 
 `process.parse_mesh` runs this in a sandboxed process; only binary STL is parsed in the caller's process.
 """
@@ -14,13 +14,14 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from .counts import MAX_COUNT, as_utf8, bare_glb, check_collada, check_header, parsed_xml
+from .gltf import glb_of_gltf
 from .incomplete import STAGE as STAGE
 from .incomplete import stl_bytes, stl_triangles
 
 MAX_QUICK_STL = 500_000  # max triangles of a binary STL file that is parsed in the caller's process
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 # Formats of trimesh by file extension.
-FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".ply": "ply"}
+FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".gltf": "gltf", ".ply": "ply"}
 # Elements of a COLLADA file that define triangles. Materials, lights, cameras and animations are removed before
 # parsing, because an error in one of them would discard the geometry that uses it.
 COLLADA_PARTS = frozenset(("asset", "library_geometries", "library_nodes", "library_visual_scenes", "scene"))
@@ -33,14 +34,15 @@ Indices = NDArray[np.int64]
 def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[np.int32]]:
     """Parse the content of a mesh file; return vertices (n, 3) in file units and faces (m, 3).
 
-    Nodes of a scene (DAE, GLB) are transformed and joined, identical vertices merged, and faces without area removed.
+    Nodes of a scene (DAE, GLB, GLTF) are transformed and joined, identical vertices merged, and faces without area
+    removed.
     The unit of a DAE file is applied and its up axis is ignored, as in RViz and Gazebo. Text that is not UTF-8 is
     interpreted as ISO 8859-1.
 
     kind: One of the values of FORMATS.
 
     Raises:
-        GeometryError: The content cannot be parsed, or is empty, not finite or too large.
+        GeometryError: The content cannot be parsed, or is empty, not finite or too large, or is in several files.
     """
     import trimesh  # slow import, needed only for files that are not in the cache
 
@@ -48,6 +50,8 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[
         check_header(content, kind)
         unit = 1.0
         # Without a resolver no other files are read: no materials, textures or buffers.
+        if kind == "gltf":
+            content, kind = glb_of_gltf(content, path), "glb"
         if kind == "dae":
             content, unit = _bare_collada(content)
             scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False, ignore_broken=False)
@@ -56,6 +60,8 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, NDArray[
             scene = trimesh.load_scene(BytesIO(content), file_type=kind, process=False)
         mesh = scene.to_mesh()
         vertices, faces = unit * np.asarray(mesh.vertices, dtype=np.float64), np.asarray(mesh.faces, dtype=np.int64)
+    except GeometryError:
+        raise
     except Exception as error:  # third-party parsers on untrusted input may raise any exception
         reason = " ".join(str(error).split())[:200]
         text = f"{path} is not a readable {kind.upper()} mesh: {type(error).__name__}: {reason}"

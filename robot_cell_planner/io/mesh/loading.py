@@ -60,7 +60,7 @@ def mesh_reference(
 
     Raises:
         ResourceError: The file does not exist or is outside the roots.
-        GeometryError: The format is not supported (STL, OBJ, DAE, GLB, PLY are).
+        GeometryError: The format is not supported (STL, OBJ, DAE, GLB, GLTF, PLY are).
         FileError, LimitExceededError: The file is not readable, or too large.
         ValueError: The scale is zero or not finite.
     """

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ...model.geometry import Rgba
 from .counts import as_utf8, bare_glb, check_collada, check_header, parsed_xml
+from .gltf import glb_of_gltf
 
 Part = tuple[NDArray[np.float64], NDArray[np.int32], Rgba | None]
 
@@ -25,6 +26,8 @@ def painted_parts(content: bytes, kind: str) -> list[Part]:
     check_header(content, kind)
     if kind == "dae":
         check_collada(parsed_xml(content))
+    if kind == "gltf":
+        content, kind = glb_of_gltf(content, "the file"), "glb"
     if kind == "glb":
         bare_glb(content)  # checks the size
     scene = trimesh.load_scene(BytesIO(as_utf8(content, kind)), file_type=kind, process=False)

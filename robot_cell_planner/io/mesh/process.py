@@ -157,7 +157,7 @@ def _parts(content: bytes, kind: str, what: str, path: str) -> list[Part]:
         text = header["error"]
         if header["kind"] != "geometry":
             text = f"{path} is not a readable {kind.upper()} mesh: {text}"
-        raise GeometryError(text, stage=STAGE, subjects=(path,))
+        raise GeometryError(text, stage=STAGE, subjects=(path,), remedy=header.get("remedy", ""))
     counts = header["parts"]
     if len(counts) > MAX_PARTS or any(max(vertices, faces) > 3 * MAX_COUNT for vertices, faces, _ in counts):
         raise LimitExceededError(

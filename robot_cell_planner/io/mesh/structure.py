@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ...errors import GeometryError
+from .gltf import require_embedded
 from .incomplete import STAGE, require_whole, stl_bytes
 
 OBJ_FACE = re.compile(rb"^[ \t]*f[ \t]+\S+[ \t]+\S+[ \t]+\S+", re.MULTILINE)
@@ -20,6 +21,8 @@ def check_structure(content: bytes, kind: str, path: str) -> None:
         GeometryError: It is not.
     """
     require_whole(content, kind, path)
+    if kind == "gltf":
+        require_embedded(content, path)
     if not _has_faces(content, kind):
         text = f"{path} is not a readable {kind.upper()} mesh: no faces found, or damaged"
         raise GeometryError(text, stage=STAGE, subjects=(path,))
@@ -32,6 +35,8 @@ def _has_faces(content: bytes, kind: str) -> bool:
         return OBJ_FACE.search(content) is not None
     if kind == "ply":
         return content.startswith(b"ply") and b"element face" in content[:65_536]
+    if kind == "gltf":
+        return content.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{") and b'"meshes"' in content
     if kind == "glb":
         return content.startswith(b"glTF") and b'"meshes"' in content
     if b"\0" in content:  # damaged, or UTF-16, which is refused

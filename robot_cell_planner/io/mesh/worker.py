@@ -117,7 +117,7 @@ def _parsed(request: dict[str, Any], content: bytes) -> bytes:
         else:
             parts = [(*parse_mesh(content, request["kind"], request["path"]), None)]
     except GeometryError as error:
-        return _line_of({"error": error.message, "kind": "geometry"})
+        return _line_of({"error": error.message, "kind": "geometry", "remedy": vars(error).get("remedy", "")})
     except Exception as error:  # third-party parsers on untrusted input
         return _line_of({"error": f"{type(error).__name__}: {' '.join(str(error).split())[:200]}", "kind": "parser"})
     header = {"parts": [[len(vertices), len(faces), colour] for vertices, faces, colour in parts]}

@@ -258,7 +258,7 @@ def test_malformed_files_are_refused_by_name(tmp_path, cache, name):
 def test_files_that_are_not_meshes(tmp_path):
     for name in ("part.step", "part", "part.png"):
         (tmp_path / name).write_bytes(b"x")
-        with pytest.raises(GeometryError, match=r"\.dae, \.glb, \.obj, \.ply, \.stl"):
+        with pytest.raises(GeometryError, match=r"\.dae, \.glb, \.gltf, \.obj, \.ply, \.stl"):
             reference(tmp_path / name)
     with pytest.raises(ResourceError):
         reference(tmp_path / "none.stl")
