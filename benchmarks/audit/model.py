@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 from xml.sax.saxutils import quoteattr
 
 import coal
@@ -19,6 +20,29 @@ Floats = NDArray[np.float64]
 TOUCHING = 1e-5  # [m] below its margin from which on a pair collides (docs/collision.md)
 COAL = 1e-6  # error of coal's distances, in metres and as a fraction of the size of shapes
 MAX_CONTACTS = 256
+MOST_TRIANGLES, MOST_SUMS = 40, 1000
+
+
+def directions_apart(one: Any, pose: Any, other: Any, other_pose: Any, contacts: Sequence[Any]) -> Floats:
+    """Unit vectors (n, 3) along which skins in contact may come apart: normals of the triangles in contact and of pairs
+    of their edges, both ways, and sums of two of these."""
+    found = []
+    for contact in contacts[:MOST_TRIANGLES]:
+        sides = []
+        for skin, placed, number in ((one, pose, contact.b1), (other, other_pose, contact.b2)):
+            triangle = skin.tri_indices(number)
+            corners = np.array([skin.vertex(triangle[k]) for k in range(3)]) @ placed.getRotation().T
+            sides.append(np.array([corners[1] - corners[0], corners[2] - corners[1], corners[0] - corners[2]]))
+            found.append(np.cross(sides[-1][0], sides[-1][1]))
+        found += [np.cross(first, second) for first in sides[0] for second in sides[1]]
+    lengths = np.linalg.norm(found, axis=1)
+    vectors = np.array(found)[lengths > 1e-12] / lengths[lengths > 1e-12, None]
+    unique = np.unique(np.round(np.concatenate((vectors, -vectors)), 4), axis=0)
+    sums = unique[: len(contacts), None] + unique[None, : len(contacts)]
+    sums = sums.reshape(-1, 3)
+    sums = sums[np.linalg.norm(sums, axis=1) > 0.1]
+    directions = np.concatenate((unique, sums[:MOST_SUMS]))
+    return np.asarray(directions / np.linalg.norm(directions, axis=1, keepdims=True))
 
 
 class AuditModel:
@@ -145,14 +169,25 @@ class AuditModel:
         return self._depth_of_skins(number)
 
     def _depth_of_skins(self, number: int) -> float:
-        """The deepest contact of triangles, whose distance does not include depths."""
+        """The deepest contact of triangles, whose distance does not include depths.
+
+        Coal's depth of two triangles may be that of a motion in their plane: two skins that a motion of TOUCHING takes
+        apart are no deeper than that.
+        """
         i, j = self._pair_list[number]
         result = coal.CollisionResult()
         one, other = self._shapes.geometryObjects[i].geometry, self._shapes.geometryObjects[j].geometry
         poses = [coal.Transform3s(self._placed.oMg[k].rotation, self._placed.oMg[k].translation) for k in (i, j)]
         coal.collide(one, poses[0], other, poses[1], self._contacts, result)
-        depths = [result.getContact(k).penetration_depth for k in range(result.numContacts())]
-        return min(depths, default=0.0)
+        contacts = [result.getContact(k) for k in range(result.numContacts())]
+        depth = min((contact.penetration_depth for contact in contacts), default=0.0)
+        if depth < -TOUCHING and is_surface(one) and is_surface(other):
+            for direction in directions_apart(one, poses[0], other, poses[1], contacts):
+                moved = coal.Transform3s(poses[0].getRotation(), poses[0].getTranslation() + TOUCHING * direction)
+                apart = coal.DistanceResult()
+                if coal.distance(one, moved, other, poses[1], coal.DistanceRequest(), apart) > 0.0:
+                    return -TOUCHING
+        return depth
 
     def tolerance(self, number: int) -> float:
         """How far a pair may be below its margin [m]: the project's tolerance of contacts, and the error of coal on

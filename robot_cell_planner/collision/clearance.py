@@ -83,7 +83,7 @@ class ClosestSearch:
 
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
         """Return the index of the configuration (n, dof) with the smallest distance, and that distance, to within a
-        micrometre; None if no pair is within `max_distance` [m]."""
+        micrometre, or the error of the engine bullet; None if no pair is within `max_distance` [m]."""
         found, _ = self.nearest(configurations, max_distance)
         return None if found is None else (found.state, self.clearance(configurations[found.state], found))
 

@@ -106,7 +106,7 @@ class CollisionEngine(Protocol):
         """Return the distance of two geometries [m], as in `distance`, and the direction in which they are separated.
 
         The direction is a unit vector (3,) from the second geometry to the first, normal to a plane between them; None
-        for overlapping geometries, and for an engine whose distances may be below those of planes.
+        for overlapping geometries, and for those that the engine decomposes into pieces beyond them.
 
         poses: one of those of `poses` (p, 4, 4); how geometries are placed afterwards is then undefined. None: as
         placed.

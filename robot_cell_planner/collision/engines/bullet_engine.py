@@ -25,6 +25,7 @@ from .base import TOUCHING, DistanceResult, Floats
 from .bullet_shapes import bullet_body
 
 FAR = 1e5  # [m], larger than any distance in a cell
+SHORTEST = 1e-5  # [m], distance whose normal is that of a plane between two geometries
 
 
 class BulletEngine:
@@ -138,10 +139,13 @@ class BulletEngine:
         point = self._closest(first, second, margin)
         return None if point is None else _distance_result(point)
 
-    def separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, None]:
+    def separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, Floats | None]:
         if poses is not None:
             self.place_at(poses[self._poses.rows])
-        return self.distance(first, second).distance, None
+        found = self.distance(first, second)
+        # The pieces of a surface are not bounded by planes between the surfaces.
+        is_plane = found.distance > SHORTEST and not (first in self._pieces or second in self._pieces)
+        return found.distance, np.array(found.normal) if is_plane else None
 
     def distance(self, first: int, second: int) -> DistanceResult:
         points = self._points(first, second, FAR)

@@ -5,14 +5,18 @@ from __future__ import annotations
 import ast
 import sys
 from pathlib import Path
+from typing import Any
 
+import coal
 import numpy as np
+import pinocchio as pin
 import pytest
+import trimesh
 
 from benchmarks.audit import cells, motion
 from benchmarks.audit import run as audit
 from benchmarks.audit.description import Description, read_cell
-from benchmarks.audit.model import AuditModel
+from benchmarks.audit.model import TOUCHING, AuditModel, directions_apart
 from benchmarks.audit.motion import Polynomials, Sampled, Straight, closest_approach, hermite
 from benchmarks.audit.record import Record
 from robot_cell_planner.io.cell_file.cell_file import load_cell
@@ -74,6 +78,38 @@ def test_the_check_of_motions_imports_nothing_of_the_library(path: Path) -> None
         else:
             continue
         assert set(modules) <= LIBRARIES | sys.stdlib_module_names, f"{path.stem} imports {modules}"
+
+
+@pytest.mark.parametrize("turn", [(0.0, 0.0, 0.0), (0.3, -0.7, 1.9)])
+@pytest.mark.parametrize(("depth", "touches"), [(1e-9, True), (8e-6, True), (1.5e-5, False), (1e-3, False)])
+def test_skins_that_touch_come_apart(turn: tuple[float, ...], depth: float, touches: bool) -> None:
+    """A box on another one; coal's depth of their triangles is several centimetres."""
+    placed = pin.SE3(pin.rpy.rpyToMatrix(*turn), np.zeros(3))
+    above = placed * pin.SE3(np.eye(3), np.array((0.01, 0.02, 0.1 - depth)))
+    pose, other_pose = (coal.Transform3s(each.rotation, each.translation) for each in (above, placed))
+    one, other = skin_of_a_box(0.05), skin_of_a_box(0.05)
+    request, result = coal.CollisionRequest(), coal.CollisionResult()
+    request.enable_contact, request.num_max_contacts = True, 256
+    coal.collide(one, pose, other, other_pose, request, result)
+    contacts = [result.getContact(k) for k in range(result.numContacts())]
+    assert min(contact.penetration_depth for contact in contacts) < -0.01
+    directions = directions_apart(one, pose, other, other_pose, contacts)
+    gaps = []
+    for direction in directions:
+        moved = coal.Transform3s(pose.getRotation(), pose.getTranslation() + TOUCHING * direction)
+        gaps.append(coal.distance(one, moved, other, other_pose, coal.DistanceRequest(), coal.DistanceResult()))
+    assert (max(gaps) > 0.0) == touches
+
+
+def skin_of_a_box(half: float) -> Any:
+    mesh = trimesh.creation.box((2.0 * half,) * 3)
+    skin = coal.BVHModelOBBRSS()
+    skin.beginModel(len(mesh.faces), len(mesh.vertices))
+    skin.addVertices(np.array(mesh.vertices))
+    skin.addTriangles(np.array(mesh.faces, dtype=np.int64))
+    skin.endModel()
+    skin.computeLocalAABB()
+    return skin
 
 
 def test_a_thin_obstacle_between_coarse_samples_is_found(hand: AuditModel) -> None:
