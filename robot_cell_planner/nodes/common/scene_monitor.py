@@ -128,19 +128,19 @@ class SceneMonitor(MonitoredScene):
         self.take(scene, message.revision)
 
     def _fetch(self, reason: str) -> None:
-        """Request the full scene, and again until there is a reply or the service is gone: replies can be lost."""
-        if self._repetition is not None or not self._client.service_is_ready():
+        """Request the full scene, and again until there is a reply: replies can be lost, and the service can be
+        discovered later than the topics."""
+        if self._repetition is not None:
             return
         self._node.get_logger().info(f"requesting the full scene: {reason}")
-        self._repetition = steady_timer(self._node, ASKED_AGAIN, self._fetch_again)
-        self._request.send()
+        self._repetition = steady_timer(self._node, ASKED_AGAIN, self._send_request)
+        self._send_request()
 
-    def _fetch_again(self) -> None:
+    def _send_request(self) -> None:
         if self._client.service_is_ready():
             self._request.send()
         else:
             self._request.forget()
-            self._end_repetition()
 
     def _end_repetition(self) -> None:
         if self._repetition is not None:

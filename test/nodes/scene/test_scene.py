@@ -255,6 +255,27 @@ def test_a_late_scene_monitor_equals_the_scene_node_and_follows_it(scene_node, c
     assert (monitor.scene, monitor.revision) == (scene, revision)
 
 
+def test_a_scene_monitor_requests_what_it_missed_when_the_service_is_discovered_later(scene_node, client, monkeypatch):
+    monkeypatch.setattr(scene_monitor, "ASKED_AGAIN", 0.05)
+    client.apply(sphere("patient_bird"))
+    monitor = SceneMonitor(client.node, ModelReader(NO_ROOTS))
+    begun, tried, caught_up = threading.Event(), threading.Event(), threading.Event()
+
+    def is_ready():
+        tried.set()
+        return False
+
+    monitor.on_change(lambda: caught_up.set() if monitor.revision >= target else begun.set())
+    target = 10**9
+    assert begun.wait(120)
+    monkeypatch.setattr(monitor._client, "service_is_ready", is_ready)
+    monitor.revision = -1  # as if it had missed updates
+    target = client.apply(C(operation=C.MOVE, name="patient_bird", pose=Pose(position=Point(z=0.5))))
+    assert tried.wait(120)
+    monkeypatch.undo()
+    assert caught_up.wait(120)
+
+
 def test_a_scene_monitor_repeats_requests_whose_replies_are_lost(scene_node, client, monkeypatch):
     monkeypatch.setattr(scene_monitor, "ASKED_AGAIN", 0.05)
     client.apply(sphere("late_bird"))
