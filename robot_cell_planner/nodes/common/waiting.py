@@ -74,7 +74,11 @@ class Waiters:
         """Wait for the event or the deadline, whichever comes first."""
         future = self.future()
         deadline.wakes(future)
-        await future
+        try:
+            await future
+        finally:
+            if future in self._futures:  # the event may never come
+                self._futures.remove(future)
 
     def wake(self) -> None:
         """Report the event."""
