@@ -15,6 +15,7 @@ from rclpy.action.graph import get_action_names_and_types
 from rclpy.node import Node
 
 from ...errors import InvalidRequestError, ServiceUnavailableError, Value
+from ..common.cancellation import LAST_REPLY
 from ..common.server_monitor import (
     CHECK_PERIOD,
     GOAL_AGAIN,
@@ -144,7 +145,7 @@ def _first_of(
         if futures.wait(max(min(CHECK_PERIOD, until - now), 0.0)):
             return None
         if monitor.lost(is_ready()):
-            return _Ended.LOST
+            return None if futures.wait(LAST_REPLY) else _Ended.LOST
         if time.monotonic() >= until:
             return _Ended.TIMEOUT
 
@@ -234,6 +235,8 @@ def result_of_goal(
     while not futures.wait(CHECK_PERIOD):
         now = time.monotonic()
         if monitor.lost(is_ready()):
+            if futures.wait(LAST_REPLY):
+                break
             raise server_lost(f"action {name}", monitor.node, "goal", monitor.replaced)
         if now >= until:
             text = f"action {name} has not ended within the timeout; the goal was cancelled"

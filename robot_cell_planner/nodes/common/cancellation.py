@@ -18,6 +18,7 @@ RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 POLL_PERIOD = 0.1  # [s] between checks for a server that has not appeared yet
 LIVENESS_PERIOD = 1.0  # [s] between checks whether a server is still available
+LAST_REPLY = 0.1  # [s] in which a reply arrives that a server has sent just before its end
 
 
 class CancellationToken:
@@ -101,13 +102,14 @@ async def outcome(
         ServiceUnavailableError: `what` did not reply within `seconds`, or is no longer available.
         RobotCellError: The reason of a cancellation.
     """
-    waited = 0.0
+    waited, has_ended = 0.0, False
     while not future.done():
         if waited >= seconds:
             raise ServiceUnavailableError(f"{what} did not reply within {seconds:g} s", subjects=(what,))
-        if is_there is not None and not is_there():
+        if has_ended:
             raise ServiceUnavailableError(f"{what} is no longer available", subjects=(what,))
-        step = min(LIVENESS_PERIOD, seconds - waited)
+        has_ended = is_there is not None and not is_there()
+        step = min(LAST_REPLY if has_ended else LIVENESS_PERIOD, seconds - waited)
         wake = _Wake(node, token, step)
         future.add_done_callback(wake)
         await wake.wait()
