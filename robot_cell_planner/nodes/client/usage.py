@@ -70,14 +70,15 @@ class Usage:
         return ready
 
     def wait(self, event: threading.Event, timeout: float) -> bool:
-        """Return whether an event is set within `timeout` [s].
+        """Return whether an event is set within `timeout` [s]. The wait counts as a call, which `close` waits for.
 
         Raises:
-            ServiceUnavailableError: The client is closed meanwhile.
+            ServiceUnavailableError: The client was closed before, or is closed meanwhile.
         """
         until = time.monotonic() + timeout
-        while not event.wait(max(min(CHECK_PERIOD, until - time.monotonic()), 0.0)):
-            self.check_open()
-            if time.monotonic() >= until:
-                return False
+        with self.call():
+            while not event.wait(max(min(CHECK_PERIOD, until - time.monotonic()), 0.0)):
+                self.check_open()
+                if time.monotonic() >= until:
+                    return False
         return True
