@@ -28,7 +28,7 @@ from ..common.dds_profile import set_dds_profile
 from ..common.goal_requests import RepeatableActionClient
 from ..common.node import SERVICES, CellNode
 from ..common.robot_topics import ROBOT_TOPICS
-from ..common.server_monitor import ServerMonitor
+from ..common.server_monitor import ServerMonitor, ServerMonitors
 from ..conversions.basic import error_from_message
 from ..conversions.wire_types import to_wire
 from .usage import Usage
@@ -78,9 +78,8 @@ class CellConnection:
         self._discovery_timeout = discovery_timeout
         self.usage = Usage()
         self._clients: dict[str, Any] = {}  # and publishers; entries are added in the thread of the executor
-        self._monitors_lock = threading.Lock()
         self._executor = GuardedExecutor(self.node.faults)
-        self._monitors: dict[str, ServerMonitor] = {}
+        self._monitors: dict[str, ServerMonitors] = {}
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
         self._thread.start()
@@ -101,12 +100,19 @@ class CellConnection:
 
     def close(self) -> None:
         """Destroy the node of the client. Calls in progress in other threads end, and their goals are cancelled; later
-        calls are refused."""
+        calls are refused.
+
+        Raises:
+            InvalidRequestError: A callback of the client node closes it, whose end would have to be waited for.
+        """
+        if threading.current_thread() is self._thread:
+            text = "a callback of the client node cannot close the client, which waits for the end of callbacks"
+            raise InvalidRequestError(text, stage="client", remedy="Close it in another thread.")
         if not self.usage.close(CANCELLED_WITHIN):
             return
         self._executor.stop(self._thread)
-        for monitor in self._monitors.values():
-            monitor.close()
+        for monitors in self._monitors.values():
+            monitors.close()
         self.node.destroy_node()
         if self._owns_context:
             rclpy.try_shutdown()
@@ -149,9 +155,9 @@ class CellConnection:
             make = partial(self.node.create_client, kind, name, qos_profile=SERVICES, callback_group=self._group)
             client: Any = self._entity(name, make)
             ready = self.usage.while_open(client.service_is_ready)
-            monitor = self._monitor(name, ready, is_action=False)
             relative = name.removeprefix(f"{self.node.get_namespace().rstrip('/')}/")
-            reply: ResponseT = reply_to(client, request, relative, monitor, ready, timeout)
+            with self._monitored(name, ready, is_action=False) as monitor:
+                reply: ResponseT = reply_to(client, request, relative, monitor, ready, timeout)
         _raise_error(reply)
         return reply
 
@@ -200,27 +206,27 @@ class CellConnection:
         """Send a goal, and return its result with its status."""
         client = self._action_client(kind, name)
         ready = self.usage.while_open(client.server_is_ready)
-        monitor = self._monitor(name, ready, is_action=True)
         goal_id = UUID(uuid=list(os.urandom(16)))
         feedback = None if progress is None else lambda message: progress(message.feedback)
-        until = time.monotonic() + timeout
         send = partial(self._send_goal_async, client, goal, feedback, goal_id)
-        try:
-            handle = accepted_goal(send, name, monitor, ready, until)
-            if not handle.accepted:
-                raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
-            request_result = partial(client.request_result, handle)
-            return result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
-        except BaseException as ending:
-            # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
-            response = cast("Any", kind).Impl.SendGoalService.Response()
-            cancelled = ClientGoalHandle(client, goal_id, response).cancel_goal_async()
-            if isinstance(ending, KeyboardInterrupt):  # this process is about to end
-                with suppress(ServiceUnavailableError):
-                    self._wait(cancelled, CANCELLED_WITHIN, name)
-            raise
-        finally:
-            client.unfollow(goal_id)
+        with self._monitored(name, ready, is_action=True) as monitor:
+            until = time.monotonic() + timeout
+            try:
+                handle = accepted_goal(send, name, monitor, ready, until)
+                if not handle.accepted:
+                    raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
+                request_result = partial(client.request_result, handle)
+                return result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
+            except BaseException as ending:
+                # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
+                response = cast("Any", kind).Impl.SendGoalService.Response()
+                cancelled = ClientGoalHandle(client, goal_id, response).cancel_goal_async()
+                if isinstance(ending, KeyboardInterrupt):  # this process is about to end
+                    with suppress(ServiceUnavailableError):
+                        self._wait(cancelled, CANCELLED_WITHIN, name)
+                raise
+            finally:
+                client.unfollow(goal_id)
 
     def _action_client(self, kind: type[Any], name: str) -> RepeatableActionClient:
         """Return the client of an action, which is created by the first call."""
@@ -285,15 +291,14 @@ class CellConnection:
         send = partial(client.send_goal_async, goal, feedback_callback=feedback, goal_uuid=goal_id)
         return send() if isinstance(client, RepeatableActionClient) else self._made(send)
 
-    def _monitor(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> ServerMonitor:
-        """Wait until the server is available. Returns the monitor of its node."""
-        with self._monitors_lock:
-            if name not in self._monitors:
-                self._monitors[name] = ServerMonitor(self.node, name, is_action)
-            monitor = self._monitors[name]
+    @contextmanager
+    def _monitored(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> Iterator[ServerMonitor]:
+        """Wait until the server is available. The block gets the monitor of its node."""
+        monitors = self._monitors.setdefault(name, ServerMonitors(self.node, name, is_action))
         what = f"{'action' if is_action else 'service'} {name}"
-        wait_until_served(what, is_ready, monitor, self._discovery_timeout)
-        return monitor
+        with monitors.of_call() as monitor:
+            wait_until_served(what, is_ready, monitor, self._discovery_timeout)
+            yield monitor
 
     def _wait(self, future: Future[T], timeout: float, name: str) -> T:
         done = threading.Event()

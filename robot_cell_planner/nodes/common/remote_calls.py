@@ -19,7 +19,14 @@ from .cancellation import CancellationToken, available, outcome
 from .goal_requests import RepeatableActionClient
 from .node import CellNode, Reporting
 from .parameters import Parameter
-from .server_monitor import GOAL_AGAIN, REQUEST_AGAIN, ServerMonitor, is_idempotent, outcome_unknown
+from .server_monitor import (
+    GOAL_AGAIN,
+    REQUEST_AGAIN,
+    ServerMonitor,
+    ServerMonitors,
+    is_idempotent,
+    outcome_unknown,
+)
 
 if TYPE_CHECKING:
     from interface_types import Action, Service
@@ -30,11 +37,12 @@ GoalT = TypeVar("GoalT")
 ResultT = TypeVar("ResultT", bound=Reporting)
 FeedbackT = TypeVar("FeedbackT")
 T = TypeVar("T")
+REPLY_TIMEOUT = "reply_timeout"
 STOP_TIMEOUT = 30.0  # [s] for the result of a goal that was cancelled
 
 REMOTE_PARAMETERS = (
     Parameter("server_timeout", 5.0, "Time to wait for another node to appear [s].", 0.0, 600.0, running=True),
-    Parameter("reply_timeout", 60.0, "Time to wait for the reply of another node [s].", 0.1, 86_400.0, running=True),
+    Parameter(REPLY_TIMEOUT, 60.0, "Time to wait for the reply of another node [s].", 0.1, 86_400.0, running=True),
 )
 
 
@@ -64,13 +72,15 @@ async def _repeated(
 
 
 class RemoteService(Generic[RequestT, ResponseT]):
-    """A service of another node, for a node with REMOTE_PARAMETERS."""
+    """A service of another node, for a node with REMOTE_PARAMETERS. limit: parameter with the time limit of a reply."""
 
-    def __init__(self, node: CellNode, kind: type[Service[RequestT, ResponseT]], name: str) -> None:
-        self._node, self._name = node, name
+    def __init__(
+        self, node: CellNode, kind: type[Service[RequestT, ResponseT]], name: str, limit: str = REPLY_TIMEOUT
+    ) -> None:
+        self._node, self._name, self._limit = node, name, limit
         self._client = node.service_client(kind, name)
-        self._monitor = ServerMonitor(node, name, is_action=False)
-        node.on_release(self._monitor.close)
+        self._monitors = ServerMonitors(node, name, is_action=False)
+        node.on_release(self._monitors.close)
 
     async def __call__(self, request: RequestT, token: CancellationToken | None = None) -> ResponseT:
         """Return the reply.
@@ -80,20 +90,24 @@ class RemoteService(Generic[RequestT, ResponseT]):
             OutcomeUnknownError: The same after a request that may have changed something.
             RobotCellError: The error of the reply, which is in `partial`; or the reason of a cancellation.
         """
-        node, client, token = self._node, self._client, token or CancellationToken()
+        with self._monitors.of_call() as monitor:
+            return await self._call(request, token or CancellationToken(), monitor)
+
+    async def _call(self, request: RequestT, token: CancellationToken, monitor: ServerMonitor) -> ResponseT:
+        node, client = self._node, self._client
         what, timeouts = f"service {self._name}", node.parameters
 
         def served() -> bool:
-            return client.service_is_ready() and self._monitor.begin()
+            return client.service_is_ready() and monitor.begin()
 
         def lives() -> bool:
-            return not self._monitor.lost(client.service_is_ready())
+            return not monitor.lost(client.service_is_ready())
 
         await available(node, served, token, timeouts["server_timeout"], what)
         send, drop, limit = (
             partial(client.call_async, request),
             client.remove_pending_request,
-            timeouts["reply_timeout"],
+            timeouts[self._limit],
         )
         if is_idempotent(self._name):
             reply = await _repeated(node, send, drop, REQUEST_AGAIN, limit, what, token, lives)
@@ -113,16 +127,19 @@ class RemoteService(Generic[RequestT, ResponseT]):
 
 
 class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
-    """An action of another node, for a node with REMOTE_PARAMETERS."""
+    """An action of another node, for a node with REMOTE_PARAMETERS. limit: parameter with the time limit of the
+    response to a goal."""
 
-    def __init__(self, node: CellNode, kind: type[Action[GoalT, ResultT, FeedbackT]], name: str) -> None:
-        self._node, self._name = node, name
+    def __init__(
+        self, node: CellNode, kind: type[Action[GoalT, ResultT, FeedbackT]], name: str, limit: str = REPLY_TIMEOUT
+    ) -> None:
+        self._node, self._name, self._limit = node, name, limit
         self._client: Any = RepeatableActionClient(
             node, kind, name, callback_group=node.concurrent, follows_status=False
         )
-        self._monitor = ServerMonitor(node, name, is_action=True)
+        self._monitors = ServerMonitors(node, name, is_action=True)
         self._kind: Any = kind
-        node.on_release(self._monitor.close)
+        node.on_release(self._monitors.close)
 
     async def __call__(
         self,
@@ -138,14 +155,25 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
             ServiceUnavailableError: The node does not run, ends, or rejects the goal.
             RobotCellError: The error of the result, which is in `partial`; or the reason of a cancellation.
         """
+        with self._monitors.of_call() as monitor:
+            return await self._call(goal, token, on_feedback, rest, monitor)
+
+    async def _call(
+        self,
+        goal: GoalT,
+        token: CancellationToken,
+        on_feedback: Callable[[FeedbackT], None] | None,
+        rest: bool,
+        monitor: ServerMonitor,
+    ) -> ResultT:
         node, client = self._node, self._client
         what, timeouts = f"action {self._name}", node.parameters
 
         def served() -> bool:
-            return bool(client.server_is_ready()) and self._monitor.begin()
+            return bool(client.server_is_ready()) and monitor.begin()
 
         def lives() -> bool:
-            return not self._monitor.lost(client.server_is_ready())
+            return not monitor.lost(client.server_is_ready())
 
         await available(node, served, token, timeouts["server_timeout"], what)
         identity = UUID(uuid=list(os.urandom(16)))
@@ -157,7 +185,7 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
         )
         result: Future[Any] | None = None
         try:
-            limit = timeouts["reply_timeout"]
+            limit = timeouts[self._limit]
             handle = await _repeated(node, send, Future.cancel, GOAL_AGAIN, limit, what, token, lives)
             if not handle.accepted:
                 raise ServiceUnavailableError(f"{what} rejected the goal", subjects=(self._name,))

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 from rclpy.action.graph import get_action_server_names_and_types_by_node
 from rclpy.node import Node
@@ -89,23 +92,50 @@ class Server:
     publishers: frozenset[bytes] = frozenset()
     endpoints: frozenset[bytes] = frozenset()
 
+    @property
+    def lives(self) -> bool:
+        """Whether it is on this computer, and has not terminated."""
+        return self.observed is not None and self.observed.lives
+
+
+class KnownServers:
+    """What the monitors of a name know together: whether a server was on this computer, and the endpoints of those
+    there that have terminated, which DDS may still list."""
+
+    def __init__(self) -> None:
+        self.are_local = False
+        self._reached: list[Server] = []
+        self._ended: set[bytes] = set()
+        self._lock = threading.Lock()
+
+    def add(self, server: Server) -> None:
+        """Add a server on this computer whose endpoints are known."""
+        with self._lock:
+            self._reached.append(server)
+
+    def ended_endpoints(self) -> frozenset[bytes]:
+        """Return the endpoints of servers that have terminated."""
+        with self._lock:
+            self._ended.update(*(server.endpoints for server in self._reached if not server.lives))
+            self._reached = [server for server in self._reached if server.lives]
+            return frozenset(self._ended)
+
 
 class ServerMonitor:
-    """Checks whether the server of a service or an action is alive.
+    """Checks whether the server of a service or an action is alive, for one call at a time (`ServerMonitors`).
 
     The end of a node on this computer is detected at once (`presence.py`); that of others by the graph when their DDS
     lease has expired.
     """
 
-    def __init__(self, node: Node, name: str, is_action: bool) -> None:
+    def __init__(self, node: Node, name: str, is_action: bool, known: KnownServers | None = None) -> None:
         self._node = node
         self._name = node.resolve_service_name(name)
         self._is_action = is_action
         self._server: Server | None = None
         self._missing_since: float | None = None
         self._checked_at = -math.inf
-        self._local = False  # the server was on this computer
-        self._ended: frozenset[bytes] = frozenset()  # endpoints of former servers, which DDS may still list
+        self._known = KnownServers() if known is None else known
         self._sought_since = math.inf
 
     @property
@@ -121,24 +151,22 @@ class ServerMonitor:
         if not self._has_living():
             self._replace()
         if self._server is None:
-            return not self._local and self._has_waited()
+            return not self._known.are_local and self._has_waited()
         if self._server.observed is None:
-            return not self._local
+            return not self._known.are_local
         if self._server.endpoints:
             return True
         return self._reaches(self._server)
 
     def _has_living(self) -> bool:
-        return self._server is not None and self._server.observed is not None and self._server.observed.lives
+        return self._server is not None and self._server.lives
 
     def _replace(self) -> None:
         """Find the server that replaces one that has terminated."""
         self.close()
-        if self._server is not None:
-            self._ended |= self._server.endpoints
         self._find()
         self._sought_since = time.monotonic() if self._sought_since == math.inf else self._sought_since
-        self._local = self._local or self._is_local()
+        self._known.are_local = self._known.are_local or self._is_local()
 
     def _has_waited(self) -> bool:
         """Return whether the time for the discovery of a node has passed."""
@@ -147,11 +175,13 @@ class ServerMonitor:
     def _reaches(self, server: Server) -> bool:
         """Return whether all endpoints of a server on this computer are discovered."""
         topics = self._endpoints()
-        new = [found - self._ended for found in topics]
+        ended = self._known.ended_endpoints()
+        new = [found - ended for found in topics]
         if not all(new):
             # Empty for a middleware with other topic names.
             return not any(topics) and self._has_waited()
         server.endpoints = frozenset().union(*new)
+        self._known.add(server)
         self._sought_since = math.inf
         return True
 
@@ -180,7 +210,7 @@ class ServerMonitor:
         self._checked_at = now
         if server is None:
             self._find()
-            self._local = self._local or self._is_local()
+            self._known.are_local = self._known.are_local or self._is_local()
         elif self._in_graph(server):
             self._observe(server)
         else:
@@ -204,7 +234,7 @@ class ServerMonitor:
             server.observed = self._observed(server.node)
         except LookupError:
             return
-        self._local = True
+        self._known.are_local = True
 
     def _publishers(self, node: str) -> frozenset[bytes]:
         """Return the GUIDs of the publishers that every node has."""
@@ -253,3 +283,32 @@ class ServerMonitor:
     def close(self) -> None:
         if self._server is not None and self._server.observed is not None:
             self._server.observed.close()
+
+
+class ServerMonitors:
+    """Monitors of the server of a service or an action, for calls of any thread or coroutine.
+
+    Calls in progress have a monitor each: another one may find the replacement of a server that has terminated, and
+    must not hide its end from those that wait for it. A call uses the monitor of one that has ended, if there is one.
+    """
+
+    def __init__(self, node: Node, name: str, is_action: bool) -> None:
+        self._make = partial(ServerMonitor, node, name, is_action, KnownServers())
+        self._unused: list[ServerMonitor] = []
+
+    @contextmanager
+    def of_call(self) -> Iterator[ServerMonitor]:
+        """Context of a call, with its monitor."""
+        try:
+            monitor = self._unused.pop()
+        except IndexError:
+            monitor = self._make()
+        try:
+            yield monitor
+        finally:
+            self._unused.append(monitor)
+
+    def close(self) -> None:
+        """Close the monitors of calls that have ended."""
+        for monitor in self._unused:
+            monitor.close()

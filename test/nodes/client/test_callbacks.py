@@ -77,3 +77,11 @@ def test_a_call_of_a_callback_is_refused_at_once(client):
         run(client, client.simulation)()
     with pytest.raises(InvalidRequestError, match="cannot wait for a reply"):
         run(client, lambda: client.plan_motion("home"))()
+
+
+def test_a_callback_cannot_close_the_client_which_stays_open(client):
+    with pytest.raises(InvalidRequestError, match="cannot close the client"):
+        run(client, client.close)()
+    client.send_twist([0.0, 0.0, 0.1])
+    client.close()
+    assert not client._thread.is_alive()

@@ -23,6 +23,7 @@ from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.client import inspection
 from robot_cell_planner.nodes.client import waits as client_waits
 from robot_cell_planner.nodes.client.client import CellClient, make_goal
+from robot_cell_planner.nodes.client.usage import Usage
 from robot_cell_planner.nodes.common import server_monitor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
 from robot_cell_planner.nodes.common.presence import NameTakenError, Observed, Presence
@@ -132,6 +133,23 @@ def test_a_goal_is_lost_although_another_server_has_taken_the_place(server, clie
         assert isinstance(call.wait(), ServerLostError)
     finally:
         other.end()
+
+
+def test_a_call_ends_with_its_server_although_another_one_has_found_the_replacement(
+    server, client, no_graph, monkeypatch
+):
+    monkeypatch.setattr(client_waits, "CHECK_PERIOD", 5.0)  # another call begins before the next check
+    call = Call(client.call_service, *CHANGE, timeout=FOR_EVER)
+    server.wait_for("request")
+    server.end()
+    next_call = Call(client.call_service, *CHANGE, timeout=FOR_EVER)
+    other = Server()
+    try:
+        other.wait_for("request")
+        assert isinstance(call.wait(), OutcomeUnknownError)
+    finally:
+        other.end()
+    assert isinstance(next_call.wait(), OutcomeUnknownError)
 
 
 def test_a_server_of_another_computer_that_is_replaced_is_lost(server, client, no_presence):
@@ -355,6 +373,17 @@ def test_a_call_that_waits_ends_when_the_client_is_closed(domain, wait):
     error = call.wait()
     assert isinstance(error, ServiceUnavailableError)
     assert error.message == "the client was closed"
+
+
+def test_a_wait_for_messages_is_a_call_in_progress():
+    """Without it, a thread that waits for the begin of a call would see none, and the node would be destroyed first."""
+    usage = Usage()
+    call = Call(usage.wait, threading.Event(), FOR_EVER)
+    with usage._changed:
+        assert usage._changed.wait_for(lambda: usage._calls, 60.0)
+    usage.close(60.0)
+    assert not usage._calls
+    assert call.wait().message == "the client was closed"
 
 
 def test_a_goal_is_cancelled_when_the_client_is_closed(server, client):
