@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 import traceback
+from functools import partial
 from typing import Any
 
 import rclpy
@@ -20,6 +21,7 @@ from rclpy.timer import Timer
 
 from ...errors import RobotCellError, bounded
 from .wait_set_executor import WaitSetExecutor
+from .waiting import call_later
 
 ENDING = 1.0  # [s] timeout of the shutdown of a context
 QUIET = 5.0  # [s] between reports of the same fault
@@ -48,7 +50,10 @@ def context_ends(timeout: float = ENDING) -> bool:
 
 
 class Faults:
-    """Counts exceptions of callbacks, and logs each kind at most every few seconds."""
+    """Counts exceptions of callbacks, and logs each kind at most every few seconds.
+
+    A RuntimeError is logged later, unless the context is shut down meanwhile: see `context_ends`.
+    """
 
     def __init__(self, node: Node) -> None:
         self._node = node
@@ -65,16 +70,23 @@ class Faults:
             self._count(f"{where}: {type(error).__name__}")
             self._last[key] = last_report, suppressed + 1
             return
-        if isinstance(error, RuntimeError) and context_ends():
-            return
-        self._count(f"{where}: {type(error).__name__}")
         if len(self._last) >= MAX_FAULTS:
             self._last.clear()
         self._last[key] = now, 0
         is_named = isinstance(error, RobotCellError)
         text = str(error) if is_named else "".join(traceback.format_exception(error)).rstrip()
         again = f" ({suppressed} more in the last {now - last_report:.0f} s)" if suppressed else ""
-        self._node.get_logger().error(bounded(f"{where} failed{again}: {text}", MAX_REPORT))
+        log = partial(self._log, f"{where} failed{again}: {text}")
+        if rclpy.ok():
+            self._count(f"{where}: {type(error).__name__}")
+        if isinstance(error, RuntimeError) and self._node.executor is not None:
+            call_later(self._node, ENDING, log)  # other callbacks do not wait
+        else:
+            log()
+
+    def _log(self, text: str) -> None:
+        if rclpy.ok():
+            self._node.get_logger().error(bounded(text, MAX_REPORT))
 
     def _count(self, latest: str) -> None:
         self.count += 1

@@ -157,3 +157,30 @@ def test_an_executor_that_is_about_to_wait_is_stopped(domain):
     assert not spinning.is_alive()
     node.destroy_node()
     rclpy.shutdown()
+
+
+class Reports:
+    """A logger that notes its messages among other events."""
+
+    def __init__(self, events):
+        self._events = events
+
+    def error(self, text):
+        self._events.append(text.partition(" failed")[0])
+
+
+@pytest.mark.parametrize(("kind", "order"), [(RuntimeError, ["next", "a task"]), (ValueError, ["a task", "next"])])
+def test_other_callbacks_do_not_wait_for_a_report_that_depends_on_the_context(executor, monkeypatch, kind, order):
+    """A RuntimeError may be caused by the end of the context, which is known only later."""
+    (node,) = executor.get_nodes()
+    events = []
+    monkeypatch.setattr(node, "get_logger", lambda: Reports(events))
+
+    def fail():
+        raise kind("injected")
+
+    executor.create_task(fail)
+    executor.create_task(events.append, "next")
+    while len(events) < 2:
+        executor.spin_once(timeout_sec=NOTHING_HAPPENS)
+    assert events == order
