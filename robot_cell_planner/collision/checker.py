@@ -259,9 +259,17 @@ class CollisionChecker:
         pair = self.allowed_pairs.pair(first, second)
         if isinstance(pair, SkippedPair):
             raise InvalidRequestError(f"{first} and {second} are not checked: {pair.reason}", stage="collision")
-        indices = sorted(self.allowed_pairs.by_name[name].index for name in (first, second))
-        model, rows = self.geometry_model.of_pair(indices[0], indices[1], pair.margin)
-        return ClosestSearch(model, self._engine.of_geometries(model, rows), self._expand_batch)
+        one, other = sorted(self.allowed_pairs.by_name[name].index for name in (first, second))
+        return self.of_pair(one, other, pair.margin).closest_search()
+
+    def of_pair(self, first: int, second: int, margin: float) -> CollisionChecker:
+        """Return a checker of one pair of collision objects, given by index in `AllowedPairs.objects`, for searches of
+        distances. Geometries have other indices in its `geometry_model`."""
+        found = object.__new__(CollisionChecker)
+        vars(found).update(vars(self))
+        found.geometry_model, rows = self.geometry_model.of_pair(first, second, margin)
+        found._engine = self._engine.of_geometries(found.geometry_model, rows)
+        return found
 
     def clearances(
         self,

@@ -65,17 +65,16 @@ class DistanceSearch:
     """Computes a map by bisection of both joints' values, as far as the distance requires."""
 
     def __init__(self, checker: CollisionChecker, model: MotionModel, pair: LinkPair) -> None:
-        self._checker, self._pair = checker, pair
+        self._checker, self._pair = checker.of_pair(*pair.objects, pair.margin), pair
         self._joints = tuple(model.tree.joints[joint] for joint in pair.joints)
         inner, outer = self._joints
         self._transforms = np.array((inner.before, outer.before))
         self._turn = _rotation(model, outer.parent, checker.default).T.copy()
-        self._geometries = {
-            number: _geometry(model, checker.geometry_model, number, pair.joints)
-            for index in pair.objects
-            for number in checker.geometry_model.geometries_of(index)
-        }
-        moving = [self._geometries[number] for number in checker.geometry_model.geometries_of(pair.objects[0])]
+        geometry_model = self._checker.geometry_model
+        self._geometries = [
+            _geometry(model, geometry_model, number, pair.joints) for number in range(len(geometry_model.geometries))
+        ]
+        moving = [self._geometries[number] for number in geometry_model.geometries_of(pair.objects[0])]
         self._speeds = np.max([(part.reach + part.corners[:, 3:]).max(axis=0) for part in moving], axis=0)
 
     def bounds(self) -> Floats:
@@ -134,7 +133,7 @@ class DistanceSearch:
         states, near, poses = self._checker.near_candidates_along(configurations, ENOUGH + approach)
         distances, bounds = np.full((2, len(middles)), ENOUGH)
         speeds, placed = np.zeros((len(middles), 2)), -1
-        for state, gap, first, second in self._rows(states, near):
+        for state, gap, first, second in _nearest_first(states, near):
             if gap - approach >= bounds[state]:
                 continue
             if state != placed:
@@ -145,17 +144,6 @@ class DistanceSearch:
             if bound < bounds[state]:
                 bounds[state], speeds[state] = bound, own
         return distances, bounds, speeds
-
-    def _rows(self, states: Indices, near: Candidates) -> Iterator[tuple[int, float, int, int]]:
-        """Yield candidates of the pair, nearest first for each configuration: configuration, lower bound of the
-        distance [m], and both geometries."""
-        objects = self._checker.geometry_model.object_indices
-        firsts, seconds = objects[near.first], objects[near.second]
-        one, other = self._pair.objects
-        mine = np.flatnonzero(((firsts == one) & (seconds == other)) | ((firsts == other) & (seconds == one)))
-        order = mine[np.lexsort((near.gaps[mine], states[mine]))]
-        columns = (part[order].tolist() for part in (states, near.min_distances, near.first, near.second))
-        yield from zip(*columns, strict=True)
 
     def _bound(self, first: int, second: int, middle: Floats, half: Floats) -> tuple[float, float, float, float]:
         """Return the distance of two geometries as they are placed, and `bound_in_cell` of a block around it."""
@@ -168,6 +156,14 @@ class DistanceSearch:
         arguments = moving.corners, moving.reach, other.corners, self._transforms, middle, half
         bound, inner, outer = bound_in_cell(*arguments, self._turn @ normal)
         return distance, bound - SLACK, inner, outer
+
+
+def _nearest_first(states: Indices, near: Candidates) -> Iterator[tuple[int, float, int, int]]:
+    """Yield candidates, nearest first for each configuration: configuration, lower bound of the distance [m], and both
+    geometries."""
+    order = np.lexsort((near.gaps, states))
+    columns = (part[order].tolist() for part in (states, near.min_distances, near.first, near.second))
+    yield from zip(*columns, strict=True)
 
 
 def _rotation(model: MotionModel, joint: int, q: Floats) -> Floats:
