@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from difflib import get_close_matches
 
 from frozendict import frozendict
 
@@ -28,6 +29,8 @@ UNBOUNDED_RATES = frozenset(("acceleration", "deceleration", "jerk"))
 SIZES: Mapping[str, tuple[str, ...]] = frozendict(
     {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 )
+PARTS, SIMILAR = ("link", "joint", "material"), 0.8  # of a robot; similarity of a name that is meant as one of them
+MAX_COMPARED = 1000  # elements of other names that are compared with them
 OLD_XACRO = frozenset(("include", "macro", "property"))
 LINK_TAGS = frozenset(("inertial", "visual", "collision"))
 JOINT_TAGS = frozenset(
@@ -115,6 +118,8 @@ class _Reader:
                 joints[joint.name] = joint
             elif element.tag != "material":
                 self._note_old_xacro(element)
+                if len(blocks) < MAX_COMPARED:
+                    self._note_misspelt(element)
                 blocks.append(text_of(element))
         if not links:
             text = f"{self.xml.source}: robot {self.robot} has no link, expected at least one <link> in <robot>"
@@ -132,6 +137,14 @@ class _Reader:
                 element, f"is the syntax of an older xacro; the present one needs <xacro:{element.tag}>"
             )
             self.xml.defects.note(error, "it has no effect")
+
+    def _note_misspelt(self, element: Element) -> None:
+        """Note an element that is probably meant as one of URDF. Others belong to other programs."""
+        name = tag(element)
+        near = [known for known in PARTS if known == name.casefold()] or get_close_matches(name[:20], PARTS, 1, SIMILAR)
+        if near and "}" not in str(element.tag):
+            error = self.xml.error(element, f"is no element of URDF; nearest: {near[0]}")
+            self.xml.defects.note(error, "it is left out")
 
     def _link_name(self, element: Element, attribute: str) -> str:
         return link_name(self.xml.attribute(element, attribute), self.prefix, self.robot)

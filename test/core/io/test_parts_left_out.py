@@ -5,9 +5,11 @@ import logging
 import pytest
 from sdf_documents import document, link, model, read, world
 
+from robot_cell_planner.errors import FileError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.import_files import import_file
+from robot_cell_planner.io.robot_description.urdf import read_urdf
 from robot_cell_planner.io.sdformat.robot import sdf_to_urdf
 from robot_cell_planner.setup_assistant.check_file import check_cell_file
 from robot_cell_planner.setup_assistant.finding import WARNING
@@ -77,3 +79,24 @@ def test_parts_of_an_sdf_robot_are_warnings_of_its_description():
         defects = Defects(strict=False)
         sdf_to_urdf(document(model(link("a"), element)), source="x.sdf", defects=defects)
         assert defects.texts == warnings
+
+
+@pytest.mark.parametrize("name", ["Link", "links", "lnk", "Joint", "joints", "jont", "Material"])
+def test_misspelt_elements_of_a_urdf_are_warnings(name):
+    text = f'<robot name="r">\n<link name="a"/>\n<{name} name="b"/></robot>'
+    nearest = {"l": "link", "j": "joint", "m": "material"}[name[0].lower()]
+    defects = Defects(strict=False)
+    read_urdf(text, source="r.urdf", defects=defects)
+    assert defects.texts == (f"r.urdf:3: <{name}> is no element of URDF; nearest: {nearest}; it is left out",)
+    with pytest.raises(FileError, match=f"nearest: {nearest}"):
+        read_urdf(text)
+
+
+@pytest.mark.parametrize(
+    "element",
+    ["<gazebo/>", "<transmission/>", "<ros2_control/>", "<sensor/>", "<loop_joint/>", "<d:links xmlns:d='d'/>"],
+)
+def test_elements_of_other_programs_are_no_warnings(element):
+    defects = Defects(strict=True)
+    read_urdf(f'<robot name="r"><link name="a"/>{element}</robot>', defects=defects)
+    assert not defects.texts
