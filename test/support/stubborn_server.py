@@ -8,8 +8,8 @@ from rclpy.task import Future
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.errors import CancelledError
-from robot_cell_planner.nodes.common.action_server import GoalServer, report_error
-from robot_cell_planner.nodes.common.node import CellNode, run
+from robot_cell_planner.nodes.common.action_server import GoalServer
+from robot_cell_planner.nodes.common.node import CellNode, report_error, run
 
 
 class StubbornNode(CellNode):

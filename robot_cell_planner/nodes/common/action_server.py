@@ -11,7 +11,7 @@ from ...errors import CancelledError, LimitExceededError, RobotCellError
 from ..conversions.wire_types import to_wire
 from .cancellation import CancellationToken
 from .goal_requests import RepeatableActionServer
-from .node import CellNode, report_error
+from .node import CellNode
 
 if TYPE_CHECKING:
     from interface_types import Action
@@ -115,6 +115,3 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
                 publish(to_wire(feedback, "feedback"))
         except (RuntimeError, TypeError, LimitExceededError) as error:
             self._node.faults.report("feedback", error)
-
-
-__all__ = ["GoalServer", "report_error"]

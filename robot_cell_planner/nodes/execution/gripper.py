@@ -19,10 +19,10 @@ from ...errors import GoalToleranceError, InvalidRequestError, RobotCellError, S
 from ...trajectory.limits import MotionLimits
 from ...trajectory.timing import TimingOptions, stop_at_waypoints
 from ...trajectory.tracking import Tolerances, lost
-from ..common.action_server import GoalServer, report_error
+from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import ExclusiveAccess
-from ..common.node import CellNode
+from ..common.node import CellNode, report_error
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Motion, Tracking
 from ..motion.path_return import RobotTimeout

@@ -11,10 +11,10 @@ from robot_cell_planner.action import ExecuteTrajectory, Move, PlanMotion
 from robot_cell_planner.msg import ExecutionOptions, MotionPlan, MotionRequest, StateRef, TimingOptions
 
 from ...errors import CollisionAheadError, NotSupportedError, RobotCellError
-from ..common.action_server import GoalServer, report_error
+from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import Claim, ExclusiveAccess
-from ..common.node import CellNode
+from ..common.node import CellNode, report_error
 from ..conversions.basic import configuration_to_message
 from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from robot_cell_planner import msg, srv
 
 from ...collision.checker import CollisionChecker
+from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.report import CollisionPair
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.forward import all_link_poses, forward_batch, frame_matrix, scaled
@@ -25,6 +27,7 @@ from ...model.joint_arrays import require_limits
 from ...model.name_suggestions import listed
 from ...model.state import RobotCellState
 from ...model.value import WORLD
+from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ..common.diagnostics import OK, READY, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
@@ -139,33 +142,23 @@ class KinematicsNode(ManagedNode):
         seed_names, seeds = path_from_message(request.seeds, "seeds", limit)
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
-        cell, values = state.scene.cell, state.scene.state
+        cell = state.scene.cell
         parts = cell.target_groups(request.group)
-        count, left = divmod(len(request.targets), len(parts))
-        if left:
-            text = f"{len(request.targets)} targets for group {request.group}, expected one for each of {listed(parts)}"
-            raise InvalidRequestError(text, subjects=("targets",))
-        if len(seeds) not in (0, 1, count):
-            text = f"{len(seeds)} seeds for {count} results, expected one for each or one for all"
-            raise InvalidRequestError(text, subjects=("seeds",))
+        count = _number_of_results(request, parts, len(seeds))
         missing = await self._scene_monitor.rewrite_each(references_of_targets(request.targets, "targets"), cell)
         variables = tuple(request.joints) or cell.group(request.group).variables
-        response.joint_names = list(cell.variables if request.options.whole_configurations else variables)
+        whole = cell.variables if request.options.whole_configurations else ()
+        response.joint_names = list(whole or variables)
         for index in range(count):
             block = range(index * len(parts), (index + 1) * len(parts))
             targets = [target_from_message(request.targets[number], f"targets[{number}]") for number in block]
+            values = state.scene.state
             if len(seeds):
                 row = seeds[min(index, len(seeds) - 1)].tolist()
-                values = state.scene.state.with_configuration(dict(zip(seed_names, row, strict=True)))
+                values = values.with_configuration(dict(zip(seed_names, row, strict=True)))
                 cell.check_state(values)
-            whole = cell.variables if request.options.whole_configurations else ()
             others = {name: values.configuration[name] for name in whole}
-            collisions = None
-            if request.options.avoid_collisions:
-                checker = CollisionChecker(
-                    cell, values, variables, engine=self.parameters["engine"], options=collision_options
-                )
-                collisions = _Collisions(checker, self._max_pairs(request.collision))
+            collisions = self._collisions(request, Scene(cell, values), variables, collision_options)
             errors = [error for number in block if (error := missing.get(number)) is not None]
             if errors:
                 result = failed_to_message(errors[0], others=others)
@@ -175,6 +168,21 @@ class KinematicsNode(ManagedNode):
             response.results.append(result)
             if result.error.code and not response.error.code:
                 response.error = result.error
+
+    def _collisions(
+        self,
+        request: srv.InverseKinematics.Request,
+        scene: Scene,
+        variables: tuple[str, ...],
+        options: CollisionOptions,
+    ) -> _Collisions | None:
+        """Return the collision checks of solutions; None if the request does not avoid collisions."""
+        if not request.options.avoid_collisions:
+            return None
+        checker = CollisionChecker(
+            scene.cell, scene.state, variables, engine=self.parameters["engine"], options=options
+        )
+        return _Collisions(checker, self._max_pairs(request.collision))
 
     def _max_pairs(self, options: msg.CollisionOptions) -> int:
         """Return the maximum number of colliding pairs in a failure report."""
@@ -241,6 +249,22 @@ class _Collisions:
     def explain(self, q: NDArray[np.float64]) -> tuple[str, ...]:
         self.pairs = self.checker.report(q, max_pairs=self.limit).pairs
         return tuple(f"{pair.first} - {pair.second}" for pair in self.pairs)
+
+
+def _number_of_results(request: srv.InverseKinematics.Request, groups: Sequence[str], seeds: int) -> int:
+    """Return the number of results of a request with one target for each group of a result.
+
+    Raises:
+        InvalidRequestError: A target is missing, or the seeds are neither one for each result nor one for all.
+    """
+    count, left = divmod(len(request.targets), len(groups))
+    if left:
+        text = f"{len(request.targets)} targets for group {request.group}, expected one for each of {listed(groups)}"
+        raise InvalidRequestError(text, subjects=("targets",))
+    if seeds not in (0, 1, count):
+        text = f"{seeds} seeds for {count} results, expected one for each or one for all"
+        raise InvalidRequestError(text, subjects=("seeds",))
+    return count
 
 
 def _solve(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -27,12 +28,12 @@ from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
-from ..common.action_server import GoalServer, report_error
+from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken
 from ..common.diagnostics import OK, READY, WARN
 from ..common.external_frames import ExternalFrames
 from ..common.lifecycle import ManagedNode
-from ..common.node import end, run
+from ..common.node import end, report_error, run
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
@@ -87,23 +88,24 @@ class PlanningNode(ManagedNode):
         self.on_release(self._cancel_jobs)
         self._served = 0
         self._ready_for = ""  # digest of the latest fully prepared cell
-        published = Outcomes(self).published
-        name = "planning/plan_motion"
-        GoalServer(self, action.PlanMotion, name, published(name, self._plan_motion), report_error, begins_early=True)
-        name = "planning/plan_multistep"
-        GoalServer(
-            self, action.PlanMultistep, name, published(name, self._plan_multistep), report_error, begins_early=True
-        )
-        name = "planning/plan_cartesian"
-        GoalServer(
-            self, action.PlanCartesian, name, published(name, self._plan_cartesian), report_error, begins_early=True
-        )
-        self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
-        self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
-        self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
+        self._offer()
         limit = self.parameters["max_configurations"]
         defaults = self._planning_defaults, self._timing_defaults
         self._paths = PathServices(self, self._scene_monitor, self._work, *defaults, roots, limit)
+
+    def _offer(self) -> None:
+        """Offer actions and services."""
+        published = Outcomes(self).published
+        actions: tuple[tuple[str, Any, Any], ...] = (
+            ("planning/plan_motion", action.PlanMotion, self._plan_motion),
+            ("planning/plan_multistep", action.PlanMultistep, self._plan_multistep),
+            ("planning/plan_cartesian", action.PlanCartesian, self._plan_cartesian),
+        )
+        for name, kind, handler in actions:
+            GoalServer(self, kind, name, published(name, handler), report_error, begins_early=True)
+        self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
+        self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
+        self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
 
     def _prepare(self, scene: Scene) -> None:
         """Prepare the workers for a scene before requests refer to it."""
@@ -135,7 +137,6 @@ class PlanningNode(ManagedNode):
         Until the sphere models of new geometry are computed, tasks run without certificates. A request that fails is
         saved as a case, as it was served. token, on_progress: of a goal.
         """
-        future: Future[tuple[Any, RobotCellError | None]] = Future()
         certified = tasks.certifies(request)
         if certified and pool is None:
             await self._spheres.wait(token=token)
@@ -143,6 +144,7 @@ class PlanningNode(ManagedNode):
             on_progress(Progress(preparing))
         prepared = self._spheres.ready
         served = request if prepared else tasks.without_certificates(request)
+        future: Future[tuple[Any, RobotCellError | None]] = Future()
         job = (pool or self._pool).submit(
             task,
             scene,
@@ -152,6 +154,18 @@ class PlanningNode(ManagedNode):
             on_progress=on_progress,
             prepared=prepared,
         )
+        with self._cancelled_by(token, job):
+            found = await future
+        assert found is not None
+        result, error = found
+        self._cases.answered(scene, served, result if error is None else error)
+        if error is not None:
+            raise error
+        return tasks.with_warning(result, UNCERTIFIED) if certified and not prepared else result
+
+    @contextmanager
+    def _cancelled_by(self, token: CancellationToken | None, job: Job) -> Iterator[None]:
+        """Context of a job in progress, which the token of a goal cancels."""
 
         def cancel(_: RobotCellError) -> None:
             job.cancel()
@@ -160,18 +174,12 @@ class PlanningNode(ManagedNode):
             self._running.add(job)
             token.on_set(cancel)
         try:
-            found = await future
+            yield
         finally:
             if token is not None:
                 token.remove(cancel)
             self._running.discard(job)
             self._served += 1
-        assert found is not None
-        result, error = found
-        self._cases.answered(scene, served, result if error is None else error)
-        if error is not None:
-            raise error
-        return tasks.with_warning(result, UNCERTIFIED) if certified and not prepared else result
 
     async def _planned(
         self,
@@ -179,9 +187,14 @@ class PlanningNode(ManagedNode):
         scene: Scene,
         request: MotionRequest | MultistepRequest | CartesianRequest,
         token: CancellationToken,
-        on_progress: Callable[[Progress], None],
+        send: Callable[[Any], None],
+        kind: Any,
     ) -> Any:
-        """Plan in a worker."""
+        """Plan in a worker. send: sends the feedback of an action of this kind."""
+
+        def on_progress(progress: Progress) -> None:
+            send(kind.Feedback(progress=_feedback(progress)))
+
         return await self._work(task, scene, request, request.options.time_limit, token, on_progress)
 
     async def _plan_motion(
@@ -198,13 +211,7 @@ class PlanningNode(ManagedNode):
         if await self._scene_monitor.rewrite(references_of_motion(message), state.scene.cell, token=token):
             request = plans.motion_request_from_message(message, *defaults)
         try:
-            plan = await self._planned(
-                tasks.PLAN_MOTION,
-                state.scene,
-                request,
-                token,
-                lambda progress: send(action.PlanMotion.Feedback(progress=_feedback(progress))),
-            )
+            plan = await self._planned(tasks.PLAN_MOTION, state.scene, request, token, send, action.PlanMotion)
         except RobotCellError as error:
             result.failure = plans.failure_to_message(error)
             result.plan.record.state = state.used
@@ -229,17 +236,11 @@ class PlanningNode(ManagedNode):
         if await self._scene_monitor.rewrite(references_of_steps(goal), state.scene.cell, added, token):
             request = read()  # files are cached
         try:
-            plans = await self._planned(
-                tasks.PLAN_MULTISTEP,
-                state.scene,
-                request,
-                token,
-                lambda progress: send(action.PlanMultistep.Feedback(progress=_feedback(progress))),
-            )
+            found = await self._planned(tasks.PLAN_MULTISTEP, state.scene, request, token, send, action.PlanMultistep)
         except RobotCellError as error:
             fill_multistep_failure(result, error, state.used)
             raise
-        fill_multistep(result, plans, state.used)
+        fill_multistep(result, found, state.used)
 
     async def _plan_cartesian(
         self,
@@ -254,13 +255,7 @@ class PlanningNode(ManagedNode):
         if await self._scene_monitor.rewrite(references_of_waypoints(goal.waypoints), state.scene.cell, token=token):
             request = cartesian_request_from_message(goal, *defaults)
         try:
-            plan = await self._planned(
-                tasks.PLAN_CARTESIAN,
-                state.scene,
-                request,
-                token,
-                lambda progress: send(action.PlanCartesian.Feedback(progress=_feedback(progress))),
-            )
+            plan = await self._planned(tasks.PLAN_CARTESIAN, state.scene, request, token, send, action.PlanCartesian)
         except RobotCellError as error:
             fill_cartesian_failure(result, error, state.used)
             raise

@@ -24,9 +24,9 @@ from std_msgs.msg import UInt8
 from robot_cell_planner import action, msg, srv
 from robot_cell_planner.errors import InternalError, InvalidRequestError, LimitExceededError
 from robot_cell_planner.nodes.common import node as node_module
-from robot_cell_planner.nodes.common.action_server import GoalServer, report_error
+from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import QUIET, GuardedExecutor, NodeEndsError
-from robot_cell_planner.nodes.common.node import CellNode, reliable
+from robot_cell_planner.nodes.common.node import CellNode, reliable, report_error
 from robot_cell_planner.nodes.conversions.basic import error_from_message
 
 # Every callback that rclpy calls raises after it has done its work.
