@@ -119,19 +119,22 @@ def reachability(
     configurations: list[tuple[float, ...] | None] = []
     for index, pose in enumerate(poses):
         target = FrameTarget(mode=mode, frame=frame, pose=pose, reference_frame=reference_frame)
+        configuration: tuple[float, ...] | None = None
         try:
             found = inverse_kinematics(cell, state, target, group, options, lambda q: not checker.in_collision(q))
-            results.append(Reach.REACHED)
-            configurations.append(tuple(found.solutions[0].tolist()))
-        except AllSolutionsInCollisionError:
-            results.append(Reach.COLLISION)
-            configurations.append(None)
-        except BeyondJointLimitsError:
-            results.append(Reach.LIMITS)
-            configurations.append(None)
-        except InverseKinematicsError:
-            results.append(Reach.OUT_OF_REACH)
-            configurations.append(None)
+        except InverseKinematicsError as error:
+            result = _obstruction(error)
+        else:
+            result, configuration = Reach.REACHED, tuple(found.solutions[0].tolist())
+        results.append(result)
+        configurations.append(configuration)
         if progress is not None:
             progress(index + 1)
     return Reachability(poses, tuple(results), tuple(configurations), variables)
+
+
+def _obstruction(error: InverseKinematicsError) -> Reach:
+    """Return why a pose is not reached."""
+    if isinstance(error, AllSolutionsInCollisionError):
+        return Reach.COLLISION
+    return Reach.LIMITS if isinstance(error, BeyondJointLimitsError) else Reach.OUT_OF_REACH

@@ -10,6 +10,7 @@ import click
 
 from ..cases import save_case
 from ..errors import FileError, RobotCellError
+from ..kinematics.targets import FrameTarget
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
@@ -105,13 +106,9 @@ def plan(
     frame = "" if target is None else moved_frame(cell, state, group, target)
     # The same motion in 1 / speed times its time.
     timing = TimingOptions(velocity_scale=speed, acceleration_scale=speed**2, jerk_scale=speed**3)
+    request: CartesianRequest | MotionRequest
     if line:
-        if target is None or named_states or joints:
-            raise click.UsageError("--line needs a pose, and no other goal")
-        waypoints = FrameWaypoints(
-            (target.pose,), mode=target.mode, frame=target.frame, reference_frame=target.reference_frame
-        )
-        request: CartesianRequest | MotionRequest = CartesianRequest(waypoints, group, timing=timing)
+        request = _line_request(target, has_other_goals=bool(named_states or joints), group=group, timing=timing)
     else:
         if target is None and not named_states and not joints:
             raise click.UsageError("no goal: give --to, --joint or --pose, or a frame by --in")
@@ -130,6 +127,22 @@ def plan(
     else:
         _echo(found, frame)
     return 0
+
+
+def _line_request(
+    target: FrameTarget | None, *, has_other_goals: bool, group: str, timing: TimingOptions
+) -> CartesianRequest:
+    """Return the request of a straight line to a target.
+
+    Raises:
+        click.UsageError: There is no target, or another goal.
+    """
+    if target is None or has_other_goals:
+        raise click.UsageError("--line needs a pose, and no other goal")
+    waypoints = FrameWaypoints(
+        (target.pose,), mode=target.mode, frame=target.frame, reference_frame=target.reference_frame
+    )
+    return CartesianRequest(waypoints, group, timing=timing)
 
 
 def _planned(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from time import perf_counter
@@ -85,42 +85,62 @@ def measure_speed(
     if not 1 <= motions <= MAX_MOTIONS:
         raise InvalidValueError(f"motions is {motions}, expected 1 to {MAX_MOTIONS:,}")
     variables = cell.group(group).variables
-    frame = target_frame(cell, state, group)
     on_progress("kernels and sphere models", 0.0)
     warm_up(cell, state)
     count = max(STATES, DRAWN * motions)
     drawn = random_configurations((cell.variables[name] for name in variables), count, seed)
     states = [state.with_configuration(dict(zip(variables, row, strict=True))) for row in drawn[:POSES].tolist()]
-
-    on_progress("forward kinematics", 0.2)
-    poses = [forward_kinematics_to_frame(cell, each, frame) for each in states]
-    found = [_timed("forward kinematics", lambda each: forward_kinematics_to_frame(cell, each, frame), states)]
-
-    on_progress("inverse kinematics", 0.25)
-    options = IkOptions(max_solutions=1, seed=seed)
-    targets = [FrameTarget(pose=pose) for pose in poses]
-    found.append(
-        _timed("inverse kinematics", lambda each: inverse_kinematics(cell, state, each, group, options), targets)
-    )
+    kinematics = _measure_kinematics(cell, state, group, states, seed, on_progress)
 
     on_progress("collision checks", 0.3)
     checker = CollisionChecker(cell, state, variables)
-    found.append(_timed("collision check", checker.in_collision, drawn[:STATES]))
+    checks = _timed("collision check", checker.in_collision, drawn[:STATES])
     free = _free(checker, drawn, motions + 1)
+    planning = _measure_planning(cell, state, group, free, seed, on_progress)
+    on_progress("done", 1.0)
+    return (*kinematics, checks, planning)
 
-    requests = []
-    for start, goal in pairwise(free):
+
+def _measure_kinematics(
+    cell: RobotCell,
+    state: RobotCellState,
+    group: str,
+    states: Sequence[RobotCellState],
+    seed: int,
+    on_progress: OnProgress,
+) -> tuple[Speed, Speed]:
+    """Measure forward kinematics of states, and inverse kinematics of their poses."""
+    frame = target_frame(cell, state, group)
+    on_progress("forward kinematics", 0.2)
+    targets = [FrameTarget(pose=forward_kinematics_to_frame(cell, each, frame)) for each in states]
+    forward = _timed("forward kinematics", lambda each: forward_kinematics_to_frame(cell, each, frame), states)
+    on_progress("inverse kinematics", 0.25)
+    options = IkOptions(max_solutions=1, seed=seed)
+    inverse = _timed("inverse kinematics", lambda each: inverse_kinematics(cell, state, each, group, options), targets)
+    return forward, inverse
+
+
+def _measure_planning(
+    cell: RobotCell,
+    state: RobotCellState,
+    group: str,
+    configurations: NDArray[np.float64],
+    seed: int,
+    on_progress: OnProgress,
+) -> Speed:
+    """Measure the planning of motions between consecutive configurations (n, dof) of a group [rad or m]."""
+    variables, requests = cell.group(group).variables, []
+    for start, goal in pairwise(configurations):
         values = [dict(zip(variables, row, strict=True)) for row in (start.tolist(), goal.tolist())]
         request = MotionRequest(Goals((values[1],)), group, options=PlanningOptions(seed=seed))
         requests.append((state.with_configuration(values[0]), request))
+    count = len(requests)
 
     def planned(index: int) -> None:
-        on_progress(f"motion {index + 1} of {motions}", 0.4 + 0.6 * index / motions)
+        on_progress(f"motion {index + 1} of {count}", 0.4 + 0.6 * index / count)
         plan_motion(cell, *requests[index])
 
-    found.append(_timed("planned motion", planned, range(motions)))
-    on_progress("done", 1.0)
-    return tuple(found)
+    return _timed("planned motion", planned, range(count))
 
 
 def _free(checker: CollisionChecker, drawn: NDArray[np.float64], count: int) -> NDArray[np.float64]:
