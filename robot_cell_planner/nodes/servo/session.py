@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from robot_cell_planner.msg import ServoOptions, ServoStatus
 
 from ...errors import ExecutionError, RobotCellError, TrackingError, Value
+from ...kinematics.velocity import VelocityBounds
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.limits import MotionLimits
@@ -189,37 +190,42 @@ class ServoSession:
             self._tracker.take(self._reader.target(message, positions), now)
 
     def _requested(self, positions: Array, now: float, status: ServoStatus) -> Array:
-        """Return the velocities (dof,) of the command; fills the status."""
-        task, bounds = self._task, self._approach.bounds(positions)
-        if task.source == ServoOptions.JOINT_VELOCITY:
-            velocities, scale = self._velocities, 1.0
-            largest = float((np.abs(velocities) / task.limits.velocity).max(initial=0.0))
-            scale = 1.0 / max(1.0, largest)
-            requested = np.clip(scale * velocities, bounds.lower, bounds.upper)
-            status.scale, status.state = scale, ServoStatus.FOLLOWING
+        """Return the velocities (dof,) of the command within the limits [rad/s or m/s]; fills the status."""
+        bounds = self._approach.bounds(positions)
+        if self._task.source == ServoOptions.JOINT_VELOCITY:
+            commanded = self._velocities
+            largest = float((np.abs(commanded) / self._task.limits.velocity).max(initial=0.0))
+            status.scale, status.state = 1.0 / max(1.0, largest), ServoStatus.FOLLOWING
+            requested = np.clip(status.scale * commanded, bounds.lower, bounds.upper)
         else:
-            twist = self._twist
-            if task.source == ServoOptions.TRACK_TARGET:
-                tracking = self._tracker.track_pose(self._frames.pose(positions), now)
-                twist = tracking.twist
-                status.position_error, status.orientation_error = tracking.position_error, tracking.orientation_error
-            found = self._frames.command(positions, twist)
-            requested = found.velocities
-            status.scale, status.smallest_singular_value = (
-                found.limit_fraction * found.singularity_fraction,
-                found.smallest_singular_value,
-            )
-            status.state = _state_of(found.singularity_fraction)
-            velocities = requested
-        near = AT_LIMIT * task.limits.velocity
-        held = ((bounds.upper <= near) & (velocities >= bounds.upper)) | (
-            (bounds.lower >= -near) & (velocities <= bounds.lower)
-        )
-        held &= velocities != 0.0
-        status.joints_at_limit = [task.joints[index] for index in np.flatnonzero(held)]
-        if held.any() and float(np.abs(requested[~held]).max(initial=0.0)) <= float(near.min()):
-            status.state = ServoStatus.STOPPED_BY_LIMIT
+            commanded = requested = self._velocities_in_frame(positions, now, status)
+        self._report_joints_at_limits(commanded, requested, bounds, status)
         return requested
+
+    def _velocities_in_frame(self, positions: Array, now: float, status: ServoStatus) -> Array:
+        """Return the velocities (dof,) for the twist, or towards the target; fills the status."""
+        twist = self._twist
+        if self._task.source == ServoOptions.TRACK_TARGET:
+            tracking = self._tracker.track_pose(self._frames.pose(positions), now)
+            twist = tracking.twist
+            status.position_error, status.orientation_error = tracking.position_error, tracking.orientation_error
+        found = self._frames.command(positions, twist)
+        status.scale = found.limit_fraction * found.singularity_fraction
+        status.smallest_singular_value = found.smallest_singular_value
+        status.state = _state_of(found.singularity_fraction)
+        return found.velocities
+
+    def _report_joints_at_limits(
+        self, commanded: Array, requested: Array, bounds: VelocityBounds, status: ServoStatus
+    ) -> None:
+        """Report the joints that are commanded to move beyond their position limits, and a robot that they stop."""
+        near = AT_LIMIT * self._task.limits.velocity
+        beyond_upper = (bounds.upper <= near) & (commanded >= bounds.upper)
+        beyond_lower = (bounds.lower >= -near) & (commanded <= bounds.lower)
+        stopped = (beyond_upper | beyond_lower) & (commanded != 0.0)
+        status.joints_at_limit = [self._task.joints[index] for index in np.flatnonzero(stopped)]
+        if stopped.any() and float(np.abs(requested[~stopped]).max(initial=0.0)) <= float(near.min()):
+            status.state = ServoStatus.STOPPED_BY_LIMIT
 
 
 def _state_of(scale: float) -> int:
