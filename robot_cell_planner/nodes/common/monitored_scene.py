@@ -114,7 +114,7 @@ class MonitoredScene:
         self._scene_listeners.append(listener)
 
     def on_joints(self, listener: Callable[[int], None]) -> None:
-        """Call `listener(stamp)` after newer joint states were read; stamp of the newest [ns]."""
+        """Call `listener(stamp)` after newer joint states were read; stamp of the last one that was read [ns]."""
         self._joint_listeners.append(listener)
 
     @property
@@ -178,18 +178,18 @@ class MonitoredScene:
             self._reading = False
 
     def _read_joints(self) -> None:
-        newest = 0
+        last = 0
         for received in self._joint_states.take_latest():
             stamp = received.stamp or self._node.get_clock().now().nanoseconds
             if self._measured is not None and self._measured.update(received.names, received.positions, stamp):
-                newest = stamp
+                last = stamp
         if self._measured is not None and (problem := self._measured.take_problem()):
             text = f"joint_states: {problem}; {self._measured.skipped} values skipped so far"
             self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
-        if not newest:
+        if not last:
             return
         for listener in self._joint_listeners:
-            listener(newest)
+            listener(last)
         self._waiting.wake()
 
     def waits_for(self) -> str:
