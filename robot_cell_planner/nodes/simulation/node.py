@@ -24,24 +24,20 @@ from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationDistu
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError
 from ...io.cell_file.cell_file import load_cell
 from ...io.cell_file.simulation_section import load_simulated_robot
-from ...model.simulated_robot import CONTROLLERS, SimulatedRobot, controller_settings
+from ...model.simulated_robot import SimulatedRobot, controller_settings
 from ...model.state import RobotCellState
 from ...simulation.camera_process import CameraStart
 from ...simulation.commands import read_command
 from ...simulation.contacts import ContactRecord, ContactStamps
 from ...simulation.disturbances import Disturbance
-from ...simulation.engines.names import ENGINES
 from ...simulation.operations import Disturb, Operation, SetController
-from ...simulation.options import SimulationOptions
 from ...simulation.process import Answer, Report, Schedule, SimulationProcess, Start
 from ...simulation.repetition import JointSample
 from ..common.diagnostics import OK, WARN
-from ..common.frame_names import FRAME_PREFIX
 from ..common.joint_state_messages import JointValues
-from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
+from ..common.lifecycle import ManagedNode
 from ..common.node import LATCHED, end, reliable, run, sensor
-from ..common.parameters import Parameter
-from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
+from ..common.resource_roots import resource_roots
 from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import steady_timer
 from ..conversions.basic import pose_to_message, time_to_message
@@ -53,90 +49,12 @@ from ..conversions.simulation import (
 )
 from .commanded_names import CommandedNames
 from .moments import Moments, SimulatedMoments, SteadyMoments
-from .scene_following import FOLLOW_SCENE, SceneFollowing, check_following
-from .sensor_output import SENSORS, SensorOutput, chosen_sensors
+from .parameters import PARAMETERS, schedule_of, simulation_options
+from .scene_following import SceneFollowing, check_following
+from .sensor_output import SensorOutput, chosen_sensors
 
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
-DEFAULTS = SimulationOptions()
-PARAMETERS = (
-    Parameter("cell_file", "", "Cell file; the simulation starts in its state.", constraint="not empty"),
-    Parameter("engine", DEFAULTS.engine, "Physics engine.", choices=ENGINES),
-    Parameter("rate", 250.0, "Rate of joint_states, in simulated time [Hz].", 1.0, 1000.0),
-    Parameter("state_rate", 10.0, "Rate of simulation/state, in simulated time [Hz].", 0.1, 100.0),
-    Parameter(
-        "command_delay",
-        0.04,
-        "Delay between the stamp of a command and its execution, which compensates for jitter [s].",
-        0.0,
-        1.0,
-    ),
-    Parameter("publish_clock", False, "Whether to publish /clock; all stamps are then in simulated time."),
-    Parameter(
-        "real_time_factor",
-        1.0,
-        "Simulated seconds per second of wall time.",
-        0.01,
-        100.0,
-        constraint="1 unless publish_clock",
-    ),
-    Parameter(
-        "time_step",
-        DEFAULTS.time_step,
-        "Maximum time step of the physics; shortened so that a whole number of steps fits a period of `rate` [s].",
-        1e-4,
-        0.01,
-    ),
-    Parameter(
-        "settle_time", DEFAULTS.settle_time, "Maximum time for objects to come to rest before the start [s].", 0.0, 60.0
-    ),
-    Parameter("friction", DEFAULTS.friction, "Coefficient of friction between any two objects.", 0.0, 10.0),
-    Parameter(
-        "spinning_friction",
-        DEFAULTS.spinning_friction,
-        "Coefficient of spinning friction: moment about the contact normal per normal force [m].",
-        0.0,
-        1.0,
-    ),
-    Parameter(
-        "grasp_assist",
-        DEFAULTS.grasp_assist,
-        "Whether a grasped object is held by a constraint that is as strong as friction; false: by contacts only.",
-    ),
-    Parameter(
-        "extrapolate_for",
-        DEFAULTS.extrapolate_for,
-        "Maximum time for which a position command is extrapolated with its velocity when the next is late [s].",
-        0.0,
-        1.0,
-    ),
-    Parameter(
-        "command_timeout",
-        DEFAULTS.command_timeout,
-        "Time after which a velocity or effort command expires and its joint holds its position [s].",
-        0.001,
-        60.0,
-    ),
-    Parameter(
-        "rest_speed",
-        DEFAULTS.rest_speed,
-        "Speed of joints and bodies below which the physics rest until something changes; 0: never [rad/s or m/s].",
-        0.0,
-        1e-3,
-    ),
-    Parameter(
-        "controller",
-        "",
-        "Controller of the joints of all robots, with its default settings; empty: those of the cell file.",
-        choices=("", *CONTROLLERS),
-    ),
-    FOLLOW_SCENE,
-    SENSORS,
-    FRAME_PREFIX,
-    *RESOURCE_PARAMETERS,
-    *NODE_PARAMETERS,
-)
-OPTION_NAMES = tuple(p.name for p in PARAMETERS if hasattr(DEFAULTS, p.name))
 MAX_DISTURBANCES = 100  # in one request
 COMMANDS_DEPTH = 200  # between two reads
 MIN_POLL_PERIOD = 0.004  # [s] between reads of commands, which cost less than wake-ups
@@ -159,50 +77,24 @@ class SimulatedRobotNode(ManagedNode):
         super().__init__("simulated_robot_node")
 
     def configure(self) -> None:
-        schedule = self._schedule()
+        schedule = schedule_of(self.parameters)
         cell_file = self.parameters["cell_file"]
         if not cell_file:
             raise InvalidRequestError("parameter cell_file is empty, expected a cell file", stage="parameters")
-        cell, state = load_cell(cell_file, resource_roots(self.parameters, cell_file))
-        robot = load_simulated_robot(cell_file, resource_roots(self.parameters, cell_file))
-        if self.parameters["controller"]:
-            chosen = controller_settings({"type": self.parameters["controller"]})
-            robot = msgspec.structs.replace(robot, controllers=frozendict({**robot.controllers, "*": chosen}))
-        robot = msgspec.structs.replace(robot, sensors=chosen_sensors(self.parameters["sensors"], robot.sensors))
-        check_following(self.parameters["follow_scene"], robot)
-        self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
-        self._contact_stamps = ContactStamps(self._moments.stamp)
+        roots = resource_roots(self.parameters, cell_file)
+        cell, state = load_cell(cell_file, roots)
+        robot = self._configured(load_simulated_robot(cell_file, roots))
         prefixes = robot_prefixes(self.parameters)
-        self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
-        self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
-        self._clock_messages: Publisher[ClockMessage] | None = None
-        if schedule.simulated_clock:
-            # Time continues while the node is inactive.
-            self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10), always=True)
-        self._disturbances = self.create_publisher(SimulationDisturbances, "simulation/disturbances", LATCHED)
+        self._create_publishers(schedule, state, prefixes)
         self._failure: RobotCellError | None = None
         self._failed = self.create_guard_condition(self._fail)
         self._lost = 0.0
         self._commands = self._refused = 0
-        options = self._options(robot)
-        self._sensors = SensorOutput(
-            self, CameraStart(cell, state, options), self._stamp_of, self._publish, self._on_end
-        )
-        self._simulation = SimulationProcess(
-            Start(cell, state, options, schedule), self._on_sample, self._on_report, self._on_end, self._sensors.take
-        )
-        self.on_release(self._simulation.close)
+        start = Start(cell, state, simulation_options(self.parameters, robot), schedule)
+        self._start_process(start)
         for warning in self._simulation.warnings:
             self.get_logger().warning(f"{cell_file}: {warning}")
-        # On the topic of a robot, a name without a slash is that of a joint of the robot itself.
-        names = self._simulation.names_of_joints
-        self._names_sent = names.all_full if prefixes else names.all
-        self._waiting = set(self._simulation.driven_joints)  # for their first commands
-        self._names = CommandedNames(self._simulation.names_of_joints, self.get_logger().warning)
-        self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH, self._begin_polling)
-        period = max(MIN_POLL_PERIOD, schedule.delay / 4.0)
-        self._polls_without_command, self._max_polls = 0, math.ceil(QUIET_TIME / period)
-        self._polling = steady_timer(self, period, self._read_commands)
+        self._read_topics(prefixes, schedule)
         self._injected: tuple[Disturbance, ...] = ()
         self.serve(srv.ControlSimulation, "simulation/control", self._control)
         self.serve(srv.DisturbSimulation, "simulation/disturb", self._disturb)
@@ -213,16 +105,49 @@ class SimulatedRobotNode(ManagedNode):
         joints = ", ".join(self._simulation.driven_joints)
         self.get_logger().info(f"cell {cell.name} from {cell_file} is simulated; joints: {joints}")
 
-    def _schedule(self) -> Schedule:
-        factor, clock = self.parameters["real_time_factor"], self.parameters["publish_clock"]
-        if factor != 1.0 and not clock:
-            text = f"parameter real_time_factor is {factor:g}, expected 1 unless publish_clock is true"
-            raise InvalidRequestError(text, stage="parameters", subjects=("real_time_factor",))
-        delay = 0.0 if clock else self.parameters["command_delay"]
-        return Schedule(self.parameters["rate"], self.parameters["state_rate"], factor, clock, delay)
+    def _configured(self, robot: SimulatedRobot) -> SimulatedRobot:
+        """Return the simulated robot of a cell file with the controller and the sensors that the parameters choose.
 
-    def _options(self, robot: SimulatedRobot) -> SimulationOptions:
-        return SimulationOptions(robot=robot, **{name: self.parameters[name] for name in OPTION_NAMES})
+        Raises:
+            InvalidRequestError: A sensor is unknown, or the scene cannot be followed.
+        """
+        if self.parameters["controller"]:
+            chosen = controller_settings({"type": self.parameters["controller"]})
+            robot = msgspec.structs.replace(robot, controllers=frozendict({**robot.controllers, "*": chosen}))
+        robot = msgspec.structs.replace(robot, sensors=chosen_sensors(self.parameters["sensors"], robot.sensors))
+        check_following(self.parameters["follow_scene"], robot)
+        return robot
+
+    def _create_publishers(self, schedule: Schedule, state: RobotCellState, prefixes: tuple[str, ...]) -> None:
+        """Create the publishers. prefixes: of robots with topics of their own."""
+        self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
+        self._contact_stamps = ContactStamps(self._moments.stamp)
+        self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
+        self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
+        self._clock_messages: Publisher[ClockMessage] | None = None
+        if schedule.simulated_clock:
+            # Time continues while the node is inactive.
+            self._clock_messages = self.create_publisher(ClockMessage, "/clock", sensor(10), always=True)
+        self._disturbances = self.create_publisher(SimulationDisturbances, "simulation/disturbances", LATCHED)
+
+    def _start_process(self, start: Start) -> None:
+        """Start the process of the physics, which waits for `run`."""
+        cameras = CameraStart(start.cell, start.state, start.options)
+        self._sensors = SensorOutput(self, cameras, self._stamp_of, self._publish, self._on_end)
+        self._simulation = SimulationProcess(start, self._on_sample, self._on_report, self._on_end, self._sensors.take)
+        self.on_release(self._simulation.close)
+
+    def _read_topics(self, prefixes: tuple[str, ...], schedule: Schedule) -> None:
+        """Read joint commands: polled while they arrive, and waited for otherwise."""
+        names = self._simulation.names_of_joints
+        # On the topic of a robot, a name without a slash is that of a joint of the robot itself.
+        self._names_sent = names.all_full if prefixes else names.all
+        self._waiting = set(self._simulation.driven_joints)  # for their first commands
+        self._names = CommandedNames(names, self.get_logger().warning)
+        self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH, self._begin_polling)
+        period = max(MIN_POLL_PERIOD, schedule.delay / 4.0)
+        self._polls_without_command, self._max_polls = 0, math.ceil(QUIET_TIME / period)
+        self._polling = steady_timer(self, period, self._read_commands)
 
     async def _request(self, operation: Operation) -> Answer:
         """Ask the simulation for an operation, and wait for its answer.
