@@ -112,8 +112,8 @@ def _arrays(rows: Rows | None, count: int) -> list[array[float]]:
     return [array("d", data[size * index : size * (index + 1)]) for index in range(count)]
 
 
-def report_error(report: TrajectoryReport) -> RobotCellError | None:
-    """The first thing that a validation found, as the error that ends the request; None if it is valid."""
+def error_of_report(report: TrajectoryReport) -> RobotCellError | None:
+    """Return the first violation or collision of a validation as an error; None if the trajectory is valid."""
     if report.valid:
         return None
     if report.violations:

@@ -15,7 +15,7 @@ from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..common.remote_calls import RemoteAction, RemoteService
 from ..conversions.basic import time_from_message, time_to_message
-from ..conversions.trajectories import report_error
+from ..conversions.trajectories import error_of_report
 
 LIMIT = "validation_timeout"  # parameter of the node
 
@@ -38,7 +38,7 @@ class PlanningCalls:
         """
         request = ValidateTrajectory.Request(state=state, trajectory=trajectory, start_tolerance=start_tolerance)
         reply = await self._validate(request, token)
-        error = report_error(reply.report)
+        error = error_of_report(reply.report)
         if error is not None:
             error.partial = reply
             raise error

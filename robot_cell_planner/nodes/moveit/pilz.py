@@ -18,7 +18,7 @@ from ...model.value import WORLD
 from ...scene.scene import Scene
 from ..common.cancellation import CancellationToken
 from ..conversions.basic import duration_to_message, path_to_message, pose_to_message
-from ..conversions.trajectories import report_error
+from ..conversions.trajectories import error_of_report
 from .error_codes import refused_as
 from .goals import goals_to_spec
 from .helper_frames import HelperFrames
@@ -91,7 +91,7 @@ class PilzMotions:
         """
         request = srv.TimeParameterize.Request(state=start.reference, path=path, options=options)
         reply = await self._suite.time_parameterize(request, token)
-        problem = report_error(reply.report)
+        problem = error_of_report(reply.report)
         if problem is not None:
             raise problem
         plan = msg.MotionPlan(path=path, trajectory=reply.trajectory)

@@ -28,7 +28,7 @@ from robot_cell_planner.nodes.conversions.model_messages import cell_to_message
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.conversions.path_requests import plan_from_message
 from robot_cell_planner.nodes.conversions.states import StateWriter, state_from_message, state_to_message
-from robot_cell_planner.nodes.conversions.trajectories import report_error
+from robot_cell_planner.nodes.conversions.trajectories import error_of_report
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.scene.diff import apply_difference, difference
 from robot_cell_planner.scene.scene import Scene
@@ -269,4 +269,4 @@ def test_the_certified_fraction_of_a_plan_is_read_from_its_message(fraction):
 def test_the_error_of_a_violation_names_its_quantity(quantity):
     found = LimitViolation(quantity, "elbow_joint", 3, 0.1, 2.0, 1.0)
     report = report_to_message(TrajectoryReport(0.1, (found,)))
-    assert report_error(report).message.startswith(f"{quantity.value} of elbow_joint at point 3 (0.100 s)")
+    assert error_of_report(report).message.startswith(f"{quantity.value} of elbow_joint at point 3 (0.100 s)")
