@@ -116,7 +116,7 @@ def _partition(words: list[str]) -> tuple[list[str], str, list[str]]:
 
 
 def argument_parser() -> argparse.ArgumentParser:
-    share = Path(get_package_share_directory(PACKAGE))
+    """Return the parser of the command that starts the nodes."""
     parser = argparse.ArgumentParser(
         prog="robot_cell",
         description="Start the nodes of a robot cell, and end them together.",
@@ -124,6 +124,15 @@ def argument_parser() -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         usage="robot_cell [up [CELL_FILE]] [options] [-- client [argument ...]]",
     )
+    _add_files(parser)
+    _add_choices_of_nodes(parser)
+    _add_names(parser)
+    _add_start_options(parser)
+    return parser
+
+
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    share = Path(get_package_share_directory(PACKAGE))
     parser.add_argument(
         "cell_file", type=Path, nargs="?", metavar="CELL_FILE", help="cell file, as --cell; before other options"
     )
@@ -137,6 +146,9 @@ def argument_parser() -> argparse.ArgumentParser:
         default=share / "config" / "parameters.yaml",
         help="parameters of the nodes, in ROS's YAML format (default: config/parameters.yaml)",
     )
+
+
+def _add_choices_of_nodes(parser: argparse.ArgumentParser) -> None:
     chosen = parser.add_mutually_exclusive_group()
     chosen.add_argument(
         "--only",
@@ -166,6 +178,9 @@ def argument_parser() -> argparse.ArgumentParser:
     respawned.add_argument(
         "--no-respawn", action="store_const", const=(), dest="respawn", help="end all nodes when one ends"
     )
+
+
+def _add_names(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--namespace", default="", help="namespace of all nodes")
     parser.add_argument(
         "--frame-prefix",
@@ -186,6 +201,9 @@ def argument_parser() -> argparse.ArgumentParser:
         metavar="N",
         help="ROS_DOMAIN_ID (default: the environment variable, else a free one on this machine)",
     )
+
+
+def _add_start_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-autostart",
         action="store_false",
@@ -212,7 +230,6 @@ def argument_parser() -> argparse.ArgumentParser:
         help="also start the viewer node, a page on this computer (http://127.0.0.1:8080)",
     )
     parser.add_argument("--use-sim-time", action="store_true", help="use simulated time (/clock)")
-    return parser
 
 
 def _domain(number: int | None) -> Domain:

@@ -7,7 +7,6 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from operator import attrgetter
 from pathlib import Path
 from typing import Any
@@ -163,7 +162,7 @@ class Recorder:
         """Write what has been received since the last call, to the file itself at least every FLUSH_PERIOD, and to
         the disk every SYNC_PERIOD, or less often if that would take more than SYNC_SHARE of the time."""
         for topic, recorded in self._topics.items():
-            for message, received in islice(recorded.subscription.take_received(), QUEUE):
+            for message, received in recorded.subscription.take_received():
                 self._bag.write(recorded.connection, received, message)
                 self.summary.messages[topic] += 1
         if (now := time.monotonic()) >= self._flush_at:
