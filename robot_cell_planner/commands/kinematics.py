@@ -6,8 +6,9 @@ import click
 
 from ..collision.checker import CollisionChecker
 from ..kinematics.forward import forward_kinematics_to_frame
-from ..kinematics.ik.options import IkOptions
+from ..kinematics.ik.options import IkOptions, IkResult
 from ..kinematics.ik.solver import inverse_kinematics
+from ..kinematics.targets import FrameTarget
 from ..model.cell import RobotCell
 from ..model.frames import FrameTree
 from ..model.pose import Pose
@@ -89,35 +90,48 @@ def ik(
     if target is None:
         raise click.UsageError("no target: give --pose, or a frame by --in")
     frame = moved_frame(cell, state, group, target)
-    options = IkOptions(max_solutions=solutions)
     with lengths_explained(pose):
-        if colliding:
-            found = inverse_kinematics(cell, state, target, group, options)
-        else:
-            checker = CollisionChecker(cell, state, cell.group(group).variables)
-            found = inverse_kinematics(
-                cell,
-                state,
-                target,
-                group,
-                options,
-                lambda q: not checker.in_collision(q),
-                lambda q: tuple(f"{pair.first} - {pair.second}" for pair in checker.report(q).pairs),
-            )
+        found = _solutions(cell, state, target, group, IkOptions(max_solutions=solutions), colliding=colliding)
     if as_json:
-        echo_json(
-            {
-                "frame": frame,
-                "joints": list(found.variables),
-                "solutions": found.solutions.tolist(),
-                "solver": found.solver,
-                "complete": found.complete,
-            }
-        )
+        _echo_json(found, frame)
     else:
-        click.echo("  ".join(found.variables))
-        for row in found.solutions.tolist():
-            click.echo("  ".join(f"{value:{len(name)}.4f}" for name, value in zip(found.variables, row, strict=True)))
-        others = "all" if found.complete else "there may be others"
-        click.echo(f"solutions that bring {frame} to the pose: {len(found)} ({others}); solver {found.solver}")
+        _echo(found, frame)
     return 0
+
+
+def _solutions(
+    cell: RobotCell, state: RobotCellState, target: FrameTarget, group: str, options: IkOptions, *, colliding: bool
+) -> IkResult:
+    """Return the solutions for a target. colliding: also those in collision."""
+    if colliding:
+        return inverse_kinematics(cell, state, target, group, options)
+    checker = CollisionChecker(cell, state, cell.group(group).variables)
+    return inverse_kinematics(
+        cell,
+        state,
+        target,
+        group,
+        options,
+        lambda q: not checker.in_collision(q),
+        lambda q: tuple(f"{pair.first} - {pair.second}" for pair in checker.report(q).pairs),
+    )
+
+
+def _echo_json(found: IkResult, frame: str) -> None:
+    echo_json(
+        {
+            "frame": frame,
+            "joints": list(found.variables),
+            "solutions": found.solutions.tolist(),
+            "solver": found.solver,
+            "complete": found.complete,
+        }
+    )
+
+
+def _echo(found: IkResult, frame: str) -> None:
+    click.echo("  ".join(found.variables))
+    for row in found.solutions.tolist():
+        click.echo("  ".join(f"{value:{len(name)}.4f}" for name, value in zip(found.variables, row, strict=True)))
+    others = "all" if found.complete else "there may be others"
+    click.echo(f"solutions that bring {frame} to the pose: {len(found)} ({others}); solver {found.solver}")

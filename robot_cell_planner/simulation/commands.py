@@ -92,30 +92,36 @@ def read_command(
     Raises:
         InvalidRequestError: The lists have different lengths, or a joint is named twice.
     """
-    if len(set(names)) != len(names):
-        twice = sorted(name for name, count in Counter(names).items() if count > 1)
-        text = f"joint {', '.join(twice[:5])} is named more than once"
-        raise InvalidRequestError(text, stage=STAGE, subjects=tuple(twice))
+    _check_named_once(names)
     found: dict[str, dict[str, float]] = {}
     problems: list[str] = []
     for what, values in (("position", positions), ("velocity", velocities), ("effort", efforts)):
         if len(values) not in (0, len(names)):
             text = f"there are {len(names)} names and {len(values)} values of {what}"
             raise InvalidRequestError(text, stage=STAGE, subjects=(what,))
-        entries = [(name, value) for name, value in zip(names, values, strict=False) if name in known]
-        found[what] = {name: value for name, value in entries if math.isfinite(value)}
-        expected = [name for name, value in entries if name in waiting and math.isnan(value)]
-        problems.extend(
-            f"{what} of joint {name} is {value}"
-            for name, value in entries
-            if not math.isfinite(value) and name not in expected
-        )
+        found[what] = {}
+        for name, value in zip(names, values, strict=False):
+            if name not in known:
+                continue
+            if math.isfinite(value):
+                found[what][name] = value
+            elif not (name in waiting and math.isnan(value)):
+                problems.append(f"{what} of joint {name} is {value}")
     problems += _beyond_limits(found, limits)
     # A joint whose position is given but ignored is not controlled by its velocity or effort instead.
     for name in [name for name in names if len(positions) and name not in found["position"]]:
         found["velocity"].pop(name, None)
         found["effort"].pop(name, None)
     return JointCommand(found["position"], found["velocity"], found["effort"]), tuple(problems)
+
+
+def _check_named_once(names: Sequence[str]) -> None:
+    """Raise InvalidRequestError if a joint is named twice."""
+    if len(set(names)) == len(names):
+        return
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
+    text = f"joint {', '.join(twice[:5])} is named more than once"
+    raise InvalidRequestError(text, stage=STAGE, subjects=tuple(twice))
 
 
 def _beyond_limits(found: dict[str, dict[str, float]], limits: Mapping[str, CommandLimits]) -> list[str]:
