@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections import deque
 
 from std_msgs.msg import Header, String
 from visualization_msgs.msg import MarkerArray
@@ -45,7 +44,7 @@ class ScenePublisher:
         self._states = StateWriter()
         self._frames = FramesPublisher(node, node.parameters["frame_prefix"])
         self._markers = SceneMarkers(node.parameters["frame_prefix"])
-        self._pending: deque[SceneUpdate] = deque()
+        self._pending: list[SceneUpdate] = []
         self._snapshot_revision = 0
         self._snapshot_measured = 0  # joints
         self._scene_is_new = False
@@ -72,8 +71,9 @@ class ScenePublisher:
         self._scene_is_new = True
 
     def _publish_pending(self) -> None:
-        while self._pending:
-            update = self._pending.popleft()
+        # Taken at once: if one cannot be published, the next change schedules a call again.
+        pending, self._pending = self._pending, []
+        for update in pending:
             self._updates.publish(update)
             if update.models.robots:
                 self._publish_descriptions()
