@@ -33,7 +33,7 @@ class ExclusiveAccess:
     """The clients with exclusive access. No part belongs to two claims. what: what clients do, for messages.
 
     on_change is called when access is acquired, handed over and released. Parts are prefixes of robots, such as
-    `left/`; "" stands for all that has no prefix.
+    `left/`; "" represents all that has no prefix.
     """
 
     def __init__(self, what: str, on_change: Callable[[], None]) -> None:
@@ -75,7 +75,7 @@ class ExclusiveAccess:
             MotionBusyError: another client has access to one of them.
         """
         self.check_free(parts)
-        with self._held(Claim(owner, token, parts), ()) as claim:
+        with self._claimed(Claim(owner, token, parts), ()) as claim:
             yield claim
 
     @contextmanager
@@ -89,7 +89,7 @@ class ExclusiveAccess:
         """
         parts = parts.union(*(claim.parts for claim in previous))
         self.check_free(parts, previous)
-        with self._held(Claim(owner, token, parts), previous) as claim:
+        with self._claimed(Claim(owner, token, parts), previous) as claim:
             yield claim
 
     @contextmanager
@@ -121,7 +121,8 @@ class ExclusiveAccess:
             self._on_change()
 
     @contextmanager
-    def _held(self, claim: Claim, previous: Collection[Claim]) -> Iterator[Claim]:
+    def _claimed(self, claim: Claim, previous: Collection[Claim]) -> Iterator[Claim]:
+        """Context of a claim, in place of previous ones; it is released at the end unless it was handed over."""
         self.claims = (*(other for other in self.claims if other not in previous), claim)
         self._on_change()
         try:

@@ -151,7 +151,7 @@ class CellNode(Node):
         self.faults = Faults(self)
         self.presence: Presence | None = None
         self.requests = Requests()
-        self._held = ExitStack()
+        self._cleanups = ExitStack()
         try:
             super().__init__(name, namespace=namespace or None)
         except RuntimeError as error:  # an RCLError, which has no public name
@@ -315,11 +315,11 @@ class CellNode(Node):
     def on_release(self, work: Callable[[], object]) -> None:
         """Register a clean-up function, called when the node releases its resources or terminates, in reverse order of
         registration."""
-        self._held.callback(work)
+        self._cleanups.callback(work)
 
     def release(self) -> None:
         """Call the registered clean-up functions."""
-        self._held.close()
+        self._cleanups.close()
 
 
 def _print_error(name: str, error: RobotCellError) -> None:
