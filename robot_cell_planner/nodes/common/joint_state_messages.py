@@ -17,6 +17,7 @@ from .transform_messages import HEADER, LITTLE_ENDIAN_CDR
 
 ENCAPSULATION = LITTLE_ENDIAN_CDR + b"\x00\x00"
 MAX_NAMES_KNOWN = 100  # publishers' lists of names, of different length in bytes
+MAX_SIZE_KNOWN = 100_000  # [bytes] of a message whose names are retained: some thousand joints
 _STAMP = struct.Struct("<iI")
 _LENGTH = struct.Struct("<I")
 _AFTER_STAMP = HEADER + _STAMP.size
@@ -63,7 +64,8 @@ class JointStateReader:
         known = self._names.get(len(data))
         if known is None or not data.startswith(known.data, _AFTER_STAMP):
             known = _read_names(data)
-            if len(self._names) < MAX_NAMES_KNOWN or len(data) in self._names:
+            has_room = len(self._names) < MAX_NAMES_KNOWN or len(data) in self._names
+            if has_room and len(data) <= MAX_SIZE_KNOWN:
                 self._names[len(data)] = known
         at = _AFTER_STAMP + len(known.data)
         values = []

@@ -48,6 +48,15 @@ def test_messages_are_read_as_rclpy_reads_them(sent):
         same(reader.read(serialize_message(message)), JointValues.of(message))
 
 
+def test_names_of_large_messages_are_not_retained():
+    reader = JointStateReader()
+    for count in (3, 20_000, 20_001):
+        message = JointState(name=[f"joint_{index}" for index in range(count)], position=[0.5] * count)
+        for _ in range(2):
+            same(reader.read(serialize_message(message)), JointValues.of(message))
+    assert [len(known.names) for known in reader._names.values()] == [3]
+
+
 @given(st.lists(messages(), min_size=1, max_size=4))
 def test_messages_are_written_as_rclpy_reads_them(sent):
     writer = JointStateWriter()
