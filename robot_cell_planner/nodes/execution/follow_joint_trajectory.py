@@ -121,14 +121,12 @@ class FollowJointTrajectoryServer:
         token.on_set(newest.set)
         for claim in claims:
             _end_with(claim, newest)
-        while claims and (wait := begins - self._runner.now() - AHEAD) > 0.0:
-            await pause(self._node, min(wait, CLAIM_PERIOD), newest)
-            claims = self._claims(requested.owner, robots)
+        await self._wait_for_begin(requested.owner, robots, begins, newest)
         running = await self._running(requested.owner, robots, newest)
         claims = self._claims(requested.owner, robots)
         if running is None:
             for claim in claims:  # goals that have not begun yet
-                claim.token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
+                claim.token.set(_replaced())
             await self._access.released(self._node, newest, claims)
             return None
         if len(claims) > 1:
@@ -148,6 +146,13 @@ class FollowJointTrajectoryServer:
         await self._access.released(self._node, newest, claims)
         newest.check()
         return None
+
+    async def _wait_for_begin(
+        self, owner: str, robots: frozenset[str], begins: float, token: CancellationToken
+    ) -> None:
+        """Wait until a goal is to be prepared, or no goal of this action moves its robots any longer."""
+        while self._claims(owner, robots) and (wait := begins - self._runner.now() - AHEAD) > 0.0:
+            await pause(self._node, min(wait, CLAIM_PERIOD), token)
 
     async def _running(self, owner: str, robots: frozenset[str], token: CancellationToken) -> StreamedMotion | None:
         """Return the newest running motion of this action that moves any of the robots; None without any. One that
@@ -188,9 +193,14 @@ class FollowJointTrajectoryServer:
             if parts.isdisjoint(robots):
                 kept.append((parts, token))
             else:
-                token.set(StopRequestedError("replaced by a newer goal", stage=REPLACED))
+                token.set(_replaced())
         self._newest = [*kept, (robots, newest)]
         return newest
+
+
+def _replaced() -> StopRequestedError:
+    """Return the reason of a goal's end when a newer one replaces it."""
+    return StopRequestedError("replaced by a newer goal", stage=REPLACED)
 
 
 def _end_with(claim: Claim, token: CancellationToken) -> None:

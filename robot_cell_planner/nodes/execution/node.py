@@ -87,7 +87,6 @@ class ExecutionNode(ManagedNode):
         self._joints = names(parameters, "joints")
         self._grippers = grippers(parameters)
         self._robots = independent_robots(parameters)
-        fields, modes = command_fields(parameters), names(parameters, "motion_modes")
         self._joint_states = JointMessages(self, "joint_states", JOINT_STATES_DEPTH)
         self._feedback = JointFeedback(parameters["max_joint_step"])
         self._planning = PlanningCalls(self)
@@ -95,38 +94,13 @@ class ExecutionNode(ManagedNode):
         self._gripper_accesses = [
             ExclusiveAccess("is moving the gripper", self._publish_status) for _ in self._grippers
         ]
-        self._permission = MotionPermission(self, modes, self._on_permission)
+        self._permission = MotionPermission(self, names(parameters, "motion_modes"), self._on_permission)
         self._permission.suspend()
         self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED, always=True)
-        self._stream = self._make_stream(fields) if parameters["mode"] == STREAM else None
-        if self._stream is not None:
-            self.on_release(self._stream.close)
-        passive = passive_joints(self._grippers)
-        tolerance, timeouts = parameters["start_tolerance"], feedback_timeouts(parameters)
-        drive: Drive
-        if self._stream is None:
-            streamed = None
-            drive = ControllerDrive(self, controller_actions(parameters), controller_options(parameters))
-        else:
-            sampler = sampler_options(parameters)
-            held = HeldPositions(self, self._stream, self._feedback, tolerance, passive, timeouts)
-            drive = streamed = StreamDrive(self, self._stream, sampler, held)
-        options = RunnerOptions(tolerance, timeouts, self._joints, passive)
-        horizon = parameters["watch_horizon"]
-        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
-        self._runner = MotionRunner(
-            self,
-            drive,
-            self._feedback,
-            self._permission,
-            self._planning,
-            options,
-            MotionMonitor(self, others),
-            SpeedScales(self._robots),
-            self._on_motion_change,
-            self._read_measurements,
-        )
-        self._streamed, self._servo = streamed, self._make_servo(streamed)
+        self._stream = self._make_stream(command_fields(parameters)) if parameters["mode"] == STREAM else None
+        self._streamed = None if self._stream is None else self._make_stream_drive(self._stream)
+        self._runner = self._make_runner(self._streamed or self._make_controller_drive())
+        self._servo = self._make_servo(self._streamed)
         self._feedback_period = 1.0 / parameters["feedback_rate"]
         self._reported_at = 0.0
         self._polls = 0
@@ -153,8 +127,9 @@ class ExecutionNode(ManagedNode):
         self._permission.report_change()
 
     def _make_stream(self, fields: tuple[str, ...]) -> CommandStream:
+        """Return the stream of commands with these interfaces of the robot, such as "position"."""
         parameters = self.parameters
-        return CommandStream(
+        stream = CommandStream(
             self,
             JointOutput(self, "joint_commands", self._topic_of, robot_prefixes(parameters)),
             rate=parameters["command_rate"],
@@ -167,6 +142,38 @@ class ExecutionNode(ManagedNode):
             priority=parameters["realtime_priority"],
             forbidden=self._permission.forbidden,
             robot_of=robot_finder((*self._robots.prefixes, *robot_prefixes(parameters)), self._topic_of),
+        )
+        self.on_release(stream.close)
+        return stream
+
+    def _make_stream_drive(self, stream: CommandStream) -> StreamDrive:
+        """Return the drive that moves the robot by the stream."""
+        tolerance, timeouts = self.parameters["start_tolerance"], feedback_timeouts(self.parameters)
+        passive = passive_joints(self._grippers)
+        held = HeldPositions(self, stream, self._feedback, tolerance, passive, timeouts)
+        return StreamDrive(self, stream, sampler_options(self.parameters), held)
+
+    def _make_controller_drive(self) -> ControllerDrive:
+        """Return the drive that moves the robot by the actions of its controllers."""
+        return ControllerDrive(self, controller_actions(self.parameters), controller_options(self.parameters))
+
+    def _make_runner(self, drive: Drive) -> MotionRunner:
+        """Return the runner of motions."""
+        parameters, passive = self.parameters, passive_joints(self._grippers)
+        options = RunnerOptions(parameters["start_tolerance"], feedback_timeouts(parameters), self._joints, passive)
+        horizon = parameters["watch_horizon"]
+        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
+        return MotionRunner(
+            self,
+            drive,
+            self._feedback,
+            self._permission,
+            self._planning,
+            options,
+            MotionMonitor(self, others),
+            SpeedScales(self._robots),
+            self._on_motion_change,
+            self._read_measurements,
         )
 
     def _topic_of(self, joint: str) -> str:

@@ -243,29 +243,41 @@ def from_follow(
         text = f"the trajectory does not contain {', '.join(missing)}, and parameter allow_partial_joints_goal is false"
         raise UnknownNameError(text, subjects=missing)
     trajectory = _renamed(trajectory_from_message(goal.trajectory, "trajectory", max_points), joints)
-    if trajectory.velocities is not None and trajectory.velocities[-1].any():
-        worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
-        raise InvalidRequestError(
-            f"the trajectory does not end at rest: {joints[worst]} has a velocity",
-            subjects=(joints[worst],),
-            values=(Value("velocity", float(trajectory.velocities[-1, worst]), 0.0),),
-        )
-    path = _joint_tolerances(goal.path_tolerance, names, "path_tolerance")
-    end = _joint_tolerances(goal.goal_tolerance, names, "goal_tolerance")
+    _check_end_at_rest(trajectory)
     return MotionGoal(
         owner="follow_joint_trajectory",
         names=names,
         trajectory=trajectory,
-        tolerances=Tolerances(
-            start=defaults.start,
-            path=_chosen(path[0], defaults.path),
-            path_velocity=_chosen(path[1], math.inf),
-            goal=_chosen(end[0], defaults.goal),
-            goal_velocity=_chosen(end[1], defaults.stopped_velocity_tolerance),
-            goal_time=_checked_wait(goal.goal_time_tolerance, "goal_time_tolerance") or defaults.goal_time,
-        ),
+        tolerances=_tolerances_of_goal(goal, names, defaults),
         efforts=rows_from_points(goal.trajectory, "effort", "trajectory"),
         begin=time_from_message(goal.trajectory.header.stamp),
+    )
+
+
+def _check_end_at_rest(trajectory: Trajectory) -> None:
+    """Raise InvalidRequestError for a trajectory whose last point has a velocity."""
+    if trajectory.velocities is None or not trajectory.velocities[-1].any():
+        return
+    worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
+    joint = trajectory.variables[worst]
+    numbers = (Value("velocity", float(trajectory.velocities[-1, worst]), 0.0),)
+    text = f"the trajectory does not end at rest: {joint} has a velocity"
+    raise InvalidRequestError(text, subjects=(joint,), values=numbers)
+
+
+def _tolerances_of_goal(
+    goal: FollowJointTrajectory.Goal, names: Sequence[str], defaults: ToleranceDefaults
+) -> Tolerances:
+    """Return the tolerances of a goal, and the defaults where it has none. names: of its joints, in its order."""
+    path, path_velocity = _joint_tolerances(goal.path_tolerance, names, "path_tolerance")
+    end, end_velocity = _joint_tolerances(goal.goal_tolerance, names, "goal_tolerance")
+    return Tolerances(
+        start=defaults.start,
+        path=_chosen(path, defaults.path),
+        path_velocity=_chosen(path_velocity, math.inf),
+        goal=_chosen(end, defaults.goal),
+        goal_velocity=_chosen(end_velocity, defaults.stopped_velocity_tolerance),
+        goal_time=_checked_wait(goal.goal_time_tolerance, "goal_time_tolerance") or defaults.goal_time,
     )
 
 

@@ -223,17 +223,7 @@ class SceneNode(ManagedNode):
         kinds = srv.LoadCell.Request
         if request.mode not in (kinds.REPLACE, kinds.MERGE):
             raise InvalidRequestError(f"unknown mode {request.mode}, expected 0 or 1", subjects=("mode",))
-        related: list[AddFrame] = []  # frames relative to others
-        if request.uri:
-            read_file = partial(import_file, request.uri, self._roots, prefix=request.prefix, confined=True)
-            found = await in_thread(self, "import", read_file)
-        else:
-            read_message = partial(received_cell, request.cell, request.prefix, self._models, self._roots)
-            found, related = await converted(self, reads_files(request.cell), read_message)
-            cell = found.cell
-            if not (related or cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
-                text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"
-                raise InvalidRequestError(text, subjects=("uri", "cell"))
+        found, related = await self._requested_cell(request)
         if request.mode == kinds.REPLACE and related:
             scene = apply_changes(Scene(found.cell, found.state), related, world_pose)
             found, related = Imported(scene.cell, scene.state), []
@@ -248,18 +238,7 @@ class SceneNode(ManagedNode):
         ]
         await self._geometry.check(found.cell)
         if request.mode == kinds.MERGE:
-            origin = pose_from_message(request.pose, "pose")
-            named = {"relative_to": request.relative_to}
-            frames = await self._view.poses_in_tf(named, request.stamp, self._history.scene.cell)
-            if frames:
-                origin = frames["relative_to"] @ origin
-            elif request.relative_to:
-                origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
-            placed = moved(found, origin)
-            changes: list[Change] = [Add(placed.cell, placed.state), *related]
-            change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
-            if not request.dry_run:
-                self._publish(change)
+            await self._merge(found, related, request)
         elif not request.dry_run:
             self._publish(self._history.load(found.cell, found.state, request.expected_revision))
             self._publish_all()
@@ -268,6 +247,40 @@ class SceneNode(ManagedNode):
         response.revision = self._history.revision
         if request.mode == kinds.REPLACE:
             response.warnings = [*response.warnings, *await self._collision_warnings(found)]
+
+    async def _requested_cell(self, request: srv.LoadCell.Request) -> tuple[Imported, list[AddFrame]]:
+        """Return the cell of a request, from its file or its message, and the frames of the message that are relative
+        to others.
+
+        Raises:
+            InvalidRequestError: The request has neither a file nor a cell with any object.
+            RobotCellError: The file or the message is malformed.
+        """
+        if request.uri:
+            read_file = partial(import_file, request.uri, self._roots, prefix=request.prefix, confined=True)
+            return await in_thread(self, "import", read_file), []
+        read_message = partial(received_cell, request.cell, request.prefix, self._models, self._roots)
+        found, related = await converted(self, reads_files(request.cell), read_message)
+        cell = found.cell
+        if not (related or cell.robots or cell.tools or cell.bodies or cell.frames or cell.groups):
+            text = "either `uri` or a non-empty `cell` is required; to remove objects use scene/apply_changes"
+            raise InvalidRequestError(text, subjects=("uri", "cell"))
+        return found, related
+
+    async def _merge(self, found: Imported, related: list[AddFrame], request: srv.LoadCell.Request) -> None:
+        """Add a cell at the pose of a request to the present one."""
+        origin = pose_from_message(request.pose, "pose")
+        named = {"relative_to": request.relative_to}
+        frames = await self._view.poses_in_tf(named, request.stamp, self._history.scene.cell)
+        if frames:
+            origin = frames["relative_to"] @ origin
+        elif request.relative_to:
+            origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
+        placed = moved(found, origin)
+        changes: list[Change] = [Add(placed.cell, placed.state), *related]
+        change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
+        if not request.dry_run:
+            self._publish(change)
 
     async def _collision_warnings(self, found: Imported) -> tuple[str, ...]:
         """Return warnings about a state. Other requests are served meanwhile: the first check compiles kernels, which
