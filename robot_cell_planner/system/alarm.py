@@ -34,7 +34,7 @@ class Alarm:
         self._count = 0
         self._called_off = 0
         self._closing = False
-        self._waits_until = -math.inf  # while the thread waits; it looks at all entries before it does
+        self._waits_until = -math.inf  # while the thread waits; it checks all entries before
         self._thread = threading.Thread(target=self._run, name="alarm", daemon=True)
         self._thread.start()
 

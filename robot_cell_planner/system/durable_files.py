@@ -58,7 +58,7 @@ def _temporary(path: Path) -> tuple[int, str]:
 
 @contextmanager
 def _naming(path: Path) -> Iterator[None]:
-    """Let errors name the file, and not the temporary one, which nobody has asked for."""
+    """Let errors name the file, and not the temporary one, which the caller does not know."""
     try:
         yield
     except OSError as error:

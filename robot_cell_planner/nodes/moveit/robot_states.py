@@ -150,8 +150,8 @@ def given_values(cell: RobotCell, message: RobotState, field: str) -> dict[str, 
 
 
 def at_present_turns(scene: Scene, values: Mapping[str, float]) -> dict[str, float]:
-    """Return joint values with the angles of planar and floating joints at the turn nearest to those of a scene:
-    transforms do not tell turns apart. What differs by rounding only is the scene's value."""
+    """Return joint values with the angles [rad] of planar and floating joints at the turn nearest to those of a scene,
+    since transforms are the same after each turn. What differs by rounding only is the scene's value."""
     compound = {name for _, joint in compound_joints(scene.cell).values() for name in joint.variables}
     found = dict(values)
     for name in compound & found.keys():

@@ -1,4 +1,4 @@
-"""Flags that tell jobs of an executor to stop, in memory shared by this process, its threads and its workers."""
+"""Flags that stop jobs of an executor, in memory shared by this process, its threads and its workers."""
 
 from __future__ import annotations
 

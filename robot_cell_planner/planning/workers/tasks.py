@@ -94,7 +94,7 @@ class PlanCheck:
 
 
 def certifies(request: Any) -> bool:
-    """Return whether a request asks to prove motions free."""
+    """Return whether the motions of a request are to be certified."""
     return bool(getattr(getattr(request, "options", request), "certify", False))
 
 

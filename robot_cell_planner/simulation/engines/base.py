@@ -1,4 +1,4 @@
-"""What a simulation asks of its physics engine, and the values that it exchanges with it."""
+"""Interface of the physics engines, and the values that a simulation exchanges with them."""
 
 from __future__ import annotations
 
