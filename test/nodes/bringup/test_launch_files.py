@@ -11,7 +11,14 @@ from sources import ROOT
 
 from robot_cell_planner.nodes.bringup.command_line import MOVEIT, NODES
 
-ARGUMENTS = {"respawn": "true", "frame_prefix": "", "enclave_prefix": "", "namespace": ""}
+ARGUMENTS = {
+    "respawn": "true",
+    "frame_prefix": "",
+    "enclave_prefix": "",
+    "namespace": "",
+    "description": "arm.xacro",
+    "description_arguments": "",
+}
 MODULES = {
     "launch": ["LaunchDescription"],
     "launch.actions": [
@@ -35,7 +42,11 @@ class Recorded:
         self.args, self.keywords = args, keywords
 
     def perform(self, context):
-        return context[self.args[0]]
+        """Return the text of a substitution: a configuration by its name, or an executable or path by what it is of."""
+        if not self.args:
+            return self.keywords["name"]
+        (given,) = self.args
+        return context[given] if isinstance(given, str) else "/".join(map(str, given))
 
 
 @pytest.fixture
