@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 
@@ -35,7 +36,11 @@ sys.exit(module.main(["slow"]))
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_a_command_that_is_ended_leaves_no_process_and_no_files(number, tmp_path):
     command = [sys.executable, "-c", PROGRAM, str(tmp_path)]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    # Signals that this process ignores, for example below `nohup`, would be ignored there as well.
+    by_default = partial(signal.signal, number, signal.SIG_DFL)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=by_default
+    )
     inner = int(process.stdout.readline())
     watched = os.pidfd_open(inner)
     process.send_signal(number)
