@@ -90,7 +90,7 @@ def distance_maps(checker: CollisionChecker) -> tuple[DistanceMap, ...]:
 
 
 def _computed(checker: CollisionChecker, model: MotionModel) -> Iterator[DistanceMap]:
-    for pair in _pairs(model):
+    for pair in link_pairs(model):
         key = _key(model, pair)
         blocks = _blocks.get(key)
         if blocks is None:
@@ -100,7 +100,7 @@ def _computed(checker: CollisionChecker, model: MotionModel) -> Iterator[Distanc
         yield DistanceMap(pair.objects, pair.margin, pair.joints, blocks)
 
 
-def _pairs(model: MotionModel) -> Iterator[LinkPair]:
+def link_pairs(model: MotionModel) -> Iterator[LinkPair]:
     """Yield the pairs that have maps."""
     objects, moving = model.allowed_pairs.objects, model.moving_objects
     candidates = [((moving[pair.first], moving[pair.second]), pair.margin) for pair in model.pairs]

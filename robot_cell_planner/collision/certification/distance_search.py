@@ -30,6 +30,7 @@ MIN_BITS, MAX_BITS = 6, BITS_OF_CELLS - 6  # of the number of cells along a join
 SAMPLES = 32  # along each joint, from which the number of cells along each is chosen
 SLACK = 2e-6  # [m] for rounding of transforms and bounds
 CONFIRMED = 64  # cells of a stored map that are computed again, near contact and elsewhere
+MAX_DIVISIONS = 5  # of these cells
 AT_ONCE = 1024  # configurations evaluated together
 
 
@@ -96,14 +97,27 @@ class DistanceSearch:
         return found
 
     def confirms(self, bounds: Floats | Singles) -> bool:
-        """Return whether stored bounds (r, c) hold in some cells, most of them among those nearest to contact."""
+        """Return whether stored bounds (r, c) hold in some cells, half of them those nearest to contact.
+
+        Parts of a cell are evaluated where the bound of the whole cell is below the stored one, which may be that of a
+        block of cells.
+        """
         ranked = np.argsort(np.where(bounds > 0.0, bounds, np.inf).ravel())
         chosen = np.concatenate((ranked[:CONFIRMED], np.arange(0, bounds.size, bounds.size // CONFIRMED)))
         half: Floats = 0.5 * TURN / np.array(bounds.shape, dtype=np.float64)
         cells = np.column_stack(np.unravel_index(chosen, bounds.shape))
-        middles = np.multiply(2 * cells + 1, half, dtype=np.float64)
-        _, computed, _ = self._within(middles, half)
-        return bool((bounds.ravel()[chosen] <= np.maximum(computed, 0.0) + SLACK).all())
+        middles, stored = np.multiply(2 * cells + 1, half, dtype=np.float64), bounds.ravel()[chosen]
+        for _ in range(MAX_DIVISIONS):
+            distances, computed, _ = self._within(middles, half)
+            if (stored > np.maximum(distances, 0.0) + SLACK).any():
+                return False
+            is_open = stored > np.maximum(computed, 0.0) + SLACK
+            if not is_open.any():
+                break
+            half = 0.5 * half
+            parts = middles[is_open, None] + half * np.array([*product((-1.0, 1.0), repeat=2)])
+            middles, stored = parts.reshape(-1, 2), np.repeat(stored[is_open], 4)
+        return True
 
     def _bits(self) -> int:
         """Return the bits of the number of cells along the inner joint. Near contact, the distance should change along
