@@ -106,7 +106,7 @@ class DistanceSearch:
         chosen = np.concatenate((ranked[:CONFIRMED], np.arange(0, bounds.size, bounds.size // CONFIRMED)))
         half: Floats = 0.5 * TURN / np.array(bounds.shape, dtype=np.float64)
         cells = np.column_stack(np.unravel_index(chosen, bounds.shape))
-        middles, stored = np.multiply(2 * cells + 1, half, dtype=np.float64), bounds.ravel()[chosen]
+        middles, stored = np.multiply(2 * cells + 1, half, dtype=np.float64), bounds.ravel()[chosen].astype(np.float64)
         for _ in range(MAX_DIVISIONS):
             distances, computed, _ = self._within(middles, half)
             if (stored > np.maximum(distances, 0.0) + SLACK).any():
