@@ -11,14 +11,18 @@ with other seeds.
 import argparse
 import csv
 import os
+import sys
 import time
 from pathlib import Path
 
-import matplotlib as mpl
-import torch
-from stable_baselines3 import SAC
-from stable_baselines3.common.env_util import make_vec_env
-from stable_baselines3.common.vec_env import SubprocVecEnv
+try:
+    import matplotlib as mpl
+    import torch
+    from stable_baselines3 import SAC
+    from stable_baselines3.common.env_util import make_vec_env
+    from stable_baselines3.common.vec_env import SubprocVecEnv
+except ImportError as error:
+    sys.exit(f"{error.name} is not installed: pip install stable-baselines3 matplotlib")
 
 from robot_cell_planner.environments import CellEnvironment, make_environment
 from robot_cell_planner.simulation import SimulationOptions
