@@ -196,7 +196,8 @@ def xacro_arguments(words: tuple[str, ...], hint: str = "arguments") -> dict[str
     for word in words:
         name, separator, value = word.partition(ARGUMENT)
         if not (name and separator):
-            raise click.BadParameter(f"{word!r} is no xacro argument, expected name:=value", param_hint=hint)
+            where = "; --folder says where to write" if hint == "arguments" else ""
+            raise click.BadParameter(f"{word!r} is no xacro argument, expected name:=value{where}", param_hint=hint)
         found[name] = value
     return found
 

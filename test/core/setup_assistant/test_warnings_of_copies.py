@@ -83,3 +83,9 @@ def test_arguments_without_an_added_gripper_are_refused(tmp_path, capsys):
     assert "--add" in capsys.readouterr().err
     assert main(["new", "arm.urdf", "--add", "gripper.xacro", "--add-argument", "size=0.25"]) == 2
     assert "Invalid value for --add-argument: 'size=0.25' is no xacro argument" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["new", "arm.urdf"], ["import", "."]])
+def test_a_folder_that_is_given_like_an_argument_names_its_option(command, capsys):
+    assert main([*command, "out"]) == 2
+    assert "'out' is no xacro argument, expected name:=value; --folder says where to write" in capsys.readouterr().err
