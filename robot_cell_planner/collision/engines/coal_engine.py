@@ -23,7 +23,7 @@ from .surface_overlap import SurfaceOverlaps, moved
 MAX_CONTACTS = 256  # of triangles, unless there are more
 MOST_CONTACTS = 1_000_000
 FIRST_OVERLAPS = 16  # contacts of surfaces that are evaluated first, of which mostly one shows a collision
-ROUNDING = 1e-7  # [m]
+ROUNDING = 1e-7  # [m] added to a motion that is to separate two surfaces
 SHORTEST = 1e-9  # [m] distance of closest points that have a direction
 NEARBY = 1e-7 * np.array((0.48, 0.6, 0.64))  # [m] motion that breaks a symmetry
 MAX_RETAINED = 10_000  # maximum number of cached solvers of single pairs, each with its own work space

@@ -88,7 +88,7 @@ def triangle_overlaps(first: Floats, second: Floats) -> tuple[Floats, Floats]:
     separates them. For triangles that are apart, the length is minus a lower bound of their distance.
 
     The motion is along a normal of one of them, or along the cross product of two edges (separating axis theorem;
-    Gottschalk, Lin and Manocha, OBBTree, 1996).
+    Gottschalk, Lin and Manocha, OBBTree, 1996). Without any such axis, for parallel triangles without an area, it is 0.
 
     first, second: corners of the triangles (k, 3, 3) [m].
     """
@@ -116,6 +116,8 @@ def triangle_overlaps(first: Floats, second: Floats) -> tuple[Floats, Floats]:
             if min(forwards, backwards) < depths[k]:
                 depths[k] = min(forwards, backwards)
                 directions[k] = axis / length if forwards <= backwards else -axis / length
+        if depths[k] == math.inf:
+            depths[k] = 0.0
     return depths, directions
 
 

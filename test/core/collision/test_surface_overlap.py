@@ -115,3 +115,12 @@ def test_the_motion_separates_triangles_and_is_the_shortest():
             assert not is_apart(first[row] + 0.99 * depths[row] * direction, second[row])
     apart = np.setdiff1d(np.arange(len(first)), crossing)
     assert (depths[apart] <= 1e-7).mean() > 0.99
+
+
+def test_triangles_without_an_area_have_a_finite_depth():
+    """Files of meshes contain such triangles; these are in one line, and overlap."""
+    line = np.array([(0.0, 0.0, 0.0), (0.1, 0.0, 0.0), (0.2, 0.0, 0.0)])
+    flat = np.array([(0.0, -1.0, 0.0), (1.0, 1.0, 0.0), (-1.0, 1.0, 0.0)])
+    others = line + np.array((0.05, 0.0, 0.0)), flat, 1e-9 * line
+    depths, _ = triangle_overlaps(np.array((line, line, line)), np.array(others))
+    assert depths.tolist() == [0.0, 0.0, 0.0]
