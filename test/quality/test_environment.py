@@ -5,8 +5,9 @@ import os
 import subprocess
 import sys
 from importlib import import_module
-from importlib.util import cache_from_source
+from importlib.util import cache_from_source, module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from ament_index_python.packages import get_package_share_directory
@@ -69,3 +70,22 @@ def test_a_folder_in_which_interfaces_cannot_be_built_is_refused_at_once(tmp_pat
     system_packages.require_ascii_path(Layout(tmp_path / "with space"))
     with pytest.raises(layout_module.SetupError, match="other characters than ASCII; move the repository"):
         system_packages.require_ascii_path(Layout(tmp_path / "für"))
+
+
+@pytest.mark.parametrize("with_optional", [False, True])
+def test_type_stubs_are_written_once_all_interface_packages_are_built(tmp_path, monkeypatch, with_optional):
+    """The demonstration builds only some of them, and a set-up for tests after it needs the stubs of all."""
+    spec = spec_from_file_location("set_up_of_environment", ROOT / "tools" / "environment" / "__main__.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    stages = []
+    for name in ("make_virtual_environment", "install_packages", "write_setup_file", "compile_sources", "sourced_ros"):
+        monkeypatch.setattr(module, name, lambda *_, **__: None)
+    monkeypatch.setattr(module, "require_system_packages", lambda: None)
+    monkeypatch.setattr(
+        module, "KernelCompilation", lambda _: SimpleNamespace(finish=lambda: None, cancel=lambda: None)
+    )
+    monkeypatch.setattr(module, "build", lambda *_, with_optional: stages.append(with_optional))
+    monkeypatch.setattr(module, "write_stubs", lambda *_: stages.append("stubs"))
+    module.set_up(Layout(tmp_path), with_optional=with_optional)
+    assert stages == ([True, "stubs"] if with_optional else [False])

@@ -31,7 +31,7 @@ from workspace import build
 def set_up(layout: Layout, *, with_optional: bool = True) -> None:
     """Do all stages. Two set-ups of one repository wait for each other.
 
-    with_optional: Build also the interface packages that only single nodes need.
+    with_optional: Build also the interface packages that only single nodes need, and write type stubs of all.
     """
     require_supported_python()
     require_ascii_path(layout)
@@ -45,7 +45,8 @@ def set_up(layout: Layout, *, with_optional: bool = True) -> None:
     kernels = KernelCompilation(layout)
     try:
         build(layout, ros, with_optional=with_optional)
-        write_stubs(layout, ros)
+        if with_optional:  # of all interface packages, which exist only then
+            write_stubs(layout, ros)
         compile_sources(layout)
         kernels.finish()
     except BaseException:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from layout import Layout, digest
 from python_packages import run
 from ros_installation import RosInstallation
@@ -15,7 +17,7 @@ def write_stubs(layout: Layout, ros: RosInstallation | None) -> None:
     interfaces = sorted(
         path for folder in folders for kind in INTERFACES for path in layout.root.glob(f"{folder}{kind}/*.{kind}")
     )
-    key = digest([ros.distro if ros else "wheels"], [script, layout.constraints, *interfaces])
+    key = digest([ros.distro if ros else "wheels"], [script, Path(__file__), layout.constraints, *interfaces])
     stamp = layout.stamp("stubs")
     if not stamp.is_current(key):
         command = [str(layout.root / "tools" / "with_environment"), "python", str(script)]
