@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from rclpy.action.server import CancelResponse, ServerGoalHandle
 
-from ...errors import CancelledError, LimitExceededError, RobotCellError
+from ...errors import CancelledError, LimitExceededError, RobotCellError, StopRequestedError
 from ..conversions.wire_types import to_wire
 from .cancellation import CancellationToken
 from .goal_requests import RepeatableActionServer
@@ -53,6 +53,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
             name,
             self._execute,
             begins_early=begins_early,
+            withdraw=self._withdraw,
             cancel_callback=self._cancel,
             callback_group=node.concurrent,
         )
@@ -69,6 +70,11 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
             self._node.faults.report(f"cancelling {self._name}", error)
             return CancelResponse.REJECT
         return CancelResponse.ACCEPT
+
+    def _withdraw(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> None:
+        """Let a goal end before its handler is called."""
+        text = "the response to the goal could not be sent, and the client did not send the goal again"
+        self._token(handle).set(StopRequestedError(text, stage="goal response"))
 
     async def _execute(self, handle: ServerGoalHandle[GoalT, ResultT, FeedbackT]) -> ResultT:
         result: ResultT = self._kind.Result()

@@ -19,11 +19,15 @@ from std_msgs.msg import Empty
 from unique_identifier_msgs.msg import UUID
 
 from ..conversions.filled_messages import filled
+from .waiting import call_later
 
 if TYPE_CHECKING:
     from .node import CellNode
 
 MAX_GOALS = 1000  # goals that are recognised when they are sent again
+# Time after which a goal whose response could not be sent ends without being executed [s]: clients send a goal again
+# for half as long.
+UNANSWERED = 60.0
 
 
 class GoalHandle(ServerGoalHandle):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
@@ -52,11 +56,24 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
     private attributes of rclpy's ActionServer.
     """
 
-    def __init__(self, node: CellNode, *arguments: Any, begins_early: bool = False, **keywords: Any) -> None:
+    def __init__(
+        self,
+        node: CellNode,
+        *arguments: Any,
+        begins_early: bool = False,
+        withdraw: Callable[[ServerGoalHandle[Any, Any, Any]], object] | None = None,
+        **keywords: Any,
+    ) -> None:
         """begins_early: execution begins before the response to the goal is sent. Not for goals that move a robot: one
-        without a response is not executed."""
+        without a response is not executed.
+
+        withdraw(handle): called UNANSWERED seconds after the response to a goal could not be sent, if the goal was not
+        sent again; from then on, the callback that executes the goal must only set its final state. None: such a goal
+        is kept.
+        """
         self._cell_node = node
         self._begins_early = begins_early
+        self._withdraw = withdraw
         self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by goal ID: whether its execution has begun
         self._responses: dict[bytes, Any] = {}  # with results, by goal ID
         self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
@@ -115,8 +132,18 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         except RuntimeError:  # an RCLError, which has no public name
             again = "repeated " if known else ""
             self._logger.warning(f"the response to a {again}goal request could not be sent")
+            if self._withdraw is not None and not self._begun[goal]:
+                call_later(self._cell_node, UNANSWERED, lambda: self._end_unanswered(goal))
             return
         self._begin_once(goal)
+
+    def _end_unanswered(self, goal: bytes) -> None:
+        """End a goal that was not sent again; every message of states would contain it otherwise."""
+        handle = self._goal_handles.get(goal)
+        if handle is None or not handle.is_active or self._begun.get(goal, True) or self._withdraw is None:
+            return
+        self._withdraw(handle)
+        self._begin(handle)
 
     def _remember(self, goal: bytes, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         """Keep a goal that is accepted."""

@@ -13,9 +13,11 @@ from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner import action
+from robot_cell_planner.nodes.common import goal_requests
+from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
-from robot_cell_planner.nodes.common.node import CellNode
+from robot_cell_planner.nodes.common.node import CellNode, report_error
 from robot_cell_planner.nodes.common.waiting import delay
 
 GOALS = 5
@@ -169,6 +171,48 @@ def test_a_goal_begins_before_its_response_is_sent_only_if_that_is_requested(nod
     assert events == (["begun", "response"] if begins_early else ["response"])
     result_of(client, executor, goal_uuid=goal_id)
     assert events == (["begun", "response", "response"] if begins_early else ["response", "response", "begun"])
+    executor.shutdown()
+
+
+def test_a_goal_without_a_response_ends_with_a_reason_if_it_is_not_sent_again(node, monkeypatch):
+    """Every message of states would contain it otherwise, for as long as the server exists."""
+    send, failures, executed, states = (
+        rclpy_implementation.ActionServer.send_goal_response,
+        [RuntimeError("lost")],
+        [],
+        [],
+    )
+
+    def respond(*arguments):
+        if failures:
+            raise failures.pop()
+        send(*arguments)
+
+    async def execute(*arguments):
+        executed.append(arguments)
+
+    monkeypatch.setattr(rclpy_implementation.ActionServer, "send_goal_response", respond)
+    monkeypatch.setattr(goal_requests, "UNANSWERED", 0.05)
+    server = GoalServer(node, action.PlanMotion, "plan", execute, report_error).server
+    client = RepeatableActionClient(node, action.PlanMotion, "plan", callback_group=node.concurrent)
+    quality = QoSProfile(depth=100, durability=DurabilityPolicy.TRANSIENT_LOCAL)
+    node.create_subscription(
+        GoalStatusArray, "plan/_action/status", lambda each: states.extend(each.status_list), quality
+    )
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    spin_until(executor, client.server_is_ready)
+    goal_id = UUID(uuid=list(range(16)))
+    client.send_goal_async(action.PlanMotion.Goal(), goal_uuid=goal_id)
+    spin_until(executor, lambda: states and states[-1].status == GoalStatus.STATUS_ABORTED)
+    # A client that sends it again nevertheless gets the reason.
+    _, response = result_of(client, executor, goal_uuid=goal_id)
+    assert response.status == GoalStatus.STATUS_ABORTED
+    assert "could not be sent" in response.result.error.message
+    assert not executed
+    executor.create_task(server._execute_expire_goals, (GoalInfo(goal_id=goal_id),))
+    spin_until(executor, lambda: not server._goal_handles)
+    assert node.faults.count == 0
     executor.shutdown()
 
 
