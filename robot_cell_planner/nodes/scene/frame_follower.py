@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, TransformError, UnknownNameError, Value
+from ...errors import InvalidRequestError, LimitExceededError, RobotCellError, UnknownNameError, Value
 from ...model.name_suggestions import unknown_name
 from ...model.pose import IDENTITY, Pose
 from ...model.value import WORLD
@@ -103,23 +103,21 @@ class FrameFollower:
         return "; ".join(problems[:3]) + more
 
     async def follow(self, name: str, frame: str, pose: Pose) -> None:
-        """Make a tool or body follow a frame at a pose in it, and move it there.
+        """Make a tool or body follow a frame at a pose in it, and move it there. After an error, it follows what it has
+        followed before.
 
         Raises:
             UnknownNameError: The tool or body is unknown.
             InvalidRequestError: It is attached to something, or the frame is one of the cell.
+            InvalidValueError: A number of its pose in the world would not be finite.
             LimitExceededError: Too many objects follow frames.
             TransformError: TF does not contain the frame, or it is not connected to the world.
         """
         self._check(name, frame)
         await self._frames.wait_for(frame)
         self._check(name, frame)
+        self._apply([_moved(name, self._frames.latest(frame).pose @ pose)])
         self._followers[name] = _Follower(frame, pose)
-        try:
-            self._move({name: self._followers[name]}, exact=True)
-        except RobotCellError:
-            self._followers.pop(name, None)
-            raise
 
     def release(self, name: str) -> None:
         """Stop following; the tool or body keeps its pose."""
@@ -152,24 +150,26 @@ class FrameFollower:
             text = f"objects do not follow TF frames: {error}"
             self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
 
-    def _move(self, followers: dict[str, _Follower], *, exact: bool = False) -> None:
-        """Move objects that are further from their frames than the tolerances, or all."""
+    def _move(self, followers: dict[str, _Follower]) -> None:
+        """Move objects that are further from their frames than the tolerances."""
         parameters, changes = self._node.parameters, list[Change]()
         for name, follower in followers.items():
             pose = self._tracked(name, follower)
             if pose is None:
                 continue
             distance, angle = _pose_of(self._history.scene, name).distance_to(pose)
-            if exact or distance > parameters["follow_distance"] or angle > parameters["follow_angle"]:
-                changes.append(Move(name, pose.position, pose.quaternion))
+            if distance > parameters["follow_distance"] or angle > parameters["follow_angle"]:
+                changes.append(_moved(name, pose))
         if changes:
             self._apply(changes)
 
     def _tracked(self, name: str, follower: _Follower) -> Pose | None:
-        """Return world_T_object by the latest transform; None if there is no recent one, which is reported."""
+        """Return world_T_object by the latest transform; None if it is unknown, which is reported: other objects follow
+        their frames nevertheless."""
         try:
             found = self._frames.latest(follower.frame)
-        except TransformError as error:
+            pose = found.pose @ follower.pose
+        except RobotCellError as error:
             self._report(name, follower, error.message)
             return None
         age = (self._node.get_clock().now().nanoseconds - found.stamp) * 1e-9
@@ -179,7 +179,7 @@ class FrameFollower:
         elif follower.problem:
             self._node.get_logger().info(f"{name} follows the TF frame {follower.frame} again")
             follower.problem = ""
-        return found.pose @ follower.pose
+        return pose
 
     def _report(self, name: str, follower: _Follower, reason: str) -> None:
         follower.problem = f"{name} does not follow the TF frame {follower.frame}: {reason}"
@@ -198,6 +198,11 @@ def _from_start(entries: Iterable[str]) -> dict[str, _Follower]:
             raise InvalidRequestError(text, stage="parameters", subjects=("follow_frames",))
         followers[name] = _Follower(frame, IDENTITY)
     return followers
+
+
+def _moved(name: str, pose: Pose) -> Move:
+    """Return the change that moves an object to world_T_object."""
+    return Move(name, pose.position, pose.quaternion)
 
 
 def _pose_of(scene: Scene, name: str) -> Pose:
