@@ -9,6 +9,8 @@ from typing import NamedTuple
 from ...model.value import MAX_JOINT_VALUE
 from .clock_monitor import CLOCK_STEP
 
+MAX_JOINTS = 5000  # of all publishers together
+
 
 class Measurement(NamedTuple):
     """A measured joint.
@@ -33,8 +35,9 @@ def is_older(stamp: int, last: int) -> bool:
 class JointStates:
     """Merges joint states.
 
-    A message whose lists differ in length, a position that is not finite or beyond MAX_JOINT_VALUE, and a measurement
-    that is not newer than the latest one are skipped and counted. repeats: whether one with the same stamp is newer.
+    A message whose lists differ in length, a position that is not finite or beyond MAX_JOINT_VALUE, a measurement that
+    is not newer than the latest one, and joints beyond MAX_JOINTS are skipped and counted. repeats: whether a
+    measurement with the same stamp is newer.
     """
 
     def __init__(self, *, repeats: bool) -> None:
@@ -69,12 +72,17 @@ class JointStates:
             if not abs(position) <= MAX_JOINT_VALUE:  # also false for NaN
                 self.skipped += 1
                 self.invalid.append((name, position))
-            elif last is not None and self._is_old(stamp, last.stamp):
+            elif self._is_old(stamp, last.stamp) if last is not None else self.is_full:
                 self.skipped += 1
             else:
                 self.latest[name] = Measurement(position, velocity, effort, stamp, arrival, paused)
                 updated.append((name, last, self.latest[name]))
         return updated
+
+    @property
+    def is_full(self) -> bool:
+        """Whether no further joint is accepted."""
+        return len(self.latest) >= MAX_JOINTS
 
     def _is_old(self, stamp: int, last: int) -> bool:
         """Return whether a stamp is not newer than the last one."""

@@ -15,7 +15,7 @@ from sensor_msgs.msg import JointState
 
 from ...errors import InvalidRequestError
 from .joint_state_messages import JointStateReader, JointStateWriter, JointValues
-from .joint_states import is_older
+from .joint_states import MAX_JOINTS, is_older
 from .node import CellNode, reliable, sensor
 from .parameters import Parameter, Parameters
 from .polled_subscription import PolledSubscription
@@ -28,7 +28,7 @@ ROBOT_TOPICS = Parameter(
     constraint="each once, ending with /",
 )
 DEPTH = 10  # of published messages
-MAX_NAME_LISTS = 1000  # of different messages
+MAX_NAMES = 20_000  # in all lists of names of messages that are retained
 REPORT_PERIOD = 10.0  # [s] between warnings of messages that cannot be read
 
 
@@ -64,7 +64,8 @@ class JointMessages:
     """Messages of joints from the topic of all robots and from those of single robots.
 
     Attributes:
-        sources: Prefix of the topic that contained a joint last, by joint; "" for that of all robots.
+        sources: Prefix of the topic of a single robot that contained a joint last, by joint, for up to MAX_JOINTS; none
+            for joints that only the topic of all robots contained.
     """
 
     def __init__(self, node: CellNode, topic: str, depth: int, on_message: Callable[[], None] | None = None) -> None:
@@ -78,6 +79,7 @@ class JointMessages:
         self._topic = topic
         self._reader = JointStateReader()
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._retained = 0  # number of names in these lists
         self.sources: dict[str, str] = {}
         self.topics = tuple(prefix + topic for prefix in prefixes)
 
@@ -120,10 +122,17 @@ class JointMessages:
         found = self._names.get(key)
         if found is None:
             found = tuple(name_inside(prefix, name) for name in names)
-            self.sources.update(dict.fromkeys(found, prefix))
-            if len(self._names) < MAX_NAME_LISTS:
+            if self._retained + len(key) <= MAX_NAMES:
+                self._retained += len(key)
                 self._names[key] = found
+        if prefix:  # the topic of all robots may contain these joints, too, if another node merges topics
+            self._note_sources(prefix, found)
         return found
+
+    def _note_sources(self, prefix: str, names: tuple[str, ...]) -> None:
+        for name in names:
+            if name in self.sources or len(self.sources) < MAX_JOINTS:
+                self.sources[name] = prefix
 
     def publishers(self) -> int:
         """Return the number of publishers of all topics."""

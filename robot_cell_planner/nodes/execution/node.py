@@ -18,6 +18,7 @@ from ...errors import ExecutionError, NotSupportedError, RobotCellError
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
 from ..common.exclusive_access import ExclusiveAccess
+from ..common.joint_states import MAX_JOINTS
 from ..common.lifecycle import ManagedNode
 from ..common.node import LATCHED, end, run
 from ..common.realtime_priority import set_realtime_priority
@@ -352,6 +353,8 @@ class ExecutionNode(ManagedNode):
             return WARN, str(reason), values
         if not math.isfinite(age):
             return WARN, "no joint states received yet", values
+        if self._feedback.is_full:
+            return WARN, f"joint_states contains more than {MAX_JOINTS} joints; further ones are skipped", values
         return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
 
 

@@ -152,6 +152,11 @@ class JointFeedback:
         return self._states.skipped
 
     @property
+    def is_full(self) -> bool:
+        """Whether further joints are skipped: there are MAX_JOINTS already."""
+        return self._states.is_full
+
+    @property
     def names(self) -> tuple[str, ...]:
         """Return all joints that were measured."""
         return tuple(self._states.latest)

@@ -14,11 +14,14 @@ from hypothesis import strategies as st
 from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
+from robot_cell_planner.nodes.common import robot_topics
 from robot_cell_planner.nodes.common.joint_state_messages import JointStateReader, JointStateWriter, JointValues
+from robot_cell_planner.nodes.common.joint_states import MAX_JOINTS
 from robot_cell_planner.nodes.common.node import CellNode, reliable, sensor
 from robot_cell_planner.nodes.common.polled_subscription import PolledSubscription
-from robot_cell_planner.nodes.common.robot_topics import JointMessages, JointOutput, name_inside
+from robot_cell_planner.nodes.common.robot_topics import MAX_NAMES, JointMessages, JointOutput, name_inside
 from robot_cell_planner.nodes.common.wait_set_executor import WaitSetExecutor
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=12)
 rows = st.lists(st.floats(), max_size=6)
@@ -132,6 +135,58 @@ def test_joints_of_a_tool_with_the_prefix_of_a_robot_keep_their_names(node):
     (sent,) = received(topics.take, 1)
     assert sent.names == ("a", "left/hand/finger", "hand/thumb")
     assert tuple(name_inside("left/", name) for name in sent.names) == names
+
+
+class Topics:
+    """Topics of joint states, to which a test writes."""
+
+    def __init__(self, monkeypatch, *prefixes):
+        self._waiting = {}
+        monkeypatch.setattr(robot_topics, "PolledSubscription", self._subscription)
+        node = SimpleNamespace(parameters={"robot_topics": list(prefixes)})
+        self.messages = JointMessages(node, "joint_states", 10)
+        self.feedback = JointFeedback(jump=10.0)
+        self._writer, self._stamp = JointStateWriter(), 0
+
+    def _subscription(self, node, kind, topic, *_, **__):
+        waiting = self._waiting.setdefault(topic.removesuffix("joint_states"), [])
+
+        def take_raw():
+            while waiting:
+                yield waiting.pop(0)
+
+        return SimpleNamespace(take_raw=take_raw)
+
+    def write(self, prefix, *names):
+        self._stamp += 1
+        self._waiting[prefix].append(self._writer.write(names, self._stamp, [0.5] * len(names)))
+        for values in self.messages.take():
+            self.feedback.update(values.names, values.positions, (), (), values.stamp, self._stamp)
+
+
+def test_a_joint_is_commanded_on_the_topic_of_its_robot_although_another_node_merges_topics(monkeypatch):
+    topics = Topics(monkeypatch, "left/", "right/")
+    for _ in range(2):
+        topics.write("", "left/elbow", "base")
+        topics.write("left/", "elbow", "hand/finger")
+        topics.write("", "left/elbow", "hand/finger", "base")
+        assert topics.messages.sources == {"left/elbow": "left/", "hand/finger": "left/"}
+        topics.write("right/", "hand/finger")  # the tool was changed
+        assert topics.messages.sources["hand/finger"] == "right/"
+
+
+def test_invented_names_do_not_fill_the_memory_and_change_nothing_for_known_joints(monkeypatch):
+    topics = Topics(monkeypatch, "left/")
+    topics.write("left/", "elbow")
+    for message in range(3 * MAX_JOINTS // 100):
+        topics.write(("", "left/")[message % 2], *(f"invented_{message}_{index}" for index in range(100)))
+    assert len(topics.feedback.names) == len(topics.messages.sources) == MAX_JOINTS
+    assert sum(map(len, topics.messages._names)) <= MAX_NAMES
+    assert topics.feedback.is_full
+    topics.write("left/", "elbow")
+    assert topics.feedback.get("left/elbow").stamp == topics._stamp
+    assert topics.messages.sources["left/elbow"] == "left/"
+    assert topics.feedback.skipped == 2 * MAX_JOINTS + 1
 
 
 class EndlessHandle:
