@@ -39,7 +39,7 @@ PAIRS = 8  # closest pairs of each, at first
 GROWTH = 4  # factor of the number of pairs if these are not enough
 PERIOD = 0.03  # [s] between a reply and the next request
 BEYOND = 0.1  # [m] search distance of pairs beyond the slow-down distance
-ALIKE = 0.98  # minimum cosine between a checked command and others for which the check is valid
+ALIKE = 0.98  # minimum cosine between a checked command and others for whose common part the check is valid
 
 
 class CollisionMonitor:
@@ -75,14 +75,23 @@ class CollisionMonitor:
         self.requested = np.zeros(len(variables))
         self.present: ServoState = self._ahead.state
 
-    def scale(self, requested: Array) -> float:
-        """Return the allowed fraction of a commanded velocity (dof,).
+    def allowed(self, requested: Array) -> Array:
+        """Return the allowed velocity (dof,) for a commanded one.
 
-        For a command in another direction than the last checked one, all objects near the robot count as ahead.
+        What a command has in common with the last checked one is limited by what is ahead there. For the rest, such as
+        a small turn towards an object, all objects near the robot count as ahead.
         """
         if time.monotonic() > self._until:
-            return 0.0
-        return self._scale if _are_alike(requested, self._checked) else min(self._scale, self._scale_around)
+            return np.zeros_like(requested)
+        common = _common(requested, self._checked)
+        around = min(self._scale, self._scale_around)
+        allowed: Array = self._scale * common + around * (requested - common)
+        return allowed
+
+    def scale(self, requested: Array) -> float:
+        """Return the allowed fraction of the speed of a commanded velocity (dof,)."""
+        size = float(np.linalg.norm(requested))
+        return float(np.linalg.norm(self.allowed(requested))) / size if size > 0.0 else 1.0
 
     async def run(self, token: CancellationToken) -> None:
         """Request clearances until the token is set.
@@ -153,9 +162,12 @@ class CollisionMonitor:
         self._scale_around = collision_fraction({}, now, self._slow_down)
 
 
-def _are_alike(first: Array, second: Array) -> bool:
-    """Return whether two velocities have similar directions, and the first is not much faster."""
-    sizes = float(np.linalg.norm(first)), float(np.linalg.norm(second))
-    if sizes[0] == 0.0:
-        return True
-    return sizes[0] <= sizes[1] / ALIKE and float(first @ second) >= ALIKE * sizes[0] * sizes[1]
+def _common(requested: Array, checked: Array) -> Array:
+    """Return the part of a velocity along a checked one, at most as fast (dof,); zero if their directions differ much,
+    or the velocity is much faster."""
+    sizes = float(np.linalg.norm(requested)), float(np.linalg.norm(checked))
+    along = float(requested @ checked)
+    if 0.0 in sizes or sizes[0] > sizes[1] / ALIKE or along < ALIKE * sizes[0] * sizes[1]:
+        return np.zeros_like(requested)
+    common: Array = min(along / float(checked @ checked), 1.0) * checked
+    return common

@@ -149,26 +149,28 @@ class ServoSession:
             self.channel.follow(np.zeros_like(positions), math.inf)
         elif left > 0.0:
             requested = self._requested(positions, now, status)
-            scale = global_scale * self._collision_scale(requested, status)
-            status.scale *= scale
+            allowed = global_scale * self._without_collision(requested, status)
+            status.scale *= global_scale
             rate = self._node.parameters["servo_rate"]
             # A few periods, which this process may be delayed.
-            self.channel.follow(scale * requested, self._stream.now() + min(left, 10.0 / rate))
+            self.channel.follow(allowed, self._stream.now() + min(left, 10.0 / rate))
         elif self._monitor is not None:
             self._monitor.requested, self._monitor.present = np.zeros_like(positions), self.channel.follower.state
         if self._monitor is not None:
             status.clearance = self._monitor.closest
         self.status = status
 
-    def _collision_scale(self, requested: Array, status: ServoStatus) -> float:
+    def _without_collision(self, requested: Array, status: ServoStatus) -> Array:
+        """Return the velocities (dof,) that the collision monitor allows; fills the status."""
         if self._monitor is None:
-            return 1.0
+            return requested
         self._monitor.requested, self._monitor.present = requested, self.channel.follower.state
         scale = self._monitor.scale(requested)
+        status.scale *= scale
         if requested.any() and scale < SLOWED:
             stopped = scale <= STOPPED
             status.state = ServoStatus.STOPPED_BY_COLLISION if stopped else ServoStatus.SLOWED_BY_COLLISION
-        return scale
+        return self._monitor.allowed(requested)
 
     def _read(self, positions: Array, now: float) -> None:
         """Read new commands; the last valid one counts."""

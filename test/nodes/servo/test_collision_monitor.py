@@ -86,14 +86,19 @@ class Jog:
 
     def go(self, velocity, seconds):
         """Follow a velocity; return how far the cube moved."""
-        velocity, before = np.array(velocity), self.follower.state.positions
+        before = self.follower.state.positions
         for step in range(round(seconds / PERIOD)):
-            self.monitor.requested, self.monitor.present = velocity, self.follower.state
-            if step % STEPS_PER_REPLY == 0:
-                self._requests.send(None)
-            self.follower.step(self.monitor.scale(velocity) * velocity, PERIOD)
-            self.now += PERIOD
+            self.step(velocity, asks=step % STEPS_PER_REPLY == 0)
         return self.follower.state.positions - before
+
+    def step(self, velocity, asks):
+        """Follow a velocity for a period. asks: whether it is checked."""
+        velocity = np.array(velocity)
+        self.monitor.requested, self.monitor.present = velocity, self.follower.state
+        if asks:
+            self._requests.send(None)
+        self.follower.step(self.monitor.allowed(velocity), PERIOD)
+        self.now += PERIOD
 
     @property
     def slack(self):
@@ -176,6 +181,51 @@ def test_pairs_of_an_incomplete_reply_count_at_once(monkeypatch):
     jog.go(velocity, PERIOD)
     assert [request.pairs for request in jog.requests] == [PAIRS, PAIRS, PAIRS * GROWTH]
     assert jog.monitor.scale(velocity) == 0.0
+
+
+def turned(speed, degrees):
+    """A velocity, turned from along the wall towards it."""
+    return speed * math.sin(math.radians(degrees)), speed * math.cos(math.radians(degrees))
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.25, 1.0])
+@pytest.mark.parametrize("steps", [STEPS_PER_REPLY, 10])
+@pytest.mark.parametrize(
+    ("gap", "degrees"),
+    [
+        (0.001, lambda step, steps: 11.0),
+        (0.001, lambda step, steps: 5.0),
+        (0.001, lambda step, steps: 0.5 * step),
+        (0.02, lambda step, steps: 11.0 if step % steps else 0.0),  # it is along the wall whenever it is checked
+    ],
+)
+def test_small_turns_between_two_checks_do_not_lead_into_the_margin(monkeypatch, speed, steps, gap, degrees):
+    jog = Jog(monkeypatch, x=-HALF - 0.05 - gap, margins={"wall": 0.05})
+    for _ in range(10):
+        jog.step(turned(speed, 0.0), asks=True)
+    assert jog.slack == pytest.approx(gap, abs=TOLERANCE)
+    for step in range(1, 60):
+        jog.step(turned(speed, degrees(step, steps)), asks=step % steps == 0)
+    assert jog.follower.state.positions[0] < -HALF - 0.05 + TOLERANCE
+
+
+def test_small_turns_away_from_objects_are_followed_at_once(monkeypatch):
+    jog = Jog(monkeypatch, x=-HALF - 0.5)
+    jog.go(turned(0.25, 0.0), 0.5)
+    for degrees in (5.0, 11.0):
+        velocity = np.array(turned(0.25, degrees))
+        np.testing.assert_allclose(jog.monitor.allowed(velocity), velocity, rtol=1e-12)
+
+
+def test_a_small_turn_along_a_margin_that_is_reached_continues_in_the_checked_direction_until_it_is_checked(
+    monkeypatch,
+):
+    jog = Jog(monkeypatch, x=-HALF - 0.05, margins={"wall": 0.05})
+    jog.step(turned(0.25, 0.0), asks=True)
+    allowed = jog.monitor.allowed(np.array(turned(0.25, -11.0)))
+    np.testing.assert_allclose(allowed, (0.0, 0.25 * math.cos(math.radians(11.0))), atol=1e-12)
+    jog.step(turned(0.25, -11.0), asks=True)
+    np.testing.assert_allclose(jog.monitor.allowed(np.array(turned(0.25, -11.0))), turned(0.25, -11.0), rtol=1e-12)
 
 
 def test_the_bound_of_margins_is_that_of_the_session_and_of_the_present_scene():
