@@ -1,0 +1,99 @@
+"""Comments of interface fields about defaults: the parameters that they name are those of a node that takes the type,
+and the numbers are those of the library."""
+
+import re
+from importlib import import_module
+
+import pytest
+from sources import ROOT
+
+from robot_cell_planner.collision.certification.certificate import FINE
+from robot_cell_planner.kinematics.ik.options import IkOptions
+from robot_cell_planner.nodes.common.start import MODULES, NODES
+from robot_cell_planner.planning import CartesianOptions
+from robot_cell_planner.planning.problem.constraints import COMBINATION_TOLERANCE, FRAME_TOLERANCE
+from robot_cell_planner.trajectory import TimingOptions
+
+FILES = {path.stem: path for kind in ("msg", "srv", "action") for path in sorted((ROOT / kind).iterdir())}
+DOCUMENT = (ROOT / "docs" / "interfaces.md").read_text(encoding="utf-8")
+SECTIONS = {
+    "Scene node": "scene_node",
+    "Kinematics node": "kinematics_node",
+    "Collision node": "collision_node",
+    "Planning node": "planning_node",
+    "Execution node": "execution_node",
+    "Simulated robot": "simulated_robot_node",
+}
+OWN_TYPE = re.compile(r"^robot_cell_planner/(\w+)", re.MULTILINE)
+PARAMETER = re.compile(r"the node's\s+parameter `(\w+)`")
+UNNAMED = re.compile(r"the node's (?:own )?(?:default|limit)")
+
+
+def text_of(name):
+    """The text of an interface, with comments that go on in the next line joined."""
+    return FILES[name].read_text(encoding="utf-8").replace("\n# ", " ")
+
+
+def parts(name):
+    """A type and those that it contains."""
+    found, left = set(), [name]
+    while left:
+        if (part := left.pop()) not in found:
+            found.add(part)
+            left += OWN_TYPE.findall(text_of(part))
+    return found
+
+
+def nodes_by_type():
+    """Nodes that offer a service or action with a type in it, from the tables of docs/interfaces.md."""
+    found = {}
+    for section in DOCUMENT.split("\n## ")[1:]:
+        node = SECTIONS.get(section.splitlines()[0])
+        for kind in re.findall(r"^\| `[^`]+` \| (?:service|action) \| (\w+) \|", section, re.MULTILINE) if node else ():
+            for part in parts(kind):
+                found.setdefault(part, set()).add(node)
+    return found
+
+
+def parameters_of(node):
+    return {parameter.name for parameter in import_module(f"{NODES}.{MODULES[node]}").PARAMETERS}
+
+
+def foreign_parameters(name, text, nodes):
+    """Parameters in the comments of a type that no node with this type has."""
+    declared = set().union(*map(parameters_of, nodes))
+    return [f"{name}: {parameter}" for parameter in PARAMETER.findall(text) if parameter not in declared]
+
+
+def test_defaults_are_named():
+    """A reader learns which parameter a default is, and can look it up in docs/parameters.md."""
+    assert [name for name in FILES if UNNAMED.search(text_of(name))] == []
+    assert sum(len(PARAMETER.findall(text_of(name))) for name in FILES) > 20
+
+
+def test_named_parameters_are_those_of_a_node_that_takes_the_type():
+    nodes = nodes_by_type()
+    assert nodes["CertifyMotion"] == {"collision_node"}
+    wrong = [entry for name in FILES for entry in foreign_parameters(name, text_of(name), nodes.get(name, set()))]
+    assert wrong == []
+
+
+def test_a_parameter_of_another_node_is_found():
+    text = "# 0: the node's parameter `resolution`."
+    assert foreign_parameters("CertifyMotion", text, {"collision_node"}) == ["CertifyMotion: resolution"]
+    assert foreign_parameters("CheckPath", text, {"planning_node"}) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "comment", "value"),
+    [
+        ("TimingOptions", r"at a blend, .*?; 0: ([\d.]+)\.\s", TimingOptions().blend_tolerance),
+        ("CartesianOptions", r"states checked; 0: ([\d,]+)\.", CartesianOptions().state_limit),
+        ("CertifyMotion", r"Smallest step to evaluate.*?0: ([\de-]+)\.", FINE),
+        ("IkOptions", r"10,000; 0: (\d+)\.", IkOptions().sweep),
+        ("PathConstraint", r"0: the default of ([\de-]+) for joint", COMBINATION_TOLERANCE),
+        ("PathConstraint", r"for joint combinations, ([\de-]+) for the others", FRAME_TOLERANCE),
+    ],
+)
+def test_numbers_are_those_of_the_library(name, comment, value):
+    assert float(re.search(comment, text_of(name))[1].replace(",", "")) == value
