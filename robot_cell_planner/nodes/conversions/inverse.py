@@ -58,29 +58,36 @@ def _values(variables: tuple[str, ...], q: NDArray[np.float64], others: Mapping[
 
 
 def failed_to_message(
-    error: RobotCellError, pairs: Sequence[CollisionPair] = (), others: Mapping[str, float] = NO_OTHERS
+    error: RobotCellError,
+    pairs: Sequence[CollisionPair] = (),
+    others: Mapping[str, float] = NO_OTHERS,
+    *,
+    contacts: bool = True,
 ) -> msg.IkResult:
     """Return the result of a target without solution.
 
-    pairs: collisions of the first rejected one. others: as for `solved_to_message`, for the closest configuration.
+    pairs: collisions of the first rejected one; contacts: with points, normals and depths. others: as for
+    `solved_to_message`, for the closest configuration.
     """
     result = msg.IkResult(error=error_to_message(error))
     if isinstance(error.partial, IkFailure):
-        result.failure = ik_failure_to_message(error.partial, pairs)
+        result.failure = ik_failure_to_message(error.partial, pairs, contacts=contacts)
         closest = error.partial.closest
         if closest is not None:
             result.failure.closest.positions = _values(closest.variables, np.asarray(closest.positions), others)
     return result
 
 
-def ik_failure_to_message(failure: IkFailure, pairs: Sequence[CollisionPair] = ()) -> msg.IkFailure:
-    """Return why a target has no solution. pairs: collisions of the first rejected one."""
+def ik_failure_to_message(
+    failure: IkFailure, pairs: Sequence[CollisionPair] = (), *, contacts: bool = True
+) -> msg.IkFailure:
+    """Return why a target has no solution. pairs, contacts: as for `failed_to_message`."""
     message = msg.IkFailure(
         reason=REASONS[failure.reason],
         excess=failure.excess,
         joints=list(failure.joints),
         joint_excess=[float(value) for value in failure.joint_excess],
-        pairs=[pair_to_message(pair) for pair in pairs],
+        pairs=[pair_to_message(pair, contacts=contacts) for pair in pairs],
     )
     closest = failure.closest
     if closest is not None:

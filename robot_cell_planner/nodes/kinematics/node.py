@@ -182,12 +182,12 @@ class KinematicsNode(ManagedNode):
         checker = CollisionChecker(
             scene.cell, scene.state, variables, engine=self.parameters["engine"], options=options
         )
-        return _Collisions(checker, self._max_pairs(request.collision))
+        return _Collisions(checker, self._max_pairs(request.collision), request.collision.contacts)
 
     def _max_pairs(self, options: msg.CollisionOptions) -> int:
         """Return the maximum number of colliding pairs in a failure report."""
         limit = int(self.parameters["max_pairs"])
-        return min(options.max_pairs or limit, limit) if options.full_report else 1
+        return min(options.max_pairs or limit, limit) if options.full_report or options.verbose else 1
 
     def _ik_options(self, message: msg.IkOptions) -> IkOptions:
         if message.order not in ORDERS or message.solver not in SOLVERS:
@@ -237,10 +237,14 @@ class KinematicsNode(ManagedNode):
 
 @dataclass
 class _Collisions:
-    """Validity of solutions; pairs: colliding pairs of the reported solution, at most `max_pairs`."""
+    """Validity of solutions.
+
+    pairs: colliding pairs of the reported solution, at most `limit`. contacts: whether they are reported with contacts.
+    """
 
     checker: CollisionChecker
     limit: int
+    contacts: bool
     pairs: tuple[CollisionPair, ...] = field(default=())
 
     def allow(self, q: NDArray[np.float64]) -> bool:
@@ -285,7 +289,9 @@ def _solve(
             (target,) = targets.values()
             found = inverse_kinematics(cell, values, target, request.group, options, allow, explain, joints)
     except RobotCellError as error:
-        return failed_to_message(error, () if collisions is None else collisions.pairs, others)
+        if collisions is None:
+            return failed_to_message(error, others=others)
+        return failed_to_message(error, collisions.pairs, others, contacts=collisions.contacts)
     return solved_to_message(found, others)
 
 

@@ -274,6 +274,29 @@ def test_collisions_are_avoided_and_their_pairs_named(call):
         assert [(pair.name_a, pair.name_b) for pair in result.failure.pairs] == [(p.first, p.second) for p in found]
 
 
+@pytest.mark.parametrize(
+    ("fields", "all_pairs", "contacts"),
+    [
+        ({}, False, False),
+        ({"contacts": True}, False, True),
+        ({"verbose": True}, True, False),
+        ({"full_report": True, "contacts": True}, True, True),
+    ],
+    ids=str,
+)
+def test_pairs_of_a_failure_are_reported_as_requested(call, fields, all_pairs, contacts):
+    """One pair unless all are requested, which `verbose` implies; contacts only on request."""
+    _, targets = targets_of(40)
+    options = IkOptions(return_all=True, avoid_collisions=True)
+    with pytest.raises(AllSolutionsInCollisionError) as caught:
+        call("Ik", targets=targets, options=options, collision=CollisionOptions(**fields))
+    failures = [result.failure for result in caught.value.partial.results]
+    pairs = [failure.pairs for failure in failures if failure.reason == IkFailure.IN_COLLISION]
+    assert min(map(len, pairs)) == 1
+    assert (max(map(len, pairs)) > 1) == all_pairs
+    assert {bool(pair.contacts) for found in pairs for pair in found} == {contacts}
+
+
 def test_the_margin_of_a_request_counts(call):
     pose = make_pose_target("above_pick")
     options = IkOptions(return_all=True, avoid_collisions=True)
