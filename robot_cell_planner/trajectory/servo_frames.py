@@ -199,11 +199,14 @@ Gaps = Mapping[tuple[str, str], float]
 NO_GAPS: Gaps = frozendict()
 
 
-def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0, probed: Gaps = NO_GAPS) -> float:
+def collision_fraction(
+    now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0.0, probed: Gaps = NO_GAPS, steps: float = 0.0
+) -> float:
     """Return the fraction of the commanded speed that distances between collision objects allow.
 
     Only pairs that approach each other count: the fraction decreases from 1 at `slow_down` [m] to 0 at `stop` [m]. Very
-    small fractions count as 0.
+    small fractions count as 0. So does that of a pair that would come as near as `stop` before the first prediction:
+    thin objects can pass through each other between two predictions.
 
     Args:
         now: Distances beyond safety margins of nearby pairs at the current state [m]; pairs that are not listed are
@@ -212,7 +215,12 @@ def collision_fraction(now: Gaps, ahead: Gaps, slow_down: float, stop: float = 0
         slow_down: Distance at which the speed starts to decrease [m].
         stop: Distance at which the speed is zero [m].
         probed: Distances of these pairs at `probed_positions` of the commanded motion [m]; without one, that ahead.
+        steps: Length of the motion to the first prediction, as a multiple of that to `probed_positions`.
     """
+    for pair, gap in now.items():
+        nearer = gap - probed.get(pair, gap)
+        if nearer > ROUNDING and nearer * steps >= gap - stop:
+            return 0.0
     fraction = 1.0
     for pair, gap in ahead.items():
         if _is_approached(now.get(pair, math.inf), probed.get(pair, gap), gap, stop):

@@ -17,11 +17,12 @@ from robot_cell_planner.model.state import BodyState
 HALF = 0.05  # half the edge of the gantry's cube, m
 
 
-def gantry(walls=()):
-    """A cube of 0.1 m that slides along x and y from -1 to 1 m between walls: (name, centre (x, y), size (x, y))."""
+def gantry(walls=(), half=HALF):
+    """A cube, of 0.1 m by default, that slides along x and y from -1 to 1 m between walls: (name, centre (x, y), size
+    (x, y))."""
     limits = JointLimits(-1.0, 1.0, 1.0, 4.0, 40.0)
     links = {"base": Link("base"), "beam": Link("beam")}
-    links["cube"] = Link("cube", collisions=(Shape(Box((2 * HALF, 2 * HALF, 2 * HALF))),))
+    links["cube"] = Link("cube", collisions=(Shape(Box((2 * half, 2 * half, 2 * half))),))
     joints = {
         "x": Joint("x", JointKind.PRISMATIC, "base", "beam", axis=(1.0, 0.0, 0.0), limits=limits),
         "y": Joint("y", JointKind.PRISMATIC, "beam", "cube", axis=(0.0, 1.0, 0.0), limits=limits),

@@ -26,7 +26,7 @@ from robot_cell_planner.srv import ComputeClearance
 from ...errors import ServiceUnavailableError, Value
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import ServoState, VelocityFollower
-from ...trajectory.servo_frames import collision_fraction, probed_positions
+from ...trajectory.servo_frames import PROBE, collision_fraction, probed_positions
 from ..common.cancellation import CancellationToken, pause, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import error_from_message, path_to_message
@@ -103,9 +103,10 @@ class CollisionMonitor:
         timeout = self._node.parameters["monitor_timeout"]
         while True:
             requested, sent_at, margin = self.requested, time.monotonic(), self._max_margin()
+            configurations = self._configurations(requested)
             request = ComputeClearance.Request(
                 state=self._state,
-                configurations=path_to_message(self._variables, self._configurations(requested)),
+                configurations=path_to_message(self._variables, configurations),
                 max_distance=margin + self._slow_down + BEYOND,
                 pairs=self._pairs,
             )
@@ -119,7 +120,7 @@ class CollisionMonitor:
             if error is not None:
                 raise error
             allowed = self._scale, self._scale_around
-            self._take(reply.clearances)
+            self._take(reply.clearances, float(np.abs(configurations[1] - configurations[0]).max()) / PROBE)
             if self._is_complete(reply.clearances, margin):
                 self._checked, self._until = requested, sent_at + self._look_ahead
                 await pause(self._node, PERIOD, token)
@@ -146,7 +147,8 @@ class CollisionMonitor:
                 return False
         return True
 
-    def _take(self, clearances: Iterable[Clearance]) -> None:
+    def _take(self, clearances: Iterable[Clearance], steps: float) -> None:
+        """Set the allowed fractions. steps: length of the path to its second configuration, in small steps."""
         now: dict[tuple[str, str], float] = {}
         probed: dict[tuple[str, str], float] = {}
         ahead: dict[tuple[str, str], float] = {}
@@ -158,7 +160,7 @@ class CollisionMonitor:
             if gaps is now and found.distance < closest.distance:
                 closest = found
         self.closest = closest
-        self._scale = collision_fraction(now, ahead, self._slow_down, probed=probed)
+        self._scale = collision_fraction(now, ahead, self._slow_down, probed=probed, steps=steps)
         self._scale_around = collision_fraction({}, now, self._slow_down)
 
 

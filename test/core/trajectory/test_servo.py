@@ -254,6 +254,15 @@ def test_a_motion_along_an_object_or_away_from_it_is_not_stopped_by_rounding(gap
     assert collision_fraction(now, {PAIR: gap + noise}, 0.1, probed=away) == 1.0
 
 
+@pytest.mark.parametrize(("steps", "fraction"), [(0.0, 1.0), (19.0, 1.0), (20.0, 0.0), (80.0, 0.0)])
+def test_a_pair_that_comes_into_contact_before_the_first_prediction_stops_the_motion(steps, fraction):
+    """It is as far away at the first prediction as now, but on the other side."""
+    now, probed = {PAIR: 0.01}, {PAIR: 0.0095}
+    assert collision_fraction(now, {PAIR: 0.01}, 0.1, probed=probed, steps=steps) == fraction
+    assert collision_fraction(now, {}, 0.1, probed=probed, steps=steps) == fraction
+    assert collision_fraction(now, {PAIR: 0.01}, 0.1, probed=now, steps=steps) == 1.0
+
+
 def test_a_motion_missed_by_the_probe_does_not_cross_the_stop_distance():
     """For example, a motion along a curved or not quite parallel surface."""
     assert collision_fraction({PAIR: 5e-5}, {PAIR: 1e-5}, 0.1, probed={PAIR: 5e-5}) == 1.0

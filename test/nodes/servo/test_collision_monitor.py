@@ -42,10 +42,10 @@ class Pause:
 class Jog:
     """A cube that follows a velocity, scaled by the monitor."""
 
-    def __init__(self, monkeypatch, walls=(WALL,), x=-0.5, margins=None, pairs=(), slow_down=SLOW_DOWN):
+    def __init__(self, monkeypatch, walls=(WALL,), x=-0.5, margins=None, pairs=(), slow_down=SLOW_DOWN, half=HALF):
         self.now, self.requests = 100.0, []
         self.max_at_once = math.inf  # a reply with more pairs takes longer
-        self.cell, self.state = gantry(walls)
+        self.cell, self.state = gantry(walls, half)
         self.set_margins(margins or {}, pairs)
         limits = MotionLimits.of([self.cell.variables[name] for name in JOINTS])
         start = np.array([x, 0.0])
@@ -207,6 +207,16 @@ def test_small_turns_between_two_checks_do_not_lead_into_the_margin(monkeypatch,
     for step in range(1, 60):
         jog.step(turned(speed, degrees(step, steps)), asks=step % steps == 0)
     assert jog.follower.state.positions[0] < -HALF - 0.05 + TOLERANCE
+
+
+@pytest.mark.parametrize("speed", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("gap", [1e-3, 5e-3, 0.02])
+def test_a_thin_tool_does_not_pass_a_thin_sheet_between_two_predictions(monkeypatch, speed, gap):
+    half = 2e-3
+    jog = Jog(monkeypatch, (("sheet", (5e-4, 0.0), (1e-3, 3.0)),), x=-half - gap, half=half)
+    jog.go((speed, 0.0), 1.0)
+    assert jog.follower.state.positions[0] < -half
+    assert jog.go((-speed, speed), 0.5)[0] < -0.1 * speed  # it can leave
 
 
 def test_small_turns_away_from_objects_are_followed_at_once(monkeypatch):
