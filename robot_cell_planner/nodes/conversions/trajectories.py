@@ -26,6 +26,7 @@ from .basic import check_count, duration_from_message, durations_to_messages, ti
 from .filled_messages import filled
 
 MAX_POINTS = 100_000
+ROWS_AT_ONCE = 2000  # a conversion of all rows at once blocks other threads, such as that of commands, for 0.1 s
 QUANTITIES = {quantity: getattr(LimitViolation, quantity.name) for quantity in Quantity}  # constants of the message
 NAMES = {number: quantity.value for quantity, number in QUANTITIES.items()}
 
@@ -73,7 +74,8 @@ def rows_from_points(message: JointTrajectory, kind: str, field: str) -> Rows | 
         if len(row) != expected:
             text = f"point {index} of {field} has {len(row)} {kind}, expected {expected}"
             raise InvalidRequestError(text, stage="trajectory", subjects=(field,))
-    values = np.array(rows, dtype=np.float64)
+    parts = [rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE)]
+    values = np.concatenate([np.array(part, dtype=np.float64) for part in parts])
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row, column = (int(index) for index in bad[0])

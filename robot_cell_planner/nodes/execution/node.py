@@ -15,6 +15,7 @@ from std_msgs.msg import Header
 from robot_cell_planner.msg import ExecutionStatus
 
 from ...errors import ExecutionError, NotSupportedError, RobotCellError
+from ...system.garbage import collect_if_due, postpone_full_collections
 from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, WARN
 from ..common.exclusive_access import ExclusiveAccess
@@ -234,6 +235,8 @@ class ExecutionNode(ManagedNode):
         if self._streamed is not None and self._permission.reason is None:
             self._streamed.held.hold_between_motions(self._joints)
         self._check_other_publishers()
+        if not self._is_moving:
+            collect_if_due()
         now = time.monotonic()
         if now - self._reported_at >= self._feedback_period:
             self._reported_at = now
@@ -367,8 +370,9 @@ def _reported(motions: list[Motion]) -> Motion | None:
 
 def main() -> None:
     """Entry point of the executable."""
-    # A short switch interval, so that the stream gets the interpreter soon.
+    # The stream gets the interpreter soon.
     sys.setswitchinterval(SWITCH_INTERVAL)
+    postpone_full_collections()
     end(run(_node_that_stops_first, "execution_node"))
 
 

@@ -11,7 +11,8 @@ from rclpy.serialization import deserialize_message, serialize_message
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import action
-from robot_cell_planner.errors import LimitExceededError
+from robot_cell_planner.errors import InvalidRequestError, LimitExceededError
+from robot_cell_planner.nodes.conversions import trajectories as conversion
 from robot_cell_planner.nodes.conversions.basic import duration_to_message, durations_to_messages
 from robot_cell_planner.nodes.conversions.filled_messages import filled
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_from_message, trajectory_to_message
@@ -48,6 +49,17 @@ def test_rows_of_a_part_of_a_table_are_those_of_the_part():
     table = np.arange(24.0).reshape(4, 6)
     message = trajectory_to_message(Trajectory(("a", "b"), np.arange(1.0, 5.0), table[:, 1:6:3]))
     assert [list(point.positions) for point in message.points] == table[:, 1:6:3].tolist()
+
+
+@pytest.mark.parametrize("rows_at_once", [1, 2, 3, 5, 8])
+def test_rows_that_are_converted_in_parts_are_those_of_the_message(monkeypatch, rows_at_once):
+    monkeypatch.setattr(conversion, "ROWS_AT_ONCE", rows_at_once)
+    table = np.arange(10.0).reshape(5, 2)
+    message = trajectory_to_message(Trajectory(("a", "b"), np.arange(1.0, 6.0), table))
+    np.testing.assert_array_equal(trajectory_from_message(message, "trajectory").positions, table)
+    message.points[4].positions[1] = math.nan
+    with pytest.raises(InvalidRequestError, match="joint b at point 4"):
+        trajectory_from_message(message, "trajectory")
 
 
 def test_points_share_no_lists():
