@@ -128,7 +128,8 @@ class CartesianImpedance(_Settings, frozen=True, tag="cartesian_impedance"):
     """Spring and damper of a frame about its commanded pose, plus gravity compensation.
 
     Attributes:
-        frame: Frame that is held; "" for the last frame that all joints of the controller move.
+        frame: Frame that is held; "" for the tool centre point, or without a tool the tip, of the largest planning
+            group of the controller's joints.
         stiffness: Translational stiffness [N/m].
         rotational_stiffness: Rotational stiffness [Nm/rad].
         damping_ratio: Damping ratio, for the inertia of the arm at the frame.

@@ -1,4 +1,4 @@
-"""Files that are named in the documentation exist."""
+"""Files, sections and tests that are named in the documentation exist."""
 
 import re
 
@@ -9,6 +9,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|msg|srv|action|yaml|xml|xacro|urdf|srdf|json))`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 SECTION = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
+TEST = re.compile(r"`(test_\w+(?:\.py)?|Test\w+)`")
+TESTS = sorted((ROOT / "test").rglob("*.py"))
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -56,6 +58,27 @@ def missing_sections(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_linked_sections_exist(document):
     assert missing_sections(document) == []
+
+
+@pytest.fixture(scope="module")
+def tests():
+    """The names of all tests, and of their files."""
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in TESTS)
+    return {path.name for path in TESTS} | set(re.findall(r"^ *(?:async )?(?:def|class) (\w+)", texts, re.MULTILINE))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_named_tests_exist(document, tests):
+    assert [name for name in TEST.findall(document.read_text(encoding="utf-8")) if name not in tests] == []
+
+
+def test_a_missing_test_is_reported(tests):
+    text = "see `test_nothing_of_this_name`, `test_nothing.py`, `test_missing_sections` and `test_documentation.py`"
+    assert [name for name in TEST.findall(text) if name not in tests] == [
+        "test_nothing_of_this_name",
+        "test_nothing.py",
+        "test_missing_sections",
+    ]
 
 
 def test_a_missing_section_is_reported(tmp_path):

@@ -36,8 +36,8 @@ FIGURES = [
      "scale.edge_10000_over_10"),
     ("certified_motions", "motions_free_states", "take a mean of {} instead of 22 ms on a UR10",
      "free_states.ur10.search_mean_ms"),
-    ("certified_motions", "audit", "of {} motions and curves, {} have less than 1 mm of clearance and {} are decided by "
-     "exact distances. None of them collides, nor do the {} certified and {} other segments of {} plans",
+    ("certified_motions", "audit", "of {} motions and curves, {} have less than 1 mm of clearance and {} are decided "
+     "by exact distances. None of them collides, nor do the {} certified and {} other segments of {} plans",
      "audit.motions.looked_at audit.motions.near audit.motions.by_exact_distances audit.segments.looked_at "
      "audit.segments_not_certified.looked_at audit.plans"),
     ("certified_motions", "audit_plans", "has {} plans: none of {} certified segments",
@@ -46,6 +46,12 @@ FIGURES = [
       for name, title in (("panda", "Panda, every fifth of 300 problems, four seeds"),
                           ("ur5", "UR5 with a gripper, every fifth of 300, four seeds"),
                           ("fetch", "Fetch with its torso, every ninth of 700, three seeds"))],
+    ("planning", "trajectory", "Takes {} of the time of `STOP_AT_WAYPOINTS` at the median",
+     "smooth_to_stopping_median"),
+    ("cartesian", "cartesian", "take {} ms of processor time with a UR10 and {} ms with a Panda, or {} and {} ms with "
+     "a timing of 0.05 m/s",
+     "ur10_printing_1000_points_graph_cpu_ms panda_printing_1000_points_graph_cpu_ms "
+     "ur10_printing_1000_points_graph_timed_cpu_ms panda_printing_1000_points_graph_timed_cpu_ms"),
     ("execution", "execution", "interval between commands {} ms at the median, {} ms at p99, {} ms at p99.9, {} ms "
      "maximum; {} of {} intervals longer than 4 ms, {} ms in total; tracking error of the simulated robot {} rad; the "
      "execution node uses {} % of a core",
@@ -56,8 +62,8 @@ FIGURES = [
      " ".join(f"processor_{count}_browsers_percent" for count in (0, 1, 10))),
     ("learning", "environments", "in {} ms with MuJoCo, and in {} to {} ms with PyBullet",
      "mujoco_2ms_reset_ms bullet_10ms_reset_ms bullet_2ms_reset_ms"),
-    ("learning", "safety_layer", "None of {} actions had a contact; {} were scaled back, {} of them to none. Without the "
-     "layer, {} of {} actions had one",
+    ("learning", "safety_layer", "None of {} actions had a contact; {} were scaled back, {} of them to none. Without "
+     "the layer, {} of {} actions had one",
      "actions actions_scaled actions_stopped without_layer_actions_with_contact without_layer_actions"),
     *[("learning", "environments", f"| {engine}, {step} ms | {{}} | {{}} | {{}} | {{}} | {{}} |",
        ENVIRONMENT.format(f"{name}_{step}ms"))
@@ -143,7 +149,9 @@ def test_the_range_of_times_of_the_graph_is_that_of_the_results():
     six = [f"{arm}_{kind}" for arm in SIX for kind in LINES]
     free = [f"panda_{kind}" for kind in LINES] + [f"{arm}_random_axis_lines" for arm in (*SIX, "panda")]
     text = "| {} to {} times that of `GREEDY` for six joints and full poses, {} to {} times with a free variable |"
-    ratios = [[figures[f"{name}_graph_cpu_ms"] / figures[f"{name}_greedy_cpu_ms"] for name in names] for names in (six, free)]  # fmt: skip
+    ratios = [
+        [figures[f"{name}_graph_cpu_ms"] / figures[f"{name}_greedy_cpu_ms"] for name in names] for names in (six, free)
+    ]
     bounds = [bound(each) for each in ratios for bound in (min, max)]
     assert all(agrees(number, value) for number, value in zip(shown("cartesian", text), bounds, strict=True))
 
