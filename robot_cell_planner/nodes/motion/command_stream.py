@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rclpy.node import Node
 from rclpy.time import Time
 
-from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError, Value
+from ...errors import MotionBusyError, NotSupportedError, RobotCellError, Value
 from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ..common.realtime_priority import set_realtime_priority
@@ -24,7 +24,7 @@ from ..common.robot_topics import JointOutput
 from . import successors
 from .channels import Channel
 from .command_topic import check_alone, moment
-from .command_values import CommandValues, sendable
+from .command_values import CommandValues, left_out_of_commands, sendable
 from .joint_feedback import LONGEST_PAUSE
 
 Clock = Callable[[], float]
@@ -131,11 +131,12 @@ class CommandStream:
         """Start a channel.
 
         others: positions at which other joints are held from now on, NaN if unknown. Moving joints, and those that no
-        message contains, are ignored. ages: of measurements that are too old to know positions by, for the error [s].
+        message contains, are ignored. A robot of which one is unknown gets no commands. ages: of measurements that are
+        too old to know positions by, for the error [s].
 
         Raises:
             MotionBusyError: one of its joints is already moving.
-            ExecutionError: the position of a joint of every message is unknown.
+            ExecutionError: the position of a joint of every message is unknown, other than those of other robots.
             StoppedError: commands are forbidden.
         """
         with self._lock:
@@ -149,12 +150,12 @@ class CommandStream:
             held = {name: value for name, value in others.items() if name in known}
             commanded = {**self._commanded, **held}
             commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))
-            unknown = tuple(name for name, value in commanded.items() if not math.isfinite(value))
-            if unknown:
-                raise _unknown_positions(unknown, ages or {})
+            left_out = left_out_of_commands(commanded, self.robot_of, channel.joints, ages or {})
             self._commanded = commanded
             self._channels.append(channel)
             self._lock.notify()
+        if left_out:
+            self._node.get_logger().warning(left_out)
 
     def _check_free(self, channel: Channel, besides: Channel | None = None) -> None:
         for other in self._channels:
@@ -327,7 +328,8 @@ class CommandStream:
         return bool(self._channels or (self.holds and self._sendable()))
 
     def _sendable(self) -> Mapping[str, float]:
-        return sendable(self._commanded, self.robot_of, moving=bool(self._channels))
+        moving = (joint for channel in self._channels for joint in channel.joints)
+        return sendable(self._commanded, self.robot_of, moving)
 
     def _rest_until(self, due: float) -> float:
         """Sleep until a time; times long past are skipped, so that no burst of commands follows a gap."""
@@ -384,11 +386,3 @@ class CommandStream:
                 self._channels = []
             for channel in failed:
                 channel.on_end()
-
-
-def _unknown_positions(joints: tuple[str, ...], ages: Mapping[str, Value]) -> ExecutionError:
-    old = tuple(ages[name] for name in joints if name in ages)
-    text = f"commands need positions of {', '.join(joints)}, which are unknown"
-    if old:
-        text += f"; joint_states are too old: {', '.join(map(str, old))}. Check the driver of these joints"
-    return ExecutionError(text, subjects=joints, values=old)

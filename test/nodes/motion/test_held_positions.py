@@ -87,11 +87,16 @@ class Case:
         self.feedback.update(names, list(positions.values()), [], [], self._stamp, self.clock.now)
 
     def begin(self):
-        """Begin a motion of the left robot."""
+        """Begin a motion of the left robot, and drop it."""
+        self.stream.drop(self.start())
+
+    def start(self):
+        """Start a motion of the left robot, which lasts until it is dropped."""
         joints = JOINTS[:1]
         channel = Channel(joints, "owner", rest_at(joints, np.zeros(1)), 1.0, SamplerOptions(), lambda: None)
+        channel.has_come_to_its_end = lambda now: False
         self.stream.start(channel, *self.held.of_others())
-        self.stream.drop(channel)
+        return channel
 
     def find_other_publisher(self, monkeypatch):
         def check_alone():
@@ -260,6 +265,39 @@ def test_no_joint_of_a_robot_is_held_while_another_one_of_it_is_unknown(make):
     case.measure(left_elbow=0.2, right_elbow=0.7)
     case.held.hold_between_motions((*JOINTS, "left/wrist"))
     assert case.output.sent() == (OTHER,)
+
+
+@pytest.mark.parametrize("joints", [JOINTS, (*JOINTS, "right/wrist"), ()])
+def test_a_robot_that_is_switched_off_gets_no_commands_and_does_not_keep_another_one_from_moving(make, joints):
+    case = make(robots=ROBOTS, joints=joints)
+    wrist = {"right_wrist": 0.1} if len(joints) != 2 else {}
+    case.measure(left_elbow=0.0, right_elbow=0.5, **wrist)
+    case.stream.hold_at({OTHER: 0.5})  # it was moved before
+    case.wait(60.0)
+    case.measure(left_elbow=0.0, **wrist)
+    channel = case.start()
+    assert case.output.sent() == JOINTS[:1]
+    (warning,) = case.warnings
+    assert warning.startswith(
+        f"robot right gets no commands: positions of {OTHER} are unknown; joint_states are too old"
+    )
+    case.stream.drop(channel)
+    case.measure(left_elbow=0.0, right_elbow=0.7, **wrist)
+    channel = case.start()
+    expected = set(joints or JOINTS)
+    assert set(case.output.sent()) == expected
+    assert case.stream.commanded[OTHER] == 0.7
+    case.stream.drop(channel)
+
+
+def test_no_motion_begins_while_the_position_of_a_joint_of_no_robot_is_old(make):
+    """It may be an axis that moves the robots."""
+    case = make(robots=ROBOTS, joints=(JOINTS[0], "rail"))
+    case.measure(left_elbow=0.0, rail=0.5)
+    case.wait(60.0)
+    case.measure(left_elbow=0.0)
+    with pytest.raises(ExecutionError, match="age of rail = 60 s"):
+        case.begin()
 
 
 def test_another_publisher_ends_the_hold_of_all_robots(make, monkeypatch):
