@@ -48,8 +48,8 @@ def generate_launch_description():
         DeclareLaunchArgument(
             "enclave_prefix",
             default_value="",
-            description="start each node in the enclave <prefix>/<node> of SROS 2; empty: with security, in "
-            "<namespace>/robot_cell_planner/<node>",
+            description="start each node in the enclave PREFIX/NODE of SROS 2; empty: with security, in "
+            "NAMESPACE/robot_cell_planner/NODE",
         ),
         DeclareLaunchArgument(
             "use_sim_time", default_value="false", choices=["true", "false"], description="take the time from /clock"

@@ -66,7 +66,8 @@ def generate_launch_description():
         DeclareLaunchArgument(
             "gripper",
             default_value=PathJoinSubstitution([config, GRIPPERS.get(os.environ.get("ROS_DISTRO", ""), GRIPPER)]),
-            description="parameters of the gripper's controller",
+            description="parameters of the gripper's controller; default: config/ros2_control/gripper.yaml, with Jazzy "
+            "gripper_jazzy.yaml",
         ),
         DeclareLaunchArgument(
             "params",
@@ -82,8 +83,8 @@ def generate_launch_description():
         DeclareLaunchArgument(
             "enclave_prefix",
             default_value="",
-            description="start each node in the enclave <prefix>/<node> of SROS 2; empty: with security, in "
-            "<namespace>/robot_cell_planner/<node>",
+            description="start each node in the enclave PREFIX/NODE of SROS 2; empty: with security, in "
+            "NAMESPACE/robot_cell_planner/NODE",
         ),
         DeclareLaunchArgument(
             "simulated_robot",

@@ -5,6 +5,8 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -18,10 +20,12 @@ from robot_cell_planner.commands.group import COMMANDS, commands
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.cell_file.simulation_section import load_simulated_robot
+from robot_cell_planner.nodes.common.start import MODULES, NODES
 
 COMPARISONS = ("from_moveit", "from_compas_fab", "from_gestalt", "from_curobo")
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
 COMMAND = re.compile(r"`robot_cell ([a-z]+)")
+ARGUMENT = re.compile(r"DeclareLaunchArgument\(\s*\"(\w+)\"")
 IN_A_CELL_FILE = {"native_scale"}
 # Blocks that this file does not run: the test that reads and runs them, or the reason why none can.
 OF_NODES = "test/nodes/client/test_snippets_on_nodes.py"
@@ -138,9 +142,12 @@ def check_start_of_nodes(words):
 
 def check_ros2(words):
     if words[0] == "launch":
-        assert (ROOT / "launch" / words[2]).is_file()
+        declared = ARGUMENT.findall((ROOT / "launch" / words[2]).read_text())
+        assert {word.partition(":=")[0] for word in words[3:]} <= set(declared)
     elif words[0] == "run":
         assert f"    {words[2]} = " in (ROOT / "setup.cfg").read_text()
+        given = {word.partition(":=")[0] for option, word in pairwise(words) if option == "-p"}
+        assert given <= {parameter.name for parameter in import_module(f"{NODES}.{MODULES[words[2]]}").PARAMETERS}
     else:
         assert words[:2] == ["service", "call"]
         package, _, name = words[3].split("/")
@@ -190,7 +197,9 @@ def test_every_block_is_run():
 @pytest.mark.parametrize(
     ("language", "text"),
     [("bash", "robot_cell plan config/demo/cell.yaml --to nowhere"), ("bash", "robot_cell up --nothing"),
-     ("bash", "robot_cell replay my_bag --nothing"), ("bash", "make nothing"), ("bash", "unknown_program")],
+     ("bash", "robot_cell replay my_bag --nothing"), ("bash", "make nothing"), ("bash", "unknown_program"),
+     ("bash", "ros2 launch robot_cell_planner cell.launch.py nothing:=true"),
+     ("bash", "ros2 run robot_cell_planner scene_node --ros-args -p nothing:=true")],
 )  # fmt: skip
 def test_a_wrong_command_line_is_found(language, text, folder):
     [(words, status)] = Snippet("page", language, 0, text).commands
