@@ -14,6 +14,8 @@ from robot_cell_planner import action, msg, srv
 
 from ...errors import InvalidRequestError, InverseKinematicsError, NotSupportedError
 from ...kinematics.transforms import WorldTransforms
+from ...model.cell import RobotCell
+from ...model.mechanism import JointKind
 from ...model.value import WORLD
 from ...scene.scene import Scene
 from ..common.cancellation import CancellationToken
@@ -27,6 +29,7 @@ from .path_checks import check_path
 from .planners import CIRC, MOTIONS, PILZ, PTP
 from .suite import Suite
 
+Rows = NDArray[np.float64]
 MIN_SINE = 1e-6  # below it, three points lie on a line
 CENTER, INTERIM = "center", "interim"
 
@@ -78,8 +81,9 @@ class PilzMotions:
         names = start.scene.cell.group(group).variables
         before = [start.scene.state.configuration[name] for name in names]
         rows = np.array([before, [end.get(name, value) for name, value in zip(names, before, strict=True)]])
-        path = path_to_message(names, rows)
-        return await self.timed(path, start, timing(message, start.scene, group), token)
+        plan = await self.timed(path_to_message(names, rows), start, timing(message, start.scene, group), token)
+        plan.record.warnings = [*plan.record.warnings, *long_turns(start.scene.cell, names, *rows)]
+        return plan
 
     async def timed(
         self, path: msg.JointPath, start: Start, options: msg.TimingOptions, token: CancellationToken
@@ -137,6 +141,19 @@ class PilzMotions:
             except InverseKinematicsError as error:
                 errors.append(error)
         raise errors[0]
+
+
+def long_turns(cell: RobotCell, names: Sequence[str], first: Rows, last: Rows) -> list[str]:
+    """Return warnings about continuous joints that turn by more than half a turn between two configurations (dof,)."""
+    warnings = []
+    for name, turn, end in zip(names, (last - first).tolist(), last.tolist(), strict=True):
+        if cell.variables[name].kind is JointKind.CONTINUOUS and abs(turn) > math.pi:
+            short = math.remainder(turn, math.tau)
+            warnings.append(
+                f"{name} turns by {turn:.4g} rad, as its goal {end:.4g} is taken literally; "
+                f"with the goal {end - turn + short:.4g} it turns by {short:.4g} rad to the same orientation"
+            )
+    return warnings
 
 
 def motion_of(message: MotionPlanRequest) -> str:
