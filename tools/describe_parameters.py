@@ -44,7 +44,8 @@ def row(parameter: Parameter) -> str:
     allowed = "; ".join(text for text in (parameter.range_text, parameter.constraint_text) if text)
     change = "run time" if parameter.running else "start"
     columns = (f"`{parameter.name}`", KINDS[parameter.type], default_text(parameter), allowed, change)
-    return f"| {' | '.join((*columns, parameter.description))} |\n"
+    meaning = parameter.description.replace("<", "\\<")  # would begin a tag of HTML
+    return f"| {' | '.join((*columns, meaning))} |\n"
 
 
 def default_text(parameter: Parameter) -> str:

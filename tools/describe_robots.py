@@ -48,6 +48,7 @@ def row(name: str, path: Path) -> str:
         mechanism = load_robot("robot", path).mechanism
     except RobotCellError as error:
         reason = PREFIX.sub("", error.message.replace(str(path), path.name)).replace("|", "/")
+        reason = reason.replace("<", "\\<")  # would begin a tag of HTML
         return f"| {name} | | | | | | refused: {reason} |\n"
     mimic = sum(joint.mimic is not None for joint in mechanism.joints.values())
     columns = (name, len(mechanism.links), len(mechanism.variables), mimic, _joints(mechanism), _meshes(mechanism))

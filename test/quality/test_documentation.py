@@ -11,6 +11,8 @@ LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 SECTION = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
 TEST = re.compile(r"`(test_\w+(?:\.py)?|Test\w+)`")
 TESTS = sorted((ROOT / "test").rglob("*.py"))
+TAG = re.compile(r"(?<!\\)<(?!https?:|!--)/?[A-Za-z][^>]*>")
+CODE = re.compile(r"`[^`\n]*`")
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -58,6 +60,20 @@ def missing_sections(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_linked_sections_exist(document):
     assert missing_sections(document) == []
+
+
+def tags(text):
+    """What reads as a tag of HTML outside of code, which no reader sees."""
+    return TAG.findall(CODE.sub("", BLOCK.sub("", text)))
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_no_text_reads_as_html(document):
+    assert tags(document.read_text(encoding="utf-8")) == []
+
+
+def test_a_tag_is_found():
+    assert tags("a <tool>/\\<joint>, `<link>`, <https://a.b> and\n```\n<a>\n```\n") == ["<tool>"]
 
 
 @pytest.fixture(scope="module")
