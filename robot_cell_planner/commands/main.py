@@ -13,6 +13,7 @@ import click
 from ..errors import FileError, RobotCellError
 from .group import COMMANDS, commands
 from .interruption import ended_as_by_ctrl_c
+from .outputs import open_standard_streams
 from .remedies import remedy_of
 from .reporting import echo_json, error_entry, import_failure
 
@@ -20,6 +21,7 @@ UP = "up"
 OPTIONS = ("--help", "-h", "--version")  # that do not belong to `up`, which is meant without a command
 FAILED, JSON = 1, "--json"
 PROGRAM, COMPLETION = "robot_cell", "_ROBOT_CELL_COMPLETE"
+OUTPUT = "standard output"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,6 +31,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Its exit status: 0 if it succeeded, 1 if it failed, 2 for a command line that is wrong.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
+    open_standard_streams()
     try:
         if COMPLETION in os.environ:  # the shell requests a script, or the words that may follow
             commands.main([], prog_name=PROGRAM, complete_var=COMPLETION)
@@ -52,18 +55,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        return _failed(FileError.of(error.filename or "standard output", error, next(iter(words), UP)), words)
+        return _failed(FileError.of(error.filename or OUTPUT, error, next(iter(words), UP)), words)
     except RobotCellError as error:
         return _failed(error, words)
     return status if isinstance(status, int) else 0
 
 
 def _failed(error: RobotCellError, words: Sequence[str]) -> int:
-    """Print an error, and return the exit status."""
+    """Print an error, and return the exit status. On the standard error stream if the standard output takes nothing."""
     if JSON in words:
-        echo_json({"error": error_entry(error)})
-    else:
-        click.echo(f"robot_cell: {error}\n  -> {remedy_of(error)}", err=True)
+        try:
+            echo_json({"error": error_entry(error)})
+            return FAILED
+        except BrokenPipeError:
+            return FAILED
+        except OSError as full:
+            error = FileError.of(OUTPUT, full, words[0])
+    click.echo(f"robot_cell: {error}\n  -> {remedy_of(error)}", err=True)
     return FAILED
 
 

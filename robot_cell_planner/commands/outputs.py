@@ -1,11 +1,32 @@
-"""Files that a command writes. Needs no library: commands without a cell start fast."""
+"""Streams and files that a command writes. Needs no library: commands without a cell start fast."""
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import click
+
+STANDARD_STREAMS = (0, 1, 2)  # descriptors
+
+
+def open_standard_streams() -> None:
+    """Open the null device in place of each standard stream that is closed, as by `>&-` of a shell.
+
+    The next file that is opened would otherwise get its descriptor, and what libraries print would be written to it.
+    """
+    for descriptor in STANDARD_STREAMS:
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest descriptor that is free: this one
+            os.set_inheritable(descriptor, True)
+    if sys.stdout is None:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
 def are_same(first: Path, second: Path) -> bool:

@@ -58,6 +58,16 @@ def test_a_command_that_is_ended_leaves_no_process_and_no_files(number, tmp_path
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.parametrize("cause", [KeyboardInterrupt(), None])
+def test_ctrl_c_in_a_compiled_kernel_ends_a_command_as_elsewhere(cause):
+    """Numba raises SystemError with the interrupt as its cause; without this cause, it is a defect that is shown."""
+    with (
+        pytest.raises(KeyboardInterrupt if cause else SystemError, match=None if cause else "exception set"),
+        interruption.ended_as_by_ctrl_c(),
+    ):
+        raise SystemError("CPUDispatcher(<function search>) returned a result with an exception set") from cause
+
+
 def test_signals_have_their_handlers_again_after_a_command():
     before = {number: signal.getsignal(number) for number in interruption.ENDS}
     assert main(["--version"]) == 0

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -114,3 +116,31 @@ def test_numbers_that_are_not_finite_are_null_in_json(capsys):
     found = json.loads(capsys.readouterr().out, parse_constant=refuse)
     assert found["error"]["values"] == [{"name": "speed", "value": None, "limit": None, "unit": "rad/s"}]
     assert found["path"] == [[0.5, None], [1, None, True, "inf"]]
+
+
+@pytest.mark.parametrize("words", [["--version"], ["check", DEMO], ["check", DEMO, "--json"], ["ik", "none", "--json"]])
+def test_a_standard_output_without_space_is_reported_on_the_other_stream(words):
+    command = [sys.executable, "-m", "robot_cell_planner.commands.main", *words]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    expected = f"robot_cell: {words[0]}: standard output: No space left on device\n  -> Make space on the disk.\n"
+    assert done.stderr.endswith(expected)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_closed_standard_stream_is_not_replaced_by_the_next_file(tmp_path):
+    """What libraries print would be written to a file that has the descriptor of the standard output."""
+    program = f"""
+import os
+from robot_cell_planner.commands.main import main
+status = main(["--version"])
+file = os.open({str(tmp_path / "file")!r}, os.O_WRONLY | os.O_CREAT)
+os.write(1, b"printed by a library")
+raise SystemExit(status if file > 2 else 9)
+"""
+    descriptors = ("<&-", ">&-", "2>&-")
+    for closed in (*descriptors, " ".join(descriptors)):
+        done = subprocess.run(["sh", "-c", f'exec "$0" -c "$1" {closed}', sys.executable, program])
+        assert (closed, done.returncode) == (closed, 0)
+        assert (tmp_path / "file").read_bytes() == b""
