@@ -41,7 +41,20 @@ STANDARD = ("rcl_interfaces/", "type_description_interfaces/", "lifecycle_msgs/"
 OF_RCLPY = ("/rosout", "/parameter_events")
 OF_SCENE_MONITOR = ("/scene/snapshot", "/scene/updates")  # every node but the scene's follows the scene
 POLICIES = ROOT / "config" / "security"
-OTHER = "other"  # namespace of an execution node in its other mode, with other topics
+OTHER = "other"  # namespace of nodes with other parameters, and therefore other topics
+OTHERS = {
+    "execution_node": {"mode": "controller", "gripper_joint": "finger_joint"},
+    "simulated_robot_node": {"cell_file": DEMO, "follow_scene": True},
+}
+# What a client may not subscribe to: commands, descriptions, and markers and contacts for display.
+NOT_FOR_CLIENTS = {
+    "/joint_commands",
+    "/robot_description",
+    "/robot_description_semantic",
+    "/scene/markers",
+    "/collision/contacts",
+    "/planning/markers",
+}
 DEFAULT_NAME = inspect.signature(CellConnection).parameters["name"].default
 CLOCK = "rt/clock"  # subscribed to with use_sim_time
 EVENTS = "rt/*/_service_event"  # published with service_introspection
@@ -126,7 +139,8 @@ def offered(watcher, node):
 @pytest.fixture(scope="module")
 def nodes(start_node, client, tmp_path_factory):
     given = {**GIVEN, "planning_node": {"case_folder": str(tmp_path_factory.mktemp("cases"))}}
-    start_node("execution_node", namespace=OTHER, mode="controller", **given["execution_node"])
+    for name, parameters in OTHERS.items():
+        start_node(name, namespace=OTHER, **parameters)
     return {name: start_node(name, **given.get(name, {})) for name in SECTIONS.values()}
 
 
@@ -171,7 +185,7 @@ def test_the_policy_of_a_node_allows_its_own_interfaces_and_nothing_else(nodes, 
     assert CLOCK in enclave.subscribes
     assert EVENTS in enclave.publishes
     allowed = [set(enclave.publishes) - {EVENTS}, set(enclave.subscribes) - {CLOCK}]
-    runs = ["", OTHER] if node == "execution_node" else [""]
+    runs = ["", OTHER] if node in OTHERS else [""]
     if node == "execution_node":  # follows the scene from the first servo session on, which may fail
         with suppress(RobotCellError):
             client.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True))
@@ -185,6 +199,14 @@ def test_the_policy_of_a_node_allows_its_own_interfaces_and_nothing_else(nodes, 
     for direction, needed, granted in zip(("publishes", "subscribes to"), found, allowed, strict=True):
         assert needed - granted == set(), f"{node} {direction} this without permission"
         assert granted - needed == set(), f"{node} is allowed this and does not need it"
+
+
+def test_a_client_may_subscribe_to_all_that_nodes_publish_but_what_the_page_excepts():
+    tables = documented(DOCUMENT.read_text(encoding="utf-8"))
+    del tables["moveit_adapter_node"]  # its clients are those of MoveIt
+    outputs = {found.name for found in set().union(*tables.values()) if found.kind == "topic, out"}
+    allowed = {name.removeprefix("rt").replace("/*/", "/NAME/") for name in enclave_of("client").subscribes}
+    assert outputs - allowed == NOT_FOR_CLIENTS
 
 
 def test_the_policy_of_a_client_allows_all_documented_interfaces_but_those_of_the_robot(nodes, client):
