@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import xacro
 from click import ClickException
-from snippets import PAGES, Snippet, snippet, snippets
+from snippets import FENCED, PAGES, Snippet, snippet, snippets
 from sources import ROOT
 
 import robot_cell_planner
@@ -20,11 +20,15 @@ from robot_cell_planner.commands.group import COMMANDS, commands
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.cell_file.simulation_section import load_simulated_robot
+from robot_cell_planner.nodes.bringup.command_line import argument_parser
 from robot_cell_planner.nodes.common.start import MODULES, NODES
 
 COMPARISONS = ("from_moveit", "from_compas_fab", "from_gestalt", "from_curobo")
 NAME = re.compile(r"`([A-Za-z_][\w.]*)`")
 COMMAND = re.compile(r"`robot_cell ([a-z]+)")
+LINE = re.compile(r"`robot_cell ([^`]*)`")
+OPTION = re.compile(r"(?<!\S)--[a-z][a-z-]*")
+GENERAL = {"--help", "--version"}
 ARGUMENT = re.compile(r"DeclareLaunchArgument\(\s*\"(\w+)\"")
 IN_A_CELL_FILE = {"native_scale"}
 # Blocks that this file does not run: the test that reads and runs them, or the reason why none can.
@@ -134,8 +138,6 @@ def run(words, status):
 
 
 def check_start_of_nodes(words):
-    from robot_cell_planner.nodes.bringup.command_line import argument_parser
-
     own = words[: words.index("--")] if "--" in words else words
     argument_parser().parse_args([word for word in own if word != "up"])
 
@@ -230,6 +232,30 @@ def test_names_of_this_package_in_tables_exist(page):
 @pytest.mark.parametrize("page", PAGES)
 def test_commands_exist(page):
     assert [name for name in COMMAND.findall(PAGES[page].read_text()) if name not in (*COMMANDS, "up")] == []
+
+
+def unknown_options(text):
+    """Options in command lines of `robot_cell` in a text that their commands do not have."""
+    found = []
+    for line in LINE.findall(" ".join(text.split())):
+        name = line.split()[0] if line.split() else ""
+        if name in COMMANDS and name != "up":
+            parameters = commands.get_command(None, name).params
+            known = {option for each in parameters for option in (*each.opts, *each.secondary_opts)}
+        else:
+            known = {option for action in argument_parser()._actions for option in action.option_strings}
+        found += [f"{name} {option}" for option in OPTION.findall(line) if option not in known | GENERAL]
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_options_in_the_text_exist(page):
+    assert unknown_options(FENCED.sub("", PAGES[page].read_text())) == []
+
+
+def test_an_unknown_option_is_found():
+    text = "`robot_cell plan cell.yaml --json`, `robot_cell plan --nothing`, `robot_cell --moveit`, `robot_cell --seed`"
+    assert unknown_options(text) == ["plan --nothing", "--seed --seed"]
 
 
 def test_every_exported_name_can_be_imported():
