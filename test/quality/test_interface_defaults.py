@@ -1,5 +1,5 @@
-"""Comments of interface fields about defaults: the parameters that they name are those of a node that takes the type,
-and the numbers are those of the library."""
+"""Comments of interface fields: the parameters that they name are those of a node that takes the type, numbers are those
+of the library, and fields of other types exist."""
 
 import re
 from importlib import import_module
@@ -26,6 +26,8 @@ SECTIONS = {
 }
 OWN_TYPE = re.compile(r"^robot_cell_planner/(\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"the node's\s+parameter `(\w+)`")
+REFERENCE = re.compile(r"\b([A-Z]\w+)\.(\w+)")
+FIELD = re.compile(r"^[a-zA-Z][\w/]*(?:\[\d*\])? (\w+)", re.MULTILINE)
 UNNAMED = re.compile(r"the node's (?:own )?(?:default|limit)")
 
 
@@ -76,6 +78,23 @@ def test_named_parameters_are_those_of_a_node_that_takes_the_type():
     assert nodes["CertifyMotion"] == {"collision_node"}
     wrong = [entry for name in FILES for entry in foreign_parameters(name, text_of(name), nodes.get(name, set()))]
     assert wrong == []
+
+
+def unknown_fields(text):
+    """References such as `Target.pose` in comments to fields or constants that the type does not have."""
+    comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))
+    references = [(kind, name) for kind, name in REFERENCE.findall(comments) if kind in FILES]
+    return [f"{kind}.{name}" for kind, name in references if name not in FIELD.findall(text_of(kind))]
+
+
+def test_fields_that_comments_name_exist():
+    wrong = {name: found for name, path in FILES.items() if (found := unknown_fields(path.read_text(encoding="utf-8")))}
+    assert wrong == {}
+
+
+def test_an_unknown_field_is_found():
+    text = "# As IkResult.solutions, Geometry.HULL and IkResult.joint_names.\nfloat64 x"
+    assert unknown_fields(text) == ["IkResult.joint_names"]
 
 
 def test_a_parameter_of_another_node_is_found():
