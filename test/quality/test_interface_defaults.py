@@ -1,5 +1,5 @@
-"""Comments of interface fields: the parameters that they name are those of a node that takes the type, numbers are those
-of the library, and fields of other types exist."""
+"""Comments of interface fields: the parameters that they name are those of a node that takes the type, numbers are
+those of the library, and fields of other types exist."""
 
 import re
 from importlib import import_module
