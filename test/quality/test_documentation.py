@@ -6,6 +6,7 @@ import pytest
 from sources import PACKAGE, ROOT
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+INTERFACE_FILES = [path for kind in ("msg", "srv", "action") for path in sorted((ROOT / kind).iterdir())]
 FILE = re.compile(r"`((?:[\w.-]+/)+[\w.-]+\.(?:py|md|msg|srv|action|yaml|xml|xacro|urdf|srdf|json))`")
 LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)")
 SECTION = re.compile(r"\]\((?!https?:)([^)#\s]*)#([^)\s]+)\)")
@@ -13,6 +14,10 @@ TEST = re.compile(r"`(test_\w+(?:\.py)?|Test\w+)`")
 TESTS = sorted((ROOT / "test").rglob("*.py"))
 TAG = re.compile(r"(?<!\\)<(?!https?:|!--)/?[A-Za-z][^>]*>")
 CODE = re.compile(r"`[^`\n]*`")
+INTERFACE = re.compile(
+    r"(?<![\w/.<>-])/?((?:scene|kinematics|collision|planning|execution|simulation|servo|servo_node|sensors)/[a-z_]+)"
+    r"(?![\w/.(])"
+)
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
@@ -60,6 +65,22 @@ def missing_sections(document):
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_linked_sections_exist(document):
     assert missing_sections(document) == []
+
+
+def unknown_interfaces(text):
+    """Topics, services and actions in a text that docs/interfaces.md does not list; folders of the package are none."""
+    listed = set(re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/interfaces.md").read_text("utf-8"), re.MULTILINE))
+    return sorted(name for name in set(INTERFACE.findall(text)) - listed if not (ROOT / PACKAGE / name).is_dir())
+
+
+@pytest.mark.parametrize("document", [*DOCUMENTS, *INTERFACE_FILES], ids=lambda path: path.name)
+def test_named_interfaces_exist(document):
+    assert unknown_interfaces(document.read_text(encoding="utf-8")) == []
+
+
+def test_an_unknown_interface_is_found():
+    text = "`scene/apply_changes`, /scene/apply_change, planning/workers, nodes/scene/node.py and planning/plan_path"
+    assert unknown_interfaces(text) == ["planning/plan_path", "scene/apply_change"]
 
 
 def tags(text):

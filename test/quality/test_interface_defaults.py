@@ -10,7 +10,7 @@ from sources import ROOT
 from robot_cell_planner.collision.certification.certificate import FINE
 from robot_cell_planner.kinematics.ik.options import IkOptions
 from robot_cell_planner.nodes.common.start import MODULES, NODES
-from robot_cell_planner.planning import CartesianOptions
+from robot_cell_planner.planning import CartesianOptions, PlanningOptions
 from robot_cell_planner.planning.problem.constraints import COMBINATION_TOLERANCE, FRAME_TOLERANCE
 from robot_cell_planner.trajectory import TimingOptions
 
@@ -26,6 +26,7 @@ SECTIONS = {
 }
 OWN_TYPE = re.compile(r"^robot_cell_planner/(\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"the node's\s+parameter `(\w+)`")
+SELECTED_BY_ZERO = {"resolution", "blend_tolerance"}  # whose defaults their comments name
 REFERENCE = re.compile(r"\b([A-Z]\w+)\.(\w+)")
 FIELD = re.compile(r"^[a-zA-Z][\w/]*(?:\[\d*\])? (\w+)", re.MULTILINE)
 UNNAMED = re.compile(r"the node's (?:own )?(?:default|limit)")
@@ -95,6 +96,22 @@ def test_fields_that_comments_name_exist():
 def test_an_unknown_field_is_found():
     text = "# As IkResult.solutions, Geometry.HULL and IkResult.joint_names.\nfloat64 x"
     assert unknown_fields(text) == ["IkResult.joint_names"]
+
+
+@pytest.mark.parametrize("kind", [PlanningOptions, CartesianOptions, TimingOptions], ids=lambda kind: kind.__name__)
+def test_initial_values_of_fields_are_the_defaults_of_the_library(kind):
+    """Of fields that both have. A field without a value is 0, which is the default, or selects it by its comment."""
+    text = FILES[kind.__name__].read_text(encoding="utf-8")
+    values = dict(re.findall(r"^(?:bool|float64) (\w+)(?: (\S+))?$", text, re.MULTILINE))
+    default = kind()
+    shared = [name for name in values if hasattr(default, name)]
+    assert len(shared) > 4
+    for name in shared:
+        expected = getattr(default, name)
+        if isinstance(expected, bool):
+            assert (values[name] == "true") == expected, name
+        elif values[name] or name not in SELECTED_BY_ZERO:
+            assert float(values[name] or 0.0) == (expected or 0.0), name
 
 
 def test_a_parameter_of_another_node_is_found():
