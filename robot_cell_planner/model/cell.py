@@ -27,6 +27,7 @@ from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
 from .robot import JOINED, CompositeGroup, PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
+from .unknown_joints import unknown_joint
 from .value import WORLD, check_keys
 
 
@@ -316,7 +317,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             ("body", state.bodies, self.bodies),
         ):
             if have.keys() != want.keys():
-                _refuse_other_names(what, have, want)
+                _refuse_other_names(self, what, have, want)
         self._check_groups()
         for name, tool in state.tools.items():
             self._check_tool_configuration(name, tool)
@@ -387,10 +388,12 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return state.base_poses[robot]
 
 
-def _refuse_other_names(what: str, have: Mapping[str, object], want: Mapping[str, object]) -> NoReturn:
+def _refuse_other_names(cell: RobotCell, what: str, have: Mapping[str, object], want: Mapping[str, object]) -> NoReturn:
     """Raise an error for an unknown name, or for the missing names."""
     for name in have:
         if name not in want:
+            if what == "joint":
+                raise unknown_joint(cell, name, want)
             raise UnknownNameError(unknown_name(f"{what} {name!r}", name, want), subjects=(name,))
     missing = tuple(sorted(set(want) - set(have)))
     raise StateError(f"the state lacks {len(missing)} of the cell: {what} {', '.join(missing[:6])}", subjects=missing)

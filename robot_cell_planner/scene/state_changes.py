@@ -14,6 +14,7 @@ from ..model.frames import FrameTree
 from ..model.name_suggestions import unknown_name
 from ..model.pose import Pose, Quaternion
 from ..model.state import BodyState, RobotCellState, ToolState
+from ..model.unknown_joints import unknown_joint
 from ..model.value import WORLD, Vector3, with_item
 from .scene import Scene, WorldPose, between, joint_names, known, rewritten
 
@@ -122,7 +123,7 @@ class SetJoints(msgspec.Struct, frozen=True):
         robots: dict[str, float] = {}
         for name, value in self.values.items():
             if name not in known:
-                raise UnknownNameError(unknown_name(f"joint {name!r}", name, known), subjects=(name,))
+                raise unknown_joint(scene.cell, name, known)
             if math.isnan(value):
                 continue
             if known[name]:

@@ -134,7 +134,7 @@ class _Planner:
 
     def _hints(self) -> list[Array]:
         """Return the waypoint suggestions (dof,)."""
-        return suggested(self.space, self.request.waypoint_suggestions)
+        return suggested(self.cell, self.space, self.request.waypoint_suggestions)
 
     def plan(self) -> Plan:
         collision: TrajectoryInCollisionError | None = None

@@ -15,14 +15,14 @@ from ...errors import (
     JointLimitError,
     MPNoIKSolutionError,
     RobotCellError,
-    UnknownNameError,
     Value,
 )
 from ...kinematics.ik.composite import composite_inverse_kinematics
 from ...kinematics.ik.options import IkOptions, IkResult
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.targets import Target
-from ...model.name_suggestions import unknown_name
+from ...model.cell import RobotCell
+from ...model.unknown_joints import unknown_joint
 from ...trajectory.limits import Array
 from ..problem.context import PlanningContext, names_of
 from ..problem.plan import GoalFailure, PlanFailure
@@ -166,7 +166,7 @@ class GoalSet:
 
     def _joint_goal(self, values: Mapping[str, float], what: str) -> list[Array]:
         context = self._context
-        q = configuration(context.space, values, what)
+        q = configuration(context.cell, context.space, values, what)
         self._check_limits(q, what)
         if not context.checks.state_free(q):
             report = context.checks.checker.report(q)
@@ -247,7 +247,7 @@ class GoalSet:
     def _simultaneous(self, goal: SimultaneousGoal, number: int) -> list[Array]:
         context, what = self._context, f"simultaneous goal {number}"
         values, targets = values_and_targets(context.cell, context.space, goal, what)
-        q = configuration(context.space, values, what)
+        q = configuration(context.cell, context.space, values, what)
         if not targets:
             return self._joint_goal(values, what)
         self._check_limits(q, what)
@@ -342,16 +342,16 @@ class GoalSet:
         return kind(text, stage=STAGE, subjects=subjects, values=values, partial=partial)
 
 
-def suggested(space: JointSpace, suggestions: Iterable[Mapping[str, float]]) -> list[Array]:
+def suggested(cell: RobotCell, space: JointSpace, suggestions: Iterable[Mapping[str, float]]) -> list[Array]:
     """Return the configurations (dof,) of waypoint suggestions.
 
     Raises:
         UnknownNameError: A joint is not planned for.
     """
-    return [configuration(space, values, f"waypoint suggestion {index}") for index, values in enumerate(suggestions)]
+    return [configuration(cell, space, values, f"waypoint suggestion {i}") for i, values in enumerate(suggestions)]
 
 
-def configuration(space: JointSpace, values: Mapping[str, float], what: str) -> Array:
+def configuration(cell: RobotCell, space: JointSpace, values: Mapping[str, float], what: str) -> Array:
     """Return the configuration (dof,) of values by joint; joints that are not listed keep their start values.
 
     Raises:
@@ -359,7 +359,6 @@ def configuration(space: JointSpace, values: Mapping[str, float], what: str) -> 
     """
     for joint in values:
         if joint not in space.variables:
-            text = unknown_name(f"joint {joint!r} of {what}", joint, space.variables)
-            raise UnknownNameError(text, stage=STAGE, subjects=(joint,))
+            raise unknown_joint(cell, joint, space.variables, f" of {what}", STAGE)
     rows = zip(space.variables, space.start.tolist(), strict=True)
     return np.array([values.get(variable, value) for variable, value in rows])

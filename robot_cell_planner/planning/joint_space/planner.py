@@ -95,7 +95,7 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
             context = correct_start(context, options.max_start_correction, options.resolution, options.seed)
         else:
             check_start(context)
-        hints = suggested(context.space, request.waypoint_suggestions)
+        hints = suggested(context.cell, context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
         goals = GoalSet(context.including(hints), request.goals, options.seed)
     context = goals.context

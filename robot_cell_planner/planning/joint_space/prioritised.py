@@ -76,7 +76,7 @@ def plan_prioritised(
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, (), request.options, monitor, timing=request.timing)
         check_start(context)
-        hints = suggested(context.space, request.waypoint_suggestions)
+        hints = suggested(context.cell, context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
         goals = GoalSet(context.including(hints), request.goals, request.options.seed)
     found: list[_Found] = []

@@ -8,6 +8,7 @@ from ...errors import UnknownNameError
 from ...kinematics.targets import Target
 from ...model.cell import RobotCell
 from ...model.name_suggestions import unknown_name
+from ...model.unknown_joints import unknown_joint
 from ..problem.request import SimultaneousGoal
 from ..problem.space import JointSpace
 
@@ -47,5 +48,4 @@ def _check_joints(cell: RobotCell, group: str, values: Mapping[str, float], what
     own = cell.group(group).variables
     for joint in values:
         if joint not in own:
-            text = f"{unknown_name(f'joint {joint!r}', joint, own)} in group {group} of {what}"
-            raise UnknownNameError(text, stage=STAGE, subjects=(joint, group))
+            raise unknown_joint(cell, joint, own, f" in group {group} of {what}", STAGE)

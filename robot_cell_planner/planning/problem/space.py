@@ -20,6 +20,7 @@ from ...model.mechanism import JointLimits, Variable
 from ...model.name_suggestions import unknown_name
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
+from ...model.unknown_joints import unknown_joint
 from ...system.cache import IdentityCache
 from ...trajectory.limits import Array, MotionLimits
 from .timing_limits import check_names_of_limits
@@ -161,8 +162,7 @@ def joint_space(
     found = cell.group(group)
     for joint in joints:
         if joint not in found.variables:
-            text = unknown_name(f"joint {joint!r} of group {found.name}", joint, found.variables)
-            raise UnknownNameError(text, subjects=(joint,))
+            raise unknown_joint(cell, joint, found.variables, f" of group {found.name}")
     variables = tuple(name for name in found.variables if name in joints) if joints else found.variables
     given = [state.configuration[name] for name in variables]
     values, warnings = clamped_start(_narrowed(cell, variables, limits), given, tolerance)
