@@ -78,9 +78,11 @@ class PlanningNode(ManagedNode):
             preparation=PREPARE,
         )
         self.on_release(self._pool.close)
-        # Validation of motions does not wait for planning.
-        self._checks = WorkerPool(1, preload=PRELOAD, preparation=PREPARE)
+        # The validation of motions does not wait for planning. Nor do running motions, which end without replies to
+        # look_ahead, wait for the validation of others.
+        self._checks, self._look_aheads = (WorkerPool(1, preload=PRELOAD, preparation=PREPARE) for _ in range(2))
         self.on_release(self._checks.close)
+        self.on_release(self._look_aheads.close)
         self._spheres = SpherePreparation(self, self._scene_monitor, self._prepare)
         self._markers = PlanMarkers(self)
         self._cases = FailureCases(self, self._scene_monitor)
@@ -109,8 +111,12 @@ class PlanningNode(ManagedNode):
 
     def _prepare(self, scene: Scene) -> None:
         """Prepare the workers for a scene before requests refer to it."""
-        for pool in (self._checks, self._pool):
+        for pool in self._pools:
             pool.prepare(scene)
+
+    @property
+    def _pools(self) -> tuple[WorkerPool, ...]:
+        return self._checks, self._look_aheads, self._pool
 
     def _cancel_jobs(self) -> None:
         for job in tuple(self._running):
@@ -277,7 +283,7 @@ class PlanningNode(ManagedNode):
         trajectory, scene = await self._requested(request, response)
         task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
         limit = self.parameters["time_limit"]
-        report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._checks)
+        report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._look_aheads)
         response.report = report_to_message(report)
 
     async def _requested(
@@ -298,7 +304,7 @@ class PlanningNode(ManagedNode):
     def _preparing(self) -> tuple[str, int, int]:
         """Return what is being prepared, "" if all is; how many workers are prepared, and how many there are."""
         digest = self._scene_monitor.scene.cell.digest_with_places()
-        pools = [pool.workers_prepared(digest) for pool in (self._pool, self._checks)]
+        pools = [pool.workers_prepared(digest) for pool in self._pools]
         prepared, count = (sum(numbers) for numbers in zip(*pools, strict=True))
         if prepared == count and self._spheres.ready:
             return "", prepared, count
