@@ -65,10 +65,12 @@ class _OwnBuffer:
         for received in transforms_of(serialized):
             parent, child, stamp, translation, quaternion = received
             try:
-                self._buffer.insert(parent, child, translation, quaternion, stamp, static=static)
+                if self._buffer.insert(parent, child, translation, quaternion, stamp, static=static):
+                    continue
+                text = f"transform of {child} in TF ignored: it is more than {CACHE_TIME:g} s older than the latest one"
             except RobotCellError as error:
                 text = f"invalid transform of TF ignored: {error.message}"
-                self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
+            self._node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)
 
 
 class _Tf2Buffer:

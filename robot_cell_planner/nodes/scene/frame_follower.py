@@ -174,8 +174,10 @@ class FrameFollower:
             return None
         age = (self._node.get_clock().now().nanoseconds - found.stamp) * 1e-9
         timeout = self._node.parameters["follow_timeout"]
-        if found.stamp and age > timeout:
-            self._report(name, follower, f"its latest transform is {age:.1f} s old, expected at most {timeout:g} s")
+        if found.stamp and abs(age) > timeout:
+            relation = "old" if age > 0.0 else "ahead of the clock of this node, so that TF ignores earlier ones"
+            text = f"its latest transform is {abs(age):.1f} s {relation}, expected at most {timeout:g} s"
+            self._report(name, follower, text)
         elif follower.problem:
             self._node.get_logger().info(f"{name} follows the TF frame {follower.frame} again")
             follower.problem = ""

@@ -1,16 +1,20 @@
-"""The TF buffer is cleared when simulated time is set back, as in tf2_ros; static transforms are retained."""
+"""The TF buffer is cleared when simulated time is set back, as in tf2_ros; static transforms are retained. Transforms
+that it ignores are reported."""
 
 import time
+from types import SimpleNamespace
 
 import pytest
 import rclpy
 from geometry_msgs.msg import TransformStamped
 from rclpy.parameter import Parameter
+from rclpy.serialization import serialize_message
 from rclpy.time import Time
 from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner.errors import TransformError
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.nodes.common import transform_listener
 from robot_cell_planner.nodes.common.node import CellNode, reliable
 from robot_cell_planner.nodes.common.transform_listener import TransformListener
 from robot_cell_planner.nodes.conversions.basic import transform_to_message
@@ -60,3 +64,17 @@ def test_a_jump_back_of_simulated_time_clears_the_buffer(node):
     with pytest.raises(TransformError):
         listener.lookup("world", "part")
     assert listener.lookup("world", "camera").pose.position[0] == 1.0
+
+
+def test_transforms_that_are_much_older_than_the_latest_are_reported(node, monkeypatch):
+    """Such as those after a publisher whose clock was ahead."""
+    warnings = []
+    logger = SimpleNamespace(warning=lambda text, **_: warnings.append(text))
+    monkeypatch.setattr(node, "get_logger", lambda: logger)
+    buffer = transform_listener._OwnBuffer(node)
+    for second in (1000, 995, 100):
+        buffer.insert(serialize_message(TFMessage(transforms=[transform("part", 1.0, second)])), static=False)
+    (warning,) = warnings
+    assert "part" in warning
+    assert "more than 10 s older" in warning
+    assert buffer.lookup("world", "part", 0).stamp == 1000 * SECOND

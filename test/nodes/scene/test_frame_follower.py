@@ -22,6 +22,8 @@ PARAMETERS = {
     "follow_angle": 0.005,
     "follow_timeout": 2.0,
 }
+SECOND = 10**9
+NOW = 1000 * SECOND  # [ns]
 BEYOND = Pose((1.7e308, 1.7e308, 0.0))  # of which a rotated frame has no finite pose in the world
 ROTATED = Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.7))
 
@@ -31,9 +33,10 @@ class Frames:
 
     def __init__(self, **poses):
         self.poses = poses
+        self.stamp = 0  # [ns]
 
     def latest(self, name):
-        return StampedPose(self.poses[name], 0)
+        return StampedPose(self.poses[name], self.stamp)
 
     async def wait_for(self, name):
         return self.latest(name)
@@ -48,7 +51,7 @@ class Followed:
         self.frames, self.history, self.failures = Frames(**poses), SceneHistory(world_pose), []
         self.history.load(*loaded())
         node = MagicMock(parameters=PARAMETERS)
-        node.get_clock().now = lambda: SimpleNamespace(nanoseconds=0)
+        node.get_clock().now = lambda: SimpleNamespace(nanoseconds=NOW)
         self.follower = FrameFollower(node, self.frames, self.history, self._apply)
         (self.update,) = timers
 
@@ -89,5 +92,21 @@ def test_an_object_without_a_finite_pose_is_named_and_others_follow(monkeypatch)
     assert followed.at("bin") == (0.5, 0.0, 0.0)
     assert followed.follower.problem.startswith("workpiece does not follow the TF frame far: ")
     followed.frames.poses["far"] = IDENTITY
+    followed.update()
+    assert not followed.follower.problem
+
+
+@pytest.mark.parametrize(
+    ("ahead", "words"), [(-2.1, "2.1 s old"), (2.1, "2.1 s ahead of the clock"), (1.9, ""), (-1.9, "")]
+)
+def test_a_transform_far_from_the_present_time_is_reported(monkeypatch, ahead, words):
+    """One that is ahead may stay the latest for as long: TF ignores much older ones."""
+    followed = Followed(monkeypatch, belt=IDENTITY)
+    followed.follow("workpiece", "belt")
+    followed.frames.stamp = NOW + round(ahead * SECOND)
+    followed.update()
+    assert words in followed.follower.problem
+    assert bool(words) == bool(followed.follower.problem)
+    followed.frames.stamp = NOW
     followed.update()
     assert not followed.follower.problem
