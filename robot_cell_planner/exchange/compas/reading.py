@@ -12,6 +12,7 @@ from pathlib import Path
 from frozendict import frozendict
 
 from ...errors import FileError
+from ...io.common.descriptions import refuse_description
 from ...io.common.file_names import file_name
 from ...io.common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes
 from ...io.mesh.loading import MeshData, is_flat, mesh_reference
@@ -56,6 +57,7 @@ def import_compas(
     """
     source = str(cell_file)
     text = read_bytes(cell_file, data.STAGE, MAX_MESH_BYTES)
+    refuse_description(text, source, "a JSON file with a RobotCell of compas_fab", data.STAGE)
     given = data.decode(text, data.Cell, data.CELL_TYPE, source)
     state: data.State | None = None
     if str(state_file):

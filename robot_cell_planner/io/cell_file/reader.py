@@ -20,6 +20,7 @@ from ...model.robot import CompositeGroup, Robot
 from ...model.sources import ModelSources
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
+from ..common.descriptions import refuse_description
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.sections import ConfigurationFile, Section
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
@@ -97,6 +98,7 @@ def read_parts(text: str, folder: str, roots: ResourceRoots, source: str, *, str
     Raises:
         RobotCellError: As `read_cell`.
     """
+    refuse_description(text, source, "a cell file in YAML", STAGE)
     file = ConfigurationFile(text, source, STAGE)
     try:
         found = _Reader(file, folder, roots, strict).cell()

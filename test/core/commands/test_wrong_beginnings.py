@@ -99,3 +99,21 @@ def test_the_remedy_is_that_of_the_module(error, kind, remedy):
     found = import_failure("the nodes need ROS 2", error)
     assert type(found) is kind
     assert remedy in found.remedy
+
+
+@pytest.mark.parametrize("text", ["<robot/>", "<?xml version='1.0'?><sdf/>", "\ufeff\n <!-- an arm --><robot/>"])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["fk"], "a cell file in YAML"),
+        (["plan", "--joint", "j=1"], "a cell file in YAML"),
+        (["import"], "a JSON file with a RobotCell of compas_fab"),
+    ],
+)
+def test_a_description_in_place_of_another_file_is_named_as_such(words, expected, text, tmp_path, capsys):
+    file = tmp_path / "arm.urdf"
+    file.write_text(text)
+    assert main([words[0], str(file), *words[1:]]) == 1
+    message, remedy = capsys.readouterr().err.splitlines()
+    assert message.endswith(f"{file} is XML, expected {expected}")
+    assert remedy.startswith("  -> `robot_cell new FILE` drafts a cell of a URDF, xacro or SDF file.")
