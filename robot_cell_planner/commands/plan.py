@@ -208,7 +208,10 @@ def _echo_motion(found: Plan) -> None:
     click.echo(f"planner   {found.planner}, seed {found.seed}, {found.states_checked} states checked")
     click.echo(f"path      {len(found.path)} waypoints, {found.path_length:.3f} rad or m")
     click.echo(f"duration  {found.duration:.2f} s")
-    click.echo(f"certified {percent(found.certified_fraction)} % of the path is proven free of collisions")
+    if math.isnan(found.certified_fraction):
+        click.echo("certified nothing: no certificates, or no checked pair of objects moves")
+    else:
+        click.echo(f"certified {percent(found.certified_fraction)} % of the path is proven free of collisions")
     if found.clearance is not None:
         near = found.clearance.closest
         click.echo(f"clearance {1e3 * near.distance:.1f} mm between {near.first} and {near.second}")

@@ -25,7 +25,7 @@ from .frames import FrameTree
 from .mechanism import JointKind, Variable, check_joint_count
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
-from .robot import JOINED, CompositeGroup, PlanningGroup, Robot
+from .robot import JOINED, ROBOTS_REMEDY, CompositeGroup, PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
 from .unknown_joints import unknown_joint
 from .value import WORLD, check_keys
@@ -98,7 +98,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             NotSupportedError: The cell has no robot or several robots.
         """
         if len(self.robots) != 1:
-            raise NotSupportedError(f"cell {self.name} has {len(self.robots)} robots, expected one")
+            text = f"cell {self.name} has {len(self.robots) or 'no'} robots, expected one"
+            raise NotSupportedError(text, remedy=ROBOTS_REMEDY)
         return next(iter(self.robots.values()))
 
     def digest(self) -> str:

@@ -17,6 +17,10 @@ from .value import check_keys, check_name
 
 # Joins names of planning groups to that of a composite group.
 JOINED = "+"
+# Remedies of cells that nothing can be planned for.
+GROUPS_REMEDY = "`robot_cell new` drafts an SRDF; name it as `srdf` of the robot."
+STILL_REMEDY = "Give a description with revolute, continuous or prismatic joints; what does not move can be a body."
+ROBOTS_REMEDY = "Name the robot or its group; a cell without one needs an entry in `robots` of its file."
 
 
 class PlanningGroup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,7 +135,8 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
         """
         chains = [g for g in self.groups.values() if g.tip_link] or list(self.groups.values())
         if not chains:
-            raise NotSupportedError(f"robot {self.name} has no planning group", subjects=(self.name,))
+            text, remedy = f"robot {self.name} has no planning group", GROUPS_REMEDY if self.variables else STILL_REMEDY
+            raise NotSupportedError(text, subjects=(self.name,), remedy=remedy)
         return max(chains, key=lambda group: len(group.variables)).name
 
     def group(self, name: str = "") -> PlanningGroup:

@@ -109,7 +109,8 @@ def check_name(name: str, what: str) -> str:
     if name == WORLD:
         raise InvalidValueError(f'{what} is named "world", which is the root of all frames')
     if not isinstance(name, str) or not NAME_PATTERN.fullmatch(name):
-        raise InvalidValueError(f"{what} is named {_shown(name)!r}, expected 1 to 255 letters, digits or _.-/ :#()+")
+        expected = "1 to 255 ASCII letters, digits or _.-/ :#()+, the first a letter, a digit or _"
+        raise InvalidValueError(f"{what} is named {_shown(name)!r}, expected {expected}")
     return name
 
 

@@ -21,7 +21,7 @@ from ..model.cell_warnings import assumed_limits, links_without_collision_shapes
 from ..model.frames import FrameTree
 from ..model.name_suggestions import listed
 from ..model.pose import IDENTITY
-from ..model.robot import Robot
+from ..model.robot import GROUPS_REMEDY, STILL_REMEDY, Robot
 from ..model.sources import ModelSources
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
@@ -75,11 +75,9 @@ def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Fin
     name = f"robot {robot.name}"
     if not robot.mechanism.variables:
         text = f"{name} has no movable joint, so that nothing can be planned for it"
-        remedy = "Give a description with revolute, continuous or prismatic joints; what does not move can be a body."
-        yield Finding(ERROR, "groups", text, remedy)
+        yield Finding(ERROR, "groups", text, STILL_REMEDY)
     elif not robot.groups:
-        remedy = "`robot_cell new` drafts an SRDF; name it as `srdf` of the robot."
-        yield Finding(ERROR, "groups", f"{name} has no planning group", remedy)
+        yield Finding(ERROR, "groups", f"{name} has no planning group", GROUPS_REMEDY)
     elif not any(group.tip_link and group.variables for group in robot.groups.values()):
         text = f"{name} has no group that is a chain with joints, so nothing can be moved to a pose"
         yield Finding(WARNING, "groups", text, "Define a group by <chain base_link tip_link>.")

@@ -1,0 +1,39 @@
+"""Cells that nothing can be planned or proven for: the errors and the output of `plan` say why, and what to do."""
+
+import pytest
+
+from robot_cell_planner.commands.main import main
+
+STILL = '<robot name="arm"><link name="base"/></robot>'
+MOVING = """<robot name="arm"><link name="base"/><link name="arm"/><joint name="turn" type="continuous">
+<parent link="base"/><child link="arm"/></joint></robot>"""
+GROUP = '<robot name="arm"><group name="g"><joint name="turn"/></group></robot>'
+
+
+def cell_file(folder, urdf="", srdf=""):
+    """A cell file with a robot, or without one."""
+    (folder / "arm.urdf").write_text(urdf)
+    (folder / "arm.srdf").write_text(srdf)
+    robot = f"robots: {{arm: {{urdf: arm.urdf{', srdf: arm.srdf' if srdf else ''}}}}}" if urdf else ""
+    (folder / "cell.yaml").write_text(f"format: robot_cell/1\n{robot}\n")
+    return str(folder / "cell.yaml")
+
+
+@pytest.mark.parametrize(
+    ("urdf", "message", "remedy"),
+    [
+        ("", "cell cell has no robots, expected one", "a cell without one needs an entry in `robots` of its file."),
+        (MOVING, "robot arm has no planning group", "`robot_cell new` drafts an SRDF; name it as `srdf` of the robot."),
+        (STILL, "robot arm has no planning group", "Give a description with revolute, continuous or prismatic joints"),
+    ],
+)
+def test_the_error_says_what_the_cell_lacks(urdf, message, remedy, tmp_path, capsys):
+    assert main(["plan", cell_file(tmp_path, urdf), "--joint", "turn=1"]) == 1
+    found, advice = capsys.readouterr().err.splitlines()[-2:]
+    assert found == f"robot_cell: request: {message}"
+    assert remedy in advice
+
+
+def test_a_plan_of_which_nothing_can_be_proven_says_so(tmp_path, capsys):
+    assert main(["plan", cell_file(tmp_path, MOVING, GROUP), "--joint", "turn=1"]) == 0
+    assert "certified nothing: no certificates, or no checked pair of objects moves\n" in capsys.readouterr().out
