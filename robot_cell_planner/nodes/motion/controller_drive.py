@@ -9,7 +9,7 @@ from typing import Any
 from ...errors import ExecutionError, MotionBusyError, ServiceUnavailableError
 from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
-from .controller_client import STAGE, ControllerClient
+from .controller_client import SILENCE, STAGE, ControllerClient
 from .controller_motion import ControllerMotion, ControllerOptions, Share
 from .motion import Phase
 
@@ -81,7 +81,7 @@ class ControllerDrive:
         """Start a motion. make: factory in place of ControllerMotion.
 
         Raises:
-            ExecutionError: no controller moves one of its joints.
+            ExecutionError: no controller moves one of its joints, or it is unknown where one holds its other joints.
             MotionBusyError: a controller executes another motion, which its next goal would replace.
             ServiceUnavailableError: a controller is not available.
         """
@@ -118,6 +118,8 @@ class ControllerDrive:
                 standing = {joint: position for joint, position in reference.items() if joint not in owned}
             if not owned:
                 continue
+            if standing and controller.state is None:
+                raise _unknown_positions(controller, tuple(standing))
             if not controller.is_ready:
                 text = f"{controller.name}, which moves {', '.join(owned)}, is no longer available"
                 raise ServiceUnavailableError(text, stage=STAGE, subjects=(controller.name, *owned))
@@ -134,3 +136,10 @@ class ControllerDrive:
             moves = "publishes no controller_state" if state is None else f"moves {', '.join(state.joints)}"
             known.append(f"{controller.name} {moves}")
         return f"no controller moves {', '.join(joints)}: {'; '.join(known)}"
+
+
+def _unknown_positions(controller: ControllerClient, joints: tuple[str, ...]) -> ExecutionError:
+    """Return the error of a controller that may have been moved since its last state: its joints that the goal does not
+    move would jump to their positions then."""
+    text = f"{controller.name} has not published its state for {SILENCE:g} s, so that it is unknown where to hold"
+    return ExecutionError(f"{text} {', '.join(joints)}", stage=STAGE, subjects=(controller.name, *joints))

@@ -22,7 +22,7 @@ from ...trajectory.resampling import end_time, resampled
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.tracking import Check, lost
 from ...trajectory.trajectory import Trajectory
-from ..common.clock_monitor import CLOCK_SKEW
+from ..common.clock_monitor import CLOCK, CLOCK_SKEW
 from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
 from .controller_client import STAGE, ControllerClient, ControllerGoal
@@ -276,12 +276,15 @@ class ControllerMotion(Motion):
 
     def _stop(self) -> None:
         now = self._now()
-        if self._scaled_by or self._sampler.at_end(now):
+        # If the clock was set, the position on the path is unknown.
+        clock_was_set = self.error is not None and self.error.stage == CLOCK
+        if self._scaled_by or clock_was_set or self._sampler.at_end(now):
             for share in self._shares:
                 share.cancel()
         else:
             self._change(0.0)
-        left = max(end_time(self.goal.trajectory, self._sampler.time_scaling) - now, 0.0)
+        end = now if clock_was_set else end_time(self.goal.trajectory, self._sampler.time_scaling)
+        left = max(end - now, 0.0)
         self._stopped_by = time.monotonic() + left + self.goal.tolerances.goal_time + GRACE
 
     def _drop(self) -> None:
