@@ -275,13 +275,14 @@ class ExecutionNode(ManagedNode):
         return bool(self._runner.motions) or (self._servo is not None and self._servo.active)
 
     def _check_clock(self) -> None:
-        """End motions if simulated time has jumped."""
+        """End motions, and goals that wait for their start, if simulated time has jumped."""
         clock = self.get_clock()
         if not (isinstance(clock, ROSClock) and clock.ros_time_is_active):
             return
         error = self._clock_monitor.check(clock.now().nanoseconds, time.monotonic())
         if error is not None:
             self.get_logger().warning(str(error))
+            self._runner.call_off(error)
             self._stop_all(error)
 
     def _stop_all(self, error: RobotCellError) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
-from ...errors import TrajectoryLimitError, distinct_texts
+from ...errors import RobotCellError, TrajectoryLimitError, distinct_texts
 from ..common.cancellation import CancellationToken, pause
 from ..common.joint_states import Measurement
 from ..common.node import CellNode
@@ -59,6 +59,12 @@ class Preparation:
         self._options = options
         self._faults = faults
         self._read_measurements = read_measurements
+        self._waiting: set[CancellationToken] = set()  # of goals that wait for their start
+
+    def call_off(self, error: RobotCellError) -> None:
+        """End the goals that wait for their start, since the clock was set that the start is a time of."""
+        for token in tuple(self._waiting):
+            token.set(error)
 
     def measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
         """Return the newest positions of joints; raises FeedbackLostError if they are unknown."""
@@ -156,8 +162,12 @@ class Preparation:
 
     async def _wait_until(self, goal: MotionGoal, ahead: float, token: CancellationToken) -> None:
         """Wait until a time [s] before the start of a goal, on the clock of the node."""
-        while (left := self._left(goal) - ahead) > 0.0:
-            await pause(self._node, min(left, LONGEST_WAIT), token)
+        self._waiting.add(token)
+        try:
+            while (left := self._left(goal) - ahead) > 0.0:
+                await pause(self._node, min(left, LONGEST_WAIT), token)
+        finally:
+            self._waiting.discard(token)
 
     async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
         """Wait briefly until measurements, also of joints that are held meanwhile, are recent again, and joints away

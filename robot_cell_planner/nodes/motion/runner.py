@@ -123,6 +123,10 @@ class MotionRunner:
         for motion, on_progress in list(self._on_progress.items()):
             on_progress(motion)
 
+    def call_off(self, error: RobotCellError) -> None:
+        """End the goals that wait for their start, see `Preparation.call_off`."""
+        self._preparation.call_off(error)
+
     def abort(self, error: RobotCellError) -> None:
         """End all motions at once."""
         self.last_error = error

@@ -157,6 +157,29 @@ def test_a_goal_is_refused_if_motion_is_forbidden_at_its_start(monkeypatch):
         cell.prepared(after=100.0)
 
 
+@pytest.mark.parametrize("jump", [-3600.0, 3600.0])
+def test_a_goal_that_waits_for_its_start_ends_if_the_clock_is_set(monkeypatch, jump):
+    """It would begin late, at once, or wait for as long as the clock was set back."""
+    cell, wait = Cell(monkeypatch, nothing), []
+    pause = cell._pause
+
+    async def set_clock(node, seconds, token):
+        wait.append(seconds)
+        assert len(wait) < 4000
+        if len(wait) == 5:
+            cell.now += round(jump * SECOND)
+            cell.preparation.call_off(StoppedError("the clock was set", stage="clock"))
+        await pause(node, seconds, token)
+
+    monkeypatch.setattr(preparation, "pause", set_clock)
+    with pytest.raises(StoppedError, match="the clock was set"):
+        cell.prepared(after=100.0)
+    cell.preparation.call_off(StoppedError("again", stage="clock"))
+    monkeypatch.setattr(preparation, "pause", pause)
+    cell.measure(0.0)
+    cell.prepared()  # goals that begin at once do not depend on the clock
+
+
 def test_measurements_of_joints_that_are_held_meanwhile_are_waited_for(monkeypatch):
     """Those of another robot arrive late; the motion used to be refused."""
     cell = Cell(monkeypatch, nothing)
