@@ -81,6 +81,29 @@ def test_named_parameters_are_those_of_a_node_that_takes_the_type():
     assert wrong == []
 
 
+def unused_fields(text, sources):
+    """Fields that no source reads or sets, unless their comments say that they are not computed."""
+    fields = re.findall(r"^# (.*)\n[a-zA-Z][\w/]*(?:\[\d*\])? (\w+)(?: [^=\n]+)?$", text, re.MULTILINE)
+    uses = r"\.{0}\b|\b{0}=|\"{0}\""
+    return [
+        name
+        for comment, name in fields
+        if not comment.startswith("Not computed") and not re.search(uses.format(name), sources)
+    ]
+
+
+def test_every_field_is_read_or_set():
+    """A field that nothing serves would promise what no node keeps."""
+    nodes = (ROOT / "robot_cell_planner" / "nodes").rglob("*.py")
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in nodes)
+    assert {name: found for name in FILES if (found := unused_fields(text_of(name), sources))} == {}
+
+
+def test_an_unused_field_is_found():
+    text = "# A.\nfloat64 a\n# B.\nfloat64 b 1.0\n# Not computed.\nfloat64 c\n# D.\nuint8 D=1\n"
+    assert unused_fields(text, "message.a") == ["b"]
+
+
 def unknown_fields(text):
     """References such as `Target.pose` in comments to fields or constants that the type does not have."""
     comments = "\n".join(line for line in text.splitlines() if line.startswith("#"))

@@ -13,6 +13,7 @@ from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner.action import PlanMotion
+from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.msg import JointLimits, LimitViolation
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.basic import duration_to_message, error_to_message
@@ -277,7 +278,7 @@ class FakeValidator:
         self.requests.append(request)
         if self.limits is not None:
             trajectory = trajectory_from_message(request.trajectory, "trajectory")
-            response.report = report_to_message(validate(trajectory, self.limits))
+            response.report = report_to_message(validate(trajectory, self.limits), RobotCell("empty"))
             response.limits = [
                 JointLimits(joint=joint, velocity=velocity, acceleration=acceleration, jerk=jerk)
                 for joint, velocity, acceleration, jerk in zip(

@@ -112,6 +112,14 @@ _PAIR_TYPES = {
 }
 
 
+def pair_type(first: ObjectKind, second: ObjectKind, *, same_model: bool) -> PairType:
+    """Return the type of a pair of objects of these kinds in the order link, tool, body. same_model: whether they are
+    parts of the same robot, tool or body."""
+    if first is ObjectKind.TOOL and second is ObjectKind.TOOL and same_model:
+        return PairType.WITHIN_TOOL
+    return _PAIR_TYPES[first, second]
+
+
 class AllowedPairs:
     """Allowed pairs of a cell for one attachment topology.
 
@@ -154,9 +162,7 @@ class AllowedPairs:
 
     def pair_type(self, first: CollisionObject, second: CollisionObject) -> PairType:
         """Return the type of a pair; the objects are in index order."""
-        if first.kind is ObjectKind.TOOL and second.kind is ObjectKind.TOOL and first.model == second.model:
-            return PairType.WITHIN_TOOL
-        return _PAIR_TYPES[first.kind, second.kind]
+        return pair_type(first.kind, second.kind, same_model=first.model == second.model)
 
     def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
         """Return why a pair is not checked; "" if it is checked."""

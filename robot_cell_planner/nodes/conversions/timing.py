@@ -10,6 +10,7 @@ from frozendict import frozendict
 from robot_cell_planner import msg, srv
 
 from ...errors import InvalidRequestError
+from ...model.cell import RobotCell
 from ...model.mechanism import JointLimits
 from ...planning.path.timing import PathTiming, TimedPath
 from ...planning.problem.request import PlanningOptions
@@ -95,7 +96,7 @@ def path_timing_from_message(
     return PathTiming(names, rows, timing, options, tuple(request.stops))
 
 
-def fill_timed_path(response: srv.TimeParameterize.Response, found: TimedPath) -> None:
+def fill_timed_path(response: srv.TimeParameterize.Response, found: TimedPath, cell: RobotCell) -> None:
     """Result of a TimeParameterize service."""
     response.trajectory = trajectory_to_message(found.trajectory)
-    response.report = report_to_message(found.report)
+    response.report = report_to_message(found.report, cell)

@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
 
-from robot_cell_planner.msg import CollisionPair, JointLimits, LimitViolation, TrajectoryCollision
+from robot_cell_planner.msg import Clearance, CollisionPair, JointLimits, LimitViolation, TrajectoryCollision
 from robot_cell_planner.msg import TrajectoryReport as ReportMessage
 
+from ...collision.pairs.allowed_pairs import pair_type
+from ...collision.pairs.objects import ObjectKind
+from ...model.cell import RobotCell
 from ...model.mechanism import Variable
 from ...trajectory.limits import RATES, MotionLimits
 from ...trajectory.validation import TrajectoryReport
 from .basic import duration_to_message
+from .collisions import KINDS
 from .trajectories import QUANTITIES
 
 
-def report_to_message(report: TrajectoryReport) -> ReportMessage:
+def report_to_message(report: TrajectoryReport, cell: RobotCell) -> ReportMessage:
+    """Return the report of a trajectory in a cell. Distances are NaN, since a validation computes none."""
     violations = [
         LimitViolation(
             quantity=QUANTITIES[found.quantity],
@@ -33,7 +39,7 @@ def report_to_message(report: TrajectoryReport) -> ReportMessage:
             point=found.sample,
             place=float(found.sample),
             time=duration_to_message(found.time),
-            pair=CollisionPair(name_a=found.first, name_b=found.second),
+            pair=_pair(found.first, found.second, cell),
         )
         for found in report.collisions
     ]
@@ -42,9 +48,29 @@ def report_to_message(report: TrajectoryReport) -> ReportMessage:
         violations=violations,
         collisions=collisions,
         truncated=report.truncated,
+        clearance=Clearance(distance=math.nan),
         duration=duration_to_message(report.duration),
         warnings=list(report.warnings),
     )
+
+
+def _pair(first: str, second: str, cell: RobotCell) -> CollisionPair:
+    """Return a colliding pair of which the names are known; "" if they are not."""
+    pair = CollisionPair(verdict=CollisionPair.COLLIDING, distance=math.nan, margin=math.nan)
+    if first and second:
+        kinds = list(KINDS)
+        one, other = sorted((first, second), key=lambda name: kinds.index(_kind(name, cell)))
+        pair.name_a, pair.kind_a = one, KINDS[_kind(one, cell)]
+        pair.name_b, pair.kind_b = other, KINDS[_kind(other, cell)]
+        same_tool = one.partition("/")[0] == other.partition("/")[0]
+        pair.pair_type = int(pair_type(_kind(one, cell), _kind(other, cell), same_model=same_tool))
+    return pair
+
+
+def _kind(name: str, cell: RobotCell) -> ObjectKind:
+    if name in cell.bodies:
+        return ObjectKind.BODY
+    return ObjectKind.TOOL if name in cell.tool_links else ObjectKind.LINK
 
 
 def limits_to_message(variables: Sequence[Variable], bounds: Sequence[tuple[float, float]] = ()) -> list[JointLimits]:

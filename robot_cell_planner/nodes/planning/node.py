@@ -276,7 +276,7 @@ class PlanningNode(ManagedNode):
         limit = self.parameters["time_limit"]
         report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
         self._cases.remember(scene)
-        response.report = report_to_message(report)
+        response.report = report_to_message(report, scene.cell)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 
     async def _look_ahead(self, request: srv.LookAhead.Request, response: srv.LookAhead.Response) -> None:
@@ -284,7 +284,7 @@ class PlanningNode(ManagedNode):
         task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
         limit = self.parameters["time_limit"]
         report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._look_aheads)
-        response.report = report_to_message(report)
+        response.report = report_to_message(report, scene.cell)
 
     async def _requested(
         self,

@@ -100,7 +100,7 @@ class PathServices:
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         found = await self._work(tasks.TIME_PATH, state.scene, required, required.options.time_limit)
-        fill_timed_path(response, found)
+        fill_timed_path(response, found, state.scene.cell)
 
     async def _verify_plan(self, request: srv.VerifyPlan.Request, response: srv.VerifyPlan.Response) -> None:
         plan = self._plan_of(request)

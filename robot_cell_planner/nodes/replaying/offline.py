@@ -115,7 +115,7 @@ def _validate(
     response.state = how[0]
     trajectory = trajectory_from_message(request.trajectory, "trajectory")
     task = validation_request(library.values, request, trajectory, scene)
-    response.report = report_to_message(tasks.validated(scene, task))
+    response.report = report_to_message(tasks.validated(scene, task), scene.cell)
     response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
 
 

@@ -12,6 +12,8 @@ from loaded_cells import loaded
 from rclpy.serialization import deserialize_message, serialize_message
 from strategies import bodies, frames, inertials, name_tuples, names, poses, shape_tuples, shapes, states
 
+from robot_cell_planner.collision.checker import CollisionChecker
+from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import DuplicateNameError, InvalidRequestError, RobotCellError
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.io.common.serialisation import to_json
@@ -24,6 +26,7 @@ from robot_cell_planner.msg import JointPath, MotionCertificate, MotionPlan, Pla
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.nodes.conversions import basic
 from robot_cell_planner.nodes.conversions.changes import changes_from_message, update_from_message, update_to_message
+from robot_cell_planner.nodes.conversions.collisions import pair_to_message
 from robot_cell_planner.nodes.conversions.model_messages import cell_to_message
 from robot_cell_planner.nodes.conversions.models import ModelReader
 from robot_cell_planner.nodes.conversions.path_requests import plan_from_message
@@ -32,7 +35,7 @@ from robot_cell_planner.nodes.conversions.trajectories import error_of_report
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.scene.diff import apply_difference, difference
 from robot_cell_planner.scene.scene import Scene
-from robot_cell_planner.trajectory.validation import LimitViolation, Quantity, TrajectoryReport
+from robot_cell_planner.trajectory.validation import LimitViolation, Quantity, TrajectoryCollision, TrajectoryReport
 
 ROOT = Path(__file__).parents[3]
 OWNER = ModelReader(NO_ROOTS).trusted()
@@ -268,5 +271,26 @@ def test_the_certified_fraction_of_a_plan_is_read_from_its_message(fraction):
 @pytest.mark.parametrize("quantity", list(Quantity))
 def test_the_error_of_a_violation_names_its_quantity(quantity):
     found = LimitViolation(quantity, "elbow_joint", 3, 0.1, 2.0, 1.0)
-    report = report_to_message(TrajectoryReport(0.1, (found,)))
+    report = report_to_message(TrajectoryReport(0.1, (found,)), RobotCell("empty"))
     assert error_of_report(report).message.startswith(f"{quantity.value} of elbow_joint at point 3 (0.100 s)")
+
+
+def test_a_collision_of_a_trajectory_says_what_collides():
+    """Types and kinds of its pairs are those of a report of the state; distances, which a validation lacks, are NaN."""
+    cell, state = loaded()
+    checker = CollisionChecker(cell, state, options=CollisionOptions(extra_margin=0.2))
+    pairs = checker.report(checker.default).pairs
+    found = tuple(TrajectoryCollision(0, 0.0, checker.default, pair.second, pair.first) for pair in pairs)
+    report = report_to_message(TrajectoryReport(0.1, collisions=found), cell)
+    messages = [each.pair for each in report.collisions]
+    expected = [pair_to_message(pair) for pair in pairs]
+    assert len({message.pair_type for message in expected}) > 2
+    for message, truth in zip(messages, expected, strict=True):
+        named = {(message.name_a, message.kind_a), (message.name_b, message.kind_b)}
+        assert named == {(truth.name_a, truth.kind_a), (truth.name_b, truth.kind_b)}
+        assert (message.pair_type, message.verdict) == (truth.pair_type, truth.verdict)
+        assert math.isnan(message.distance)
+        assert math.isnan(message.margin)
+    assert math.isnan(report.clearance.distance)
+    unnamed = report_to_message(TrajectoryReport(0.1, collisions=(TrajectoryCollision(0, 0.0, checker.default),)), cell)
+    assert unnamed.collisions[0].pair.name_a == ""

@@ -45,7 +45,7 @@ class Monitor(MotionMonitor):
         assert self.requests < MAX_REQUESTS, "the request is repeated too often"
         report = look_ahead(self._scene, LookAheadRequest(rest))
         self.motion.reached = min(self.motion.reached + self._delay, TRAJECTORY.duration)
-        return SimpleNamespace(report=report_to_message(report), state=SimpleNamespace(revision=NEW))
+        return SimpleNamespace(report=report_to_message(report, self._scene.cell), state=SimpleNamespace(revision=NEW))
 
     def paths(self):
         """Paths to check because of other robots."""
