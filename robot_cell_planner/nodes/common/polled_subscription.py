@@ -79,6 +79,12 @@ class PolledSubscription(Generic[M]):
         received [ns since 1970]."""
         return ((message, info["received_timestamp"]) for message, info in self._taken())
 
+    @property
+    def publishers(self) -> int:
+        """Number of publishers of the topic."""
+        # rclpy does not apply the rules that rename topics to the name that is counted.
+        return self._node.count_publishers(self._subscription.topic_name)
+
     def destroy(self) -> None:
         """Destroy the subscription."""
         self._node.destroy_subscription(self._subscription)

@@ -81,7 +81,6 @@ class JointMessages:
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._retained = 0  # number of names in these lists
         self.sources: dict[str, str] = {}
-        self.topics = tuple(prefix + topic for prefix in prefixes)
 
     def wait_for_message(self) -> None:
         """Let the next message of each topic wake the executor, which then calls `on_message`."""
@@ -136,7 +135,7 @@ class JointMessages:
 
     def publishers(self) -> int:
         """Return the number of publishers of all topics."""
-        return sum(self._node.count_publishers(topic) for topic in self.topics)
+        return sum(subscription.publishers for subscription in self._inputs.values())
 
 
 class JointOutput:

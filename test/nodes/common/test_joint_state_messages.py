@@ -189,6 +189,24 @@ def test_invented_names_do_not_fill_the_memory_and_change_nothing_for_known_join
     assert topics.feedback.skipped == 5 * MAX_JOINTS + 1
 
 
+def test_publishers_of_topics_that_are_renamed_are_counted(domain):
+    """A node that has just started waits for the first joint states if there are publishers."""
+    rclpy.init(args=["--ros-args", "-r", "joints:=/robot/joints", "-r", "__ns:=/cell"])
+    node = CellNode("renamed", sole=False)
+    try:
+        inputs = JointMessages(node, "joints", 10)
+        assert inputs.publishers() == 0
+        output = node.create_publisher(JointState, "/robot/joints", reliable(10))
+        until = time.monotonic() + 60.0
+        while inputs.publishers() == 0 and time.monotonic() < until:
+            time.sleep(0.01)
+        assert inputs.publishers() == 1
+        node.destroy_publisher(output)
+    finally:
+        node.destroy_node()
+        rclpy.shutdown()
+
+
 class EndlessHandle:
     """The handle of a subscription whose messages arrive faster than they are taken."""
 
