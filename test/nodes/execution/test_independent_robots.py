@@ -117,6 +117,20 @@ def test_a_motion_of_one_robot_runs_and_ends_while_the_other_moves(client, robot
     cancel(robot, "left", left)
 
 
+def test_a_robot_that_is_switched_off_does_not_keep_the_other_one_from_moving(client, robot):
+    """It gets no commands, until it is on again and moves."""
+    robot.hidden = set(JOINTS["right"])
+    robot.run_for(round(2.0 / PERIOD))  # longer than joint_state_timeout
+    left = execute(client, swing(JOINTS["left"], np.zeros(2), FAR)).wait()
+    assert left.status == GoalStatus.STATUS_SUCCEEDED, left.result.error.message
+    assert {tuple(command) for command, _ in robot.all_taken()} == {JOINTS["left"]}
+    robot.hidden = set()
+    robot.run_for(2)
+    right = execute(client, swing(JOINTS["right"], np.zeros(2), FAR)).wait()
+    assert right.status == GoalStatus.STATUS_SUCCEEDED, right.result.error.message
+    assert {frozenset(command) for command, _ in robot.all_taken()} == {frozenset(BOTH)}
+
+
 def test_pause_resume_and_stop_apply_to_all(client, robot):
     sent = {side: start(client, robot, side, owner=side) for side in SIDES}
     assert client.pause_motion() == "left, right"
