@@ -27,6 +27,7 @@ from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
 from .check_objects import distance_findings, touch_findings
 from .finding import DRAFT, ERROR, WARNING, Finding
+from .followers import follower_findings
 from .mesh_sizes import odd_meshes
 
 MAX_FRAMES = 100  # whose reachability is checked
@@ -120,6 +121,7 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
         kind = _topic(text, model.sources)
         remedy = "Position limits in the limits file replace them." if NARROWED in text else "Mend the file."
         yield Finding(WARNING, kind, f"{name}: {text}", remedy)
+    yield from follower_findings(mechanism, name)
     if unchecked := links_without_collision_shapes(mechanism):
         remedy = "Add <collision> elements to them; plans are not checked for these links."
         yield Finding(WARNING, "meshes", f"{name}: {unchecked_text(unchecked)}", remedy)
