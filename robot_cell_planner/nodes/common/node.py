@@ -377,7 +377,8 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
         _print_error(name, error.error if isinstance(error, NodeEndsError) else error)
         return status
     except Exception as error:
-        if not isinstance(error, RuntimeError) or not context_ends():
+        interrupted = isinstance(error.__cause__, KeyboardInterrupt)  # while C converted a message
+        if not (interrupted or (isinstance(error, RuntimeError) and context_ends())):
             traceback.print_exc()
             return status
     finally:

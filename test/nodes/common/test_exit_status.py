@@ -19,6 +19,11 @@ class FailingNode(CellNode):
         {start}
 def broken(*_):
     raise KeyError("an internal error")
+def interrupted(*_):
+    try:
+        raise KeyboardInterrupt
+    except KeyboardInterrupt as error:
+        raise SystemError("take returned a result with an exception set") from error
 sys.exit(run(FailingNode, "failing_node"))
 """
 STARTS_NOT = {"refusal": "raise WRONG", "internal error": "broken()"}
@@ -53,6 +58,11 @@ def test_a_node_that_fails_soon_after_its_first_start_is_started_again(domain, s
     assert found == 4, errors
     assert "no cell file" in errors or "KeyError: 'an internal error'" in errors
     assert not ends_session(found)
+
+
+def test_an_interrupt_while_a_message_is_converted_is_no_failure(domain):
+    """Python reports it as an error of the function that takes the message."""
+    assert status("self.executor.spin = interrupted") == (0, "")
 
 
 def test_a_node_that_fails_soon_after_each_start_is_given_up():
