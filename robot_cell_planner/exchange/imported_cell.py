@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import TracebackType
 
-from ..errors import FileError
+from ..errors import FileError, RobotCellError
 from ..io.cell_file.cell_file import load_cell, save_cell
 from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
 from ..model.cell import RobotCell
@@ -44,11 +45,16 @@ class ImportedCell:
 class CellFolder:
     """Folder that an import writes to: files are written beside it, and moved there when all are complete.
 
+    Errors about the files that are removed then name them as converted files of `source`.
+
     Raises:
         FileError: It has a cell file that must not be overwritten, or cannot be made.
     """
 
-    def __init__(self, folder: str | Path, roots: ResourceRoots = NO_ROOTS, *, overwrite: bool = False) -> None:
+    def __init__(
+        self, folder: str | Path, roots: ResourceRoots = NO_ROOTS, *, overwrite: bool = False, source: str | Path = ""
+    ) -> None:
+        self.source = source
         self.target = Path(folder).absolute()
         self.roots = roots
         self.overwrite = overwrite
@@ -67,8 +73,16 @@ class CellFolder:
     def __enter__(self) -> CellFolder:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self._staging.cleanup()
+        if isinstance(error, RobotCellError):
+            text = error.message
+            for folder in (self.path, self.path.resolve()):
+                text = text.replace(f"{folder}{os.sep}", f"{self.source}: converted ")
+            if text != error.message:
+                raise error.with_message(text) from error
 
     def write(self, name: str, text: str) -> Path:
         """Write a file; `name` is relative to the folder. Return its path.

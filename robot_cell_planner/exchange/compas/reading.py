@@ -65,7 +65,7 @@ def import_compas(
         state = data.decode(state_text, data.State, data.STATE_TYPE, str(state_file))
     elif data.contains(text, data.STATE_TYPE):
         state = data.decode(text, data.State, data.STATE_TYPE, source)
-    with CellFolder(folder, roots, overwrite=overwrite) as target:
+    with CellFolder(folder, roots, overwrite=overwrite, source=source) as target:
         return _Importer(target, given, Path(cell_file).name.partition(".")[0]).imported(state)
 
 

@@ -60,7 +60,7 @@ def import_moveit(
         RobotCellError: As `load_robot`, `read_scene` and `load_cell`.
     """
     found = find_package(Path(package), urdf, srdf)
-    with CellFolder(folder, roots, overwrite=overwrite) as target:
+    with CellFolder(folder, roots, overwrite=overwrite, source=found.folder) as target:
         # Paths from $(find ...) lead to the folders of the workspace.
         workspace = workspace_of(found.folder / "package.xml")
         opened = roots.with_file(found.folder / "package.xml")

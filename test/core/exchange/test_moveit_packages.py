@@ -1,6 +1,7 @@
 """Configuration packages of MoveIt: the files that are used, and the conversion of their settings."""
 
 import json
+import re
 
 import pytest
 import yaml
@@ -252,3 +253,13 @@ def test_warnings_that_the_written_cell_has_are_not_repeated(package, tmp_path):
     made = import_moveit(package, tmp_path / "cell")
     assert any("attribute 'mass'" in text for text in made.cell.robot.sources.warnings)
     assert not made.warnings
+
+
+def test_an_error_in_a_converted_file_names_the_package_and_no_file_that_is_removed(package, tmp_path):
+    limits = package / "config" / "joint_limits.yaml"
+    limits.write_text("joint_limits: {j0: {has_velocity_limits: true, max_velocity: .nan}}\n")
+    with pytest.raises(FileError, match="is nan, expected a finite number") as caught:
+        import_moveit(package, tmp_path / "cell")
+    place = re.escape(f"{package}: converted joint_limits.yaml:")
+    assert re.match(rf"{place}\d+: joint_limits\.j0\.max_velocity: is nan", caught.value.message)
+    assert not (tmp_path / "cell").exists()
