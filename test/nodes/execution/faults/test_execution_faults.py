@@ -156,6 +156,20 @@ def test_simulated_time_that_jumps(client, robot, simulated_time):
         check_stop(robot, torn=was_torn(sent))
 
 
+def test_simulated_time_that_jumps_ends_goals_that_wait_for_their_start(client, robot, simulated_time):
+    start_at(client, robot)
+    goal = to_and_fro(1)
+    goal.header.stamp = (client.node.get_clock().now() + Duration(seconds=600.0)).to_msg()
+    sent = execute(client, goal)
+    for _ in range(100):  # it may still be validated when time jumps first
+        simulated_time.error -= 5.0
+        robot.run_for(50)
+        if sent.done.is_set():
+            break
+    check_error(sent, "StoppedError", "clock", "/clock", "set back")
+    robot.wait_for_last_command()
+
+
 def test_simulated_time_that_jumps_with_the_robot(client, robot, simulated_time):
     """As when a simulation is reset: the stamps of joint_states jump, too; whichever is detected first is reported."""
     sent = begin(client, robot)
