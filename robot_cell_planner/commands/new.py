@@ -104,14 +104,15 @@ def _entry(made: NewCell) -> dict[str, object]:
 def _echo(made: NewCell) -> None:
     for found in made.draft.groups:
         ends = f", {found.group.base_link} to {found.group.tip_link}" if found.group.tip_link else ""
-        click.echo(f"group {found.group.name}: {len(found.group.variables)} joints{ends}")
+        count = len(found.group.variables)
+        click.echo(f"group {found.group.name}: {count} joint{'s' if count != 1 else ''}{ends}")
     decomposed = sum(found.use is MeshUse.DECOMPOSITION for found in made.meshes)
     if decomposed:
         click.echo(f"meshes: {decomposed} of {len(made.meshes)} are decomposed, because their hulls fill in too much")
     click.echo(f"pairs that need no check: {len(made.draft.pairs)}")
     home = made.draft.home
     free = "free of collisions" if not home.colliding else "IN COLLISION"
-    click.echo(f"home: {free}, {home.limit_margin:.3g} rad or m from the nearest limit")
+    click.echo(f"home: {free}, {home.from_limits}")
     for name, frame in made.cell.frames.items():
         text = f"frame {name}: tool centre point of the hand, on {frame.attached_to}"
         click.echo(f"{text}; `robot_cell plan --frame {name}` moves it to a pose")

@@ -45,6 +45,13 @@ class Home:
     colliding: tuple[tuple[str, str], ...]
     tried: int
 
+    @property
+    def from_limits(self) -> str:
+        """The distance to a limit as text."""
+        if np.isinf(self.limit_margin):
+            return "without joints that have limits"
+        return f"{self.limit_margin:.3g} rad or m from the nearest limit"
+
 
 def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
     """Search a configuration of all variables of a robot with groups and disabled pairs.

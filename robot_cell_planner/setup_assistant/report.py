@@ -93,7 +93,7 @@ def _home(draft: Draft) -> Iterable[str]:
         yield f"**No configuration without collision was found** among {home.tried}; the best one overlaps."
     else:
         clearance = "no pair is near" if home.clearance > 10.0 else f"its clearance is {1e3 * home.clearance:.0f} mm"
-        yield f"Free of collisions: {clearance}, and {home.limit_margin:.3g} rad or m from the nearest limit."
+        yield f"Free of collisions: {clearance}, and {home.from_limits}."
     yield ""
     units = _units(draft.robot.mechanism)
     values = (f"`{name}` {value:g} {units[name]}" for name, value in home.values.items())

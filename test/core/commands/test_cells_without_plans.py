@@ -37,3 +37,17 @@ def test_the_error_says_what_the_cell_lacks(urdf, message, remedy, tmp_path, cap
 def test_a_plan_of_which_nothing_can_be_proven_says_so(tmp_path, capsys):
     assert main(["plan", cell_file(tmp_path, MOVING, GROUP), "--joint", "turn=1"]) == 0
     assert "certified nothing: no certificates, or no checked pair of objects moves\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("kind", "limits"),
+    [("continuous", "without joints that have limits"), ("revolute", "1 rad or m from the nearest limit")],
+)
+def test_a_draft_of_one_joint_is_described_in_the_singular(kind, limits, tmp_path, capsys):
+    limit = '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'
+    (tmp_path / "one.urdf").write_text(MOVING.replace("continuous", kind).replace("</joint>", limit))
+    assert main(["new", str(tmp_path / "one.urdf"), "--folder", str(tmp_path / "cell"), "--samples", "10"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "group manipulator: 1 joint, base to arm" in lines
+    assert f"home: free of collisions, {limits}" in lines
+    assert limits in (tmp_path / "cell" / "report.md").read_text()

@@ -127,6 +127,14 @@ def test_objects_far_from_their_parent_have_a_warning(old, new, text, edited):
     assert found == [f"warning {text} -> Write lengths in m, or say the unit of the file by `native_scale: 0.001`."]
 
 
+def test_links_far_from_their_parent_links_have_a_warning(edited, tmp_path):
+    joint = JOINT.replace("<axis", '<origin xyz="0 300 400"/><axis')
+    cell = edited()
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{LINKS}{joint}</robot>')
+    text = "robot arm: links are so far from their parent links that origins may be in mm: arm 500 m"
+    assert f"warning {text} -> Write the origins of joints in m." in texts(cell)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "text"),
     [
