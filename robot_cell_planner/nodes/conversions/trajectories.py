@@ -26,6 +26,7 @@ from .basic import check_count, duration_from_message, durations_to_messages, ti
 from .filled_messages import filled
 
 MAX_POINTS = 100_000
+ADDED_POINTS = 1  # samples that the execution node adds before those of a goal
 ROWS_AT_ONCE = 2000  # a conversion of all rows at once blocks other threads, such as that of commands, for 0.1 s
 QUANTITIES = {quantity: getattr(LimitViolation, quantity.name) for quantity in Quantity}  # constants of the message
 NAMES = {number: quantity.value for quantity, number in QUANTITIES.items()}
@@ -53,6 +54,12 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
     velocities = rows_from_points(message, "velocities", field)
     accelerations = rows_from_points(message, "accelerations", field)
     return Trajectory(names, times, positions, velocities, accelerations)
+
+
+def checked_trajectory_from_message(message: JointTrajectory, field: str) -> Trajectory:
+    """The trajectory that the execution node wants to be checked before it executes a goal of up to MAX_POINTS; errors
+    as from `trajectory_from_message`."""
+    return trajectory_from_message(message, field, MAX_POINTS + ADDED_POINTS)
 
 
 def trajectories_from_messages(messages: Sequence[JointTrajectory], field: str) -> tuple[Trajectory, ...]:

@@ -48,7 +48,7 @@ from ..conversions.frame_references import (
 )
 from ..conversions.models import ModelReader, reads_files
 from ..conversions.path_requests import fill_multistep, fill_multistep_failure, multistep_request_from_message
-from ..conversions.trajectories import trajectory_from_message
+from ..conversions.trajectories import checked_trajectory_from_message
 from ..conversions.trajectory_reports import limits_to_message, report_to_message
 from .defaults import planning_defaults, timing_defaults, validation_request
 from .failure_cases import FailureCases
@@ -292,7 +292,7 @@ class PlanningNode(ManagedNode):
         response: srv.ValidateTrajectory.Response | srv.LookAhead.Response,
     ) -> tuple[Trajectory, Scene]:
         """Return the trajectory of a request and its scene, whose state is set in the response."""
-        trajectory = trajectory_from_message(request.trajectory, "trajectory")
+        trajectory = checked_trajectory_from_message(request.trajectory, "trajectory")
         state = await self._scene_monitor.resolve(request.state)
         response.state = state.used
         return trajectory, state.scene

@@ -5,9 +5,15 @@ import math
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import InvalidRequestError, TrajectoryStartError, UnknownNameError
+from robot_cell_planner.errors import (
+    InvalidRequestError,
+    LimitExceededError,
+    TrajectoryStartError,
+    UnknownNameError,
+)
 from robot_cell_planner.msg import ExecutionOptions
-from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
+from robot_cell_planner.nodes.conversions import trajectories
+from robot_cell_planner.nodes.conversions.trajectories import checked_trajectory_from_message, trajectory_to_message
 from robot_cell_planner.nodes.motion.joint_feedback import robot_names
 from robot_cell_planner.nodes.motion.trajectory_goals import ToleranceDefaults, goal_of_trajectory
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -35,6 +41,17 @@ def test_one_point_at_time_0_is_accepted_within_the_goal_tolerance_that_was_give
     assert goal([0.0], [[1.0, 0.5]]).starting_at(here).trajectory.duration == 0.0
     wide = goal([0.0], [[1.0, 0.5]], goal_tolerance=0.2, start_tolerance=1.0)
     assert wide.starting_at({"a": 1.1, "b": 0.5}).trajectory.duration == 0.0
+
+
+@pytest.mark.parametrize("first", [0.0, 0.5])
+def test_a_goal_of_the_most_points_can_be_checked_with_the_sample_that_is_added(monkeypatch, first):
+    monkeypatch.setattr(trajectories, "MAX_POINTS", 5)
+    times = np.arange(5.0) + first
+    started = goal(times, np.linspace((0.0, 0.0), (1.0, 1.0), 5)).starting_at({"a": 0.004, "b": 0.0}).trajectory
+    assert len(checked_trajectory_from_message(trajectory_to_message(started), "trajectory")) == 5 + (first > 0.0)
+    longer = goal(np.arange(7.0), np.zeros((7, 2))).trajectory
+    with pytest.raises(LimitExceededError):
+        checked_trajectory_from_message(trajectory_to_message(longer), "trajectory")
 
 
 def test_longer_motions_end_at_their_last_point_wherever_they_start():
