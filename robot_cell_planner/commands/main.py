@@ -22,6 +22,7 @@ OPTIONS = ("--help", "-h", "--version")  # that do not belong to `up`, which is 
 FAILED, JSON = 1, "--json"
 PROGRAM, COMPLETION = "robot_cell", "_ROBOT_CELL_COMPLETE"
 OUTPUT = "standard output"
+DESCRIPTIONS = (".urdf", ".xacro", ".sdf")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -78,6 +79,8 @@ def _failed(error: RobotCellError, words: Sequence[str]) -> int:
 def _unknown(word: str) -> click.UsageError:
     from ..model.name_suggestions import unknown_name
 
+    if Path(word).suffix in DESCRIPTIONS and Path(word).is_file():
+        return click.UsageError(f"{word!r} is no command; `{PROGRAM} new {word}` drafts a cell of a description")
     if Path(word).is_file():
         return click.UsageError(f"{word!r} is no command; `{PROGRAM} {UP} {word}` starts the nodes of a cell file")
     return click.UsageError(unknown_name(f"command {word!r}", word, (UP, *COMMANDS)))

@@ -246,7 +246,7 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
     parameters = options.params.resolve()
     for what, path in (("cell file", cell), ("parameters file", parameters)):
         if path is not None and not path.is_file():
-            raise ValueError(f"{what} {path} does not exist")
+            raise ValueError(f"{what} {path} {'is no file' if path.exists() else 'does not exist'}")
     if options.namespace and not re.fullmatch(r"/?[A-Za-z_]\w*(/[A-Za-z_]\w*)*", options.namespace):
         raise ValueError(f"{options.namespace!r} is not a ROS namespace")
     if options.enclave_prefix:

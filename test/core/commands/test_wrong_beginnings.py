@@ -11,6 +11,7 @@ from robot_cell_planner.commands.reporting import import_failure
 from robot_cell_planner.errors import InternalError, NotSupportedError
 
 DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
+ARM = str(Path(__file__).parents[3] / "urdf" / "arm.urdf.xacro")
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def started(monkeypatch):
         ("plam", "command 'plam' does not exist; nearest: plan"),
         ("upp", "command 'upp' does not exist; nearest: up\n"),
         (DEMO, f"'{DEMO}' is no command; `robot_cell up {DEMO}` starts the nodes of a cell file"),
+        (ARM, f"'{ARM}' is no command; `robot_cell new {ARM}` drafts a cell of a description"),
     ],
 )
 def test_an_unknown_command_does_not_start_the_nodes(word, text, started, capsys):

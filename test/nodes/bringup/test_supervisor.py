@@ -463,6 +463,11 @@ def test_a_missing_cell_file_is_one_line(tmp_path):
     assert err == f"robot_cell: cell file {tmp_path / 'absent.yaml'} does not exist\n"
 
 
+def test_a_folder_in_place_of_a_cell_file_is_not_called_absent(tmp_path):
+    status, _, err = command("up", str(tmp_path))
+    assert (status, err) == (2, f"robot_cell: cell file {tmp_path} is no file\n")
+
+
 @pytest.mark.parametrize(
     "arguments, environment, expected",
     [
