@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Mapping
+from typing import Protocol
 
 from ..errors import UnknownNameError
-from .mechanism import COMPOUND_SUFFIXES, Joint, JointKind, Mechanism
+from .bodies import Tool
+from .mechanism import COMPOUND_SUFFIXES, Joint, JointKind, Mechanism, Variable
 from .name_suggestions import listed, unknown_name
-
-if TYPE_CHECKING:
-    from .cell import RobotCell
+from .robot import Robot
 
 GROUP_REMEDY = "Give joints of the planning group, or name a group that has this joint."
 VALUE_REMEDY = "Give the values that the message names."
 FIXED_REMEDY = "Leave the joint out, or make it movable in the description."
 
 
-def unknown_joint(
-    cell: RobotCell, name: str, known: Collection[str], what: str = "", stage: str = ""
-) -> UnknownNameError:
+class Models(Protocol):
+    """The parts of a `RobotCell` that have joints."""
+
+    @property
+    def robots(self) -> Mapping[str, Robot]: ...
+
+    @property
+    def tools(self) -> Mapping[str, Tool]: ...
+
+    @property
+    def variables(self) -> Mapping[str, Variable]: ...
+
+
+def unknown_joint(cell: Models, name: str, known: Collection[str], what: str = "", stage: str = "") -> UnknownNameError:
     """Return the error about a name that is none of `known`. It says what the cell has by this name, if anything.
 
     what: What the joint is named in, such as " of joint goal 0".
@@ -38,7 +48,7 @@ def unknown_joint(
     return UnknownNameError(unknown_name(text, name, known), stage=stage, subjects=(name,))
 
 
-def _mechanisms(cell: RobotCell) -> list[tuple[str, Mechanism]]:
+def _mechanisms(cell: Models) -> list[tuple[str, Mechanism]]:
     """Return the mechanisms of robots and tools, with the prefix of their joint names."""
     robots = [("", robot.mechanism) for robot in cell.robots.values()]
     return robots + [(f"{name}/", tool.mechanism) for name, tool in cell.tools.items()]
