@@ -33,7 +33,7 @@ from .check import check_cell, in_order
 from .description_copy import MESHES, copy_description
 from .draft import HOME, Draft, draft_robot
 from .files import limits_text
-from .finding import WARNING, Finding
+from .finding import DRAFT, WARNING, Finding
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
 from .lost_warnings import lost_warnings
@@ -146,7 +146,9 @@ class _Writer:
             entries = self._entries(name, given, draft, tool, mount)
             self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
             cell, state = load_cell(self.folder / CELL_FILE, options.roots)
-            findings = in_order([*check_cell(cell, state), *_lost(given, cell.robots[name])])
+            findings = in_order(
+                [*check_cell(cell, state), *_renamed(given.mechanism.name, name), *_lost(given, cell.robots[name])]
+            )
             if tool is not None:
                 findings = in_order([*findings, *_lost(tool[0], cell.tools[tool[0].name])])
             self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool, self.tool_pairs))
@@ -254,6 +256,13 @@ class _Writer:
         self.new_files.will_write(name)
         write_text(self.folder / name, text, STAGE, self.options.overwrite, mode=0o644)
         self.files.append(name)
+
+
+def _renamed(given: str, name: str) -> Iterator[Finding]:
+    """Find the name of a robot that is not that of its description."""
+    if name != given:
+        text = f"robot {name}: the description names it {given!r}, which is no name in a cell"
+        yield Finding(DRAFT, "names", text, "Rename it in the cell file; names have letters A to Z, digits, - and _.")
 
 
 def _lost(original: Robot | Tool, written: Robot | Tool) -> Iterator[Finding]:

@@ -323,8 +323,9 @@ class CellNode(Node):
 
 
 def _print_error(name: str, error: RobotCellError) -> None:
-    """Print one line on the standard error stream."""
-    print(f"{name}: {error}".replace("\n", " "), file=sys.stderr, flush=True)
+    """Print one line on the standard error stream, with what to do."""
+    remedy = f". {error.remedy}" if error.remedy else ""
+    print(f"{name}: {error}{remedy}".replace("\n", " "), file=sys.stderr, flush=True)
 
 
 def end(status: int) -> NoReturn:

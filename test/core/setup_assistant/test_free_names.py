@@ -68,6 +68,14 @@ def test_names_with_numbers_follow_if_these_are_taken_too(make):
     assert list(make([*arm(), *hand("d"), *links, *fixed]).cell.frames) == ["hand_tcp_2"]
 
 
+@pytest.mark.parametrize("name, used", [("r", "r"), ("a r", "a_r"), ("röbot", "r_bot"), ("world", "robot")])
+def test_a_robot_that_is_renamed_is_reported(make, name, used):
+    made = make(arm(), name=name)
+    renamed = [finding.text for finding in made.findings if finding.topic == "names"]
+    assert list(made.cell.robots) == [used]
+    assert renamed == [f"robot {used}: the description names it {name!r}, which is no name in a cell"] * (name != used)
+
+
 @pytest.mark.parametrize("names", [("base", "a", "gripper", "c", "d"), ("base", "a", "b", "gripper/tcp", "d")])
 def test_a_gripper_has_another_name_if_links_of_the_robot_have_its_name(make, names):
     made = make(arm(names), added=[link("palm"), *hand("palm")])

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 
 NODE = """
@@ -50,6 +51,11 @@ def test_a_node_that_cannot_start_is_not_started_again(domain, start):
     found, errors = status(start)
     assert found == 1, errors
     assert ends_session(found)
+
+
+def test_a_node_that_cannot_start_prints_what_to_do(domain):
+    error = InvalidRequestError("no cell file", stage="parameters")
+    assert status("raise WRONG")[1].splitlines()[-1] == f"failing_node: {error}. {error.remedy}"
 
 
 @pytest.mark.parametrize("start", FAILS_LATER.values(), ids=FAILS_LATER)
