@@ -16,6 +16,7 @@ import yaml
 
 from ..errors import UnknownNameError
 from .numbers import FiniteRange
+from .progress import Elapsed
 from .reporting import echo_json, import_failure, reporting
 from .search import searched
 
@@ -86,7 +87,8 @@ def call(service: str, request: str, namespace: str, domain_id: int | None, time
     from ..io.common.yaml_reader import parse_yaml
 
     with connected(namespace, domain_id, timeout) as connection:
-        kind = ros().wait_for_type(connection, "service", service, timeout)
+        with Elapsed(f"waiting for service {service}"):
+            kind = ros().wait_for_type(connection, "service", service, timeout)
         fields = parse_yaml(request, "REQUEST", "command line") or {}
         reply = connection.call_service(
             kind, ros().full_name(connection, service), ros().message_from_plain(kind.Request, fields), timeout
@@ -103,6 +105,8 @@ def call(service: str, request: str, namespace: str, domain_id: int | None, time
 def echo(topic: str, count: int | None, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
     """Print the messages of TOPIC, also those that its publishers keep."""
     with connected(namespace, domain_id, timeout) as connection:
+        with Elapsed(f"waiting for topic {topic}"):
+            ros().wait_for_type(connection, "topic", topic, timeout)
         for message in islice(ros().messages(connection, topic, timeout), count):
             _echo(ros().message_to_plain(message), as_json)
             click.echo("---", err=as_json)
@@ -124,7 +128,7 @@ def describe(name: str, namespace: str, domain_id: int | None, timeout: float, a
     if name.count("/") == 2 and not name.startswith("/") and name.split("/")[1] in ("msg", "srv", "action"):
         found: Any = {"type": name, "definition": ros().definition(name)}
     else:
-        with connected(namespace, domain_id, timeout) as connection:
+        with connected(namespace, domain_id, timeout) as connection, Elapsed("waiting for the running nodes"):
             found = _described(connection, name, timeout) if name else ros().settled(connection, timeout)
     if as_json:
         echo_json({key: [asdict(each) for each in found[key]] if key == "parameters" else found[key] for key in found})

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
+from .progress import Elapsed
 from .reporting import import_failure
 from .search import searched
 
@@ -36,7 +37,7 @@ def running_scene(cell_file: Path) -> tuple[RobotCell, RobotCellState]:
         NotSupportedError: There is no ROS 2.
         ServiceUnavailableError: No scene node answers.
     """
-    with running_client(cell_file) as client:
+    with running_client(cell_file) as client, Elapsed("waiting for the running nodes"):
         scene, _ = client.scene(retries=0, measured=True)
     return scene.cell, scene.state
 

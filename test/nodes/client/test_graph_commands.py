@@ -1,7 +1,11 @@
 """`robot_cell call`, `echo` and `describe` beside a running node, and messages as plain values."""
 
 import json
+import os
+import pty
+import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -170,3 +174,18 @@ def test_bytes_are_whole_numbers():
 def test_values_that_do_not_fit_are_named(values, text):
     with pytest.raises(InvalidRequestError, match=text):
         message_from_plain(JointState, values)
+
+
+@pytest.mark.parametrize("words", [("call", "scene/nothing"), ("echo", "nothing"), ("describe", "nothing")])
+def test_a_terminal_shows_what_is_waited_for(command, domain, words):
+    terminal, end = pty.openpty()
+    given = ["robot_cell", *words, "--domain-id", str(domain), "--timeout", "2"]
+    process = subprocess.Popen(given, stdout=subprocess.DEVNULL, stderr=end)
+    os.close(end)
+    shown = b""
+    with suppress(OSError):  # the process has closed the other end
+        while part := os.read(terminal, 4096):
+            shown += part
+    os.close(terminal)
+    assert process.wait(60) == 1
+    assert re.search(rb"waiting for (service|topic|the running nodes)[ \w/]*: 1 s", shown), shown
