@@ -8,6 +8,7 @@ blend is removed, and the motion stops at that waypoint.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -25,7 +26,7 @@ from .corner_blends import (
     largest_radii,
     points_of_blend,
 )
-from .curves import CurveSequence, PolynomialCurve, TraversedPath
+from .curves import CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
 from .profiles import PathInterval, Rates, pieces_of, reachable_speed, solved, speed_change_distance, to_whole_periods
 from .sampled_paths import SAME_POINT, checked_path
@@ -256,8 +257,7 @@ def _finished(
         if last < count - 1 or ends[1] == 0.0:
             rests.append(Rest(start, choice.line.corners[last]))
     curve = CurveSequence(parts)
-    own = passing_corners[int(added[0]) : count - int(added[1])] if len(corner_indices) > 1 else passing_corners[:1]
-    passing = _passing_times(path, corner_indices, own)
+    passing = _passing_times(path, corner_indices, choice.line, stops, curve, (passing_corners, added))
     trajectory = sample_curve(limits.variables, curve, options.period, rests)
     motion = TimedMotion(curve, trajectory, passing, tuple(rests))
     return motion if any(ends) else slowed_to_limits(motion, limits, options.period)
@@ -290,11 +290,32 @@ def _time_scaling(choice: _Choice, first: int, last: int) -> tuple[PolynomialCur
     return PolynomialCurve(breaks, np.array(rows)[:, :, None]), np.array(passing)
 
 
-def _passing_times(path: Array, corner_indices: list[int], corners: Array) -> Array:
-    """Return the time at which each point of the path is passed, interpolated by length on straight segments."""
-    steps = np.linalg.norm(np.diff(path, axis=0), axis=1)
-    lengths = np.concatenate(([0.0], np.cumsum(steps)))
-    times: Array = np.interp(lengths, lengths[corner_indices], corners)
+def _passing_times(
+    path: Array,
+    corner_indices: list[int],
+    line: Polyline,
+    stops: Sequence[int],
+    curve: CurveSequence,
+    corners: tuple[Array, tuple[bool, bool]],
+) -> Array:
+    """Return the time at which each point of the path is passed: at its place on its straight segment.
+
+    corners: Passing times of the corners of the line, and whether its second and its last but one were added.
+    """
+    times = np.zeros(len(path))
+    passing, (before, after) = corners
+    if len(corner_indices) > 1:
+        own = slice(int(before), len(passing) - int(after))
+        lengths = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))))
+        along = np.concatenate(([0.0], np.cumsum(line.lengths)))
+        places = np.interp(lengths, lengths[corner_indices], along[own])
+        for (first, last), start, part in zip(pairwise(stops), curve.starts.tolist(), curve.parts, strict=False):
+            inside = np.flatnonzero((places >= along[first]) & (places <= along[last]))
+            values = np.concatenate(([0.0], places[inside] - along[first], [along[last] - along[first]]))
+            times[inside] = start + times_at(part.time_scaling, values)[1:-1]
+        times[corner_indices] = passing[own]
+        # A segment that was added leaves the path at its start, or joins it at its end.
+        times[0], times[-1] = 0.0, curve.duration
     times.setflags(write=False)
     return times
 

@@ -68,6 +68,32 @@ def test_position_velocity_and_acceleration_are_continuous(seed):
         assert (np.abs(np.diff(values, axis=0)) <= most * step * (1.0 + 1e-6) + 1e-9).all()
 
 
+@pytest.mark.parametrize("moving", [False, True])
+@pytest.mark.parametrize("seed", range(6))
+def test_points_on_a_straight_segment_are_passed_at_their_times(seed, moving):
+    rng = np.random.default_rng(seed)
+    dof = int(rng.integers(1, 5))
+    corners = np.cumsum(rng.normal(size=(4, dof)), axis=0)
+    fractions = np.sort(rng.uniform(0.02, 0.98, 7))
+    segments = [a + np.concatenate(([0.0], fractions))[:, None] * (b - a) for a, b in pairwise(corners)]
+    path = np.vstack((*segments, corners[-1:]))
+    velocity = 0.2 * (corners[1] - corners[0]) / np.linalg.norm(corners[1] - corners[0]) if moving else None
+    motion = smooth(path, limits_for(dof, rng), blends=SmoothOptions(1e-3), start_velocity=velocity)
+    assert (np.diff(motion.passing_times) > 0.0).all()
+    assert motion.passing_times[0] == 0.0
+    assert motion.passing_times[-1] == motion.curve.duration
+    assert np.abs(motion.curve.evaluate(motion.passing_times) - path).max() <= 1e-3 + 1e-9
+
+
+def test_the_ends_of_a_path_are_passed_at_the_ends_of_a_motion_that_begins_and_ends_beside_it():
+    path = np.array([[0.0, 0.0], [0.5, 0.0], [1.0, 0.0], [1.0, 1.0]])
+    sideways = np.array([0.0, 0.3])
+    motion = smooth(path, limits_for(2), start_velocity=-sideways, end_velocity=np.array([0.3, 0.0]))
+    assert motion.passing_times[0] == 0.0
+    assert motion.passing_times[-1] == motion.curve.duration
+    assert (np.diff(motion.passing_times) > 0.0).all()
+
+
 def test_a_right_angle_is_not_a_stop():
     motion = smooth(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), limits_for(2))
     middle = motion.passing_times[1]
