@@ -126,7 +126,8 @@ class CellConnection:
         retries: int = 0,
     ) -> ResponseT:
         """Call a service and return its reply; an error in the reply is raised. An idempotent request is sent again if
-        no reply has been received within 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`).
+        no reply has been received within 3 s, then 6 s and so on (`server_monitor.IDEMPOTENT`); to a server that has
+        replied to this client before, within 30 s, then 60 s and so on.
 
         timeout [s]: of one attempt, at most a day. retries: further attempts if the service is unavailable or its node
         terminates; only for requests that change nothing.
@@ -157,7 +158,8 @@ class CellConnection:
             ready = self.usage.while_open(client.service_is_ready)
             relative = name.removeprefix(f"{self.node.get_namespace().rstrip('/')}/")
             with self._monitored(name, ready, is_action=False) as monitor:
-                reply: ResponseT = reply_to(client, request, relative, monitor, ready, timeout)
+                reply: ResponseT = reply_to(client, request, relative, monitor, ready, timeout, monitor.has_replied)
+                monitor.note_reply()
         _raise_error(reply)
         return reply
 

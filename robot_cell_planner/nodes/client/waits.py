@@ -19,6 +19,7 @@ from ..common.cancellation import LAST_REPLY
 from ..common.server_monitor import (
     CHECK_PERIOD,
     GOAL_AGAIN,
+    KNOWN_AGAIN,
     REQUEST_AGAIN,
     ServerMonitor,
     is_idempotent,
@@ -151,11 +152,18 @@ def _first_of(
 
 
 def reply_to(
-    client: Any, request: Any, name: str, monitor: ServerMonitor, is_ready: Callable[[], bool], timeout: float
+    client: Any,
+    request: Any,
+    name: str,
+    monitor: ServerMonitor,
+    is_ready: Callable[[], bool],
+    timeout: float,
+    is_known: bool = False,
 ) -> Any:
     """Return the reply to a request. An idempotent request is sent again until a reply is received.
 
     is_ready: returns whether the service is available; raises ServiceUnavailableError if the client was closed.
+    is_known: whether the server has replied to this client before; the request is sent again much later then.
 
     Raises:
         ServiceUnavailableError: An idempotent request got no reply.
@@ -163,7 +171,9 @@ def reply_to(
         OutcomeUnknownError: Either of these, for any other request.
     """
     repeats = is_idempotent(name)
-    until, again = time.monotonic() + timeout, REQUEST_AGAIN if repeats else math.inf
+    until, again = time.monotonic() + timeout, math.inf
+    if repeats:
+        again = KNOWN_AGAIN if is_known else REQUEST_AGAIN
     futures = Futures()
     try:
         try:

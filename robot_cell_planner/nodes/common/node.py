@@ -228,7 +228,9 @@ class CellNode(Node):
 
     def service_client(self, kind: type[ServiceType[RequestT, ResponseT]], name: str) -> Client[RequestT, ResponseT]:
         """A client of a service, for calls from this node's callbacks."""
-        client: Client[RequestT, ResponseT] = self.create_client(kind, name, callback_group=self.concurrent)
+        client: Client[RequestT, ResponseT] = self.create_client(
+            kind, name, qos_profile=SERVICES, callback_group=self.concurrent
+        )
         return client
 
     def serve(

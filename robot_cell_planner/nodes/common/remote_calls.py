@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from action_msgs.msg import GoalStatus
 from rclpy.action.client import ClientGoalHandle
@@ -21,6 +21,7 @@ from .node import CellNode, Reporting
 from .parameters import Parameter
 from .server_monitor import (
     GOAL_AGAIN,
+    KNOWN_AGAIN,
     REQUEST_AGAIN,
     ServerMonitor,
     ServerMonitors,
@@ -56,19 +57,35 @@ async def _repeated(
     token: CancellationToken,
     lives: Callable[[], bool],
 ) -> T:
-    """Send a request until there is a reply: it can be lost during discovery. first [s]: before it is sent again,
-    doubled each time. drop: removes a pending request."""
-    while True:
-        future = send()
-        try:
-            return await outcome(node, future, token, min(first, timeout), what, lives)
-        except ServiceUnavailableError:
-            timeout -= first
-            first *= 2.0
-            if timeout <= 0.0 or not lives():
-                raise
-        finally:
+    """Send a request until there is a reply to one of them: it can be lost during discovery. first [s]: before it is
+    sent again, doubled each time. drop: removes a pending request."""
+    reply: Future[T] = Future()
+    sent: list[Future[T]] = []
+    try:
+        while True:
+            sent.append(send())
+            sent[-1].add_done_callback(partial(_pass_on, reply))
+            try:
+                return await outcome(node, reply, token, min(first, timeout), what, lives)
+            except ServiceUnavailableError:
+                timeout -= first
+                first *= 2.0
+                if timeout <= 0.0 or not lives():
+                    raise
+    finally:
+        for future in sent:
             drop(future)
+
+
+def _pass_on(reply: Future[T], done: Future[T]) -> None:
+    """Resolve the future of a reply as one of its requests was, unless another one was before."""
+    if reply.done() or done.cancelled():
+        return
+    error = done.exception()
+    if error is not None:
+        reply.set_exception(error)
+    else:
+        reply.set_result(cast("T", done.result()))
 
 
 class RemoteService(Generic[RequestT, ResponseT]):
@@ -110,7 +127,9 @@ class RemoteService(Generic[RequestT, ResponseT]):
             timeouts[self._limit],
         )
         if is_idempotent(self._name):
-            reply = await _repeated(node, send, drop, REQUEST_AGAIN, limit, what, token, lives)
+            again = KNOWN_AGAIN if monitor.has_replied else REQUEST_AGAIN
+            reply = await _repeated(node, send, drop, again, limit, what, token, lives)
+            monitor.note_reply()
         else:
             reply = await self._once(send(), limit, what, token, lives)
         return checked(reply)

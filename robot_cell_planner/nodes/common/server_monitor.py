@@ -18,6 +18,9 @@ from .presence import Observed
 
 CHECK_PERIOD = 0.1  # [s] between checks of a server
 REQUEST_AGAIN = 3.0  # [s] without a reply, after which an idempotent request is sent again; doubled each time
+# The same for a server that has replied to this client before [s]. Both have discovered each other, so that DDS repeats
+# lost packets itself; another request would only be served in addition to the first one.
+KNOWN_AGAIN = 30.0
 GRAPH_CHECK_PERIOD = 0.5  # [s] between queries of the graph
 GRAPH_TIMEOUT = 1.0  # [s] without a server in the graph, after which it counts as lost
 STATUS_TIMEOUT = 3.0  # [s] without execution/status, which is sent at least once a second: the node has ended
@@ -99,11 +102,12 @@ class Server:
 
 
 class KnownServers:
-    """What the monitors of a name know together: whether a server was on this computer, and the endpoints of those
-    there that have terminated, which DDS may still list."""
+    """What the monitors of a name know together: whether a server was on this computer, the endpoints of those there
+    that have terminated, which DDS may still list, and the endpoints of the one that has replied last."""
 
     def __init__(self) -> None:
         self.are_local = False
+        self.replied: frozenset[bytes] = frozenset()
         self._reached: list[Server] = []
         self._ended: set[bytes] = set()
         self._lock = threading.Lock()
@@ -157,6 +161,20 @@ class ServerMonitor:
         if self._server.endpoints:
             return True
         return self._reaches(self._server)
+
+    @property
+    def has_replied(self) -> bool:
+        """Whether the present server has replied to this client before; False if its endpoints are not known."""
+        found = self._identity()
+        return bool(found) and found == self._known.replied
+
+    def note_reply(self) -> None:
+        """Note that the present server has replied."""
+        self._known.replied = self._identity()
+
+    def _identity(self) -> frozenset[bytes]:
+        server = self._server
+        return frozenset() if server is None else server.endpoints or server.publishers
 
     def _has_living(self) -> bool:
         return self._server is not None and self._server.lives

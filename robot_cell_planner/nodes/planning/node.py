@@ -36,6 +36,7 @@ from ..common.lifecycle import ManagedNode
 from ..common.node import end, report_error, run
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
+from ..common.shared_answers import SharedAnswers
 from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
 from ..common.threads import converted
 from ..conversions import plans
@@ -105,8 +106,9 @@ class PlanningNode(ManagedNode):
         )
         for name, kind, handler in actions:
             GoalServer(self, kind, name, published(name, handler), report_error, begins_early=True)
-        self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", self._validate_trajectory)
-        self.serve(srv.LookAhead, "planning/look_ahead", self._look_ahead)
+        shared = SharedAnswers(self._scene_monitor).shared
+        self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", shared(self._validate_trajectory))
+        self.serve(srv.LookAhead, "planning/look_ahead", shared(self._look_ahead))
         self.serve(srv.ListPlanners, "planning/list_planners", self._list_planners)
 
     def _prepare(self, scene: Scene) -> None:

@@ -18,6 +18,7 @@ from ...scene.scene import Scene
 from ...trajectory.timing import TimingOptions
 from ..common.node import CellNode
 from ..common.scene_monitor import SceneMonitor
+from ..common.shared_answers import SharedAnswers
 from ..conversions.basic import error_to_message
 from ..conversions.frame_references import FrameReference, references_of_constraints
 from ..conversions.path_requests import (
@@ -55,16 +56,17 @@ class PathServices:
         self._timing = timing
         self._roots = roots
         self._max_count = limit
-        node.serve(srv.ProcessPath, "planning/simplify_path", self._processor(PathTool.SIMPLIFY))
-        node.serve(srv.ProcessPath, "planning/tighten_path", self._processor(PathTool.TIGHTEN))
-        node.serve(srv.ProcessPath, "planning/shortcut_path", self._processor(PathTool.SHORTCUT))
-        node.serve(srv.ProcessPath, "planning/densify_path", self._processor(PathTool.DENSIFY))
-        node.serve(srv.ProcessPath, "planning/reverse_path", self._processor(PathTool.REVERSE))
-        node.serve(srv.ProcessPath, "planning/concatenate_paths", self._processor(PathTool.CONCATENATE))
-        node.serve(srv.CheckPath, "planning/check_path", self._check_path)
-        node.serve(srv.MeasurePath, "planning/measure_path", self._measure_path)
+        shared = SharedAnswers(scene_monitor).shared
+        node.serve(srv.ProcessPath, "planning/simplify_path", shared(self._processor(PathTool.SIMPLIFY)))
+        node.serve(srv.ProcessPath, "planning/tighten_path", shared(self._processor(PathTool.TIGHTEN)))
+        node.serve(srv.ProcessPath, "planning/shortcut_path", shared(self._processor(PathTool.SHORTCUT)))
+        node.serve(srv.ProcessPath, "planning/densify_path", shared(self._processor(PathTool.DENSIFY)))
+        node.serve(srv.ProcessPath, "planning/reverse_path", shared(self._processor(PathTool.REVERSE)))
+        node.serve(srv.ProcessPath, "planning/concatenate_paths", shared(self._processor(PathTool.CONCATENATE)))
+        node.serve(srv.CheckPath, "planning/check_path", shared(self._check_path))
+        node.serve(srv.MeasurePath, "planning/measure_path", shared(self._measure_path))
         node.serve(srv.VerifyPlan, "planning/verify_plan", self._verify_plan)
-        node.serve(srv.TimeParameterize, "planning/time_parameterize", self._time_parameterize)
+        node.serve(srv.TimeParameterize, "planning/time_parameterize", shared(self._time_parameterize))
 
     def _processor(
         self, tool: PathTool
