@@ -328,7 +328,7 @@ class ExecutionNode(ManagedNode):
             state=ExecutionStatus.BLOCKED if blocked else state,
             owner=self._owner,
             speed_scale=self._runner.speed_scales.smallest(self._robots.all) if motion is None else motion.scale,
-            joint_state_age=self._feedback.age(self._feedback.names, time.monotonic()),
+            joint_state_age=self._joint_state_age(),
             tracking_error=0.0 if tracking is None else float(tracking.error.max()),
             command_rate=sent.rate,
             longest_interval=sent.longest_interval,
@@ -340,12 +340,17 @@ class ExecutionNode(ManagedNode):
             message.remaining = duration_to_message(motion.remaining)
         self._statuses.publish(message)
 
+    def _joint_state_age(self) -> float:
+        moving = (joint for motion in self._runner.motions for joint in motion.goal.joints)
+        own = {*self._joints, *moving, *(self._stream.commanded if self._stream is not None else ())}
+        return self._feedback.age_of_published(own, time.monotonic())
+
     def _statistics(self) -> StreamStatistics:
         return StreamStatistics(0.0, 0.0) if self._stream is None else self._stream.statistics()
 
     def check(self) -> tuple[bytes, str, dict[str, object]]:
         sent = self._statistics()
-        age = self._feedback.age(self._feedback.names, time.monotonic())
+        age = self._joint_state_age()
         values = {
             "commands in the last second": f"{sent.rate:.0f}",
             "longest interval in the last second [s]": f"{sent.longest_interval:.4f}",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
 from ...trajectory.tracking import lost
@@ -173,6 +173,14 @@ class JointFeedback:
         # A pause may have begun after the last read.
         unpolled = now - self._polled_at
         return max(since, default=math.inf) - self._paused - (unpolled if unpolled > LONGEST_PAUSE else 0.0)
+
+    def age_of_published(self, own: Collection[str], now: float) -> float:
+        """As `age`, of the measured ones among the robot's `own` joints and of those that were published repeatedly.
+        Others, which somebody published once, do not show whether the robot is measured: they count if there are no
+        other joints."""
+        measured = self._states.latest
+        counted = {name for name in measured if name in own or name in self._intervals}
+        return self.age(tuple(counted or measured), now)
 
     def arrival(self, names: Sequence[str]) -> float:
         """Return the arrival of the oldest among the latest measurements of measured joints, on the steady clock

@@ -1,0 +1,71 @@
+"""The age in `execution/status` is that of the robot's measurements, whatever somebody published once."""
+
+import math
+
+import pytest
+
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+
+SECOND = 1_000_000_000
+PERIOD = 0.01
+ROBOT = ("shoulder", "elbow")
+
+
+class Robot:
+    """Measurements of joints; now: steady clock [s]."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.feedback = JointFeedback(jump=0.5)
+
+    def publish(self, *names):
+        self.feedback.update(names, [0.0] * len(names), [], [], SECOND + round(self.now * SECOND), self.now)
+
+    def run(self, count, *names):
+        """Poll for some periods, in each of which joints are published."""
+        for _ in range(count):
+            self.now += PERIOD
+            self.feedback.start_poll(self.now)
+            if names:
+                self.publish(*names)
+
+    def age(self, own=()):
+        return self.feedback.age_of_published(own, self.now)
+
+
+@pytest.fixture
+def robot():
+    return Robot()
+
+
+def test_without_joint_states_it_is_infinite(robot):
+    robot.run(5)
+    assert robot.age() == math.inf
+    assert robot.age(own=ROBOT) == math.inf
+
+
+def test_a_joint_that_was_published_once_does_not_count(robot):
+    robot.run(5, *ROBOT)
+    robot.publish("stray")
+    robot.run(100, *ROBOT)
+    assert robot.age() == pytest.approx(0.0)
+    assert robot.age(own=ROBOT) == pytest.approx(0.0)
+
+
+def test_a_joint_that_is_not_published_any_more_counts(robot):
+    robot.run(5, *ROBOT)
+    robot.run(100, ROBOT[0])
+    assert robot.age() == pytest.approx(1.0)
+
+
+def test_a_joint_of_the_robot_counts_from_its_first_measurement_on(robot):
+    robot.run(1, *ROBOT)
+    robot.run(100, ROBOT[0])
+    assert robot.age(own=ROBOT) == pytest.approx(1.0)
+    assert robot.age() == pytest.approx(0.0)
+
+
+def test_the_only_message_counts(robot):
+    robot.run(1, *ROBOT)
+    robot.run(100)
+    assert robot.age() == pytest.approx(1.0)
