@@ -83,6 +83,7 @@ class CartesianPath:
         self.segments = _cut_segments(self.curves, waypoints)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
         self._lines = _StackedLines([segment.curve for segment in self.segments])
+        self._lengths = np.array([segment.curve.length for segment in self.segments])
 
     @property
     def axis_only(self) -> bool:
@@ -125,7 +126,7 @@ class CartesianPath:
 
     def distances(self, segments: NDArray[np.intp], fractions: Array, poses: Array) -> tuple[Array, Array]:
         """Return distances [m] and angles [rad], (k,) each, of poses (k, 4, 4) from the path at fractions (k,) of
-        segments (k,).
+        segments (k,). Poses behind the start or beyond the end of the segment are as far from it as from that end.
         """
         if not len(segments):
             return np.zeros(0), np.zeros(0)
@@ -133,7 +134,8 @@ class CartesianPath:
         for segment in sorted({int(segment) for segment in segments[~self._lines.is_line[segments]]}):
             selected = segments == segment
             directions[selected] = tangents(self.segments[segment].curve, fractions[selected])
-        return deviations(self.poses(segments, fractions), directions, poses, self.axis_only)
+        lengths = self._lengths[segments] * np.stack((fractions, 1.0 - fractions))
+        return deviations(self.poses(segments, fractions), directions, poses, self.axis_only, lengths)
 
     def sample_counts(self, max_distance: float, max_angle: float) -> list[int]:
         """Return the number of uniform samples of each segment with a max spacing [m, rad].

@@ -225,18 +225,22 @@ def tangents(curve: PoseCurve, fractions: Array) -> Array:
     return np.asarray(steps / np.linalg.norm(steps, axis=1, keepdims=True))
 
 
-def deviations(reference: Array, directions: Array, poses: Array, axis_only: bool) -> tuple[Array, Array]:
+def deviations(
+    reference: Array, directions: Array, poses: Array, axis_only: bool, lengths: Array | None = None
+) -> tuple[Array, Array]:
     """Return the deviations of poses (k, 4, 4) from reference poses (k, 4, 4).
 
     Args:
         directions: Directions of the path (k, 3).
+        lengths: Of the path before and after each reference pose (2, k) [m]; None: without ends.
 
     Returns:
-        Distances of the origins perpendicular to the path [m], and angles between the orientations, or only their z
-            axes [rad], (k,) each.
+        Distances of the origins from the path [m], and angles between the orientations, or only their z axes [rad],
+            (k,) each.
     """
-    reference, directions = np.ascontiguousarray(reference), np.ascontiguousarray(directions)
-    return pose_deviations(reference, directions, np.ascontiguousarray(poses), axis_only)
+    lengths = np.full((2, len(poses)), np.inf) if lengths is None else lengths
+    reference, directions, lengths = map(np.ascontiguousarray, (reference, directions, lengths))
+    return pose_deviations(reference, directions, lengths, np.ascontiguousarray(poses), axis_only)
 
 
 def _rotated_poses(start: Array, rotation: Array, fractions: Array) -> Array:

@@ -111,11 +111,15 @@ def line_poses(starts: Array, ends: Array, rotations: Array, segments: NDArray[n
 
 
 @compiled
-def pose_deviations(reference: Array, directions: Array, poses: Array, axis_only: bool) -> tuple[Array, Array]:
+def pose_deviations(
+    reference: Array, directions: Array, lengths: Array, poses: Array, axis_only: bool
+) -> tuple[Array, Array]:
     """Compute the deviations of poses (k, 4, 4) from reference poses (k, 4, 4).
 
-    Returns distances (k,) of the origins perpendicular to directions (k, 3) [m], and angles (k,) between the
-    orientations, or only their z axes [rad].
+    lengths: Of the path before and after each reference pose (2, k) [m].
+
+    Returns distances (k,) of the origins from lines of these lengths along directions (k, 3) [m], and angles (k,)
+    between the orientations, or only their z axes [rad].
     """
     count = poses.shape[0]
     distances, angles = np.empty(count), np.empty(count)
@@ -126,7 +130,8 @@ def pose_deviations(reference: Array, directions: Array, poses: Array, axis_only
         for i in range(3):
             offset[i] = b[i, 3] - a[i, 3]
             along += offset[i] * directions[k, i]
-        square = 0.0
+        beyond = max(along - lengths[1, k], -along - lengths[0, k], 0.0)
+        square = beyond * beyond
         for i in range(3):
             square += (offset[i] - along * directions[k, i]) ** 2
         distances[k] = math.sqrt(square)
