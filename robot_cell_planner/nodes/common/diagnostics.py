@@ -11,6 +11,7 @@ from .waiting import steady_timer
 
 Check = Callable[[], "tuple[bytes, str, Mapping[str, object]]"]
 READY, REVISION = "ready", "revision"  # message of a prepared node, and key of the revision of the scene it refers to
+OVERSIZED = "joint states refused as too large"  # key of their number
 OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.ERROR
 
 

@@ -32,7 +32,7 @@ from ..conversions.frame_references import FrameReference, frames_added, referen
 from ..conversions.models import ModelReader, reads_files
 from ..conversions.states import state_from_message
 from .cancellation import CancellationToken
-from .diagnostics import REVISION
+from .diagnostics import OVERSIZED, REVISION
 from .external_frames import ExternalFrames
 from .joint_state_monitor import JointStateMonitor
 from .node import CellNode
@@ -149,7 +149,8 @@ class MonitoredScene:
     def diagnostics(self) -> dict[str, object]:
         """Return values for diagnostics."""
         skipped = 0 if self._measured is None else self._measured.skipped
-        return {REVISION: self.revision, "joint values skipped": skipped}
+        refused = self._joint_states.refused
+        return {REVISION: self.revision, "joint values skipped": skipped, OVERSIZED: refused}
 
     def current_state(self) -> RobotCellState:
         """Return the latest state with measured joints."""

@@ -8,8 +8,13 @@ from typing import Any, Generic, TypeVar
 from rclpy.callback_groups import CallbackGroup
 from rclpy.node import Node
 from rclpy.qos import QoSProfile
+from rclpy.serialization import deserialize_message
 
 M = TypeVar("M")
+# [bytes] of a message of any topic that a robot needs: some thousand joints or transforms, read in some 30 ms. A larger
+# one would keep a node from everything else for seconds.
+MAX_SIZE = 500_000
+REPORT_PERIOD = 10.0  # [s] between warnings of messages that are too large
 
 
 class _ExecutedOnce(CallbackGroup):
@@ -45,16 +50,21 @@ class PolledSubscription(Generic[M]):
         quality: QoSProfile,
         *,
         raw: bool = False,
+        max_size: int | None = None,
         on_message: Callable[[], None] | None = None,
     ) -> None:
-        """raw: use `take_raw` or `take_received` instead of `take`. on_message: see `wait_for_message`."""
+        """raw: use `take_raw` or `take_received` instead of `take`. max_size: of serialized messages [bytes]; larger
+        ones are refused before they are converted, reported and counted. on_message: see `wait_for_message`."""
         self._node = node
+        self._kind, self._converts = kind, max_size is not None and not raw
+        self._max_size = max_size
+        self.refused = 0  # messages that were too large
         self._group = _ExecutedOnce()
         self._first: list[tuple[Any, Any]] = []  # the message that was waited for
         self._on_message = on_message
         self._depth = quality.depth
         self._subscription = node.create_subscription(
-            kind, topic, self._keep_first, quality, callback_group=self._group, raw=raw
+            kind, topic, self._keep_first, quality, callback_group=self._group, raw=raw or self._converts
         )
 
     def wait_for_message(self) -> None:
@@ -68,6 +78,8 @@ class PolledSubscription(Generic[M]):
 
     def take(self) -> Iterator[M]:
         """Return the messages received since the last call, oldest first."""
+        if self._converts:
+            return (deserialize_message(message, self._kind) for message, _ in self._taken())
         return (message for message, _ in self._taken())
 
     def take_raw(self) -> Iterator[bytes]:
@@ -91,11 +103,21 @@ class PolledSubscription(Generic[M]):
 
     def _taken(self) -> Iterator[tuple[Any, Any]]:
         first, self._first = self._first, []
-        yield from first
+        yield from (each for each in first if not self._is_refused(each[0]))
         subscription = self._subscription
         with subscription.handle:
             for _ in range(self._depth):
                 taken = subscription.handle.take_message(subscription.msg_type, subscription.raw)
                 if taken is None:
                     return
-                yield taken
+                if not self._is_refused(taken[0]):
+                    yield taken
+
+    def _is_refused(self, message: Any) -> bool:
+        """Return whether a message is too large, and report it."""
+        if self._max_size is None or len(message) <= self._max_size:
+            return False
+        self.refused += 1
+        text = f"a message of {self._subscription.topic_name} is ignored: it has {len(message)} bytes, expected at most"
+        self._node.get_logger().warning(f"{text} {self._max_size}", throttle_duration_sec=REPORT_PERIOD)
+        return True

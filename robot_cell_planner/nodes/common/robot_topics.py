@@ -18,7 +18,7 @@ from .joint_state_messages import JointStateReader, JointStateWriter, JointValue
 from .joint_states import MAX_JOINTS, is_older
 from .node import CellNode, reliable, sensor
 from .parameters import Parameter, Parameters
-from .polled_subscription import PolledSubscription
+from .polled_subscription import MAX_SIZE, PolledSubscription
 
 ROBOT_TOPICS = Parameter(
     "robot_topics",
@@ -73,7 +73,9 @@ class JointMessages:
         prefixes = ("", *robot_prefixes(node.parameters))
         self._node = node
         self._inputs: dict[str, PolledSubscription[JointState]] = {
-            prefix: PolledSubscription(node, JointState, prefix + topic, sensor(depth), raw=True, on_message=on_message)
+            prefix: PolledSubscription(
+                node, JointState, prefix + topic, sensor(depth), raw=True, max_size=MAX_SIZE, on_message=on_message
+            )
             for prefix in prefixes
         }
         self._topic = topic
@@ -132,6 +134,11 @@ class JointMessages:
         for name in names:
             if name in self.sources or len(self.sources) < MAX_JOINTS:
                 self.sources[name] = prefix
+
+    @property
+    def refused(self) -> int:
+        """Number of messages that were too large to be read."""
+        return sum(subscription.refused for subscription in self._inputs.values())
 
     def publishers(self) -> int:
         """Return the number of publishers of all topics."""

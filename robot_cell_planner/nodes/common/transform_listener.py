@@ -24,7 +24,7 @@ from ...model.pose import Pose
 from ..conversions.basic import time_from_message
 from .cancellation import CancellationToken, pause
 from .node import CellNode, reliable
-from .polled_subscription import PolledSubscription
+from .polled_subscription import MAX_SIZE, PolledSubscription
 from .transform_messages import transforms_of
 from .waiting import steady_timer
 
@@ -109,8 +109,11 @@ class TransformListener:
         self._node = node
         self._buffer: _Buffer = _OwnBuffer(node) if tf2_ros is None else _Tf2Buffer()
         self._topics = {
-            False: PolledSubscription(node, TFMessage, "/tf", reliable(DEPTH), raw=True),
-            True: PolledSubscription(node, TFMessage, "/tf_static", reliable(STATIC_DEPTH, latched=True), raw=True),
+            static: PolledSubscription(node, TFMessage, topic, quality, raw=True, max_size=MAX_SIZE)
+            for static, topic, quality in (
+                (False, "/tf", reliable(DEPTH)),
+                (True, "/tf_static", reliable(STATIC_DEPTH, latched=True)),
+            )
         }
         # As tf2_ros.Buffer: any jump back in time, and changes between simulated and system time.
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)

@@ -17,7 +17,7 @@ from robot_cell_planner.msg import ExecutionStatus
 from ...errors import ExecutionError, NotSupportedError, RobotCellError
 from ...system.garbage import collect_if_due, postpone_full_collections
 from ..common.clock_monitor import ClockMonitor
-from ..common.diagnostics import OK, WARN
+from ..common.diagnostics import OK, OVERSIZED, WARN
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.joint_states import MAX_JOINTS
 from ..common.lifecycle import ManagedNode
@@ -356,6 +356,7 @@ class ExecutionNode(ManagedNode):
             "longest interval in the last second [s]": f"{sent.longest_interval:.4f}",
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values skipped": self._feedback.skipped,
+            OVERSIZED: self._joint_states.refused,
         }
         reason = self._permission.reason
         if reason is not None:

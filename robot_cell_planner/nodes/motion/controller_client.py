@@ -18,7 +18,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from ...errors import ExecutionError, GoalToleranceError, RobotCellError, StoppedError, TrackingError
 from ..common.goal_requests import RepeatableActionClient
 from ..common.node import CellNode, sensor
-from ..common.polled_subscription import PolledSubscription
+from ..common.polled_subscription import MAX_SIZE, PolledSubscription
 from ..conversions.basic import time_from_message
 from .left_goals import GoalIds, LeftGoals
 from .motion import Array
@@ -62,7 +62,7 @@ class ControllerClient:
             node, FollowJointTrajectory, action, callback_group=node.concurrent, follows_status=False
         )
         topic = f"{self.name}/controller_state"
-        self._states = PolledSubscription(node, JointTrajectoryControllerState, topic, sensor(1))
+        self._states = PolledSubscription(node, JointTrajectoryControllerState, topic, sensor(1), max_size=MAX_SIZE)
         self._state: ControllerState | None = None
         self._heard_at = -np.inf
         self._ids = GoalIds(node.get_fully_qualified_name())

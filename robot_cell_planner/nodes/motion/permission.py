@@ -9,7 +9,7 @@ from std_msgs.msg import Bool, String
 
 from ...errors import StoppedError, StopRequestedError
 from ..common.node import CellNode, reliable
-from ..common.polled_subscription import PolledSubscription
+from ..common.polled_subscription import MAX_SIZE, PolledSubscription
 
 DEPTH = 10  # messages kept between two reads
 
@@ -34,7 +34,7 @@ class MotionPermission:
         # latched messages of transient local publishers.
         self._stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH))
         self._latched_stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH, latched=True))
-        self._robot_modes = PolledSubscription(node, String, "robot_mode", reliable(DEPTH))
+        self._robot_modes = PolledSubscription(node, String, "robot_mode", reliable(DEPTH), max_size=MAX_SIZE)
         self._revoked = 0
         self._last_reason: StoppedError | None = None
 
@@ -98,8 +98,12 @@ class MotionPermission:
             # A release applies to all; a delayed latched one does not release a newer stop.
             self._stopped_before = self._stopped_before and self._stopped
             self._note()
+        refused = self._robot_modes.refused
         for mode in self._robot_modes.take():
             self._mode = mode.data
+            self._note()
+        if self._robot_modes.refused != refused:  # no mode in which motion is allowed has such a name
+            self._mode = ""
             self._note()
 
     def _note(self) -> None:

@@ -28,7 +28,7 @@ from ...scene.journal import Journal
 from ...scene.model_changes import Add, AddFrame, Replace
 from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
-from ..common.diagnostics import ERROR, OK, WARN
+from ..common.diagnostics import ERROR, OK, OVERSIZED, WARN
 from ..common.external_frames import TRANSFORM_PARAMETERS, ExternalFrames
 from ..common.frame_names import FRAME_PREFIX
 from ..common.lifecycle import NODE_PARAMETERS, ManagedNode
@@ -198,6 +198,7 @@ class SceneNode(ManagedNode):
             "revision": self._history.revision,
             "age of the oldest joint value [s]": f"{age:.3f}",
             "joint values skipped": self._view.measured.skipped,
+            OVERSIZED: self._view.diagnostics[OVERSIZED],
             **self._follower.diagnostics,
         }
         if warnings := cell_warnings(self._history.scene.cell):

@@ -20,7 +20,7 @@ from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ..common.external_frames import ExternalFrames, has_frame
 from ..common.node import CellNode, sensor
-from ..common.polled_subscription import PolledSubscription
+from ..common.polled_subscription import MAX_SIZE, PolledSubscription
 from ..conversions.arrays import twist_from_message
 from ..conversions.basic import pose_from_message, time_from_message
 
@@ -41,7 +41,8 @@ class ServoTopics:
     def __init__(self, node: CellNode) -> None:
         self._node = node
         self._subscriptions: dict[int, PolledSubscription[Command]] = {
-            source: PolledSubscription(node, kind, topic, sensor(DEPTH)) for source, (kind, topic) in SOURCES.items()
+            source: PolledSubscription(node, kind, topic, sensor(DEPTH), max_size=MAX_SIZE)
+            for source, (kind, topic) in SOURCES.items()
         }
 
     def check(self, source: int) -> None:
