@@ -227,7 +227,8 @@ def _finished(
     limits: MotionLimits,
     options: TimingOptions,
 ) -> TimedMotion:
-    """Assemble the parts between stops; each part with zero velocity at both ends takes a whole number of periods."""
+    """Assemble the parts between stops; the duration of each part with zero velocity at both ends is a
+    multiple of `TimingOptions.duration_step`."""
     count = len(choice.line.corners)
     stops = [0, *(i for i in range(1, count - 1) if choice.radii[i] == 0.0), count - 1]
     parts: list[TraversedPath] = []
@@ -245,7 +246,7 @@ def _finished(
         time_scaling, times = _time_scaling(choice, first, last)
         at_rest = choice.speeds[first] == 0.0 and choice.speeds[last] == 0.0
         if at_rest:
-            stretched = to_whole_periods(time_scaling, options.period)
+            stretched = to_whole_periods(time_scaling, options.duration_step)
             times = times * (stretched.duration / time_scaling.duration)
             time_scaling = stretched
         part = TraversedPath(

@@ -29,7 +29,8 @@ from .sampled_paths import SAME_POINT, checked_path, path_parameters, rates_alon
 from .straight_kernels import find_corners, measure_segments, place_profile
 from .trajectory import Rest, Trajectory, sample_curve
 
-DEFAULT_PERIOD = 0.01  # [s]
+DEFAULT_PERIOD = 0.02  # [s]
+DURATION_STEP = 0.01  # [s], of which durations between stops are multiples
 # Fractions of the velocity, acceleration and jerk limits that motions are timed with. The rest is reserved for rounding
 # and for a robot that is a few 1e-5 rad or m away from the start, see `splicing`.
 LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
@@ -103,6 +104,11 @@ class TimingOptions:
             raise InvalidRequestError(text, stage="trajectory", values=values)
 
     @property
+    def duration_step(self) -> float:
+        """Step of durations between stops [s]: they are multiples of it."""
+        return min(self.period, DURATION_STEP)
+
+    @property
     def efforts_are_limited(self) -> bool:
         """Whether joint torques limit the accelerations, of the model or of this request."""
         return self.limit_effort or any(limit.effort for limit in self.limits.values())
@@ -159,8 +165,8 @@ def stop_at_waypoints(
 ) -> TimedMotion:
     """Time straight joint-space motions between waypoints (n, dof), with a stop at each waypoint.
 
-    A waypoint exactly on the straight line between its neighbours is passed without a stop. Each segment takes a whole
-    number of sample periods, so that every stop is a sample.
+    A waypoint exactly on the straight line between its neighbours is passed without a stop. The duration of each
+    segment is a multiple of `TimingOptions.duration_step`. Every stop is a sample.
 
     Args:
         path: Waypoints (n, dof) [rad or m].
@@ -183,7 +189,7 @@ def stop_at_waypoints(
     for number, ((first, last), (spans, rows)) in enumerate(zip(pairwise(corners), pieces, strict=True)):
         if number % AT_ONCE == 0:
             check()
-        part = _along([0.0, *accumulate(spans)], rows, path[first], path[last], options.period)
+        part = _along([0.0, *accumulate(spans)], rows, path[first], path[last], options.duration_step)
         passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
         parts.append(part)
         start += part.duration
@@ -196,7 +202,8 @@ def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOp
     limits: limits after applying the options.
     """
     times: list[float] = solved(_intervals(corners, limits, options.path_speed)).independent_min_durations
-    return options.period * sum(math.ceil(time / options.period - 1e-9) for time in times)
+    step = options.duration_step
+    return step * sum(math.ceil(time / step - 1e-9) for time in times)
 
 
 @public
@@ -298,10 +305,10 @@ def slowed_to_limits(motion: TimedMotion, limits: MotionLimits, period: float) -
 
 
 def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period: float) -> TimedMotion:
-    """Slow down the parts of a motion by factors (parts,) of at least 1, each to a whole number of periods."""
-    parts: list[Curve] = []
+    """Slow down the parts of a motion by factors (parts,) of at least 1, each to a multiple of DURATION_STEP."""
+    step, parts = min(period, DURATION_STEP), list[Curve]()
     for part, factor in zip(motion.curve.parts, factors.tolist(), strict=True):
-        whole = np.ceil(part.duration * factor / period - 1e-9) * period
+        whole = np.ceil(part.duration * factor / step - 1e-9) * step
         parts.append(part.stretched(whole / part.duration) if factor > SMALLEST_FACTOR else part)
     curve = CurveSequence(parts)
     passing: Array = np.interp(motion.passing_times, motion.curve.starts, curve.starts)
@@ -370,7 +377,7 @@ def _curved(
     if options.path_speed > 0.0:
         velocity = min(velocity, options.path_speed)
     rates = Rates(velocity, acceleration, jerk)
-    time_scaling = to_whole_periods(PathInterval(path.duration, rates).profile(), options.period)
+    time_scaling = to_whole_periods(PathInterval(path.duration, rates).profile(), options.duration_step)
     return TraversedPath(path, time_scaling, of_samples=True)
 
 

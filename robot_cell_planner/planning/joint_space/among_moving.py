@@ -192,14 +192,14 @@ class _Planner:
         Raises:
             BlockedByMovingRobotsError: There is none within the limit on states.
         """
-        options, period = self.options, self.timing.period
+        options, duration_step = self.options, self.timing.duration_step
         roadmap = TimedRoadmap(
             self.space.start,
             self.alone.checks,
             checks,
             self.space.limits,
             self.timing,
-            period=max(1, round(PERIOD / period)) * period,
+            period=max(1, round(PERIOD / duration_step)) * duration_step,
             step=options.search_step,
             exhausted=lambda: not self._states_left,
         )
@@ -302,7 +302,7 @@ class _Planner:
             rests.append(Rest(delay, self.space.start))
         for step in steps:
             departure = step.departure + delay
-            if departure > now + 0.5 * self.timing.period:
+            if departure > now + 0.5 * self.timing.duration_step:
                 wait = np.array([0.0, departure - now])
                 parts.append(PolynomialCurve(wait, step.start[None, None, :]))
                 rests.append(Rest(departure, step.start))

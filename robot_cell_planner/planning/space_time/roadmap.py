@@ -143,8 +143,8 @@ class TimedRoadmap:
         return [self._straight(start, end) for start, end in pairwise(path)]
 
     def _straight(self, start: Array, end: Array) -> StraightTimedMotion:
-        period, path_speed = self._options.period, self._options.path_speed
-        return StraightTimedMotion(straight_motion_on_grid(start, end, self._applied, period, path_speed))
+        step, path_speed = self._options.duration_step, self._options.path_speed
+        return StraightTimedMotion(straight_motion_on_grid(start, end, self._applied, step, path_speed))
 
     def search(self) -> tuple[TimedStep, ...] | None:
         """Return the steps to the goal that is reached first, and can be rested at from then on; None if there is none,
@@ -236,8 +236,8 @@ class TimedRoadmap:
         return _Entry(arrival + remaining[vertex], number, entry.node, entry.origin, arrival, departure)
 
     def _rounded(self, time: float) -> float:
-        """Return a time rounded up to whole sample periods."""
-        return math.ceil(time / self._options.period - 1e-6) * self._options.period
+        """Return a time rounded up to a multiple of the step of durations."""
+        return math.ceil(time / self._options.duration_step - 1e-6) * self._options.duration_step
 
     def _steps(self, entry: _Entry, settled: dict[tuple[int, int], _Entry]) -> tuple[TimedStep, ...]:
         steps: list[TimedStep] = []

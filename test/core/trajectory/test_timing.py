@@ -95,6 +95,20 @@ def test_duration_of_a_long_motion_is_that_of_the_closed_formula():
     assert motion.curve.duration == pytest.approx(5.0 + 0.5 + 0.1, abs=1.001e-3)
 
 
+@settings(max_examples=30, deadline=None)
+@given(paths, st.integers(0, 5), st.sampled_from([0.02, 0.05, 0.1, 1.0]))
+def test_fewer_samples_neither_slow_a_motion_down_nor_change_its_curve(points, seed, period):
+    path = np.array(points)
+    fine, coarse = (
+        stop_at_waypoints(path, limits_for(path.shape[1], seed), TimingOptions(period=each)).trajectory
+        for each in (0.01, period)
+    )
+    assert len(coarse) <= len(fine)
+    assert coarse.duration == fine.duration
+    times = np.linspace(0.0, fine.duration, 50)
+    np.testing.assert_allclose(coarse.at(times), fine.at(times), atol=1e-9)
+
+
 def test_repeated_points_take_no_time():
     limits = limits_for(2)
     plain = stop_at_waypoints(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]]), limits)

@@ -12,7 +12,7 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.trajectory.curves import PolynomialCurve
 from robot_cell_planner.trajectory.limits import MotionLimits
-from robot_cell_planner.trajectory.timing import stop_at_waypoints
+from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints
 from robot_cell_planner.trajectory.trajectory import Trajectory, sample_curve
 from robot_cell_planner.trajectory.validation import CollisionSearch, Quantity, dense_times, validate
 
@@ -22,7 +22,7 @@ PATH = np.array([[0.0, 0.0], [1.0, -1.0], [1.5, 1.0]])
 
 @pytest.fixture(scope="module")
 def good():
-    return stop_at_waypoints(PATH, LIMITS).trajectory
+    return stop_at_waypoints(PATH, LIMITS, TimingOptions(period=0.01)).trajectory
 
 
 def changed(trajectory, **arrays):
