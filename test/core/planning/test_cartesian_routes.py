@@ -18,6 +18,7 @@ from robot_cell_planner.errors import (
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.planning.cartesian.path.cartesian_path import CartesianPath
 from robot_cell_planner.planning.cartesian.path.curves import Arc, BlendedCorner, Line
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
 from robot_cell_planner.planning.cartesian.planner import CartesianOptions, Strategy
@@ -41,6 +42,34 @@ def test_an_arc_is_a_circle_through_its_three_points():
         assert np.linalg.norm(np.diff(points, axis=0), axis=1).sum() == pytest.approx(arc.length, rel=1e-5)
     with pytest.raises(InvalidRequestError, match="collinear"):
         Arc.through(np.eye(4), np.array((0.5, 0.0, 0.0)), moved(Pose(), x=1.0).matrix)
+
+
+class _Compared(np.ndarray):
+    """Indices that count how often all of them are compared."""
+
+    count = 0
+
+    def __eq__(self, other):
+        _Compared.count += 1
+        return super().__eq__(other)
+
+    __hash__ = None
+
+
+def test_samples_of_many_arcs_are_looked_up_in_one_pass():
+    ends = [Pose((0.02 * (index % 2), 0.01 * index, 0.0)) for index in range(1, 61)]
+    vias = [(0.01, 0.01 * index - 0.005, 0.004) for index in range(1, 61)]
+    segments = tuple(Segment(via=via if index % 3 else None) for index, via in enumerate(vias))
+    path = CartesianPath(np.eye(4), FrameWaypoints(tuple(ends), segments=segments), np.eye(4))
+    rng = np.random.default_rng(0)
+    indices, fractions = rng.permutation(np.repeat(np.arange(60), 5)), rng.uniform(size=300)
+    _Compared.count = 0
+    poses = path.poses(indices.view(_Compared), fractions)
+    distances, angles = path.distances(indices.view(_Compared), fractions, poses)
+    assert _Compared.count <= 2
+    assert max(distances.max(), angles.max()) < 1e-9
+    each = [path.pose(int(index), float(fraction)) for index, fraction in zip(indices, fractions, strict=True)]
+    assert np.abs(poses - np.array(each)).max() < 1e-12
 
 
 def test_a_corner_joins_its_segments_in_position_direction_and_curvature():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -115,8 +115,7 @@ class CartesianPath:
     def poses(self, segments: NDArray[np.intp], fractions: Array) -> Array:
         """Return poses (k, 4, 4) at fractions (k,) of segments (k,)."""
         result = self._lines.poses(segments, fractions)
-        for segment in sorted({int(segment) for segment in segments[~self._lines.is_line[segments]]}):
-            selected = segments == segment
+        for segment, selected in self._lines.others(segments):
             result[selected] = self.segments[segment].curve.poses(fractions[selected])
         return result
 
@@ -131,8 +130,7 @@ class CartesianPath:
         if not len(segments):
             return np.zeros(0), np.zeros(0)
         directions = self._lines.directions[segments]
-        for segment in sorted({int(segment) for segment in segments[~self._lines.is_line[segments]]}):
-            selected = segments == segment
+        for segment, selected in self._lines.others(segments):
             directions[selected] = tangents(self.segments[segment].curve, fractions[selected])
         lengths = self._lengths[segments] * np.stack((fractions, 1.0 - fractions))
         return deviations(self.poses(segments, fractions), directions, poses, self.axis_only, lengths)
@@ -233,6 +231,15 @@ class _StackedLines:
 
     def poses(self, segments: NDArray[np.intp], fractions: Array) -> Array:
         return line_poses(self.starts, self.ends, self.rotations, segments, fractions)
+
+    def others(self, segments: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Yield the curves among segments (k,) that are no lines, ascending, and the indices of each among them."""
+        order = np.flatnonzero(~self.is_line[segments])
+        order = order[np.argsort(segments[order], kind="stable")]
+        if len(order):
+            begins = np.flatnonzero(np.diff(segments[order])) + 1
+            for indices in np.split(order, begins):
+                yield int(segments[indices[0]]), indices
 
 
 def _targets(start: Array, waypoints: Waypoints, world_T_reference: Array) -> Array:
