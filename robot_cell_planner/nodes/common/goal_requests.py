@@ -19,6 +19,7 @@ from std_msgs.msg import Empty
 from unique_identifier_msgs.msg import UUID
 
 from ..conversions.filled_messages import filled
+from .large_trajectories import in_memory, taken
 from .waiting import call_later
 
 if TYPE_CHECKING:
@@ -79,6 +80,18 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
         self._status_due = False
         super().__init__(node, *arguments, handle_accepted_callback=self._begin, **keywords)
+        self._request = self._action_type.Impl.SendGoalService.Request
+        self._request_in_memory = in_memory(self._request)
+
+    def take_data(self) -> Any:
+        """As rclpy's; long trajectories are not converted to message objects."""
+        if not self._is_goal_request_ready:
+            return super().take_data()
+        with self._lock:
+            header, message = self._handle.take_goal_request(self._request_in_memory)
+        self._is_goal_request_ready = False
+        found = super().take_data()
+        return found if header is None else {"goal": (header, taken(self._request, message)), **found}
 
     def note_change(self, ended: bool) -> None:
         """Publish the new state of a goal soon; that of one that has ended is published after its result was sent."""

@@ -45,6 +45,7 @@ from ..conversions.wire_types import to_wire
 from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
 from .dds_profile import set_dds_profile
 from .exit_status import COULD_NOT_START, FAILED_WHILE_RUNNING
+from .large_trajectories import service_in_memory, taken
 from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
 from .replies import repeat_replies
@@ -71,7 +72,6 @@ ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
 CLOSING_TIME = 5.0
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-
 
 # Depth for many simultaneous clients. With rmw_fastrtps every client receives all replies of a service and ignores
 # those of others, which would displace its own in a shallow queue.
@@ -208,7 +208,7 @@ class CellNode(Node):
 
         async def answer(request: Any, response: Any) -> Any:
             try:
-                return await await_or_execute(callback, request, response)
+                return await await_or_execute(callback, taken(srv_type.Request, request), response)
             except Exception as error:
                 self.faults.report(f"service {srv_name}", error)
                 refuse_parameters(request, response, error)
@@ -216,6 +216,7 @@ class CellNode(Node):
                 return response
 
         service = super().create_service(srv_type, srv_name, answer, **keywords)
+        service.srv_type = service_in_memory(srv_type)
         repeat_replies(self, service)
         self.introspect(service)
         return service

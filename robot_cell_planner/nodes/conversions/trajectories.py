@@ -13,6 +13,7 @@ from robot_cell_planner.msg import LimitViolation, TrajectoryReport
 
 from ...errors import (
     InvalidRequestError,
+    LimitExceededError,
     RobotCellError,
     TrajectoryError,
     TrajectoryInCollisionError,
@@ -20,10 +21,11 @@ from ...errors import (
     TrajectoryStartError,
     Value,
 )
-from ...trajectory.trajectory import Trajectory
+from ...trajectory.trajectory import MAX_SAMPLES, Trajectory
 from ...trajectory.validation import Quantity
 from .basic import check_count, duration_from_message, durations_to_messages, time_to_message
 from .filled_messages import filled
+from .point_blocks import PointBlocks
 
 MAX_POINTS = 100_000
 ADDED_POINTS = 1  # samples that the execution node adds before those of a goal
@@ -50,7 +52,7 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
     positions = rows_from_points(message, "positions", field)
     if positions is None:
         raise InvalidRequestError(f"the points of {field} have no positions", stage="trajectory", subjects=(field,))
-    times = np.array([duration_from_message(point.time_from_start) for point in points])
+    times = _times(points)
     velocities = rows_from_points(message, "velocities", field)
     accelerations = rows_from_points(message, "accelerations", field)
     return Trajectory(names, times, positions, velocities, accelerations)
@@ -73,16 +75,50 @@ def rows_from_points(message: JointTrajectory, kind: str, field: str) -> Rows | 
     Raises:
         InvalidRequestError: A point has another count than there are joints, or only some points have any.
     """
+    if isinstance(message.points, PointBlocks):
+        values = _rows_of_blocks(message.points, kind, len(message.joint_names), field)
+        return None if values is None else _checked_rows(values, message, kind, field)
     rows = [getattr(point, kind) for point in message.points]
     if not any(rows):
         return None
     expected = len(message.joint_names)
     for index, row in enumerate(rows):
         if len(row) != expected:
-            text = f"point {index} of {field} has {len(row)} {kind}, expected {expected}"
-            raise InvalidRequestError(text, stage="trajectory", subjects=(field,))
+            raise _wrong_count(index, len(row), kind, expected, field)
     parts = [rows[at : at + ROWS_AT_ONCE] for at in range(0, len(rows), ROWS_AT_ONCE)]
     values = np.concatenate([np.array(part, dtype=np.float64) for part in parts])
+    return _checked_rows(values, message, kind, field)
+
+
+def _times(points: Sequence[JointTrajectoryPoint]) -> Rows:
+    """Return the times of points [s]."""
+    if isinstance(points, PointBlocks):
+        return points.times
+    return np.array([duration_from_message(point.time_from_start) for point in points])
+
+
+def _rows_of_blocks(points: PointBlocks, kind: str, expected: int, field: str) -> Rows | None:
+    """As `rows_from_points`, without a check of the numbers."""
+    if not points.is_complete:
+        numbers = (Value("points", len(points), MAX_SAMPLES),)
+        text = f"{field} has {len(points)} points, which are more than a request can have"
+        raise LimitExceededError(text, stage="trajectory", subjects=(field,), values=numbers)
+    block = points.blocks[kind]
+    if not block.sizes.any():
+        return None
+    wrong = np.flatnonzero(block.sizes != expected)
+    if len(wrong):
+        raise _wrong_count(int(wrong[0]), int(block.sizes[wrong[0]]), kind, expected, field)
+    return block.values.reshape(len(points), expected)
+
+
+def _wrong_count(index: int, count: int, kind: str, expected: int, field: str) -> InvalidRequestError:
+    text = f"point {index} of {field} has {count} {kind}, expected {expected}"
+    return InvalidRequestError(text, stage="trajectory", subjects=(field,))
+
+
+def _checked_rows(values: Rows, message: JointTrajectory, kind: str, field: str) -> Rows:
+    """Return rows; raise InvalidRequestError if a number is not finite."""
     bad = np.argwhere(~np.isfinite(values))
     if len(bad):
         row, column = (int(index) for index in bad[0])
