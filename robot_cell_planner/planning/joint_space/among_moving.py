@@ -89,7 +89,10 @@ def _check_supported(request: MotionRequest) -> None:
             timing is not None and (timing.tool_speed > 0.0 or timing.efforts_are_limited),
             "a limit of tool speed or torques",
         ),
-        (timing is not None and bool(timing.start_velocity or timing.end_velocity), "a start or end velocity"),
+        (
+            timing is not None and any((*timing.start_velocity.values(), *timing.end_velocity.values())),
+            "a start or end velocity",
+        ),
     )
     for found, what in unsupported:
         if found:

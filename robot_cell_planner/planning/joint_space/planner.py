@@ -68,10 +68,10 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
     timing = timing_of_motion(cell, request.timing, request.group, request.joints)
     if timing is not request.timing:
         request = replace(request, timing=timing)
-    if request.moving:
-        return plan_among_moving(cell, state, request, monitor)
     if request.options.coordination is not Coordination.COUPLED:
         return _coordinated(cell, state, request, monitor)
+    if request.moving:
+        return plan_among_moving(cell, state, request, monitor)
     options = request.options
     planner = planner_named(options.planner)
     info = planner.info

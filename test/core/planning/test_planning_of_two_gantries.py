@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from planning_cells import planar_base, two_gantries, wall_with_gap
 
-from robot_cell_planner.errors import BlockedByMovingRobotsError, UnknownNameError
+from robot_cell_planner.errors import BlockedByMovingRobotsError, NotSupportedError, UnknownNameError
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.planning.joint_space import among_moving, prioritised
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.plan_check import verify_plan
 from robot_cell_planner.planning.problem.objective import Objective
+from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Coordination, Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.trajectory.timing import TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 # Walls around a pocket that robot b cannot enter.
@@ -128,6 +130,25 @@ class TestObjectives:
         if coordination is not Coordination.FASTEST:
             assert [text.startswith("group a+b has no tip link") for text in found] == [True] * coupled
         assert not self.warnings(cell, state, request, Objective.JOINT_LENGTH)
+
+    @pytest.mark.parametrize("coordination", [Coordination.PRIORITISED, Coordination.FASTEST])
+    def test_a_coordination_among_moving_robots_is_refused(self, coordination):
+        cell, state = two_gantries()
+        request = MotionRequest(
+            Goals(joint_goals=(OUTSIDE,)), "b", options=PlanningOptions(coordination=coordination), moving=(REST,)
+        )
+        with pytest.raises(NotSupportedError, match="a group of one robot"):
+            plan_motion(cell, state, request)
+
+    @pytest.mark.parametrize("coordination", list(Coordination))
+    def test_velocities_of_zero_at_the_ends_are_none(self, coordination):
+        cell, state = two_gantries()
+        zero = TimingOptions(start_velocity={"ax": 0.0}, end_velocity={"by": 0.0})
+        request = MotionRequest(
+            Goals(joint_goals=({"ax": 0.2},)), "a+b", options=PlanningOptions(coordination=coordination)
+        )
+        plans = [plan_motion(cell, state, replace(request, timing=timing)) for timing in (TimingOptions(), zero)]
+        assert plan_to_json(plans[0], repeatable=True) == plan_to_json(plans[1], repeatable=True)
 
     @pytest.mark.parametrize("moving", [(), (REST,)])
     def test_robots_without_a_tip_link_warn_with_and_without_moving_robots(self, moving):
