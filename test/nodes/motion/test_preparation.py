@@ -13,7 +13,7 @@ from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.motion import preparation
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
-from robot_cell_planner.nodes.motion.preparation import AHEAD, Preparation
+from robot_cell_planner.nodes.motion.preparation import AHEAD, LONG, Preparation
 from robot_cell_planner.nodes.motion.runner_options import RunnerOptions
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
 from robot_cell_planner.srv import ValidateTrajectory
@@ -70,11 +70,11 @@ class Cell:
         reply()
         return ValidateTrajectory.Response()
 
-    def prepared(self, start_tolerance=OWN, after=0.0):
-        """Prepare a goal that starts after a time [s], 0 for at once; returns its first position."""
+    def prepared(self, start_tolerance=OWN, after=0.0, count=3):
+        """Prepare a goal that starts after a time [s], 0 for at once; returns its first position. count: points."""
         one = np.ones(1)
         tolerances = Tolerances(start_tolerance, one, one, one, one, 1.0)
-        trajectory = Trajectory(("joint",), np.array([0.0, 1.0, 2.0]), np.array([[0.0], [0.5], [1.0]]))
+        trajectory = Trajectory(("joint",), np.linspace(0.0, 2.0, count), np.linspace([0.0], [1.0], count))
         begin = NOW + round(after * SECOND) if after else 0
         goal = MotionGoal("owner", ("joint",), trajectory, tolerances, begin=begin)
         goal, _ = asyncio.run(self.preparation.prepared(goal, CancellationToken(), StateRef()))
@@ -195,3 +195,19 @@ def test_measurements_of_joints_that_are_held_meanwhile_are_waited_for(monkeypat
     cell.prepared()
     assert len(waits) == 3
     assert [time for time, *_ in cell.validated] == [NOW + round(sum(waits) * SECOND)]
+
+
+@pytest.mark.parametrize(("count", "threads"), [(LONG, []), (LONG + 1, ["trajectory"])])
+def test_the_message_of_a_long_trajectory_does_not_keep_the_node_from_monitoring_other_motions(
+    monkeypatch, count, threads
+):
+    cell, begun = Cell(monkeypatch, nothing), []
+
+    async def in_thread(node, name, work):
+        begun.append(name)
+        return work()
+
+    monkeypatch.setattr(preparation, "in_thread", in_thread)
+    assert cell.prepared(count=count) == 0.0
+    assert begun == threads
+    assert len(cell.validated) == 1
