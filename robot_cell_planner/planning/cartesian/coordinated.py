@@ -30,6 +30,7 @@ from ..path.motion_checks import MotionChecks
 from ..problem.context import PlanningContext
 from ..problem.plan import CartesianReport
 from ..problem.request import STAGE
+from .deviations import places_on_path
 from .followers import Follower, check_relative_paths, relative_path
 from .path.options import CartesianOptions
 from .path.points import Point
@@ -277,13 +278,15 @@ class CoordinatedTracker:
             max_deviation_angle=max(own.max_deviation_angle, float(angles.max(initial=0.0))),
         )
 
-    def check_trajectory(self, trajectory: Trajectory) -> None:
+    def check_trajectory(self, trajectory: Trajectory, passing_times: Array) -> None:
         """Check that the relative poses are held at all points of a trajectory.
+
+        passing_times: Times at which it passes the points of the path [s].
 
         Raises:
             TrajectoryError: They change by more than allowed.
         """
-        waypoints, fractions = self._places(trajectory.positions)
+        waypoints, fractions = self._places(trajectory, passing_times)
         distances, angles = self._changes(trajectory.positions, waypoints, fractions, along=True)
         if (distances > self.allowed[0]).any() or (angles > self.allowed[1]).any():
             names = tuple(follower.group for follower in self.followers)
@@ -303,20 +306,14 @@ class CoordinatedTracker:
         distances, angles = self._changes(between, waypoints, fractions)
         return distances.reshape(-1, count).max(axis=0), angles.reshape(-1, count).max(axis=0)
 
-    def _places(self, positions: Array) -> tuple[NDArray[np.intp], Array]:
-        """Return the waypoints (n,) that configurations (n, dof) along the path lead to, and the fractions (n,) of the
-        ways to them: those of the nearest points between the points of the path."""
-        edges, path = self.leader.edges(), self._path
-        steps = np.diff(path, axis=0)
-        squares = np.maximum(np.sum(steps**2, axis=1), np.finfo(np.float64).tiny)
-        found, shares = np.zeros(len(positions), dtype=np.intp), np.zeros(len(positions))
-        for row, q in enumerate(positions):
-            share = np.clip(np.sum((q - path[:-1]) * steps, axis=1) / squares, 0.0, 1.0)
-            away = np.sum((path[:-1] + share[:, None] * steps - q) ** 2, axis=1)
-            found[row] = np.argmin(away)
-            shares[row] = share[found[row]]
-        fractions = edges.begins[found] + shares * (edges.ends - edges.begins)[found]
-        return self._waypoints[edges.segments[found]], fractions
+    def _places(self, trajectory: Trajectory, passing_times: Array) -> tuple[NDArray[np.intp], Array]:
+        """Return the waypoints (n,) that the samples of a trajectory along the path lead to, and the fractions (n,) of
+        the ways to them."""
+        edges = self.leader.edges()
+        if len(self._path) < 2:
+            return np.zeros(len(trajectory), dtype=np.intp), np.zeros(len(trajectory))
+        found, along = places_on_path(self._path, passing_times, trajectory.times, trajectory.positions)
+        return self._waypoints[edges.segments[found]], edges.begins[found] + along * (edges.ends - edges.begins)[found]
 
     def _changes(
         self, configurations: Array, waypoints: NDArray[np.intp], fractions: Array, along: bool = False

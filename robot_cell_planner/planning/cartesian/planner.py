@@ -23,6 +23,7 @@ from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE
 from ..problem.timing_limits import timing_of_motion
 from .coordinated import CoordinatedTracker, coordinated_tracker
+from .deviations import deviation_warnings
 from .ladder.search import LadderTracker
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
@@ -113,11 +114,15 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     if options.sample_start_configuration:
         context = replace(context, space=replace(context.space, start=path[0]))
 
+    motions: list[TimedMotion] = []
+
     def timed(requested: TimingOptions) -> TimedMotion:
-        return time_along(
+        motion = time_along(
             context, path, requested, options.resolution,
             parameters=tracker.parameters(), stops=tracker.stops(), speeds=tracker.speeds(),
         )  # fmt: skip
+        motions.append(motion)
+        return motion
 
     plan = bare_plan(context, path, tracker.origin, goal=len(request.waypoints) - 1, cartesian=tracker.report())
     plan = replace(plan, warnings=plan.warnings + timing_warnings)
@@ -132,8 +137,12 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )
-    if isinstance(tracker, CoordinatedTracker) and plan.trajectory is not None:
-        tracker.check_trajectory(plan.trajectory)
+    for motion in motions:
+        if isinstance(tracker, CoordinatedTracker):
+            tracker.check_trajectory(motion.trajectory, motion.passing_times)
+        else:
+            found = deviation_warnings(tracker, motion.trajectory, motion.passing_times)
+            plan = replace(plan, warnings=plan.warnings + found)
     return plan
 
 

@@ -44,7 +44,7 @@ class CartesianOptions(CommonOptions):
         strategy: Selection of configurations.
         max_deviation, max_deviation_angle: Max deviation of the frame from the path between points, where joints
             move linearly [m], [rad]; 0 for no limit. Points are added as needed. The deviation is reported in any
-            case.
+            case. A timed motion that deviates further has a warning.
 
     Raises:
         InvalidRequestError: A value is out of range.
