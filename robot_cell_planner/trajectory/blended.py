@@ -258,7 +258,8 @@ def _finished(
         if last < count - 1 or ends[1] == 0.0:
             rests.append(Rest(start, choice.line.corners[last]))
     curve = CurveSequence(parts)
-    passing = _passing_times(path, corner_indices, choice.line, stops, curve, (passing_corners, added))
+    timed = list(zip(curve.starts.tolist(), parts, strict=False))
+    passing = _passing_times(path, corner_indices, choice.line, stops, timed, (passing_corners, added))
     trajectory = sample_curve(limits.variables, curve, options.period, rests)
     motion = TimedMotion(curve, trajectory, passing, tuple(rests))
     return motion if any(ends) else slowed_to_limits(motion, limits, options.period)
@@ -296,27 +297,27 @@ def _passing_times(
     corner_indices: list[int],
     line: Polyline,
     stops: Sequence[int],
-    curve: CurveSequence,
+    parts: Sequence[tuple[float, TraversedPath]],
     corners: tuple[Array, tuple[bool, bool]],
 ) -> Array:
     """Return the time at which each point of the path is passed: at its place on its straight segment.
 
-    corners: Passing times of the corners of the line, and whether its second and its last but one were added.
+    parts: Start time and motion between two stops each. corners: Passing times of the corners of the line, and whether
+    its second and its last but one were added.
     """
-    times = np.zeros(len(path))
-    passing, (before, after) = corners
+    times, (passing, (before, after)) = np.zeros(len(path)), corners
     if len(corner_indices) > 1:
         own = slice(int(before), len(passing) - int(after))
         lengths = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))))
         along = np.concatenate(([0.0], np.cumsum(line.lengths)))
         places = np.interp(lengths, lengths[corner_indices], along[own])
-        for (first, last), start, part in zip(pairwise(stops), curve.starts.tolist(), curve.parts, strict=False):
+        for (first, last), (start, part) in zip(pairwise(stops), parts, strict=True):
             inside = np.flatnonzero((places >= along[first]) & (places <= along[last]))
             values = np.concatenate(([0.0], places[inside] - along[first], [along[last] - along[first]]))
             times[inside] = start + times_at(part.time_scaling, values)[1:-1]
         times[corner_indices] = passing[own]
         # A segment that was added leaves the path at its start, or joins it at its end.
-        times[0], times[-1] = 0.0, curve.duration
+        times[0], times[-1] = 0.0, start + part.duration
     times.setflags(write=False)
     return times
 
