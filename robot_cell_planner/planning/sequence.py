@@ -217,6 +217,8 @@ class _SequencePlanner:
                     raise self._step_error(error, index, [sequence]) from error
                 self._count(plan.states_checked)
             self.planned[key] = plan
+            # Other goals may have the same configuration.
+            plan = plan if plan.goal == sequence.goals[index] else replace(plan, goal=sequence.goals[index])
             plans.append(plan)
             moving += () if plan.trajectory is None else (plan.trajectory,)
             scene = Scene(scene.cell, scene.state.with_configuration(plan.end_configuration()))

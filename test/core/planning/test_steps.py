@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from planning_cells import gantry
 
 from robot_cell_planner.errors import (
     InvalidRequestError,
@@ -101,6 +102,19 @@ def test_an_approach_whose_grasp_is_beyond_limits_of_the_request_is_not_taken(de
     plans = plan_multistep(cell, state, MultistepRequest(steps, timing=timing))
     assert [plan.goal for plan in plans] == [12, 12, 12]
     assert max(plan.path[:, column].max() for plan in plans) <= border
+
+
+def test_equal_goals_of_a_step_are_told_apart_by_the_goals_that_are_paired_with_them():
+    around = (("n", (0.4, 0.2), (0.44, 0.04)), ("s", (0.4, -0.2), (0.44, 0.04)))
+    around += (("w", (0.2, 0.0), (0.04, 0.44)), ("e", (0.6, 0.0), (0.04, 0.44)))
+    cell, state = gantry(around)
+    before, enclosed, beside = {"x": -0.5, "y": 0.0}, {"x": 0.4, "y": 0.0}, {"x": 0.9, "y": 0.9}
+    steps = (
+        MotionStep(Goals(joint_goals=(before, before)), "before"),
+        MotionStep(Goals(joint_goals=(enclosed, beside)), paired_with="before"),
+    )
+    request = MultistepRequest(steps, PlanningOptions(state_limit=2000))
+    assert [plan.goal for plan in plan_multistep(cell, state, request)] == [1, 1]
 
 
 def test_straight_steps_are_timed_like_the_others(demo):
