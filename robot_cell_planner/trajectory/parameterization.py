@@ -109,7 +109,7 @@ def time_path(
         text = f"{options.method.value} begins and ends at rest; start and end velocities need the smooth method"
         raise NotSupportedError(text, stage="trajectory")
     elif options.method is Method.FOLLOW_SAMPLES:
-        motion = follow_samples(path, limits, options, parameters=parameters, stops=stops)
+        motion = follow_samples(path, limits, options, parameters=parameters, stops=stops, check=model.check)
     else:
         motion = stop_at_waypoints(path, limits, options, check=model.check)
     for attempt in range(MAX_SLOWDOWNS + 1):

@@ -35,6 +35,7 @@ DURATION_STEP = 0.01  # [s], of which durations between stops are multiples
 # and for a robot that is a few 1e-5 rad or m away from the start, see `splicing`.
 LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
 MAX_SLOWDOWNS = 5
+CURVES_AT_ONCE = 16  # between two checks of whether the timing is to be ended early
 SMALLEST_FACTOR = 1.0 + 1e-9
 END = (0.0, 0.0, 0.0, 0.0)  # of a profile: no piece begins there
 _reduced: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)  # to these fractions of given limits
@@ -214,6 +215,7 @@ def follow_samples(
     *,
     parameters: Array | None = None,
     stops: Sequence[int] = (),
+    check: Callable[[], None] = uninterrupted,
 ) -> TimedMotion:
     """Time a smooth motion through dense samples (n, dof) of a curve, such as those of a Cartesian path.
 
@@ -229,6 +231,7 @@ def follow_samples(
             joint space. In the latter case the motion also stops where the samples reverse or turn by more than 45
             degrees (`sampled_paths.sharp_corners`), since the curve has a corner there over the joint-space distance.
         stops: Indices of samples at which to stop; the curve may have corners there.
+        check: Called every 16 stops; may raise, for example at a time limit.
 
     Raises:
         InvalidRequestError: Shapes do not fit, numbers are not finite, or parameters do not increase.
@@ -249,7 +252,9 @@ def follow_samples(
     parts: list[Curve] = []
     passing = np.zeros(len(samples))
     start = 0.0
-    for first, last in pairwise(bounds):
+    for number, (first, last) in enumerate(pairwise(bounds)):
+        if number % CURVES_AT_ONCE == 0:
+            check()
         part = _curved(samples[first : last + 1], sample_parameters[first : last + 1], limits, options)
         if part is None:
             passing[first : last + 1] = start

@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from robot_cell_planner.errors import InvalidRequestError, JointLimitError
+from robot_cell_planner.errors import InvalidRequestError, JointLimitError, TimedOutError
 from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import PathModel, time_path
 from robot_cell_planner.trajectory.sampled_paths import sharp_corners
-from robot_cell_planner.trajectory.timing import TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
+from robot_cell_planner.trajectory.timing import Method, TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
 from robot_cell_planner.trajectory.validation import validate
 
 TOLERANCE = 1.0 + 1e-6
@@ -231,3 +232,19 @@ def test_same_input_same_bytes():
     first, second = (stop_at_waypoints(path, limits_for(6)).trajectory for _ in range(2))
     assert first.positions.tobytes() == second.positions.tobytes()
     assert first.times.tobytes() == second.times.tobytes()
+
+
+@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.FOLLOW_SAMPLES])
+def test_the_timing_of_many_stops_can_be_ended_before_its_end(method):
+    corners = np.column_stack((np.arange(1000) % 2, 0.01 * np.arange(1000)))
+    limits = MotionLimits(("a", "b"), np.full(2, -20.0), np.full(2, 20.0), *np.full((3, 2), 10.0))
+    calls = []
+
+    def third_time():
+        calls.append(1)
+        if len(calls) == 3:
+            raise TimedOutError("the time limit was reached", stage="timing")
+
+    options = TimingOptions(method=method)
+    with pytest.raises(TimedOutError):
+        time_path(corners, limits, options, PathModel(check=third_time), stops=range(1000))
