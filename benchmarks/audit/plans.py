@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from robot_cell_planner.collision.certification.certifier import MotionCertifier
+from robot_cell_planner.collision.certification.certifier import MotionCertifier, certifiable
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
 from robot_cell_planner.errors import RobotCellError
@@ -110,10 +110,10 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
         rates = [None if rows is None else _with(rows, nothing) for rows in (timed.velocities, timed.accelerations)]
         trajectory = hermite(timed.times, _with(timed.positions, held), *rates)
     certified, share = np.zeros(0, dtype=bool), math.nan
-    if options.certify and options.engine == "coal":
-        state = generator.state.with_configuration(values)
-        rules = CollisionOptions(extra_margin=options.extra_margin)
-        certifier = MotionCertifier(CollisionChecker(generator.cell, state, plan.variables, options=rules))
+    state, rules = generator.state.with_configuration(values), CollisionOptions(extra_margin=options.extra_margin)
+    checker = CollisionChecker(generator.cell, state, plan.variables, engine=options.engine, options=rules)
+    if options.certify and certifiable(checker):
+        certifier = MotionCertifier(checker)
         certified = np.array(
             [certifier.certify(a, b, enough=MAX_EXACT_STATES).free for a, b in pairwise(plan.path)], dtype=bool
         )
