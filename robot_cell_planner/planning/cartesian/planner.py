@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import msgspec
 from frozendict import frozendict
@@ -171,7 +172,8 @@ def _tracker_of_chain(context: PlanningContext, waypoints: Waypoints, options: C
     problem = ik_problem(context.cell, context.state, waypoints.target(0), space.group, space.variables)
     problem = within_limits(msgspec.structs.replace(problem, start=space.start.copy()), space.definitions)
     reference = frame_matrix(context.cell, context.state, waypoints.reference_frame)
-    cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference)
+    check = partial(context.monitor.check, context.checks.states)
+    cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference, check)
     kind = LadderTracker if options.strategy is Strategy.GRAPH else GreedyTracker
     return kind(context, cartesian_path, problem, options)
 

@@ -14,6 +14,7 @@ from robot_cell_planner.errors import (
     MPInterpolationInCollisionError,
     MPMaxJumpError,
     MPTargetInCollisionError,
+    TimedOutError,
 )
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
@@ -255,6 +256,20 @@ def test_a_deviation_that_no_spacing_achieves_is_an_error(above):
 def test_waypoints_that_contradict_themselves_are_refused(make, match):
     with pytest.raises(InvalidRequestError, match=match):
         make(Pose())
+
+
+def test_a_path_of_many_blends_can_be_ended_before_its_end():
+    corners = tuple(Pose((0.1 * (index % 2), 0.01 * index, 0.0)) for index in range(1, 101))
+    segments = (*(Segment(blend_radius=0.01) for _ in range(99)), Segment())
+    calls = []
+
+    def third_time():
+        calls.append(1)
+        if len(calls) == 3:
+            raise TimedOutError("the time limit was reached", stage="start")
+
+    with pytest.raises(TimedOutError):
+        CartesianPath(np.eye(4), FrameWaypoints(corners, segments=segments), np.eye(4), third_time)
 
 
 def test_blends_must_fit_their_segments(above):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ....errors import InvalidRequestError, LimitExceededError, Value
 from ....trajectory.limits import Array
+from ....trajectory.timing import uninterrupted
 from .curves import (
     MIN_LENGTH,
     Arc,
@@ -70,8 +71,15 @@ class CartesianPath:
         starts: Path parameter at the start of each segment (p + 1,): length [m], or angle [rad] of pure rotations.
     """
 
-    def __init__(self, start: Array, waypoints: Waypoints, world_T_reference: Array) -> None:
-        """Create the path. start: world_T_frame (4, 4).
+    def __init__(
+        self,
+        start: Array,
+        waypoints: Waypoints,
+        world_T_reference: Array,
+        check: Callable[[], None] = uninterrupted,
+    ) -> None:
+        """Create the path. start: world_T_frame (4, 4). check: Called for each waypoint; may raise, for example at a
+        time limit.
 
         Raises:
             InvalidRequestError: The points of an arc are collinear, or blends overlap.
@@ -80,7 +88,7 @@ class CartesianPath:
         self.start = start
         self.targets = _targets(start, waypoints, world_T_reference)
         self.curves = tuple(self._curves(world_T_reference))
-        self.segments = _cut_segments(self.curves, waypoints)
+        self.segments = _cut_segments(self.curves, waypoints, check)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
         self._lines = _StackedLines([segment.curve for segment in self.segments])
         self._lengths = np.array([segment.curve.length for segment in self.segments])
@@ -268,13 +276,16 @@ def _aligned(rotation: Array, axis: Array) -> Array:
     return np.asarray(pin.exp3(math.atan2(sine, cosine) * direction) @ rotation)
 
 
-def _cut_segments(curves: Sequence[PoseCurve], waypoints: Waypoints) -> tuple[PathSegment, ...]:
+def _cut_segments(
+    curves: Sequence[PoseCurve], waypoints: Waypoints, check: Callable[[], None]
+) -> tuple[PathSegment, ...]:
     """Return the curves trimmed at rounded corners, and the corners in two halves, each of which belongs to one
     waypoint.
     """
     trims = _trims(curves, waypoints)
     segments: list[PathSegment] = []
     for index, curve in enumerate(curves):
+        check()
         first, last = trims[index]
         speed = waypoints.segment(index).speed
         if first == 0.0 and last == 1.0:
