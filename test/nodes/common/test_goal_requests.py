@@ -10,6 +10,7 @@ from rclpy.action.server import ActionServer
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner import action
@@ -17,8 +18,10 @@ from robot_cell_planner.nodes.common import goal_requests
 from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
+from robot_cell_planner.nodes.common.large_trajectories import MIN_POINTS
 from robot_cell_planner.nodes.common.node import CellNode, report_error
 from robot_cell_planner.nodes.common.waiting import delay
+from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 
 GOALS = 5
 
@@ -288,3 +291,27 @@ def test_a_client_executes_nothing_for_messages_that_nobody_needs(node, monkeypa
     assert executed.count("goal") == executed.count("result") == GOALS
     assert ("feedback" in executed, "status" in executed) == (requested, requested)
     executor.shutdown()
+
+
+@pytest.mark.parametrize("count", [3, MIN_POINTS])
+def test_a_goal_contains_a_long_trajectory_as_arrays(node, count):
+    points = [JointTrajectoryPoint(positions=[0.5 * index]) for index in range(count)]
+    goal, received = action.ExecuteTrajectory.Goal(trajectory=JointTrajectory(points=points)), []
+
+    async def keep(goal, send, token, result):
+        received.append(goal.trajectory.points)
+
+    GoalServer(node, action.ExecuteTrajectory, "execute", keep, report_error)
+    client = RepeatableActionClient(node, action.ExecuteTrajectory, "execute", callback_group=node.concurrent)
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    spin_until(executor, client.server_is_ready)
+    sent = client.send_goal_async(goal)
+    spin_until(executor, sent.done)
+    ended = client.request_result(sent.result())
+    spin_until(executor, ended.done)
+    assert ended.result().status == GoalStatus.STATUS_SUCCEEDED
+    assert isinstance(received[0], PointBlocks) == (count >= MIN_POINTS)
+    assert list(received[0]) == points
+    executor.shutdown()
+    client.destroy()

@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 import rclpy
-from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from control_msgs.action import FollowJointTrajectory
 from rclpy.impl.implementation_singleton import rclpy_implementation
@@ -17,11 +16,9 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from robot_cell_planner import action, srv
 from robot_cell_planner.errors import InvalidRequestError, LimitExceededError
 from robot_cell_planner.nodes.common import large_trajectories
-from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
-from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
 from robot_cell_planner.nodes.common.large_trajectories import MIN_POINTS, in_memory, service_in_memory, taken
-from robot_cell_planner.nodes.common.node import CellNode, report_error
+from robot_cell_planner.nodes.common.node import CellNode
 from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 from robot_cell_planner.nodes.conversions.trajectories import rows_from_points, trajectory_from_message
 
@@ -231,25 +228,6 @@ def test_a_service_gets_long_trajectories_as_arrays(node, count):
         node.executor.spin_once(timeout_sec=0.01)
     reply = spin_until_done(node, client.call_async(srv.ValidateTrajectory.Request(trajectory=sent)))
     assert reply.state.revision == 5
-    (found,) = received
-    assert isinstance(found.points, PointBlocks) == (count >= MIN_POINTS)
-    assert list(found.points) == sent.points
-
-
-@pytest.mark.parametrize("count", [3, MIN_POINTS])
-def test_an_action_gets_long_trajectories_as_arrays(node, count):
-    sent, received = trajectory(count), []
-
-    async def execute(goal, send, token, result):
-        received.append(goal.trajectory)
-
-    GoalServer(node, action.ExecuteTrajectory, "execution/execute_trajectory", execute, report_error)
-    client = RepeatableActionClient(node, action.ExecuteTrajectory, "execution/execute_trajectory")
-    while not client.server_is_ready():
-        node.executor.spin_once(timeout_sec=0.01)
-    goal = action.ExecuteTrajectory.Goal(trajectory=sent)
-    handle = spin_until_done(node, client.send_goal_async(goal))
-    assert spin_until_done(node, client.request_result(handle)).status == GoalStatus.STATUS_SUCCEEDED
     (found,) = received
     assert isinstance(found.points, PointBlocks) == (count >= MIN_POINTS)
     assert list(found.points) == sent.points
