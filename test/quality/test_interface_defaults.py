@@ -82,14 +82,10 @@ def test_named_parameters_are_those_of_a_node_that_takes_the_type():
 
 
 def unused_fields(text, sources):
-    """Fields that no source reads or sets, unless their comments say that they are not computed."""
-    fields = re.findall(r"^# (.*)\n[a-zA-Z][\w/]*(?:\[\d*\])? (\w+)(?: [^=\n]+)?$", text, re.MULTILINE)
+    """Fields that no source reads or sets."""
+    fields = re.findall(r"^[a-zA-Z][\w/]*(?:\[\d*\])? (\w+)(?: [^=\n]+)?$", text, re.MULTILINE)
     uses = r"\.{0}\b|\b{0}=|\"{0}\""
-    return [
-        name
-        for comment, name in fields
-        if not comment.startswith("Not computed") and not re.search(uses.format(name), sources)
-    ]
+    return [name for name in fields if not re.search(uses.format(name), sources)]
 
 
 def test_every_field_is_read_or_set():
@@ -100,7 +96,7 @@ def test_every_field_is_read_or_set():
 
 
 def test_an_unused_field_is_found():
-    text = "# A.\nfloat64 a\n# B.\nfloat64 b 1.0\n# Not computed.\nfloat64 c\n# D.\nuint8 D=1\n"
+    text = "# A.\nfloat64 a\n# B.\nfloat64 b 1.0\n# D.\nuint8 D=1\n"
     assert unused_fields(text, "message.a") == ["b"]
 
 

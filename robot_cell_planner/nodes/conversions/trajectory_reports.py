@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robot_cell_planner.msg import Clearance, CollisionPair, JointLimits, LimitViolation, TrajectoryCollision
+from robot_cell_planner.msg import CollisionPair, JointLimits, LimitViolation, TrajectoryCollision
 from robot_cell_planner.msg import TrajectoryReport as ReportMessage
 
 from ...collision.pairs.allowed_pairs import pair_type
@@ -48,7 +48,6 @@ def report_to_message(report: TrajectoryReport, cell: RobotCell) -> ReportMessag
         violations=violations,
         collisions=collisions,
         truncated=report.truncated,
-        clearance=Clearance(distance=math.nan),
         duration=duration_to_message(report.duration),
         warnings=list(report.warnings),
     )
