@@ -106,7 +106,7 @@ def test_another_robot_that_was_reached_before_the_reply_stops_it():
 
 def test_the_path_ahead_is_checked_while_the_whole_path_is(monkeypatch):
     """A long motion has many intervals: a robot that begins to move meanwhile is not noticed after the last only."""
-    monkeypatch.setattr(motion_monitor, "MAX_POINTS", 40)
+    monkeypatch.setattr(motion_monitor, "MAX_POINTS", 20)
     scene, asked = scene_with(1.4, 1.5), []
 
     class Beside(Monitor):
