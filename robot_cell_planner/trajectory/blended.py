@@ -91,7 +91,7 @@ def smooth(
 ) -> TimedMotion:
     """Time a motion along a path (n, dof) that stops only where necessary.
 
-    The motion is never slower than with a stop at each waypoint.
+    It takes no longer than with stops, or some percent longer with a limited speed along the path or of the tool.
 
     Args:
         path: Waypoints (n, dof) [rad or m].
