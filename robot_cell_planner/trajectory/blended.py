@@ -227,8 +227,8 @@ def _finished(
     limits: MotionLimits,
     options: TimingOptions,
 ) -> TimedMotion:
-    """Assemble the parts between stops; the duration of each part with zero velocity at both ends is a
-    multiple of `TimingOptions.duration_step`."""
+    """Assemble the parts between stops. Durations of parts with zero velocity at both ends are multiples of
+    `TimingOptions.duration_step`."""
     count = len(choice.line.corners)
     stops = [0, *(i for i in range(1, count - 1) if choice.radii[i] == 0.0), count - 1]
     parts: list[TraversedPath] = []

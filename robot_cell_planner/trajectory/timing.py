@@ -107,7 +107,7 @@ class TimingOptions:
     @property
     def duration_step(self) -> float:
         """Step of durations between stops [s]: they are multiples of it."""
-        return min(self.period, DURATION_STEP)
+        return duration_step(self.period)
 
     @property
     def efforts_are_limited(self) -> bool:
@@ -150,6 +150,11 @@ class TimedMotion:
         """Index of the part of each piece of the trajectory's curve (m,), ascending."""
         middles = 0.5 * (self.trajectory.times[:-1] + self.trajectory.times[1:])
         return np.clip(np.searchsorted(self.curve.starts, middles) - 1, 0, len(self.curve.parts) - 1)
+
+
+def duration_step(period: float) -> float:
+    """Return the step of durations between stops for a sample period [s]."""
+    return min(period, DURATION_STEP)
 
 
 def uninterrupted() -> None:
@@ -310,8 +315,8 @@ def slowed_to_limits(motion: TimedMotion, limits: MotionLimits, period: float) -
 
 
 def slowed(motion: TimedMotion, factors: Array, variables: Sequence[str], period: float) -> TimedMotion:
-    """Slow down the parts of a motion by factors (parts,) of at least 1, each to a multiple of DURATION_STEP."""
-    step, parts = min(period, DURATION_STEP), list[Curve]()
+    """Slow down the parts of a motion by factors (parts,) of at least 1, each to a multiple of `duration_step`."""
+    step, parts = duration_step(period), list[Curve]()
     for part, factor in zip(motion.curve.parts, factors.tolist(), strict=True):
         whole = np.ceil(part.duration * factor / step - 1e-9) * step
         parts.append(part.stretched(whole / part.duration) if factor > SMALLEST_FACTOR else part)
