@@ -12,6 +12,7 @@ from rclpy.action import get_action_server_names_and_types_by_node
 from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from running import DEMO, ROOT
+from sources import SECTIONS
 
 from robot_cell_planner import srv
 from robot_cell_planner.commands import graph
@@ -21,16 +22,6 @@ from robot_cell_planner.nodes.doctor import observer
 from robot_cell_planner.security.policy import read_policy
 
 DOCUMENT = ROOT / "docs" / "interfaces.md"
-SECTIONS = {
-    "Scene node": "scene_node",
-    "Kinematics node": "kinematics_node",
-    "Collision node": "collision_node",
-    "Planning node": "planning_node",
-    "Execution node": "execution_node",
-    "Simulated robot": "simulated_robot_node",
-    "MoveIt adapter": "moveit_adapter_node",
-    "Viewer": "viewer_node",
-}
 GIVEN = {
     "scene_node": {"cell_file": DEMO},
     "execution_node": {"gripper_joint": "finger_joint"},

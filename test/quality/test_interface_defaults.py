@@ -5,7 +5,7 @@ import re
 from importlib import import_module
 
 import pytest
-from sources import ROOT
+from sources import ROOT, SECTIONS
 
 from robot_cell_planner.collision.certification.certificate import FINE
 from robot_cell_planner.kinematics.ik.options import IkOptions
@@ -16,14 +16,6 @@ from robot_cell_planner.trajectory import TimingOptions
 
 FILES = {path.stem: path for kind in ("msg", "srv", "action") for path in sorted((ROOT / kind).iterdir())}
 DOCUMENT = (ROOT / "docs" / "interfaces.md").read_text(encoding="utf-8")
-SECTIONS = {
-    "Scene node": "scene_node",
-    "Kinematics node": "kinematics_node",
-    "Collision node": "collision_node",
-    "Planning node": "planning_node",
-    "Execution node": "execution_node",
-    "Simulated robot": "simulated_robot_node",
-}
 OWN_TYPE = re.compile(r"^robot_cell_planner/(\w+)", re.MULTILINE)
 PARAMETER = re.compile(r"the node's\s+parameter `(\w+)`")
 SELECTED_BY_ZERO = {"resolution", "blend_tolerance"}  # whose defaults their comments name

@@ -31,18 +31,18 @@ def attributes(kind):
     return found
 
 
-def described(thing):
+def described(public):
     """Each documented callable or class in a public name: itself, and its public methods."""
-    yield thing
-    if inspect.isclass(thing) and not issubclass(thing, Enum):
-        methods = (getattr(member, "__func__", member) for name, member in vars(thing).items() if name[0] != "_")
+    yield public
+    if inspect.isclass(public) and not issubclass(public, Enum):
+        methods = (getattr(member, "__func__", member) for name, member in vars(public).items() if name[0] != "_")
         yield from (method for method in methods if inspect.isfunction(method))
 
 
-def mistakes(thing):
+def mistakes(public):
     """Names in docstrings that do not exist."""
     found = []
-    for each in described(thing):
+    for each in described(public):
         text = inspect.getdoc(each) or ""
         if inspect.isfunction(each):
             known, named = set(inspect.signature(each).parameters), section(text, "Args")
@@ -57,10 +57,10 @@ def mistakes(thing):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_docstrings_name_what_exists(name):
-    thing = getattr(robot_cell_planner, name)
-    if inspect.isclass(thing) or inspect.isfunction(thing):
-        assert inspect.getdoc(thing)
-        assert mistakes(thing) == []
+    public = getattr(robot_cell_planner, name)
+    if inspect.isclass(public) or inspect.isfunction(public):
+        assert inspect.getdoc(public)
+        assert mistakes(public) == []
 
 
 class Example:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pinocchio as pin
+from loaded_cells import loaded
 
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
@@ -29,6 +30,24 @@ def tool_pose(cell, state):
 
 def tool_poses(cell, state, variables, configurations):
     return forward_batch(cell, state, "gripper/tcp", variables, configurations)
+
+
+def random_motion(seed, angle, length):
+    """Cell and state, pose of the tool there, and another one at about a length [m] and an angle [rad] from it."""
+    cell, state = loaded()
+    rng = np.random.default_rng(seed)
+    values = rng.uniform(-1.5, 0.5, 6).tolist()
+    state = state.with_configuration(dict(zip(cell.group("").variables, values, strict=True)))
+    pose, turn = tool_pose(cell, state), np.eye(4)
+    turn[:3, :3] = pin.exp3(rng.normal(size=3) * angle)
+    return cell, state, pose, moved(pose, *rng.normal(size=3) * length) @ Pose.from_matrix(turn)
+
+
+def distances_to_line(positions, pose, end):
+    """Distances (n,) [m] of positions (n, 3) from the line between the positions of two poses."""
+    first, step = np.array(pose.position), np.array(end.position) - np.array(pose.position)
+    nearest = first + np.clip((positions - first) @ step / (step @ step), 0.0, 1.0)[:, None] * step
+    return np.linalg.norm(positions - nearest, axis=1)
 
 
 def follow(cell, state, waypoints, *, group="", timing=None, **options):

@@ -1,4 +1,4 @@
-"""Imports of the sources of the package."""
+"""The sources of the package: their imports, and the sections of the document of interfaces."""
 
 import ast
 from dataclasses import dataclass
@@ -6,6 +6,17 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = "robot_cell_planner"
+# Sections of docs/interfaces.md, with the node that each is about.
+SECTIONS = {
+    "Scene node": "scene_node",
+    "Kinematics node": "kinematics_node",
+    "Collision node": "collision_node",
+    "Planning node": "planning_node",
+    "Execution node": "execution_node",
+    "Simulated robot": "simulated_robot_node",
+    "MoveIt adapter": "moveit_adapter_node",
+    "Viewer": "viewer_node",
+}
 
 
 @dataclass(frozen=True)

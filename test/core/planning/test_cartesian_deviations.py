@@ -1,12 +1,9 @@
 """Timed Cartesian motions: deviations of the curve through the points of a path, and its places on the path."""
 
 import numpy as np
-import pinocchio as pin
 import pytest
-from cartesian_paths import follow, frames, moved, tool_pose, tool_poses
-from loaded_cells import loaded
+from cartesian_paths import distances_to_line, follow, frames, random_motion, tool_poses
 
-from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.cartesian.deviations import places_on_path
 from robot_cell_planner.trajectory.timing import TimingOptions
 
@@ -15,14 +12,7 @@ LIMIT = 1e-4  # [m]
 
 @pytest.mark.parametrize(("seed", "exceeds"), [(974, True), (91, False), (121, False)])
 def test_a_trajectory_that_deviates_further_than_the_points_of_its_path_may_has_a_warning(seed, exceeds):
-    cell, state = loaded()
-    rng = np.random.default_rng(seed)
-    state = state.with_configuration(
-        dict(zip(cell.group("").variables, rng.uniform(-1.5, 0.5, 6).tolist(), strict=True))
-    )
-    pose, turn = tool_pose(cell, state), np.eye(4)
-    turn[:3, :3] = pin.exp3(rng.normal(size=3) * 0.2)
-    end = moved(pose, *rng.normal(size=3) * 0.01) @ Pose.from_matrix(turn)
+    cell, state, pose, end = random_motion(seed, 0.2, 0.01)
     timing = TimingOptions()
     plan = follow(
         cell, state, frames(end), max_deviation=LIMIT, max_step_distance=0.003, check_collision=False, timing=timing
@@ -30,9 +20,7 @@ def test_a_trajectory_that_deviates_further_than_the_points_of_its_path_may_has_
     assert plan.cartesian.max_deviation <= LIMIT
     times = np.linspace(0.0, plan.duration, 3000)
     positions = tool_poses(cell, state, plan.variables, plan.trajectory.at(times))[:, :3, 3]
-    first, step = np.array(pose.position), np.array(end.position) - np.array(pose.position)
-    nearest = first + np.clip((positions - first) @ step / (step @ step), 0.0, 1.0)[:, None] * step
-    assert (np.linalg.norm(positions - nearest, axis=1).max() > LIMIT) == exceeds
+    assert (distances_to_line(positions, pose, end).max() > LIMIT) == exceeds
     assert any(text.startswith("the trajectory deviates by") for text in plan.warnings) == exceeds
 
 

@@ -3,10 +3,17 @@
 from itertools import pairwise
 
 import numpy as np
-import pinocchio as pin
 import pytest
-from cartesian_paths import as_axis, axes, follow, frames, moved, tool_pose, tool_poses
-from loaded_cells import loaded
+from cartesian_paths import (
+    as_axis,
+    axes,
+    distances_to_line,
+    follow,
+    frames,
+    moved,
+    random_motion,
+    tool_poses,
+)
 from planning_cells import gantry
 
 from robot_cell_planner.errors import (
@@ -213,21 +220,12 @@ def test_the_deviation_is_limited(above, field):
 
 @pytest.mark.parametrize("seed", [10, 13, 36, 56])
 def test_a_motion_that_leaves_the_path_beyond_its_ends_deviates_as_reported(seed):
-    cell, state = loaded()
-    rng = np.random.default_rng(seed)
-    state = state.with_configuration(
-        dict(zip(cell.group("").variables, rng.uniform(-1.5, 0.5, 6).tolist(), strict=True))
-    )
-    pose, turn = tool_pose(cell, state), np.eye(4)
-    turn[:3, :3] = pin.exp3(rng.normal(size=3) * 0.5)
-    end = moved(pose, *rng.normal(size=3) * 0.02) @ Pose.from_matrix(turn)
+    cell, state, pose, end = random_motion(seed, 0.5, 0.02)
     wide = {"max_step_distance": 0.1, "max_step_angle": 3.0, "max_jump_revolute": 3.0}
     plan = follow(cell, state, frames(end), check_collision=False, **wide)
     dense = np.vstack([a + np.linspace(0.0, 1.0, 60)[:, None] * (b - a) for a, b in pairwise(plan.path)])
     positions = tool_poses(cell, state, plan.variables, dense)[:, :3, 3]
-    first, step = np.array(pose.position), np.array(end.position) - np.array(pose.position)
-    nearest = first + np.clip((positions - first) @ step / (step @ step), 0.0, 1.0)[:, None] * step
-    distance = np.linalg.norm(positions - nearest, axis=1).max()
+    distance = distances_to_line(positions, pose, end).max()
     assert 0.98 * distance <= plan.cartesian.max_deviation <= 1.1 * distance
 
 

@@ -1,4 +1,5 @@
-"""A validation that is sent again while it is served is computed once, and both requests get its reply."""
+"""Validations that take seconds: the path ahead of another client's running motion is checked meanwhile, and one that is
+sent again is computed once."""
 
 import threading
 
@@ -27,6 +28,34 @@ def nodes(start_node, client):
     client.scene()
 
 
+def swings(count, amplitude):
+    """Slow motions of all joints and back, from rest to rest."""
+    times = np.linspace(0.0, 4.0 * count, 40 * count + 1)
+    rows = HOME - amplitude * np.sin(0.25 * np.pi * times)[:, None] ** 2
+    return trajectory_to_message(Trajectory(JOINTS, times, rows))
+
+
+def test_a_look_ahead_does_not_wait_for_the_validation_of_another_trajectory(client):
+    ended, all_ended = [], threading.Event()
+
+    def send(kind, name, trajectory):
+        def note(future):
+            ended.append((name, future.result()))
+            if len(ended) == 2:
+                all_ended.set()
+
+        requests = client.node.create_client(kind, f"planning/{name}", callback_group=client._group)
+        assert requests.wait_for_service(60.0)
+        request = kind.Request(trajectory=trajectory)
+        return requests.call_async(request).add_done_callback(note)
+
+    send(srv.ValidateTrajectory, "validate_trajectory", swings(75, 0.05))
+    send(srv.LookAhead, "look_ahead", swings(1, 1e-4))
+    assert all_ended.wait(120.0)
+    assert [name for name, _ in ended] == ["look_ahead", "validate_trajectory"]
+    assert all(reply.report.valid for _, reply in ended), ended
+
+
 def served(client):
     """Number of computations so far."""
     found = []
@@ -42,10 +71,8 @@ def served(client):
     return found[0]
 
 
-def test_both_get_the_reply_of_one_computation(client):
-    times = np.linspace(0.0, 160.0, 1601)
-    rows = HOME - 0.05 * np.sin(0.25 * np.pi * times)[:, None] ** 2
-    request = srv.ValidateTrajectory.Request(trajectory=trajectory_to_message(Trajectory(JOINTS, times, rows)))
+def test_equal_requests_get_the_reply_of_one_computation(client):
+    request = srv.ValidateTrajectory.Request(trajectory=swings(40, 0.05))
     requests = client.node.create_client(
         srv.ValidateTrajectory, "planning/validate_trajectory", callback_group=client._group
     )
