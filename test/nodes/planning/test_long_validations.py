@@ -1,5 +1,5 @@
-"""Validations that take seconds: the path ahead of another client's running motion is checked meanwhile, and one that is
-sent again is computed once."""
+"""Validations that take seconds: the path ahead of the running motion of another client is checked meanwhile, and a
+repeated one is computed once."""
 
 import threading
 
