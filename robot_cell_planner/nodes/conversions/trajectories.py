@@ -59,7 +59,7 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
 
 
 def checked_trajectory_from_message(message: JointTrajectory, field: str) -> Trajectory:
-    """The trajectory of a goal of up to MAX_POINTS, with the sample that the execution node adds before it is validated;
+    """The trajectory of a goal of up to MAX_POINTS, with the sample that the execution node adds before validation;
     errors as from `trajectory_from_message`."""
     return trajectory_from_message(message, field, MAX_POINTS + ADDED_POINTS)
 
