@@ -27,12 +27,14 @@ from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.geometry import Box, Shape
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
+from robot_cell_planner.planning.cartesian.ladder import search
 from robot_cell_planner.planning.cartesian.ladder.graph import Ladder
 from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.path.waypoints import PointAxisWaypoints
 from robot_cell_planner.planning.cartesian.planner import Strategy
 from robot_cell_planner.planning.cartesian.tracking import failures
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
+from robot_cell_planner.trajectory.timing import TimingOptions
 
 TOLERANCE = 1e-4
 
@@ -301,6 +303,21 @@ def test_motions_to_solutions_that_were_added_later_are_checked_together(monkeyp
     with pytest.raises(MPMaxJumpError, match="wrist_1_joint"):
         follow(cell, state, line, strategy=Strategy.GRAPH)
     assert len(tried) < 50
+
+
+def test_a_path_that_is_continued_step_by_step_has_each_point_once(monkeypatch):
+    ur10, leaves_branch = Arm("ur10"), search.leaves_branch
+
+    def ends_at_half(tracker, samples, motions, *path):
+        return leaves_branch(tracker, samples, motions, *path) | (motions.ends >= len(samples.segments) // 2)
+
+    monkeypatch.setattr(search, "leaves_branch", ends_at_half)
+    q = np.array([0.3, -1.2, 1.5, -0.8, 0.9, 0.1])
+    start = Pose.from_matrix(ur10.chain.forward(q.copy()))
+    line = frames(moved(start, z=0.1), mode=TargetMode.ROBOT)
+    plan = follow(ur10.cell, ur10.at(q), line, timing=TimingOptions())
+    assert plan.cartesian.parameter_of_point == pytest.approx(np.arange(1, 11) / 10.0)
+    assert plan.trajectory is not None
 
 
 def test_a_pose_without_a_solution_is_searched_once(monkeypatch):

@@ -256,14 +256,18 @@ class LadderTracker(GreedyTracker):
         return self._next_sample(samples, len(path))
 
     def _next_sample(self, samples: Samples, count: int) -> int:
-        """Return the first sample after the last point."""
+        """Return the first sample after the last point, or else the last one of a path (count, dof)."""
+        return min(self._reached_samples(samples), count - 2)
+
+    def _reached_samples(self, samples: Samples) -> int:
+        """Return the number of samples up to the last point."""
         if not self.points:
             return 0
         last = self.points[-1]
         before = (samples.segments < last.segment) | (
             (samples.segments == last.segment) & (samples.fractions <= last.fraction)
         )
-        return min(int(before.sum()), count - 2)
+        return int(before.sum())
 
     def _continue_stepwise(self, samples: Samples, ladder: Ladder, rung: int, q: Array) -> PlanningError | None:
         """Follow the path step by step from the highest reachable rung, at q (dof,), and add the solutions to the
@@ -273,7 +277,7 @@ class LadderTracker(GreedyTracker):
             The error at its end; None if it reached the end of the path, with all points.
         """
         first = int(samples.rungs[rung - 1]) + 1 if rung else 0
-        if first and (not self.points or self._next_sample(samples, first + 1) < first):
+        if self._reached_samples(samples) < first:
             self.points.append(Point(q, int(samples.segments[first - 1]), float(samples.fractions[first - 1])))
         try:
             for sample in range(first, len(samples.segments)):
