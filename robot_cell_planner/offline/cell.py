@@ -43,8 +43,9 @@ from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show
 from ..viewer.plans import plan_facts
 from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
-from .outcome import GOAL_TOLERANCE, ExecutedMotion, check_start, executed_motion, whole_periods
+from .outcome import ExecutedMotion, check_start, executed_motion, whole_periods
 from .replay import write_recorded
+from .simulated_robot import check_simulated_start, reached_joints, settle
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -52,7 +53,6 @@ if TYPE_CHECKING:
     from ..simulation.simulated_cell import SimulatedCell
 
 PERIOD = 0.01  # [s] period of commands to the simulated robot
-SETTLE_TIME = 1.0  # [s] for joints to arrive at the end of a motion
 NO_OPTIONS = PlanningOptions()
 DEFAULT_TIMING = TimingOptions()
 DEFAULT_SIMULATION = SimulationOptions()
@@ -328,43 +328,40 @@ class OfflineCell:
 
     @public
     def follow(self, name: str, plan: Plan) -> Plan:
-        """Execute a plan that starts at the current state. `motions` gets its result.
+        """Execute a plan that starts at the current state. `motions` gets its result. The joints of the state are
+        those of the plan's end, or if it is not reached, those of the simulated robot.
 
         Raises:
             InvalidRequestError: The plan is a path without timing, or was planned among moving robots.
-            TrajectoryStartError, UnknownNameError: The plan starts at another configuration, or is of another cell.
+            TrajectoryStartError, UnknownNameError: The plan starts at another configuration, or is of another cell, or
+                the simulated robot is elsewhere.
             ExecutionError, GoalToleranceError: Something touched that may not, a joint did not reach the goal, or a
                 carried body is not where it was planned to be; `partial` is the ExecutedMotion.
         """
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name}: the plan has no trajectory; request timing", stage=STAGE)
         check_start(name, plan, self.state)
+        check_simulated_start(name, plan, self.simulation)
         start = self.simulation.time
         times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
         positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))
         named = ([dict(zip(plan.variables, row, strict=True)) for row in rows] for rows in (positions, velocities))
-        lag = self._carry_out(name, list(zip(*named, strict=True)), plan_facts(plan))
-        self._settle(plan)
+        try:
+            lag = self._carry_out(name, list(zip(*named, strict=True)), plan_facts(plan))
+            settle(plan, self.simulation, PERIOD, self._recorder.add)
+        except BaseException:  # such as the end of a notebook's cell by the user
+            self.apply(SetJoints(reached_joints(plan, self.simulation)))
+            raise
         self.apply(SetJoints(plan.end_configuration()))
         executed = executed_motion(self.cell, self.state, plan, self.simulation, lag, start)
         self.motions.append(executed)
+        if executed.missed:
+            self.apply(SetJoints(reached_joints(plan, self.simulation)))
         for contact in executed.near_contacts:
             text = "touched during the motion; the plan keeps them apart, but by less than the physics resolves"
             logger.warning(f"{name}: {contact.first} and {contact.second} {text}")
         executed.check()
         return plan
-
-    def _settle(self, plan: Plan) -> None:
-        """Let joints that lag behind arrive at the end of a plan, within a second."""
-        end = plan.end_configuration()
-        until = self.simulation.time + SETTLE_TIME
-        while self.simulation.time < until:
-            reached = self.simulation.state()
-            if all(abs(reached.configuration[name] - value) <= 0.5 * GOAL_TOLERANCE for name, value in end.items()):
-                return
-            self.simulation.set_targets(dict(end))
-            self.simulation.step(PERIOD)
-            self._recorder.add(self.simulation.time, self.simulation.state())
 
     @public
     def command(self, name: str, positions: Mapping[str, float], duration: float) -> None:

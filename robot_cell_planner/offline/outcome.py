@@ -74,6 +74,11 @@ class ExecutedMotion:
     part_errors: Mapping[str, float]
     near_contacts: tuple[ContactRecord, ...] = ()
 
+    @property
+    def missed(self) -> dict[str, float]:
+        """Distance from the goal of each joint that did not reach it [rad or m]."""
+        return {name: error for name, error in self.end_errors.items() if error > GOAL_TOLERANCE}
+
     def check(self) -> None:
         """Raise an error unless the motion was executed as planned.
 
@@ -86,7 +91,7 @@ class ExecutedMotion:
             force = Value("force", max(record.max_force for record in self.contacts), unit="N")
             text = f"{', '.join(pairs)} touched during the motion"
             raise ExecutionError(text, stage=STAGE, subjects=pairs, values=(force,), partial=self)
-        missed = {name: error for name, error in self.end_errors.items() if error > GOAL_TOLERANCE}
+        missed = self.missed
         if missed:
             values = tuple(Value(name, error, GOAL_TOLERANCE) for name, error in missed.items())
             text = f"joint {', '.join(missed)} did not reach the goal"

@@ -14,11 +14,13 @@ from robot_cell_planner import (
     Goals,
     OfflineCell,
     Pose,
+    SetJoints,
     TargetMode,
     forward_kinematics,
 )
 from robot_cell_planner.errors import (
     ExecutionError,
+    GoalToleranceError,
     InvalidRequestError,
     NotSupportedError,
     TrackingError,
@@ -174,6 +176,41 @@ def test_a_plan_from_another_start_is_not_executed(cell):
         cell.follow("back", plan)
     assert cell.state.configuration["shoulder_pan_joint"] == before["shoulder_pan_joint"]
     assert len(cell.motions) == 1
+
+
+def test_a_simulated_robot_that_a_command_moved_away_does_not_follow_a_plan(cell):
+    joint = "shoulder_pan_joint"
+    cell.command("jog", {joint: cell.state.configuration[joint] + 0.5}, 2.0)
+    with pytest.raises(TrajectoryStartError, match=r"0\.5 away from the simulated position of shoulder_pan_joint"):
+        cell.move("away", joints={"elbow_joint": 1.5})
+    assert not cell.motions
+    cell.apply(SetJoints(cell.simulation.state().configuration))
+    cell.move("away", joints={"elbow_joint": 1.5})
+    assert cell.motions[0].lag[joint] < 0.01
+
+
+@pytest.mark.parametrize("ends", [KeyboardInterrupt, None])
+def test_motions_after_one_that_did_not_end_begin_where_the_robot_is(cell, monkeypatch, ends):
+    joint, step = "shoulder_pan_joint", cell.simulation.step
+    until = cell.simulation.time + 0.3
+
+    def interrupted(period):
+        if cell.simulation.time > until:
+            if ends is not None:
+                raise ends
+            cell.simulation.set_targets(dict(cell.simulation.state().configuration))
+        step(period)
+
+    before = cell.state.configuration[joint]
+    with monkeypatch.context() as patched:
+        patched.setattr(cell.simulation, "step", interrupted)
+        with pytest.raises(GoalToleranceError if ends is None else ends):
+            cell.move("aside", joints={joint: before + 1.0})
+    reached = cell.simulation.state().configuration[joint]
+    assert before + 0.02 < reached < before + 0.9
+    assert cell.state.configuration[joint] == pytest.approx(reached, abs=0.01)
+    cell.move("on", joints={joint: before + 1.0})
+    assert cell.simulation.state().configuration[joint] == pytest.approx(before + 1.0, abs=0.02)
 
 
 def test_a_plan_of_another_cell_is_not_executed(cell):

@@ -1,0 +1,61 @@
+"""Where the simulated robot is, before and after a motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from ..errors import TrajectoryStartError, Value
+from ..model.state import RobotCellState
+from ..planning.problem.plan import Plan
+from ..trajectory.validation import START_TOLERANCE
+from .outcome import GOAL_TOLERANCE, STAGE
+
+if TYPE_CHECKING:
+    from ..simulation.simulated_cell import SimulatedCell
+
+SETTLE_TIME = 1.0  # [s] for joints to arrive at the end of a motion
+# [rad or m] that the simulated robot may be away from the start of a plan: a motion may end GOAL_TOLERANCE beside its
+# goal, from which the next one is planned.
+AWAY = GOAL_TOLERANCE + START_TOLERANCE
+REMEDY = "set the state to it: cell.apply(SetJoints(cell.simulation.state().configuration))"
+
+
+def reached_joints(plan: Plan, simulation: SimulatedCell) -> dict[str, float]:
+    """Return the values of a plan's joints [rad or m] in the simulation."""
+    reached = simulation.state().configuration
+    return {name: reached[name] for name in plan.variables}
+
+
+def check_simulated_start(name: str, plan: Plan, simulation: SimulatedCell) -> None:
+    """Check that the simulated robot is at the start of a plan. `OfflineCell.command` moves it, but not the state from
+    which motions are planned.
+
+    Raises:
+        TrajectoryStartError: A joint is further away than `AWAY`.
+    """
+    starts = dict(zip(plan.variables, plan.path[0].tolist(), strict=True))
+    for joint, position in reached_joints(plan, simulation).items():
+        away = abs(position - starts[joint])
+        if away > AWAY:
+            text = f"{name}: the plan starts {away:.4g} away from the simulated position of {joint}; {REMEDY}"
+            values = (Value(f"distance of {joint}", away, AWAY),)
+            raise TrajectoryStartError(text, stage=STAGE, subjects=(joint,), values=values)
+
+
+def settle(
+    plan: Plan, simulation: SimulatedCell, period: float, record: Callable[[float, RobotCellState], None]
+) -> None:
+    """Let joints that lag behind arrive at the end of a plan, within `SETTLE_TIME`.
+
+    record: Called with the time [s] and the state after each period [s].
+    """
+    end = plan.end_configuration()
+    until = simulation.time + SETTLE_TIME
+    while simulation.time < until:
+        reached = simulation.state()
+        if all(abs(reached.configuration[name] - value) <= 0.5 * GOAL_TOLERANCE for name, value in end.items()):
+            return
+        simulation.set_targets(dict(end))
+        simulation.step(period)
+        record(simulation.time, simulation.state())
