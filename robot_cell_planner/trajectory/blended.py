@@ -118,12 +118,14 @@ def smooth(
     if len(corners) == 1 and not (first.any() or last.any()):
         return stop_at_waypoints(path, limits, options)
     moving = bool(first.any() or last.any())
+    ends = float(np.linalg.norm(first)), float(np.linalg.norm(last))
     caps = _caps(corner_indices, speeds)
-    corners, caps, added = _with_braking(corners, caps, (first, last), scaled, blends)
+    # With limited speeds, a segment that brakes from a velocity, or leads to it, is not faster than that.
+    end_caps = (np.inf, np.inf) if speeds is None else ends
+    corners, caps, added = _with_braking(corners, (caps, *end_caps), (first, last), scaled, blends)
     line = Polyline.through(corners)
     plain = interval_rates(line, scaled)
     rates = [replace(rate, speed=min(rate.speed, cap)) for rate, cap in zip(plain, caps.tolist(), strict=True)]
-    ends = float(np.linalg.norm(first)), float(np.linalg.norm(last))
     best = _fastest(line, rates, ends, scaled, blends)
     if speeds is None and not moving and duration_of_stopping(corners, scaled, options) <= best.duration:
         return stop_at_waypoints(path, limits, options)
@@ -347,10 +349,17 @@ def _velocity(given: Array | None, limits: MotionLimits, where: str) -> Array:
 
 
 def _with_braking(
-    corners: Array, caps: Array, ends: tuple[Array, Array], limits: MotionLimits, blends: SmoothOptions
+    corners: Array,
+    max_speeds: tuple[Array, float, float],
+    ends: tuple[Array, Array],
+    limits: MotionLimits,
+    blends: SmoothOptions,
 ) -> tuple[Array, Array, tuple[bool, bool]]:
-    """Add segments before and after the path for velocities that deviate from it."""
-    first, last = ends
+    """Add segments before and after the path for velocities that deviate from it.
+
+    max_speeds: Of the segments of the path, of the segment before it, and of that after it.
+    """
+    (first, last), (caps, before_cap, after_cap) = ends, max_speeds
     before = _braking_offset(
         corners[0], first, corners[1] - corners[0] if len(corners) > 1 else None, limits, blends, "start"
     )
@@ -359,13 +368,13 @@ def _with_braking(
     )
     added = before is not None, after is not None
     if before is not None:
-        corners, caps = np.concatenate([corners[:1], before[None], corners[1:]]), np.append(np.inf, caps)
+        corners, caps = np.concatenate([corners[:1], before[None], corners[1:]]), np.append(before_cap, caps)
         if len(corners) == 2:
-            corners, caps = np.concatenate([corners, corners[:1]]), np.append(caps, np.inf)
+            corners, caps = np.concatenate([corners, corners[:1]]), np.append(caps, before_cap)
     if after is not None and len(corners) == 1:
-        corners, caps = np.concatenate([corners, after[None], corners]), np.full(2, np.inf)
+        corners, caps = np.concatenate([corners, after[None], corners]), np.full(2, after_cap)
     elif after is not None:
-        corners, caps = np.concatenate([corners[:-1], after[None], corners[-1:]]), np.append(caps, np.inf)
+        corners, caps = np.concatenate([corners[:-1], after[None], corners[-1:]]), np.append(caps, after_cap)
     return corners, caps, added
 
 

@@ -79,6 +79,17 @@ class PolynomialCurve:
         columns = derived(unit_columns(self.coefficients, spans), order)
         return largest_magnitudes(columns).reshape(len(spans), -1) / spans[:, None] ** order
 
+    def largest_speeds(self, refine_above: float = 0.0) -> Array:
+        """Return an upper bound (m,) on the Euclidean norm of the first derivative on each piece, which is exact where
+        it exceeds `refine_above`."""
+        spans = np.diff(self.breaks)
+        count, dof = len(self.coefficients), self.coefficients.shape[2]
+        rows = derived(unit_columns(self.coefficients, spans)).reshape(-1, count, dof) / spans[:, None]
+        squares = np.zeros((2 * len(rows) - 1, count))
+        for power, row in enumerate(rows):
+            squares[power : power + len(rows)] += (rows * row).sum(axis=2)
+        return np.asarray(np.sqrt(largest_magnitudes(squares, refine_above**2)))
+
     def displacement_bounds(self, refine_above: float = 0.0) -> Array:
         """Return an upper bound (m, dof) on the distance that each joint moves on each piece.
 

@@ -1,4 +1,4 @@
-"""Time parameterization by any method, within limits of joints, tool speed and joint torques."""
+"""Time parameterization by any method, within limits of joints, path speed, tool speed and joint torques."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
 from ..model.arguments import public
 from ..model.name_suggestions import unknown_name
 from .blended import SmoothOptions, smooth
+from .curve_limits import RELATIVE_TOLERANCE
 from .curves import TraversedPath
 from .limits import Array, MotionLimits
 from .timing import (
@@ -36,8 +37,8 @@ INTERVAL_STEPS = 20
 RESERVE = 1e-3
 MAX_SLOWDOWNS = 5  # the curve through the samples of a slower motion differs slightly
 
-# Function from configurations (n, dof) and velocities (n, dof) to tool speeds (n,) [m/s].
-ToolSpeeds = Callable[[Array, Array], Array]
+# Function from configurations (n, dof) and velocities (n, dof) to speeds (n,), of the tool [m/s] or along the path.
+Speeds = Callable[[Array, Array], Array]
 # Function from configurations, velocities and accelerations (n, dof) to joint torques and forces (n, dof) [Nm or N].
 Efforts = Callable[[Array, Array, Array], Array]
 
@@ -50,7 +51,9 @@ class PathModel:
         in_collision: Collision check of configurations.
         collides_between: Collision check between the states of a motion.
         step: Maximum change of a joint between checked states [rad or m].
-        tool_speeds: Tool speeds.
+        tool_speeds: Tool speeds [m/s].
+        path_speeds: Speeds that `TimingOptions.path_speed` limits [m/s or rad/s]; None: those of a path in joint space,
+            or the rate of given path parameters.
         efforts: Joint torques and forces.
         effort_limits: Their limits (dof,); infinite if there is none.
         check: Called between parts of the motion; may raise, for example at a time limit.
@@ -59,7 +62,8 @@ class PathModel:
     in_collision: CollisionCheck | None = None
     collides_between: MotionCheck | None = None
     step: float = 0.001
-    tool_speeds: ToolSpeeds | None = None
+    tool_speeds: Speeds | None = None
+    path_speeds: Speeds | None = None
     efforts: Efforts | None = None
     effort_limits: Array | None = None
     check: Callable[[], None] = uninterrupted
@@ -77,8 +81,8 @@ def time_path(
 ) -> TimedMotion:
     """Time a motion along a path (n, dof) by `options.method`.
 
-    Where the tool speed or a torque exceeds its limit, the part between the adjacent stops is slowed down. Both are
-    evaluated on the curve through the samples, which is streamed.
+    Where the speed along the path, the tool speed or a torque exceeds its limit, the part between the adjacent stops is
+    slowed down. They are evaluated on the curve through the samples, which is streamed.
 
     Args:
         path: Waypoints or samples (n, dof) [rad or m].
@@ -112,9 +116,11 @@ def time_path(
         motion = follow_samples(path, limits, options, parameters=parameters, stops=stops, check=model.check)
     else:
         motion = stop_at_waypoints(path, limits, options, check=model.check)
+    # A start or end velocity may be above the path speed, which `smooth` then limits in between.
+    in_joint_space = bool(options.path_speed) and model.path_speeds is None and parameters is None and not moving
     for attempt in range(MAX_SLOWDOWNS + 1):
         efforts = _factors_of_efforts(motion, limits, options, model, reserve=RESERVE if attempt == 0 else 0.0)
-        factors = np.maximum(_factors_of_tool(motion, options, model), efforts)
+        factors = np.maximum(_factors_of_speeds(motion, options, model, in_joint_space), efforts)
         slowest = (Value("times slower", float(factors.max()), 1.0),)
         if not (factors > SMALLEST_FACTOR).any():
             return motion
@@ -124,7 +130,7 @@ def time_path(
         motion = slowed(motion, factors, limits.variables, options.period)
         if options.method is Method.FOLLOW_SAMPLES:
             motion = kept_within(motion, options.allowed(limits), options.period)
-    text = "the motion exceeds the tool speed or a torque limit between its samples after it was slowed down for them"
+    text = "the motion exceeds a speed or torque limit between its samples after it was slowed down for them"
     raise TrajectoryError(text, values=slowest)
 
 
@@ -176,14 +182,21 @@ def _states(motion: TimedMotion, period: float, check: Callable[[], None]) -> It
         yield states[0], states[1], states[2]
 
 
-def _factors_of_tool(motion: TimedMotion, options: TimingOptions, model: PathModel) -> Array:
-    if not options.tool_speed or model.tool_speeds is None:
-        return np.ones(len(motion.curve.parts))
-    fastest = [
-        float(model.tool_speeds(q, v).max(initial=0.0)) for q, v, _ in _states(motion, options.period, model.check)
-    ]
-    over = np.array(fastest) / options.tool_speed
-    return np.where(over > 1.0, over / (1.0 - RESERVE), 1.0)
+def _factors_of_speeds(motion: TimedMotion, options: TimingOptions, model: PathModel, in_joint_space: bool) -> Array:
+    """Return the slow-down factor of each part for the speed of the tool and that along the path.
+
+    in_joint_space: Whether the path speed limits the Euclidean speed of the joints.
+    """
+    over = np.zeros(len(motion.curve.parts))
+    if in_joint_space and len(motion.trajectory) > 1:
+        speeds = motion.trajectory.curve.largest_speeds(refine_above=options.path_speed)
+        np.maximum.at(over, motion.parts_of_pieces, speeds / options.path_speed)
+    for limit, speeds_of in ((options.tool_speed, model.tool_speeds), (options.path_speed, model.path_speeds)):
+        if not limit or speeds_of is None:
+            continue
+        for part, (q, v, _) in enumerate(_states(motion, options.period, model.check)):
+            over[part] = max(over[part], float(speeds_of(q, v).max(initial=0.0)) / limit)
+    return np.where(over > 1.0 + RELATIVE_TOLERANCE, over / (1.0 - RESERVE), 1.0)
 
 
 def _factors_of_efforts(

@@ -62,7 +62,8 @@ class TimingOptions:
         path_speed: Maximum rate of the path parameter; 0: limited by the joints only. The parameter of a Cartesian
             motion is the way of its frame, so that this is its speed [m/s], or the angle where it rotates in place
             [rad/s]. The parameter of a path in joint space is the (Euclidean) distance in joint space [rad/s or m/s],
-            by every method.
+            by every method. `parameterization.time_path` also limits these speeds between distant samples, where the
+            curve through them is faster than its parameter.
         method: How waypoints are passed.
         limits: Limits of this request by joint; they can only narrow those of the model. An effort limit among them
             implies `limit_effort`.

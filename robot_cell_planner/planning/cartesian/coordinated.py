@@ -254,19 +254,11 @@ class CoordinatedTracker:
         """Return the start and all points, (n + 1, dof)."""
         return self._path
 
-    def parameters(self) -> Array:
-        """Return the path parameters of the leader, see `IkTracker`."""
-        return self.leader.parameters()
-
     def stops(self) -> tuple[int, ...]:
         """Return the indices of the points at which the motion has to rest: with relative paths, all waypoints."""
         if not self._relative_paths:
             return self.leader.stops()
         return tuple((np.flatnonzero(self.leader.edges().ends == 1.0) + 1).tolist())
-
-    def speeds(self) -> Array:
-        """Return the requested speed of the leader's frame on the motion to each point (n,) [m/s]; 0 for none."""
-        return self.leader.speeds()
 
     def report(self) -> CartesianReport:
         """Return the report of the leader; deviations include those of the followers from their relative poses."""

@@ -30,7 +30,7 @@ from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
 from .path.options import Strategy as Strategy
 from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
-from .timing import time_along, warnings_of
+from .timing import FramePath, time_along, warnings_of
 from .tracking.greedy import GreedyTracker
 from .tracking.ik_tracker import IkTracker
 
@@ -119,9 +119,8 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
 
     def timed(requested: TimingOptions) -> TimedMotion:
         motion = time_along(
-            context, path, requested, options.resolution,
-            parameters=tracker.parameters(), stops=tracker.stops(), speeds=tracker.speeds(),
-        )  # fmt: skip
+            context, path, requested, options.resolution, frame_path=_frame_path(tracker), stops=tracker.stops()
+        )
         motions.append(motion)
         return motion
 
@@ -176,6 +175,13 @@ def _tracker_of_chain(context: PlanningContext, waypoints: Waypoints, options: C
     cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference, check)
     kind = LadderTracker if options.strategy is Strategy.GRAPH else GreedyTracker
     return kind(context, cartesian_path, problem, options)
+
+
+def _frame_path(tracker: IkTracker | CoordinatedTracker) -> FramePath:
+    """Return the path of the frame of the tracker, or of its leader, along the points of the joint path."""
+    leader = tracker.leader if isinstance(tracker, CoordinatedTracker) else tracker
+    axis_only = leader.cartesian_path.axis_only
+    return FramePath(leader.parameters(), leader.speeds(), leader.in_place(), leader.problem.chain, axis_only)
 
 
 def _skips_waypoint_check(request: CartesianRequest) -> bool:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, Value
+from ...kinematics.chain import Chain
 from ...trajectory.curves import CurveSequence
 from ...trajectory.limits import Array
+from ...trajectory.parameterization import Speeds
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Rest, sample_curve
-from ..path.timing import time_in_context
+from ..path.timing import speeds_by_differences, time_in_context
 from ..problem.context import PlanningContext
+from .path.rotations import rotation_vectors
 
 DEFAULT = TimingOptions()
 
@@ -41,43 +45,84 @@ def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class FramePath:
+    """Path of a frame along the n points of a joint path.
+
+    Attributes:
+        parameters: Path length of the frame at each point (n,) [m], or angle [rad] where it only rotates.
+        speeds: Requested speed of the frame on the motion to each point after the first (n - 1,) [m/s or rad/s]; 0 for
+            that of the timing.
+        in_place: Whether the frame only rotates on the motion to each point after the first (n - 1,). The motion rests
+            where this changes.
+        chain: Kinematic chain of the frame, of the first joints of the path.
+        axis_only: Whether only the direction of the z axis counts as a rotation.
+    """
+
+    parameters: Array
+    speeds: Array
+    in_place: NDArray[np.bool_]
+    chain: Chain
+    axis_only: bool
+
+    def measured_speeds(self, in_place: bool) -> Speeds:
+        """Return the function for the speed of the frame [m/s], or its angular speed [rad/s] where it only rotates."""
+        dof = len(self.chain.variables)
+
+        def distances(before: Array, after: Array) -> Array:
+            first, last = (
+                self.chain.forward_many(np.array(configurations[:, :dof], order="C"))
+                for configurations in (before, after)
+            )
+            if not in_place:
+                return np.asarray(np.linalg.norm(last[:, :3, 3] - first[:, :3, 3], axis=1))
+            turns = rotation_vectors(np.swapaxes(first[:, :3, :3], 1, 2) @ last[:, :3, :3])
+            return np.asarray(np.linalg.norm(turns[:, :2] if self.axis_only else turns, axis=1))
+
+        return speeds_by_differences(distances)
+
+
 def time_along(
     context: PlanningContext,
     path: Array,
     timing: TimingOptions,
     step: float,
     *,
-    parameters: Array,
+    frame_path: FramePath,
     stops: Sequence[int],
-    speeds: Array,
 ) -> TimedMotion:
     """Return a smooth motion through the points of a Cartesian path (n, dof), whatever the method of the timing. It
     rests where the requested speed changes.
 
     Args:
         step: As in `time_in_context`.
-        parameters: Path length of the frame at each point (n,) [m], or angle [rad] where it only rotates.
+        frame_path: Path of the frame along the points.
         stops: Points to rest at.
-        speeds: Speed of the frame on the motion to each point after the first (n - 1,) [m/s]; 0 for that of
-            `timing`.
     """
-    # The path parameter is the path length of the frame, so that time scaling bounds its speed.
+    # The path parameter is the path length of the frame, so that time scaling bounds its speed, except between distant
+    # points: where the curve through them is faster, the motion is slowed down.
     default_speed = timing.path_speed or timing.tool_speed
-    requested = np.where(speeds > 0.0, speeds, default_speed)
-    timing = replace(
-        timing, method=Method.FOLLOW_SAMPLES, path_speed=float(requested[0]) if len(requested) else default_speed
-    )
-    changes = (np.flatnonzero(np.diff(requested)) + 1).tolist()
-    if not changes:
-        return time_in_context(context, path, timing, step, parameters=parameters, stops=stops)
+    requested = np.where(frame_path.speeds > 0.0, frame_path.speeds, default_speed)
+    in_place = frame_path.in_place
+    changes = (np.flatnonzero((np.diff(requested) != 0.0) | np.diff(in_place)) + 1).tolist()
     parts: list[TimedMotion] = []
     passing_times, start = np.zeros(len(path)), 0.0
     rests: list[Rest] = []
     for first, last in pairwise([0, *changes, len(path) - 1]):
         part = slice(first, last + 1)
-        own = replace(timing, path_speed=float(requested[first]))
-        within = [stop - first for stop in stops if first < stop < last]
-        motion = time_in_context(context, path[part], own, step, parameters=parameters[part], stops=within)
+        speed = float(requested[first]) if len(requested) else default_speed
+        own = replace(timing, method=Method.FOLLOW_SAMPLES, path_speed=speed)
+        motion = time_in_context(
+            context,
+            path[part],
+            own,
+            step,
+            parameters=frame_path.parameters[part],
+            path_speeds=frame_path.measured_speeds(bool(len(in_place) and in_place[first])),
+            stops=[stop - first for stop in stops if first < stop < last],
+        )
+        if not changes:
+            return motion
         passing_times[part] = start + motion.passing_times
         rests.extend(Rest(start + rest.time, rest.position) for rest in motion.rests)
         parts.append(motion)

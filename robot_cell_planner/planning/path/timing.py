@@ -17,7 +17,7 @@ from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.curve_limits import excesses
 from ...trajectory.limits import Array
-from ...trajectory.parameterization import Efforts, PathModel, ToolSpeeds, time_path
+from ...trajectory.parameterization import Efforts, PathModel, Speeds, time_path
 from ...trajectory.sampled_paths import sharp_corners
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Trajectory
@@ -31,7 +31,7 @@ from .processing import checked_path, path_context
 # Motions that begin or end with a velocity are computed again with lower acceleration and jerk where the curve through
 # their samples exceeds limits: they cannot be slowed down as a whole.
 MAX_REDUCTIONS, REDUCTION = 6, 0.85
-DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, step of the finite difference for the tool speed
+DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, step of the finite difference for speeds of frames
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,12 @@ def time_in_context(
     step: float,
     *,
     parameters: Array | None = None,
+    path_speeds: Speeds | None = None,
     stops: Sequence[int] = (),
 ) -> TimedMotion:
     """Call `parameterization.time_path` in a planning context, with checks of blends every `step` [rad or m].
+
+    path_speeds: See `parameterization.PathModel`.
 
     Raises:
         NotSupportedError: The tool speed is limited, but the group has no tip link.
@@ -81,7 +84,7 @@ def time_in_context(
     tool = tool_speeds(context) if timing.tool_speed else None
     efforts, limits = _efforts(context, timing) if timing.efforts_are_limited else (None, None)
     check = partial(context.monitor.check, context.checks.states)
-    model = PathModel(_blocked(context), _collides_between(context), step, tool, efforts, limits, check)
+    model = PathModel(_blocked(context), _collides_between(context), step, tool, path_speeds, efforts, limits, check)
     motion = time_path(path, context.limits, timing, model, parameters=parameters, stops=stops)
     if not any((*timing.start_velocity.values(), *timing.end_velocity.values())):
         return motion
@@ -160,19 +163,30 @@ def _collides_between(context: PlanningContext) -> Callable[[Array], bool]:
     return collides
 
 
-def tool_speeds(context: PlanningContext) -> ToolSpeeds:
-    """Return the function for the tool speed in the world, by central differences of its position."""
+def tool_speeds(context: PlanningContext) -> Speeds:
+    """Return the function for the tool speed in the world."""
+
+    def distances(before: Array, after: Array) -> Array:
+        return np.asarray(np.linalg.norm(positions(after) - positions(before), axis=1))
 
     def positions(configurations: Array) -> Array:
         poses = forward_batch(context.cell, context.state, context.tool_frame, context.space.variables, configurations)
         return np.asarray(poses[:, :3, 3])
 
+    return speeds_by_differences(distances)
+
+
+def speeds_by_differences(distances: Callable[[Array, Array], Array]) -> Speeds:
+    """Return the function for the speed of a frame, by central differences.
+
+    distances: Distances (n,) between the poses of the frame at two configurations each, both (n, dof).
+    """
+
     def speeds(q: Array, v: Array) -> Array:
         fastest = np.abs(v).max(axis=1)
         span = DIFFERENCE / np.where(fastest > 0.0, fastest, 1.0)
         half = 0.5 * span[:, None] * v
-        distances = np.linalg.norm(positions(q + half) - positions(q - half), axis=1)
-        return np.asarray(distances / span)
+        return np.asarray(distances(q - half, q + half) / span)
 
     return speeds
 

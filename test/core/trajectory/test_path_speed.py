@@ -5,10 +5,11 @@ import numpy as np
 import pytest
 from loaded_cells import loaded
 
-from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
+from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, Segment
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Coordination, Goals, MotionRequest, PlanningOptions
@@ -23,6 +24,25 @@ LIMITS = MotionLimits.of([CELL.variables[name] for name in NAMES])
 HERE = np.array([STATE.configuration[name] for name in NAMES])
 STEPS = np.array([[0.4, 0.1, 0.0, 0.0, -0.2, 0.0], [0.2, 0.3, -0.1, 0.1, 0.0, 0.3], [0.0, 0.0, 0.4, 0.2, 0.1, 0.0]])
 PATH = np.vstack((HERE, HERE + np.cumsum(STEPS, axis=0)))
+MOMENTS = 20_001  # at which speeds are measured
+ROUNDING = 1e-5  # of measured speeds, relative
+
+
+def speed_along(curve):
+    """Return the largest speed in joint space, from distances between close states of a curve."""
+    times = np.linspace(0.0, curve.duration, MOMENTS)
+    return float(np.linalg.norm(np.diff(curve.evaluate(times), axis=0), axis=1).max() / times[1])
+
+
+def frame_motion(plan):
+    """Return the largest speed [m/s] and angular speed [rad/s] of the tool, from distances between close states."""
+    times = np.linspace(0.0, plan.trajectory.curve.duration, MOMENTS)
+    poses = forward_batch(CELL, STATE, CELL.group().tip_link, NAMES, plan.trajectory.curve.evaluate(times))
+    distances = np.linalg.norm(np.diff(poses[:, :3, 3], axis=0), axis=1)
+    cosines = 0.5 * (np.einsum("nij,nij->n", poses[:-1, :3, :3], poses[1:, :3, :3]) - 1.0)
+    chords = np.linalg.norm(np.diff(poses[:, :3, :3], axis=0), axis=(1, 2)) / np.sqrt(2.0)
+    assert cosines.min() > 0.99  # so that chords are angles
+    return float(distances.max() / times[1]), float(chords.max() / times[1])
 
 
 @pytest.mark.parametrize("method", Method)
@@ -77,3 +97,56 @@ def test_rotations_in_place_take_as_long_from_rounded_joint_values(digits):
     waypoints = FrameWaypoints((nominal @ Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.5)),), mode=TargetMode.TOOL)
     plan = plan_cartesian(CELL, rounded, CartesianRequest(waypoints, timing=TimingOptions(path_speed=0.05)))
     assert plan.duration == pytest.approx(0.5 / 0.05, rel=0.02)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("period", [0.004, 0.02, 0.5])
+def test_the_curve_through_distant_samples_is_not_faster_than_the_path_speed(seed, period):
+    """A spline through unevenly spaced samples is up to 50 % faster than its parameter between them."""
+    random = np.random.default_rng(seed)
+    steps = np.cumsum(0.04 * random.normal(size=(8, 6)), axis=0) * random.uniform(0.2, 1.5, (8, 1))
+    path = HERE + np.cumsum(steps, axis=0)
+    options = TimingOptions(method=Method.FOLLOW_SAMPLES, path_speed=0.1, period=period)
+    fastest = speed_along(time_path(path, LIMITS, options).trajectory.curve)
+    assert 0.08 <= fastest <= 0.1 * (1.0 + ROUNDING)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_segment_that_brakes_from_a_velocity_is_not_faster_than_the_path_speed(seed):
+    random = np.random.default_rng(seed)
+    directions = random.normal(size=(2, 6))
+    first, last = (0.06 * directions / np.linalg.norm(directions, axis=1, keepdims=True)).tolist()
+    velocities = {
+        "start_velocity": dict(zip(NAMES, first, strict=True)),
+        "end_velocity": dict(zip(NAMES, last, strict=True)),
+    }
+    options = TimingOptions(method=Method.SMOOTH, path_speed=0.06, **velocities)
+    assert speed_along(time_path(PATH, LIMITS, options).trajectory.curve) <= 0.06 * (1.0 + ROUNDING)
+
+
+@pytest.mark.parametrize("step", [0.01, 0.03, 0.1])
+@pytest.mark.parametrize("speeds", [(0.0, 0.0, 0.0), (0.1, 0.1, 0.1), (0.1, 0.05, 0.08)])
+def test_the_frame_is_not_faster_than_its_speed_within_blends_and_between_distant_points(step, speeds):
+    start = forward_kinematics(CELL, STATE, mode=TargetMode.TOOL)
+    poses = tuple(start @ Pose(offset) for offset in ((0.15, 0.0, 0.0), (0.15, 0.15, 0.0), (0.0, 0.15, 0.1)))
+    segments = tuple(
+        Segment(blend_radius=radius, speed=speed) for radius, speed in zip((0.03, 0.03, 0.0), speeds, strict=True)
+    )
+    waypoints = FrameWaypoints(poses, mode=TargetMode.TOOL, segments=segments)
+    options = CartesianOptions(check_collision=False, max_step_distance=step, max_step_angle=1.0)
+    timing = TimingOptions(path_speed=0.1)
+    plan = plan_cartesian(CELL, STATE, CartesianRequest(waypoints, options=options, timing=timing))
+    fastest, _ = frame_motion(plan)
+    assert 0.095 <= fastest <= 0.1 * (1.0 + ROUNDING)
+
+
+@pytest.mark.parametrize("step", [0.1, 1.0])
+def test_a_rotation_in_place_is_not_faster_than_the_path_speed(step):
+    start = forward_kinematics(CELL, STATE, mode=TargetMode.TOOL)
+    poses = tuple(start @ Pose.from_rpy((0.0, 0.0, 0.0), angles) for angles in ((0.3, 0.5, 0.2), (-0.4, 0.3, 0.9)))
+    waypoints = FrameWaypoints(poses, mode=TargetMode.TOOL)
+    options = CartesianOptions(check_collision=False, max_step_angle=step)
+    timing = TimingOptions(path_speed=0.1)
+    plan = plan_cartesian(CELL, STATE, CartesianRequest(waypoints, options=options, timing=timing))
+    _, fastest = frame_motion(plan)
+    assert 0.09 <= fastest <= 0.1 * (1.0 + ROUNDING)

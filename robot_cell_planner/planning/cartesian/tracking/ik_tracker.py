@@ -15,6 +15,7 @@ from ...problem.context import PlanningContext
 from ...problem.plan import CartesianReport
 from ...problem.space import JointSpace
 from ..path.cartesian_path import CartesianPath
+from ..path.curves import is_rotation_in_place
 from ..path.options import CartesianOptions
 from ..path.points import Edges, Point
 from .failures import collision_error, deviation_error, joint_jump_error, solution_at
@@ -289,6 +290,11 @@ class IkTracker:
     def speeds(self) -> Array:
         """Return the requested speed of the frame on the motion to each point (n,) [m/s]; 0 for none."""
         return np.array([self.cartesian_path.segments[point.segment].speed for point in self.points])
+
+    def in_place(self) -> NDArray[np.bool_]:
+        """Return whether the frame only rotates on the motion to each point (n,)."""
+        segments = self.cartesian_path.segments
+        return np.array([is_rotation_in_place(segments[point.segment].curve) for point in self.points], dtype=bool)
 
     def report(self) -> CartesianReport:
         path, edges = self.path(), self.edges()
