@@ -20,7 +20,8 @@ from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box, Shape
-from robot_cell_planner.model.mechanism import Inertial, Joint, JointExtras, JointLimits
+from robot_cell_planner.model.joint_extras import JointExtras
+from robot_cell_planner.model.mechanism import Inertial, Joint, JointLimits
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.simulated_robot import (
     CartesianImpedance,

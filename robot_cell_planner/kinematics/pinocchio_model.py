@@ -234,14 +234,14 @@ class _Builder:
 
     def _limits(self, joint: Joint, coupling: MimicCoupling) -> tuple[Array, Array, Array, Array]:
         """Return the effort, velocity and position limits in Pinocchio's form; unknown limits are infinite."""
-        known = joint.limits
+        variable = self.variables[coupling.variable].limits
+        known = variable if joint.mimic is None else joint.limits
         effort = np.inf if known.effort is None else known.effort
         velocity = np.inf if known.velocity is None else known.velocity
         ends = (known.lower, known.upper)
         if joint.mimic is not None:
-            # Limits that result from the range of the variable; mimic joints have no limits of their own.
-            limits = self.variables[coupling.variable].limits
-            values = [coupling.multiplier * end + coupling.offset for end in (limits.lower, limits.upper)]
+            # The range of the variable is already within the limits of the mimic joint.
+            values = [coupling.multiplier * end + coupling.offset for end in (variable.lower, variable.upper)]
             ends = (min(values), max(values)) if coupling.multiplier else (coupling.offset, coupling.offset)
         return tuple(np.array([value]) for value in (effort, velocity, *ends))  # type: ignore[return-value]
 

@@ -22,7 +22,8 @@ from .arguments import check_fields
 from .bodies import CollisionSettings, NamedFrame, RigidBody, Tool
 from .digest import digest_of, without_places
 from .frames import FrameTree
-from .mechanism import JointKind, Variable, check_joint_count
+from .joint_count import check_joint_count
+from .mechanism import JointKind, Variable
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
 from .robot import JOINED, ROBOTS_REMEDY, CompositeGroup, PlanningGroup, Robot

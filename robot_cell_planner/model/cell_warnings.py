@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from .bodies import Tool
 from .cell import RobotCell
 from .mechanism import JointKind, Link, Mechanism
+from .mimic_texts import mimic_limit_texts
 from .name_suggestions import listed
 from .robot import Robot
 
@@ -16,8 +17,8 @@ CHECKED_LIMITS = ("velocity", "acceleration", "jerk")
 def cell_warnings(cell: RobotCell) -> tuple[str, ...]:
     """Return the warnings about all robots and tools of a cell, one line each.
 
-    They are the defects of their descriptions, links that are shown but have no collision shapes, moving links without
-    mass, and limits that no file specifies.
+    They are the defects of their descriptions, limits of mimic joints that narrow others, links that are shown but have
+    no collision shapes, moving links without mass, and limits that no file specifies.
     """
     models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
     return tuple(text for model in models for text in model_warnings(model))
@@ -27,7 +28,7 @@ def model_warnings(model: Robot | Tool) -> tuple[str, ...]:
     """Return the warnings about a robot or tool, one line each."""
     name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
     mechanism = model.mechanism
-    found = [f"{name}: {text}" for text in model.sources.warnings]
+    found = [f"{name}: {text}" for text in (*model.sources.warnings, *mimic_limit_texts(mechanism))]
     unchecked = links_without_collision_shapes(mechanism)
     if unchecked:
         found.append(f"{name}: {unchecked_text(unchecked)}")

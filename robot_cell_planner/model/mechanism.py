@@ -11,10 +11,13 @@ import msgspec
 import numpy as np
 from frozendict import frozendict
 
-from ..errors import InvalidRequestError, InvalidValueError, LimitExceededError, ModelError, UnknownNameError, Value
+from ..errors import InvalidRequestError, InvalidValueError, ModelError, UnknownNameError, Value
 from .arguments import check_fields
 from .assumed_limits import rates_of_linear_part
 from .geometry import Shape
+from .joint_count import check_joint_count
+from .joint_extras import JointExtras
+from .mimic_limits import MimicLimits, NarrowedLimits, narrowed
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
 from .value import Vector3, check_keys, check_name, finite, vector3
@@ -97,27 +100,6 @@ class Mimic(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         finite((self.multiplier, self.offset), "mimic")
 
 
-class JointExtras(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Elements of a URDF joint that do not affect kinematics.
-
-    Attributes:
-        damping: Damping [N s/m or Nm s/rad].
-        friction: Static friction [N or Nm].
-        calibration: Attributes of the element.
-        safety_controller: Attributes of the element.
-        blocks: All other elements of the joint, as XML text.
-    """
-
-    damping: float = 0.0
-    friction: float = 0.0
-    calibration: frozendict[str, float] = frozendict()
-    safety_controller: frozendict[str, float] = frozendict()
-    blocks: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_fields(self)
-
-
 class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Joint between two links.
 
@@ -165,7 +147,6 @@ class Joint(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 # [kg m2, and relative] Rounded inertias of light parts in published robot descriptions deviate by less.
 INERTIA_TOLERANCE = 1e-6
-MAX_JOINTS = 256  # memory of the dynamics of n joints grows with n^3: 1 GB at 256
 
 
 class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -227,17 +208,6 @@ class Variable(msgspec.Struct, frozen=True):
     kind: JointKind
     limits: JointLimits
     angular: bool
-
-
-def check_joint_count(what: str, count: int) -> None:
-    """Check the number of moving joints of a mechanism or cell.
-
-    Raises:
-        LimitExceededError: There are more than MAX_JOINTS.
-    """
-    if count > MAX_JOINTS:
-        text = f"{what} has {count} moving joints, expected at most {MAX_JOINTS}; fix those that are not needed"
-        raise LimitExceededError(text, stage="model", values=(Value("moving joints", count, MAX_JOINTS),))
 
 
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):
@@ -317,7 +287,8 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
-        """Independent degrees of freedom in tree order. Mimic joints have no variable."""
+        """Independent degrees of freedom in tree order. Mimic joints have no variable; their limits narrow those of the
+        variable that they follow (`mimic_limits.narrowed`)."""
         result: list[Variable] = []
         for joint in self.tree_order:
             for name in joint.variables:
@@ -326,9 +297,32 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
                 if joint.kind in COMPOUND_SUFFIXES:
                     angular = suffix in ("theta", "yaw", "pitch", "roll")
                 linear_part = joint.kind in COMPOUND_SUFFIXES and not angular
-                limits = joint.limits.of_linear_part() if linear_part else joint.limits
+                limits = joint.limits.of_linear_part() if linear_part else self.limits_of(joint)
                 result.append(Variable(name, joint.name, joint.kind, limits, angular))
         return tuple(result)
+
+    @cached_property
+    def narrowed_limits(self) -> frozendict[str, NarrowedLimits]:
+        """Limits of each joint that others mimic, within the limits of these, by joint name."""
+        followers: dict[str, list[MimicLimits]] = {}
+        for joint in self.tree_order:
+            if joint.mimic is not None:
+                limits, bounded = joint.limits, joint.kind is not JointKind.CONTINUOUS
+                ends = (limits.lower, limits.upper) if bounded else (NO_LOWER, NO_UPPER)
+                source, multiplier, offset = self.mimic_source(joint.name)
+                own = MimicLimits(joint.name, multiplier, offset, *ends, _rates(limits, given=True))
+                followers.setdefault(source, []).append(own)
+        found = {name: self.joints[name].limits for name in followers}
+        return frozendict(
+            {name: narrowed(each.lower, each.upper, _rates(each), followers[name]) for name, each in found.items()}
+        )
+
+    def limits_of(self, joint: Joint) -> JointLimits:
+        """Return the limits of a joint within those of the joints that mimic it."""
+        found = self.narrowed_limits.get(joint.name)
+        if found is None or not found.by:
+            return joint.limits
+        return msgspec.structs.replace(joint.limits, lower=found.lower, upper=found.upper, **found.rates)
 
     def mimic_source(self, name: str) -> tuple[str, float, float]:
         """Return the independent joint that a joint follows, with the multiplier and offset of all mimic couplings
@@ -392,3 +386,9 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
                 raise InvalidRequestError(
                     f"joint {name} in {what} is not a finite number", subjects=(name,), values=(Value(name, value),)
                 )
+
+
+def _rates(limits: JointLimits, given: bool = False) -> dict[str, float | None]:
+    """Return the limits of velocity, acceleration and jerk. `given`: Only those that a file specifies."""
+    found = {name: getattr(limits, name) for name in ("velocity", "acceleration", "jerk")}
+    return {name: None if given and name in limits.defaulted else value for name, value in found.items()}

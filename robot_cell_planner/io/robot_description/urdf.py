@@ -15,7 +15,8 @@ from frozendict import frozendict
 
 from ...errors import ModelError
 from ...model.geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
-from ...model.mechanism import Inertial, Joint, JointExtras, JointKind, JointLimits, Link, Mechanism, Mimic
+from ...model.joint_extras import JointExtras
+from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
 from ...model.value import WORLD, Vector3
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots

@@ -304,7 +304,7 @@ def _joint_models(
         tool=tool,
         revolute=joint.kind is not JointKind.PRISMATIC,
         axis=joint.axis,
-        limits=joint.limits,
+        limits=mechanism.limits_of(joint),
         start=multiplier * configuration[source] + offset,
         source="" if joint.mimic is None else prefix + source,
         multiplier=multiplier,

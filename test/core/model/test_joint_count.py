@@ -6,7 +6,8 @@ from frozendict import frozendict
 
 from robot_cell_planner.errors import InvalidValueError, LimitExceededError
 from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.model.mechanism import MAX_JOINTS, Joint, JointKind, JointLimits, Link, Mechanism
+from robot_cell_planner.model.joint_count import MAX_JOINTS
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from robot_cell_planner.model.robot import Robot
 from robot_cell_planner.setup_assistant.kinematic_tree import structure_of
 from robot_cell_planner.setup_assistant.options import DraftOptions

@@ -1,4 +1,4 @@
-"""`check` names mimic joints that are moved beyond their own limits, which plans do not know."""
+"""`check` names joints that the limits of their mimic joints narrow, and limits of mimic joints that have no effect."""
 
 import pytest
 
@@ -23,28 +23,39 @@ def findings(folder, own=WIDE, multiplier=1, offset=0, kind="revolute", limits="
     return [found for found in check_cell(*load_cell(folder / "cell.yaml")) if "mimic" in found.text]
 
 
+NARROW = "limits of mimic joints narrow those of the joints that they follow"
+NO_EFFECT = "limits of mimic joints have no effect, as they would leave no range"
+SLOW = {"own": 'lower="-2" upper="2" velocity="0.5"'}
+APART = {
+    "own": 'lower="0" upper="2" velocity="2"',
+    "multiplier": -1,
+    "limits": "joint_limits: {turn: {max_position: 2, min_position: 0}}",
+}
+
+
 @pytest.mark.parametrize(
     ("given", "reported"),
     [
-        ({"own": 'lower="-0.5" upper="2" velocity="2"'}, "follower (-0.5 to 2, moved from -2 to 2 by turn)"),
-        ({"own": WIDE, "multiplier": -1, "offset": 0.1}, "follower (-2 to 2, moved from -1.9 to 2.1 by turn)"),
-        ({"own": WIDE, "kind": "continuous"}, "follower (-2 to 2, moved from -inf to inf by turn)"),
-        ({"own": WIDE, "multiplier": 0, "offset": 3}, "follower (-2 to 2, moved from 3 to 3 by turn)"),
-        ({"own": 'lower="-2" upper="2" velocity="0.5"'}, "follower (velocity 0.5, moved at up to 2 by turn)"),
+        ({"own": 'lower="-0.5" upper="2" velocity="2"'}, f"{NARROW}: turn from -2..2 to -0.5..2 (by follower)"),
+        ({"multiplier": -1, "offset": 0.1}, f"{NARROW}: turn from -2..2 to -1.9..2 (by follower)"),
+        ({"kind": "continuous"}, f"{NARROW}: turn from -inf..inf to -2..2 (by follower)"),
+        ({"multiplier": 0, "offset": 3}, f"{NO_EFFECT}: follower (-2 to 2, moved from 3 to 3 by turn)"),
+        (SLOW, f"{NARROW}: turn velocity 2 to 0.5 (by follower)"),
+        (APART, f"{NO_EFFECT}: follower (0 to 2, moved from -2 to 0 by turn)"),
     ],
 )
-def test_a_mimic_joint_that_is_moved_beyond_its_limits_is_named(given, reported, tmp_path):
+def test_limits_of_mimic_joints_that_narrow_others_or_have_no_effect_are_named(given, reported, tmp_path):
     (found,) = findings(tmp_path, **given)
     assert (found.level, found.topic) == ("warning", "limits")
-    assert found.text == f"robot arm: mimic joints move beyond their limits: {reported}"
-    assert "Narrow the limits of the joints that they follow" in found.remedy
+    assert found.text == f"robot arm: {reported}"
+    assert "Correct the limits, multiplier and offset of the mimic joints" in found.remedy
 
 
 @pytest.mark.parametrize(
     "given",
     [
         {"own": WIDE},
-        {"own": 'lower="-1.9995" upper="2" velocity="1.9999"'},
+        {"own": 'lower="-1.99995" upper="2" velocity="1.9999"'},
         {"own": 'lower="0" upper="0" velocity="0"'},
         {"own": WIDE, "multiplier": 0.5, "offset": -1},
         {

@@ -7,7 +7,8 @@ import pytest
 from simulation_cells import GRAVITY, body, box, cell_of_bodies, joint, pendulums, point_mass
 
 from robot_cell_planner.model.geometry import Shape, Sphere
-from robot_cell_planner.model.mechanism import Joint, JointExtras, JointKind, JointLimits, Link, Mimic
+from robot_cell_planner.model.joint_extras import JointExtras
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mimic
 from robot_cell_planner.model.placement import Placements, placements
 from robot_cell_planner.model.pose import IDENTITY, Pose
 from robot_cell_planner.simulation.options import SimulationOptions
