@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from ..errors import (
     BeyondJointLimitsError,
     InvalidRequestError,
     InverseKinematicsError,
+    OutOfReachError,
 )
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
@@ -24,6 +26,7 @@ from ..model.value import WORLD
 from .checker import CollisionChecker
 
 MAX_POSES = 1_000_000
+MAX_LENGTH = 1e6  # [m]
 STAGE = "reachability"
 
 
@@ -31,9 +34,10 @@ class Reach(str, Enum):
     """Whether a pose is reached, or why not."""
 
     REACHED = "reached"
-    COLLISION = "collision"  # each solution collides
+    COLLISION = "collision"  # each solution that was found collides; other than chains of six joints have further ones
     LIMITS = "limits"  # only beyond joint limits
-    OUT_OF_REACH = "out of reach"  # no solution
+    OUT_OF_REACH = "out of reach"  # too far, or none of the analytic solutions exists
+    NOT_FOUND = "not found"  # a numerical search found no solution, which does not prove that there is none
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,7 @@ class Reachability:
         return {result: found[result] for result in Reach}
 
 
+@public
 def grid(centre: Pose, size: Sequence[float], step: float) -> tuple[Pose, ...]:
     """Return poses with the orientation of `centre`, at the points of a grid around it, along the axes of the reference
     frame.
@@ -70,14 +75,15 @@ def grid(centre: Pose, size: Sequence[float], step: float) -> tuple[Pose, ...]:
     Raises:
         InvalidRequestError: The step is not above zero, a length is below zero, or there are more than 1,000,000 poses.
     """
-    if not step > 0.0 or len(size) != 3 or not all(0.0 <= length < 1e6 for length in size):
-        raise InvalidRequestError(
-            f"grid of {list(size)} m in steps of {step} m, expected lengths and a step", stage=STAGE
-        )
-    counts = [int(length / step + 1e-9) for length in size]
+    if not 0.0 < step < math.inf or len(size) != 3 or not all(0.0 <= length < MAX_LENGTH for length in size):
+        text = f"grid of {list(size)} m in steps of {step} m, expected three lengths below {MAX_LENGTH:g} m and a step"
+        raise InvalidRequestError(text, stage=STAGE)
+    counts = [int(min(length / step, MAX_POSES) + 1e-9) for length in size]
     number = (counts[0] + 1) * (counts[1] + 1) * (counts[2] + 1)
     if number > MAX_POSES:
-        raise InvalidRequestError(f"the grid has {number} poses, expected at most {MAX_POSES}", stage=STAGE)
+        raise InvalidRequestError(
+            f"the grid has at least {number:,} poses, expected at most {MAX_POSES:,}; raise the step", stage=STAGE
+        )
     px, py, pz = centre.position
     offsets = [[step * (index - 0.5 * count) for index in range(count + 1)] for count in counts]
     return tuple(
@@ -137,4 +143,6 @@ def _obstruction(error: InverseKinematicsError) -> Reach:
     """Return why a pose is not reached."""
     if isinstance(error, AllSolutionsInCollisionError):
         return Reach.COLLISION
-    return Reach.LIMITS if isinstance(error, BeyondJointLimitsError) else Reach.OUT_OF_REACH
+    if isinstance(error, BeyondJointLimitsError):
+        return Reach.LIMITS
+    return Reach.OUT_OF_REACH if isinstance(error, OutOfReachError) else Reach.NOT_FOUND

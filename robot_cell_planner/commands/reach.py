@@ -15,8 +15,14 @@ from .options import POSE_HELP, cell_options, frame_of, frame_option, group_opti
 from .reporting import echo_json, reporting
 from .running import HELP
 
-MARKS = {Reach.REACHED: "#", Reach.COLLISION: "x", Reach.LIMITS: "-", Reach.OUT_OF_REACH: "."}
-COLOURS = {Reach.REACHED: "green", Reach.COLLISION: "red", Reach.LIMITS: "yellow", Reach.OUT_OF_REACH: None}
+# Character and colour of each result.
+MARKS: dict[Reach, tuple[str, str | None]] = {
+    Reach.REACHED: ("#", "green"),
+    Reach.COLLISION: ("x", "red"),
+    Reach.LIMITS: ("-", "yellow"),
+    Reach.OUT_OF_REACH: (".", None),
+    Reach.NOT_FOUND: ("?", "magenta"),
+}
 
 
 @click.command(epilog=HELP)
@@ -50,7 +56,8 @@ def reach(
     """Print which positions of a grid the robot reaches with the orientation of a pose, free of collisions.
 
     A layer is printed as seen from above, with x to the right and y up: # is reached, x collides in every
-    configuration, - is beyond joint limits, and . is out of reach.
+    configuration that was found, - is beyond joint limits, . is out of reach, and ? means that a search found no
+    configuration, which does not prove that there is none.
     """
     poses = grid(pose, size, step)
     mode, frame = frame_of(cell, state, group, moved)
@@ -67,7 +74,7 @@ def reach(
         click.echo(f"z = {poses[start].position[2]:.3f} m")
         layer = found.results[start : start + per_layer]
         for row in reversed(range(0, per_layer, columns)):
-            click.echo(" ".join(click.style(MARKS[r], fg=COLOURS[r]) for r in layer[row : row + columns]))
+            click.echo(" ".join(click.style(MARKS[r][0], fg=MARKS[r][1]) for r in layer[row : row + columns]))
     for result, count in found.counts().items():
-        click.echo(f"{MARKS[result]} {result.value}: {count} of {len(poses)}")
+        click.echo(f"{MARKS[result][0]} {result.value}: {count} of {len(poses)}")
     return 0

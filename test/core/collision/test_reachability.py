@@ -3,17 +3,23 @@
 import json
 import math
 
+import msgspec
 import pytest
+from frozendict import frozendict
+from robots import MANIPULATORS
 from sources import ROOT
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.reach import Reach, grid, reachability
 from robot_cell_planner.commands.main import main
-from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.errors import InvalidRequestError, InvalidValueError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
+from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import PlanningGroup
 
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
 DOWN = Pose.from_rpy((0.6, 0.0, 0.95), (math.pi, 0.0, 0.0))
@@ -45,9 +51,28 @@ def test_a_grid_is_centred_and_bounded():
     poses = grid(Pose((1.0, 2.0, 3.0)), (0.2, 0.1, 0.0), 0.1)
     found = [tuple(round(value, 6) for value in pose.position) for pose in poses]
     assert found == [(x, y, 3.0) for y in (1.95, 2.05) for x in (0.9, 1.0, 1.1)]
-    for size, step in (((1, 1, 1), 0.0), ((1, 1, -1), 0.1), ((1, 1, 1), 1e-4)):
-        with pytest.raises(InvalidRequestError):
-            grid(Pose(), size, step)
+    for step in (0.0, 1e-4, 1e-320, math.inf, math.nan):
+        with pytest.raises(InvalidRequestError, match="grid"):
+            grid(Pose(), (1, 1, 1), step)
+    for size in ((1, 1, -1), (1, 1), (1, math.nan, 1), (1e6, 1e6, 1e6)):
+        with pytest.raises(InvalidRequestError, match="grid"):
+            grid(Pose(), size, 0.1)
+    with pytest.raises(InvalidValueError, match="size"):
+        grid(Pose(), ("a", 1, 1), 0.1)
+
+
+def test_a_pose_at_which_a_numerical_search_finds_no_solution_is_not_called_out_of_reach():
+    """An arm of seven joints has no analytic solver, so that only the distance of the point proves anything."""
+    arm = load_robot("arm", MANIPULATORS["bullet kuka"])
+    group = PlanningGroup("arm", tuple(arm.variables), base_link=arm.mechanism.root, tip_link="lbr_iiwa_link_7")
+    cell = RobotCell("cell", frozendict({"arm": msgspec.structs.replace(arm, groups=frozendict({"arm": group}))}))
+    state = cell.default_state()
+    tip = forward_kinematics(cell, state, mode=TargetMode.ROBOT)  # the arm is stretched upwards
+    turned = Pose.from_rpy((0.0, 0.0, tip.position[2] - 1e-4), (math.pi, 0.0, 0.0))
+    far = Pose((5.0, 0.0, 0.0), turned.quaternion)
+    found = reachability(cell, state, (turned, far), TargetMode.ROBOT)
+    assert found.results == (Reach.NOT_FOUND, Reach.OUT_OF_REACH)
+    assert found.configurations == (None, None)
 
 
 def test_command(capsys):
