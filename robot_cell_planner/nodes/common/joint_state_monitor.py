@@ -36,8 +36,7 @@ class JointStateMonitor:
             own = name[len(tool) + 1 :]
             if tool and own not in self._tools and short.count(own) == 1:
                 self._aliases[own] = name
-        latest = self._states.latest
-        self._states.latest = {name: measured for name, measured in latest.items() if name in self._tools}
+        self._states.retain(self._tools)
 
     def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> bool:
         """Merge a message; stamp [ns]. Returns whether it updates any value."""

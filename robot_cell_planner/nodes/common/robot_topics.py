@@ -8,14 +8,15 @@ elsewhere; names with a slash, such as joints of tools (`left_gripper/finger_joi
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 
 from ...errors import InvalidRequestError
 from .joint_state_messages import JointStateReader, JointStateWriter, JointValues
-from .joint_states import MAX_JOINTS, is_older
+from .joint_states import JointNames, is_older
 from .node import CellNode, reliable, sensor
 from .parameters import Parameter, Parameters
 from .polled_subscription import MAX_SIZE, PolledSubscription
@@ -64,12 +65,20 @@ class JointMessages:
     """Messages of joints from the topic of all robots and from those of single robots.
 
     Attributes:
-        sources: Prefix of the topic of a single robot that contained a joint last, by joint, for up to MAX_JOINTS; none
-            for joints that only the topic of all robots contained.
+        sources: Prefix of the topic of a single robot that contained a joint last, by joint, see `JointNames`;
+            none for joints that only the topic of all robots contained.
     """
 
-    def __init__(self, node: CellNode, topic: str, depth: int, on_message: Callable[[], None] | None = None) -> None:
-        """on_message: see `wait_for_message`."""
+    def __init__(
+        self,
+        node: CellNode,
+        topic: str,
+        depth: int,
+        on_message: Callable[[], None] | None = None,
+        *,
+        own: Collection[str] = (),
+    ) -> None:
+        """on_message: see `wait_for_message`; own: joints of the robot, which always have room in `sources`."""
         prefixes = ("", *robot_prefixes(node.parameters))
         self._node = node
         self._inputs: dict[str, PolledSubscription[JointState]] = {
@@ -83,6 +92,7 @@ class JointMessages:
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._retained = 0  # number of names in these lists
         self.sources: dict[str, str] = {}
+        self._known = JointNames(own, self.sources.pop)
 
     def wait_for_message(self) -> None:
         """Let the next message of each topic wake the executor, which then calls `on_message`."""
@@ -131,8 +141,9 @@ class JointMessages:
         return found
 
     def _note_sources(self, prefix: str, names: tuple[str, ...]) -> None:
+        now = time.monotonic()
         for name in names:
-            if name in self.sources or len(self.sources) < MAX_JOINTS:
+            if self._known.admit(name, now):
                 self.sources[name] = prefix
 
     @property

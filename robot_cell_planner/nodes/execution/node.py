@@ -66,6 +66,7 @@ REST_POLL_PERIOD = 0.05  # [s] while nothing moves
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
 POLLS_PER_PUBLISHER_CHECK = 10  # reads of measurements per check for other publishers of commands
+REPLACED = "further ones replace those that were published once"
 STATES = {
     Phase.MOVING: ExecutionStatus.MOVING,
     Phase.PAUSED: ExecutionStatus.PAUSED,
@@ -89,8 +90,9 @@ class ExecutionNode(ManagedNode):
         self._joints = names(parameters, "joints")
         self._grippers = grippers(parameters)
         self._robots = independent_robots(parameters)
-        self._joint_states = JointMessages(self, "joint_states", JOINT_STATES_DEPTH)
-        self._feedback = JointFeedback(parameters["max_joint_step"])
+        own = (*self._joints, *passive_joints(self._grippers))
+        self._joint_states = JointMessages(self, "joint_states", JOINT_STATES_DEPTH, own=own)
+        self._feedback = JointFeedback(parameters["max_joint_step"], own)
         self._planning = PlanningCalls(self)
         self._motion_access = ExclusiveAccess("is executing a motion", self._publish_status)
         self._gripper_accesses = [
@@ -364,7 +366,7 @@ class ExecutionNode(ManagedNode):
         if not math.isfinite(age):
             return WARN, "no joint states received yet", values
         if self._feedback.is_full:
-            return WARN, f"joint_states contains more than {MAX_JOINTS} joints; further ones are skipped", values
+            return WARN, f"joint_states contains more than {MAX_JOINTS} joints; {REPLACED}", values
         return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
 
 

@@ -31,11 +31,12 @@ class JointFeedback:
     The age of measurements excludes pauses of this process.
     """
 
-    def __init__(self, jump: float) -> None:
+    def __init__(self, jump: float, own: Collection[str] = ()) -> None:
+        """own: joints of the robot, which others never replace, see `JointNames`."""
         self._jump = jump
         self._polled_at, self._resumed_at = math.inf, -math.inf
         self._paused = 0.0
-        self._states = JointStates(repeats=False)
+        self._states = JointStates(repeats=False, own=own, on_removed=self._forget)
         self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, and the least of them
         self._lags: dict[str, int] = {}  # [ns] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
@@ -80,6 +81,10 @@ class JointFeedback:
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
+
+    def _forget(self, name: str) -> None:
+        for table in (self._delays, self._lags, self._intervals, self._anchors, self._paused_at):
+            table.pop(name, None)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
         """Detect a pause of the publisher."""
@@ -153,7 +158,7 @@ class JointFeedback:
 
     @property
     def is_full(self) -> bool:
-        """Whether further joints are skipped: there are MAX_JOINTS already."""
+        """Whether further joints replace others, or are skipped: there are MAX_JOINTS already."""
         return self._states.is_full
 
     @property

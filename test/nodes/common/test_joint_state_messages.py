@@ -177,7 +177,8 @@ def test_a_joint_is_commanded_on_the_topic_of_its_robot_although_another_node_me
 
 def test_invented_names_do_not_fill_the_memory_and_change_nothing_for_known_joints(monkeypatch):
     topics = Topics(monkeypatch, "left/")
-    topics.write("left/", "elbow")
+    for _ in range(2):
+        topics.write("left/", "elbow")
     for message in range(6 * MAX_JOINTS // 100):
         topics.write(("", "left/")[message % 2], *(f"invented_{message}_{index}" for index in range(100)))
     assert len(topics.feedback.names) == len(topics.messages.sources) == MAX_JOINTS
@@ -187,6 +188,38 @@ def test_invented_names_do_not_fill_the_memory_and_change_nothing_for_known_join
     assert topics.feedback.get("left/elbow").stamp == topics._stamp
     assert topics.messages.sources["left/elbow"] == "left/"
     assert topics.feedback.skipped == 5 * MAX_JOINTS + 1
+
+
+@pytest.mark.parametrize("messages", [1, 3])
+def test_invented_names_do_not_keep_joints_of_a_robot_out(monkeypatch, messages):
+    """One faulty message, or several, before the robot publishes its joints."""
+    topics = Topics(monkeypatch, "left/")
+    for message in range(messages):
+        topics.write("left/", *(f"invented_{message}_{index}" for index in range(MAX_JOINTS)))
+    for _ in range(2):
+        topics.write("left/", "shoulder", "elbow")
+    topics.write("left/", *(f"later_{index}" for index in range(2 * MAX_JOINTS)))
+    for name in ("left/shoulder", "left/elbow"):
+        assert topics.feedback.get(name).position == 0.5
+        assert topics.messages.sources[name] == "left/"
+        assert topics.feedback.stood_for([name]) == topics._stamp - topics.feedback.arrival([name])
+    assert len(topics.feedback.names) == MAX_JOINTS
+    for table in (topics.feedback._anchors, topics.feedback._intervals, topics.feedback._delays):
+        assert set(table) <= set(topics.feedback.names)
+
+
+def test_the_robots_own_joints_have_room_among_names_that_are_published_all_the_time():
+    feedback = JointFeedback(jump=10.0, own=("shoulder", "elbow"))
+    invented = [f"invented_{index}" for index in range(MAX_JOINTS)]
+    for stamp in (1, 2, 3):
+        feedback.update(invented, [0.0] * MAX_JOINTS, (), (), stamp, float(stamp))
+    feedback.update(["shoulder", "elbow", "other"], [0.5] * 3, (), (), 4, 4.0)
+    assert feedback.get("shoulder").position == feedback.get("elbow").position == 0.5
+    assert feedback.get("other") is None
+    feedback.update(invented[:10], [0.0] * 10, (), (), 5, 60.0)
+    feedback.update(["shoulder", "elbow", "other"], [0.5] * 3, (), (), 6, 70.0)  # most of the others are silent
+    assert feedback.get("other").position == 0.5
+    assert set(feedback.names) == {"shoulder", "elbow", "other", *invented[:10]}
 
 
 def test_publishers_of_topics_that_are_renamed_are_counted(domain):
