@@ -23,6 +23,8 @@ FIRST_TAG = re.compile(r"<[A-Za-z_][\w:.\-]*")
 MAX_PREFIXES = 20
 MIN_QUATERNION_LENGTH = 1e-6
 XACRO = re.compile(r".*/xacro/?|urn:undefined:xacro")
+XACRO_VALUES = ("property", "arg")  # instructions that add no elements
+XACRO_EXPRESSION = re.compile(r"\$[{(]")
 
 
 class XmlReader:
@@ -58,12 +60,20 @@ class XmlReader:
             raise LimitExceededError(
                 f"{self.source} has more than {MAX_ELEMENTS} elements", stage=self.stage, subjects=(self.source,)
             )
-        for element in root.iter(etree.Element):
-            if XACRO.fullmatch(etree.QName(element).namespace or ""):
-                text = "is an instruction of xacro; expand the file with xacro, or give it a name that ends in .xacro"
-                raise self.error(element, text)
+        self._remove_unused_values(root, text)
         _strip_default_namespace(root)
         return root
+
+    def _remove_unused_values(self, root: Element, text: str) -> None:
+        """Remove properties and arguments of xacro that no expression uses; refuse other instructions of xacro."""
+        is_expanded = XACRO_EXPRESSION.search(COMMENT.sub("", text)) is None
+        instructions = [e for e in root.iter(etree.Element) if XACRO.fullmatch(etree.QName(e).namespace or "")]
+        for element in instructions:
+            parent = element.getparent()
+            if parent is None or not is_expanded or etree.QName(element).localname not in XACRO_VALUES:
+                text = "is an instruction of xacro; expand the file with xacro, or give it a name that ends in .xacro"
+                raise self.error(element, text)
+            parent.remove(element)
 
     def _tree(self, text: str) -> Element:
         """Parse the text; "--" in comments and undefined namespace prefixes are mended where the reader allows it."""

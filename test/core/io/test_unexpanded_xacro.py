@@ -1,4 +1,6 @@
-"""Elements of xacro in a file that is not expanded are refused: the parts that they add would be missing."""
+"""Elements of xacro in a file that is not expanded are refused, because the parts that they add would be missing;
+values that nothing uses are not.
+"""
 
 import pytest
 
@@ -45,6 +47,27 @@ def test_srdf_and_sdf():
 def test_an_unused_namespace_is_not_refused():
     text = f'<robot name="r" {declared(NAMESPACES[0])}><link name="a"/></robot>'
     assert list(read_urdf(text).links) == ["a"]
+
+
+def with_value(rest, value='<xacro:property name="width" value=".2"/>', namespace=NAMESPACES[0]):
+    return f'<robot name="r" {declared(namespace)}>\n{value}<link name="a"/>{rest}</robot>'
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+@pytest.mark.parametrize("tag", ["property", "arg"])
+def test_values_that_nothing_uses_are_left_out(namespace, tag):
+    text = with_value("<!-- ${width} -->", f'<xacro:{tag} name="width" value=".2"/>', namespace)
+    mechanism = read_urdf(text, defects=Defects())
+    assert list(mechanism.links) == ["a"]
+    assert mechanism.blocks == ()
+
+
+@pytest.mark.parametrize(
+    "rest", ['<link name="${width}"/>', '<link name="b"><gazebo>$(arg width)</gazebo></link>', GUARD, "<xacro:arm/>"]
+)
+def test_values_that_something_may_use_are_refused(rest):
+    with pytest.raises(FileError, match="xacro"):
+        read_urdf(with_value(rest), defects=Defects())
 
 
 @pytest.mark.parametrize("tag", ["include", "macro", "property"])
