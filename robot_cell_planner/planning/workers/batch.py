@@ -14,7 +14,7 @@ from multiprocessing import forkserver
 from typing import NamedTuple, TypeAlias
 
 from ...errors import CancelledError, InternalError, InvalidRequestError, RobotCellError, WorkerCrashedError
-from ...model.arguments import public
+from ...model.arguments import public, show
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...scene.scene import Scene
@@ -31,9 +31,11 @@ from .stop_flags import SharedFlags, StopFlag, new_stop_flag, shared_flags, use_
 
 Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest
 OnProgress: TypeAlias = Callable[[int], None]
+STAGE = "batch"
 MAX_CHUNK = 10_000
 MAX_PENDING = 256  # chunks that are submitted and not yet returned
-MAX_ATTEMPTS = 3  # of a chunk, after which its requests fail because their process ended
+MAX_ATTEMPTS = 3  # of a chunk whose process ends; in the last one, each of its requests has a process of its own
+MAX_WORKERS = 1024
 MAX_CACHED_CELLS = 4  # of a process
 
 
@@ -103,17 +105,27 @@ def plan_many(
     ```
     """
     if not 1 <= chunk <= MAX_CHUNK:
-        raise InvalidRequestError(f"chunk is {chunk}, expected 1 to {MAX_CHUNK}", stage="batch", subjects=("chunk",))
+        raise InvalidRequestError(f"chunk is {chunk}, expected 1 to {MAX_CHUNK}", stage=STAGE, subjects=("chunk",))
     return _outcomes(iter(jobs), _Runner(executor), chunk, on_progress)
 
 
+@public
 def local_executor(workers: int | None = None) -> ProcessPoolExecutor:
-    """Return an executor of processes that have loaded all kernels; None: one for each processor that may be used."""
+    """Return an executor of processes that have loaded all kernels.
+
+    workers: Number of processes, 1 to 1024; None: one for each processor that may be used.
+
+    Raises:
+        InvalidRequestError: `workers` is out of range.
+    """
+    if workers is not None and not 1 <= workers <= MAX_WORKERS:
+        text = f"workers is {workers}, expected 1 to {MAX_WORKERS}, or None for all processors"
+        raise InvalidRequestError(text, stage=STAGE, subjects=("workers",))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(list(PRELOAD))
     with safe_start():
         forkserver.ensure_running()
-    count = workers or len(os.sched_getaffinity(0))
+    count = len(os.sched_getaffinity(0)) if workers is None else workers
     return ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker, initargs=(shared_flags(),))
 
 
@@ -171,8 +183,12 @@ class _Runner:
             try:
                 return list(sent.future.result())
             except BrokenExecutor as error:
-                if self._given is not None or sent.attempts >= MAX_ATTEMPTS:
+                if self._given is not None:
                     return _failed(sent.chunk, WorkerCrashedError(f"a process of the executor ended: {error}"))
+                sent.attempts += 1
+                if sent.attempts == MAX_ATTEMPTS:
+                    self._restart(waiting)
+                    return _one_by_one(sent.chunk)
                 self._restart((sent, *waiting))
             except Exception as error:
                 # Whatever the executor raises, such as the end of a cluster's worker, affects only this chunk.
@@ -180,15 +196,13 @@ class _Runner:
                 return _failed(sent.chunk, WorkerCrashedError(text))
 
     def _restart(self, chunks: Iterable[_Sent]) -> None:
-        """Submit the chunks that were lost to a new executor. The first of them may be what ended the process."""
+        """Submit the chunks that were lost to a new executor."""
         if self._own is not None:
             self._own.shutdown(wait=False, cancel_futures=True)
             self._own = None
-        for index, sent in enumerate(chunks):
-            if sent.future.done() and sent.future.exception() is None:
-                continue
-            sent.attempts += index == 0
-            sent.future = self._submitted(sent.chunk)
+        for sent in chunks:
+            if not sent.future.done() or sent.future.cancelled() or sent.future.exception() is not None:
+                sent.future = self._submitted(sent.chunk)
 
     def close(self, pending: Sequence[_Sent]) -> None:
         """End the processes. pending: chunks that are not needed any more; none of them is waited for."""
@@ -200,6 +214,30 @@ class _Runner:
             self._own.shutdown(wait=not running, cancel_futures=True)
 
 
+def _one_by_one(chunk: _Chunk) -> list[PlanningOutcome]:
+    """Return the outcomes of the requests of a chunk, each planned by a process that plans nothing else meanwhile.
+
+    A request whose process ends then is what ended it; those that were planned beside it are not affected.
+    """
+    outcomes: list[PlanningOutcome] = []
+    executor: ProcessPoolExecutor | None = None
+    try:
+        for request in chunk.requests:
+            executor = executor or local_executor(1)
+            alone = chunk._replace(requests=(request,))
+            try:
+                outcomes += executor.submit(run_chunk, alone).result()
+            except BrokenExecutor as error:
+                executor.shutdown(wait=False)
+                executor = None
+                text = f"the process that planned this request ended, also with no other request: {error}"
+                outcomes += _failed(alone, WorkerCrashedError(text))
+    finally:
+        if executor is not None:
+            executor.shutdown(wait=False, cancel_futures=True)
+    return outcomes
+
+
 def _failed(chunk: _Chunk, error: RobotCellError) -> list[PlanningOutcome]:
     return [PlanningOutcome(error=error) for _ in chunk.requests]
 
@@ -209,11 +247,12 @@ def _outcomes(
 ) -> Iterator[PlanningOutcome]:
     pending: deque[_Sent] = deque()
     pickled: OrderedDict[str, bytes] = OrderedDict()
-    done = 0
+    read = done = 0
     try:
         while True:
             while len(pending) < MAX_PENDING and (part := list(islice(jobs, size))):
-                pending.append(runner.submit(_packed(part, pickled, runner.stop)))
+                pending.append(runner.submit(_packed(part, read, pickled, runner.stop)))
+                read += len(part)
             if not pending:
                 return
             outcomes = runner.result(pending[0], tuple(pending)[1:])
@@ -226,7 +265,10 @@ def _outcomes(
         runner.close(pending)
 
 
-def _packed(jobs: Sequence[PlanningJob], pickled: OrderedDict[str, bytes], stop: StopFlag) -> _Chunk:
+def _packed(jobs: Sequence[PlanningJob], first: int, pickled: OrderedDict[str, bytes], stop: StopFlag) -> _Chunk:
+    """Return jobs as a chunk. first: Number of the first one, from 0, for errors."""
+    for number, job in enumerate(jobs, first):
+        _check_job(number, job)
     requests = tuple((job.cell.digest_with_places(), job.state, job.request) for job in jobs)
     for digest, job in zip((digest for digest, _, _ in requests), jobs, strict=True):
         if digest not in pickled:
@@ -236,6 +278,24 @@ def _packed(jobs: Sequence[PlanningJob], pickled: OrderedDict[str, bytes], stop:
     while len(pickled) > MAX_CACHED_CELLS:
         pickled.popitem(last=False)
     return _Chunk(cells, requests, stop)
+
+
+def _check_job(number: int, job: PlanningJob) -> None:
+    """Check the types of a job, which a generator may have made.
+
+    Raises:
+        InvalidRequestError: It has another type.
+    """
+    if not isinstance(job, PlanningJob):
+        text = f"job {number} is {show(job)}, expected a PlanningJob"
+        raise InvalidRequestError(text, stage=STAGE)
+    requests = (MotionRequest, CartesianRequest, MultistepRequest)
+    kinds: tuple[tuple[type, ...], ...] = ((RobotCell,), (RobotCellState,), requests)
+    for name, value, kind in zip(job._fields, job, kinds, strict=True):
+        if not isinstance(value, kind):
+            names = " or ".join(each.__name__ for each in kind)
+            text = f"{name} of job {number} is {show(value)}, expected a {names}"
+            raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
 
 
 class _Received:
@@ -279,4 +339,4 @@ def _outcome(scene: Scene, request: Request, cancelled: Callable[[], bool]) -> P
         return PlanningOutcome(error=error)
     except Exception as error:
         # An unexpected exception affects only its own request.
-        return PlanningOutcome(error=InternalError(f"{type(error).__name__}: {error}", stage="batch"))
+        return PlanningOutcome(error=InternalError(f"{type(error).__name__}: {error}", stage=STAGE))

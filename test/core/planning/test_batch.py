@@ -152,6 +152,41 @@ def test_own_processes_are_replaced_when_one_is_killed(jobs, expected, monkeypat
     assert pids
 
 
+class Fatal(MotionRequest):
+    """A request that ends the process that reads it."""
+
+    def __reduce__(self):
+        return os.abort, ()
+
+
+def test_a_request_that_ends_its_process_fails_alone(jobs, expected):
+    """Requests of the same chunk, and chunks that are planned meanwhile, have their plans."""
+    cell, state, request = jobs[0]
+    fatal = PlanningJob(cell, state, Fatal(request.goals))
+    outcomes = list(plan_many([*jobs[:4], fatal, *jobs[4:]], chunk=3))
+    failed = outcomes.pop(4)
+    assert isinstance(failed.error, WorkerCrashedError)
+    assert "also with no other request" in str(failed.error)
+    assert [described(outcome) for outcome in outcomes] == expected
+
+
+def test_jobs_of_a_wrong_type_are_refused_by_their_number(jobs):
+    cell, state, request = jobs[0]
+    for wrong, text in (
+        (5, "job 1 is 5, expected a PlanningJob"),
+        (PlanningJob(None, state, request), "cell of job 1 is None, expected a RobotCell"),
+        (PlanningJob(cell, state, "home"), "request of job 1 is 'home', expected a MotionRequest or Cart"),
+    ):
+        with pytest.raises(InvalidRequestError, match=text):
+            list(plan_many(iter((jobs[0], wrong)), InThisThread(), chunk=2))
+
+
+@pytest.mark.parametrize("workers", [0, -1, 10**6])
+def test_the_number_of_processes_is_bounded(workers):
+    with pytest.raises(InvalidRequestError, match="workers"):
+        local_executor(workers)
+
+
 def test_a_cluster_gives_the_same_although_a_worker_is_killed(jobs, expected):
     distributed = pytest.importorskip("distributed")
     options = {"n_workers": 2, "threads_per_worker": 1, "processes": True, "dashboard_address": None}
