@@ -7,16 +7,16 @@ import os
 from functools import partial
 from typing import Any
 
-from action_msgs.msg import GoalStatus, GoalStatusArray
+from action_msgs.msg import GoalStatusArray
 from control_msgs.action import FollowJointTrajectory
 from rclpy.action.client import ActionClient, ClientGoalHandle
 from rclpy.timer import Timer
 from unique_identifier_msgs.msg import UUID
 
+from ..common.goal_status_messages import running_goals
 from ..common.node import LATCHED, CellNode
 from ..common.waiting import steady_timer
 
-RUNNING = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
 MAX_GOALS = 1000  # of a status message that are read
 CANCEL_PERIOD = 0.2  # [s] between requests to cancel a left goal
 
@@ -33,10 +33,9 @@ class GoalIds:
         """Return the identifier of another goal."""
         return UUID(uuid=list(self._node + self._process + os.urandom(6)))
 
-    def is_of_predecessor(self, goal: UUID) -> bool:
+    def is_of_predecessor(self, goal: bytes) -> bool:
         """Return whether a goal was sent by an earlier process of this node."""
-        data = bytes(goal.uuid)
-        return data[:6] == self._node and data[6:10] != self._process
+        return goal[:6] == self._node and goal[6:10] != self._process
 
 
 class LeftGoals:
@@ -47,16 +46,15 @@ class LeftGoals:
         self._client = client
         self._action = action
         self._ids = ids
-        self._left: dict[bytes, UUID] = {}
+        self._left: set[bytes] = set()
         self._timer: Timer | None = None
         topic = f"{action}/_action/status"
-        node.create_subscription(GoalStatusArray, topic, self._on_status, LATCHED, callback_group=node.concurrent)
+        group = node.concurrent
+        node.create_subscription(GoalStatusArray, topic, self._on_status, LATCHED, callback_group=group, raw=True)
 
-    def _on_status(self, message: GoalStatusArray) -> None:
-        statuses = message.status_list[-MAX_GOALS:]
-        running = [status.goal_info.goal_id for status in statuses if status.status in RUNNING]
-        left = {bytes(goal.uuid): goal for goal in running if self._ids.is_of_predecessor(goal)}
-        if set(left) - set(self._left):
+    def _on_status(self, message: Any) -> None:  # bytes: rclpy declares no callbacks of raw messages
+        left = {goal for goal in running_goals(message, MAX_GOALS) if self._ids.is_of_predecessor(goal)}
+        if left - self._left:
             text = "is executing a goal that this node left when it was killed; it is cancelled"
             self._node.get_logger().warning(f"{self._action} {text}")
         self._left = left
@@ -70,10 +68,10 @@ class LeftGoals:
             self._node.destroy_timer(self._timer)
             self._timer = None
         if self._client.server_is_ready():
-            for goal in list(self._left.values()):
+            for goal in list(self._left):
                 response = FollowJointTrajectory.Impl.SendGoalService.Response()
-                cancelled = ClientGoalHandle(self._client, goal, response).cancel_goal_async()
-                cancelled.add_done_callback(partial(self._answered, bytes(goal.uuid)))
+                handle = ClientGoalHandle(self._client, UUID(uuid=list(goal)), response)
+                handle.cancel_goal_async().add_done_callback(partial(self._answered, goal))
 
     def _answered(self, goal: bytes, _: object) -> None:
-        self._left.pop(goal, None)
+        self._left.discard(goal)
