@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ TIP_NAMES = (
     "end_effector", "tcp", "tool_link", "tool", "gripper_link", "hand",
 )  # fmt: skip
 SIDES = ("left", "right", "front", "rear", "back")
+SHORT_SIDES = {"left": {"l", "larm"}, "right": {"r", "rarm"}}  # words of names
 MAX_RAIL = 3  # prismatic joints in a row before an arm that move its base; more are a telescope, a part of the arm
 PARTS = ("leg", "head", "torso", "neck", "lift", "arm")
 
@@ -117,8 +119,8 @@ class _Drafter:
         part = next((part for part in PARTS if sum(part in text for text in texts) * 2 >= len(joints)), kind)
         sides = [side for side in SIDES if sum(side in text for text in texts) * 2 >= len(joints)]
         if not sides:
-            short = {"l_": "left", "r_": "right"}
-            sides = [side for mark, side in short.items() if all(text.startswith(mark) for text in texts)]
+            words = [set(re.split(r"[\W_]+", text)) for text in texts]
+            sides = [side for side, marks in SHORT_SIDES.items() if all(marks & found for found in words)]
         if sides:
             return "_".join((sides[0], part))
         common = _common_beginning(texts).rstrip("_-0123456789")

@@ -106,6 +106,26 @@ def test_two_arms_on_a_torso_are_a_composite_group_too():
     assert groups["torso"] == ("base", "torso", 1)
 
 
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("LARM_JOINT{}", "left"),
+        ("l_shoulder_{}", "left"),
+        ("yumi_joint_{}_r", "right"),
+        ("R/joint{}", "right"),
+        ("l{}", ""),
+        ("larm{}", ""),
+        ("wrist{}r", ""),
+    ],
+)
+def test_sides_are_words_of_all_names(name, side):
+    links = [f"{name.format(i)}_link" for i in range(6)]
+    parts = [chain(name.format(i), links[i - 1] if i else "torso", links[i]) for i in range(6)]
+    groups = found(robot(chain("torso_joint", "base", "torso"), *parts, *arm(6, "torso", "other_")))
+    assert (f"{side}_arm" in groups) == bool(side)
+    assert "other_arm" in groups
+
+
 def test_wheels_are_in_no_group():
     wheels = [chain(f"{side}_wheel", "base", f"{side}_wheel_link", "continuous") for side in ("left", "right")]
     mechanism = robot(*wheels, *arm(5))
