@@ -9,7 +9,16 @@ from functools import partial
 import msgspec
 from frozendict import frozendict
 
-from ...errors import InvalidRequestError, NotSupportedError, Value
+from ...errors import (
+    InvalidRequestError,
+    MPInterpolationInCollisionError,
+    MPMaxJumpError,
+    MPNoIKSolutionError,
+    MPTargetInCollisionError,
+    NotSupportedError,
+    TrajectoryLimitError,
+    Value,
+)
 from ...kinematics.forward import frame_matrix
 from ...kinematics.ik.problem import ik_problem, within_limits
 from ...model.arguments import checked_fields, public
@@ -26,6 +35,7 @@ from ..problem.timing_limits import timing_of_motion
 from .coordinated import CoordinatedTracker, coordinated_tracker
 from .deviations import deviation_warnings
 from .ladder.search import LadderTracker
+from .limit_reserves import CurveBeyondLimits, LimitReserves
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
 from .path.options import Strategy as Strategy
@@ -105,7 +115,36 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
         context = create_context(cell, state, request.group, request.joints, options, monitor, timing=timing)
         if options.check_collision and not options.sample_start_configuration:
             check_start(context)
-        tracker = _tracker(context, request)
+    reserves = LimitReserves()
+    found: CurveBeyondLimits | None = None
+    while True:
+        try:
+            return _planned(context, request, timing, timing_warnings, reserves)
+        except CurveBeyondLimits as beyond:
+            found = found or beyond
+            if not reserves.extend(beyond.error):
+                raise found.error from None
+        except (MPNoIKSolutionError, MPTargetInCollisionError, MPInterpolationInCollisionError, MPMaxJumpError):
+            if found is None:
+                raise
+            raise found.error from None  # the path is not found farther from the limits
+
+
+def _planned(
+    context: PlanningContext,
+    request: CartesianRequest,
+    timing: TimingOptions | None,
+    timing_warnings: tuple[str, ...],
+    reserves: LimitReserves,
+) -> Plan:
+    """Plan at a distance from position limits.
+
+    Raises:
+        CurveBeyondLimits: The curve through the points of the path is beyond position limits.
+    """
+    options, monitor = request.options, context.monitor
+    with monitor.stage("start"):
+        tracker = _tracker(context, request, reserves)
     if options.check_collision and not _skips_waypoint_check(request):
         with monitor.stage("waypoints"):
             tracker.check_waypoints()
@@ -118,9 +157,12 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     motions: list[TimedMotion] = []
 
     def timed(requested: TimingOptions) -> TimedMotion:
-        motion = time_along(
-            context, path, requested, options.resolution, frame_path=_frame_path(tracker), stops=tracker.stops()
-        )
+        try:
+            motion = time_along(
+                context, path, requested, options.resolution, frame_path=_frame_path(tracker), stops=tracker.stops()
+            )
+        except TrajectoryLimitError as error:
+            raise CurveBeyondLimits(error) from error
         motions.append(motion)
         return motion
 
@@ -146,7 +188,9 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     return plan
 
 
-def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker | CoordinatedTracker:
+def _tracker(
+    context: PlanningContext, request: CartesianRequest, reserves: LimitReserves
+) -> IkTracker | CoordinatedTracker:
     """Return the tracker of the Cartesian path, at its start."""
     cell, state, options = context.cell, context.state, request.options
     groups = cell.target_groups(context.space.group)
@@ -154,22 +198,26 @@ def _tracker(context: PlanningContext, request: CartesianRequest) -> IkTracker |
         if request.relative_paths:
             text = f"{context.space.group} is a group of one robot, and relative paths are those of others"
             raise NotSupportedError(text, stage=STAGE, subjects=tuple(request.relative_paths))
-        return _tracker_of_chain(context, request.waypoints, options)
+        return _tracker_of_chain(context, request.waypoints, options, reserves)
     if request.joints:
         text = f"{context.space.group} consists of several robots: all its joints move"
         raise NotSupportedError(text, stage=STAGE, subjects=request.joints)
 
     def leader_of(group: str, options: CartesianOptions) -> IkTracker:
         own = create_context(cell, state, group, (), options, context.monitor, timing=request.timing)
-        return _tracker_of_chain(own, request.waypoints, options)
+        return _tracker_of_chain(own, request.waypoints, options, reserves)
 
     return coordinated_tracker(context, groups, options, leader_of, request.relative_paths)
 
 
-def _tracker_of_chain(context: PlanningContext, waypoints: Waypoints, options: CartesianOptions) -> IkTracker:
+def _tracker_of_chain(
+    context: PlanningContext, waypoints: Waypoints, options: CartesianOptions, reserves: LimitReserves
+) -> IkTracker:
     space = context.space
     problem = ik_problem(context.cell, context.state, waypoints.target(0), space.group, space.variables)
-    problem = within_limits(msgspec.structs.replace(problem, start=space.start.copy()), space.definitions)
+    problem = within_limits(
+        msgspec.structs.replace(problem, start=space.start.copy()), reserves.within(space.definitions, space.start)
+    )
     reference = frame_matrix(context.cell, context.state, waypoints.reference_frame)
     check = partial(context.monitor.check, context.checks.states)
     cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference, check)
