@@ -8,6 +8,7 @@ import numpy as np
 from rclpy.action import ActionServer, CancelResponse
 from rclpy.duration import Duration as RosDuration
 from rclpy.task import Future
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -112,6 +113,13 @@ class FakeRobot:
             pass
         for _ in range(cycles):
             assert self._cycles.acquire(timeout=30.0)
+
+    def run_for_time(self, seconds):
+        """Wait until the stamps of its messages have gone on by a time [s]: cycles are fewer on a busy machine."""
+        self.run_for(1)
+        until = Time.from_msg(self._last.header.stamp) + RosDuration(seconds=seconds)
+        while Time.from_msg(self._last.header.stamp) < until:
+            self.run_for(1)
 
     def wait_for_rest(self, joints):
         """Wait until the last command is at rest, and none that moves arrives after it: some may still be on their way

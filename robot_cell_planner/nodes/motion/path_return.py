@@ -8,6 +8,8 @@ from dataclasses import dataclass
 
 from ..common.parameters import Parameters
 
+# [s] of this computer's clock that later stamps may count, beyond those of a message: messages are read in batches.
+MAX_CREDIT = 0.1
 MAX_SLOWNESS = 5.0  # multiple of a time limit in the robot's time that may pass on this computer's clock
 
 
@@ -68,6 +70,7 @@ class RobotTimeout:
         self._since = self._now = math.nan
         self._stamp: int | None = None  # of the last call, once the robot's time counts
         self._robot_time = 0.0
+        self._credit = 0.0  # [s] of this computer's clock that no stamp has counted
 
     def has_expired(self, limit: float, now: float, stamp: int, counts: bool) -> bool:
         """Return whether more than the limit [s] has passed since the first call, by both clocks.
@@ -78,7 +81,11 @@ class RobotTimeout:
         if math.isnan(self._since):
             self._since = now
         if self._stamp is not None:
-            self._robot_time += max(min(now - self._now, (stamp - self._stamp) * 1e-9), 0.0)
+            self._credit += now - self._now
+            counted = min(self._credit, (stamp - self._stamp) * 1e-9)
+            if counted > 0.0:
+                self._robot_time += counted
+                self._credit = min(self._credit - counted, MAX_CREDIT)
         if counts or self._stamp is not None:
             self._stamp, self._now = stamp, now
         return self._robot_time > limit or now - self._since > MAX_SLOWNESS * limit

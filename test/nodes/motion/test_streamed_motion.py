@@ -157,6 +157,18 @@ def test_time_that_the_robot_skips_does_not_count():
     assert timeout.has_expired(2.0, 12.2, round(5.1 * SECOND), counts=True)
 
 
+@pytest.mark.parametrize("period", [0.002, 0.005, 0.02, 0.05, 0.1])
+def test_the_time_of_a_robot_counts_whole_whatever_the_period_of_its_messages(period):
+    """Several messages are read at once, or none: neither makes a time limit longer."""
+    timeout, now = RobotTimeout(), 0.0
+    while not timeout.has_expired(2.0, now, round(now // period * period * SECOND), counts=True):
+        now += POLL
+        for message in range(math.ceil((now - POLL) / period), math.floor(now / period)):
+            if timeout.has_expired(2.0, now, round(message * period * SECOND), counts=True):
+                break
+    assert now == pytest.approx(2.0, abs=POLL + period + 1e-6)
+
+
 def test_it_waits_for_a_robot_that_lags(monkeypatch):
     """A simulation that is slower than the clock skips time when it is too late: the robot should be at rest then."""
     clock = Clock()

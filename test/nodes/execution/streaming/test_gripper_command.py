@@ -67,7 +67,7 @@ class TestGripper:
         robot.measured["finger"] = 0.0
         sent = grip(client, 0.04)
         robot.wait_for(lambda command: command["finger"] >= 0.04)
-        robot.run_for(240)  # 1.2 s, longer than stall_timeout
+        robot.run_for_time(1.2)  # longer than stall_timeout, shorter than gripper_start_timeout
         del robot.measured["finger"]
         assert sent.wait().result.reached_goal
         assert not sent.result.stalled
