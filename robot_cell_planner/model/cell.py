@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import NoReturn
 
 import msgspec
@@ -179,9 +179,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         """
         if not name:
             return self._main_group
-        robot = self._robot_of_group.get(name)
-        if robot is not None:
-            return robot.group(name)
+        if name in self._robot_of_group:
+            return self._robot_of_group[name].group(name)
         parts = self.group_parts(name)
         if len(parts) == 1:
             return self.robot_of_group(parts[0]).group(parts[0])
@@ -214,10 +213,9 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         groups = [self.robot_of_group(part).group(part) for part in parts]
         variables = tuple(variable for group in groups for variable in group.variables)
         if len(set(variables)) < len(variables):
-            double = next(variable for variable in variables if variables.count(variable) > 1)
+            double = next(each for each in variables if variables.count(each) > 1)
             raise InvalidRequestError(f"two of the groups of {name} have joint {double}", subjects=(name, double))
-        links = tuple(link for group in groups for link in group.links)
-        return PlanningGroup(name, variables, links, *self._ends(groups))
+        return PlanningGroup(name, variables, tuple(chain.from_iterable(g.links for g in groups)), *self._ends(groups))
 
     def _ends(self, groups: Sequence[PlanningGroup]) -> tuple[str, str]:
         """Return the first and the last link of groups whose robots are attached to each other, "" if they are not."""
@@ -369,7 +367,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         """
         found = self.group(group)
         if not found.tip_link:
-            raise ModelError(f"group {found.name} is not a chain, so it has no tip link", subjects=(found.name,))
+            more = "" if found.name in self._robot_of_group else "; give each of its groups a goal of its own"
+            raise ModelError(f"group {found.name} is not a chain, so it has no tip link{more}", subjects=(found.name,))
         return found.tip_link
 
     def tool_of_group(self, state: RobotCellState, group: str = "") -> str:

@@ -161,3 +161,9 @@ def test_a_cell_file_restores_groups(tmp_path, request):
     (tmp_path / "cell.yaml").write_text(text)
     with pytest.raises(FileError, match=r"groups.*both.*two or more"):
         load_cell(tmp_path / "cell.yaml", ResourceRoots(folders=(str(request.config.rootpath),)))
+
+
+def test_a_tip_link_of_a_composite_group_is_refused_with_what_to_give_instead():
+    scene = two_robots(BOTH)
+    with pytest.raises(ModelError, match="both is not a chain, so it has no tip link; give each of its groups a goal"):
+        scene.cell.tip_link("both")
