@@ -19,9 +19,11 @@ from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
 from ..problem.collision_checks import pair_names
+from ..problem.request import check_range
 from .initial_contact import departure_from_contact
 
 COARSE_STEP = 0.05  # [rad or m] between the states of the first pass, which finds most collisions
+LEAST_STEP = 1e-5  # [rad or m]
 HALVINGS = 8  # bisection steps to the beginning of a collision between two states
 
 
@@ -35,6 +37,9 @@ class LookAheadRequest:
         step: Step between states without a certificate [rad or m].
         engine: "coal" or "bullet".
         certify: Prove the motion free where possible; otherwise only states are checked.
+
+    Raises:
+        InvalidRequestError: The step is not within 1e-5 to 1.
     """
 
     trajectory: Trajectory
@@ -42,9 +47,12 @@ class LookAheadRequest:
     engine: str = "coal"
     certify: bool = True
 
+    def __post_init__(self) -> None:
+        check_range("step", self.step, LEAST_STEP, 1.0)
+
 
 def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
-    """Return the first collision of the remaining trajectory, if any.
+    """Return a collision of the remaining trajectory, if there is one: the first one that the coarse step finds.
 
     States at a coarse step are checked first. If they are free, the whole motion is certified; where that fails, states
     `step` apart decide. A contact at the first state is a collision unless the motion leaves it, see

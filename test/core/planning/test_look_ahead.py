@@ -6,7 +6,7 @@ from frozendict import frozendict
 from planning_cells import wall_with_gap
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.errors import UnknownNameError
+from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box, Shape, Sphere
@@ -164,3 +164,9 @@ def test_a_plan_that_begins_with_a_start_correction_is_free(x):
     plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"x": -0.8, "y": 0.3},)), options=options))
     assert plan.start_correction_waypoints == 1
     assert look_ahead(Scene(cell, state), LookAheadRequest(plan.trajectory)).collisions == ()
+
+
+@pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), 1e-9])
+def test_a_step_that_is_not_a_distance_is_refused(step):
+    with pytest.raises(InvalidRequestError, match="step"):
+        LookAheadRequest(along_x(), step=step)
