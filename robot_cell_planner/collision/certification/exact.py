@@ -29,6 +29,7 @@ Floats = NDArray[np.float64]
 PairIndices = Set[tuple[int, int]]  # indices of two collision objects each
 AT_ONCE = 8  # maximum number of configurations evaluated together
 ENOUGH = 20_000  # maximum number of configurations for one interval
+MANY, WIDE = 25, 0.05  # more pairs are not evaluated for intervals in which a joint deviates by more [rad or m]
 MAX_IN_CONTACT = 200  # maximum number of those with an undecided pair nearer than TOUCHING, as in sliding contact
 
 
@@ -107,8 +108,12 @@ class ExactCertifier:
             configurations, deviations = curve.boxes(np.array([interval[:2] for interval in part]))
             widest = self._of_joints(deviations).max(axis=1, initial=0.0).tolist()
             candidates = [interval[2] for interval in part]
-            found = self.open_pairs(configurations, deviations, margin, candidates, planes)
-            for (middle, half, _), reach, left_open in zip(part, widest, found, strict=True):
+            is_wide = [reach > WIDE for reach in widest]
+            found = self._open_pairs(configurations, deviations, margin, candidates, planes, is_wide)
+            for (middle, half, before), reach, left_open in zip(part, widest, found, strict=True):
+                if left_open is None:
+                    pending.extend((middle + side * 0.5 * half, 0.5 * half, before) for side in (1.0, -1.0))
+                    continue
                 if not left_open:
                     continue
                 pair, distance, _ = min(left_open, key=lambda entry: entry.distance)
@@ -147,6 +152,19 @@ class ExactCertifier:
         candidates: pairs to evaluate at each configuration; None: all. planes: found in earlier calls for the same
         motion; they save distances, and new ones are added.
         """
+        found = self._open_pairs(configurations, deviations, margin, candidates, planes, [False] * len(configurations))
+        return [pairs or [] for pairs in found]
+
+    def _open_pairs(
+        self,
+        configurations: Floats,
+        deviations: Floats,
+        margin: float,
+        candidates: Sequence[PairIndices | None],
+        planes: KnownPlanes,
+        is_wide: Sequence[bool],
+    ) -> list[list[OpenPair] | None]:
+        """As `open_pairs`; None for wide intervals with many pairs, most of which would be undecided."""
         self.states += len(configurations)
         deviations = self._of_joints(deviations)
         # Two objects approach each other by at most the sum of both displacement bounds.
@@ -165,14 +183,19 @@ class ExactCertifier:
         described = self._checker.described(near)
         left = Counter((each.first, each.second) for each in described)
         planes.raise_bounds(left, poses, states, near.first, near.second, bounds)
-        found: list[list[OpenPair]] = [[] for _ in configurations]
+        needed = Counter(
+            state
+            for row, (each, state) in enumerate(zip(described, states.tolist(), strict=True))
+            if is_wide[state] and bounds[row] < limits[row] and _is_candidate(each, candidates[state])
+        )
+        found: list[list[OpenPair] | None] = [None if needed[state] > MANY else [] for state in range(len(candidates))]
         placed = -1
         for row, (each, displacement, state) in enumerate(
             zip(described, approach.tolist(), states.tolist(), strict=True)
         ):
-            pair, of_state = (each.first, each.second), candidates[state]
+            pair, open_here = (each.first, each.second), found[state]
             left[pair] -= 1
-            if bounds[row] >= limits[row] or (of_state is not None and each.objects not in of_state):
+            if open_here is None or bounds[row] >= limits[row] or not _is_candidate(each, candidates[state]):
                 continue
             if state != placed:
                 self._checker.place_at(poses[state])
@@ -185,7 +208,7 @@ class ExactCertifier:
                     planes.raise_bounds((pair,), poses, states[rest], near.first[rest], near.second[rest], bounds[rest])
             entry = self._open_pair(each, distance, displacement, margin)
             if entry is not None:
-                found[state].append(entry)
+                open_here.append(entry)
         return found
 
     def _open_pair(self, near: NearGeometries, distance: float, displacement: float, margin: float) -> OpenPair | None:
@@ -228,3 +251,7 @@ class ExactCertifier:
                 bounds[index] = self._model.pair_bound(*pair)
         found: Floats = np.where(excluded[rows], -np.inf, np.einsum("ij,ij->i", bounds[rows], deviations))
         return found
+
+
+def _is_candidate(near: NearGeometries, candidates: PairIndices | None) -> bool:
+    return candidates is None or near.objects in candidates

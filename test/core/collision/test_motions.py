@@ -433,6 +433,23 @@ def test_exact_intervals_at_the_threshold(factor, done):
     assert (not left) is done
 
 
+def test_wide_intervals_with_many_pairs_are_halved_before_their_distances_are_computed():
+    """Ten plates turn between ten others at 20 mm from their neighbours, of which there are 19 pairs."""
+    arm = [box(0.6, 0.1, 0.02, at(0.4, 0.0, 0.08 * i)) for i in range(10)]
+    links = {"base": [], "arm": arm}
+    made = mechanism("comb", links, [("j0", JointKind.REVOLUTE, "base", "arm", at(0.0), Z)])
+    robot = Robot("comb", made, frozendict({"g": PlanningGroup("g", ("j0",), base_link="base", tip_link="arm")}))
+    wall = body("wall", *(box(1.0, 1.0, 0.02, at(0.0, 0.0, 0.08 * i + 0.04)) for i in range(10)))
+    cell = make_cell((robot,), (), (wall,), settings())
+    checker = CollisionChecker(cell, cell.default_state())
+    exact, computed = MotionCertifier(checker).exact, []
+    separation = checker.geometry_separation
+    checker.geometry_separation = lambda *pair: computed.append(pair) or separation(*pair)
+    motion = StraightMotion(np.array([-1.5]), np.array([1.5]))
+    assert exact.certify(motion, 0.5, 0.5, 0.0, 1e-3).free
+    assert len(set(computed)) == 19
+
+
 def test_objects_that_no_variable_moves_are_checked():
     """A wall intersects the upper arm, whose joints are fixed: no motion of the wrist is free."""
     cell, state = working_cell((body("wall", box(0.1, 0.1, 0.1)),))
