@@ -29,8 +29,9 @@ from .roadmap import smallest_distance
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
 PULLS = np.array(PULL_FRACTIONS)
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
-# States of tree growth before bridges are sought, and between two such attempts, which take a third as long as they do.
-FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES = 40_000, 100_000
+# States of tree growth before bridges are sought, and until the next attempt, which takes half as long as that growth.
+# After each attempt without any, the next one follows after BRIDGE_BACKOFF times as many states.
+FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, BRIDGE_BACKOFF = 40_000, 20_000, 2
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
 LONGEST = float(CERTIFIED_RANGE.default)
@@ -205,7 +206,7 @@ class CertifiedRrtConnect:
             add_roots(0, [start], 1)
             add_roots(1, goals, 1)
             outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES)
-        next_bridge, bridged = FIRST_BRIDGE_STATES, False
+        next_bridge, pause, bridged = FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, False
         stalled = {0: [start], 1: list(goals)}
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check()
@@ -214,8 +215,10 @@ class CertifiedRrtConnect:
                 outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + FIRST_CALL_STATES)
                 continue
             if self._counters[EVALUATED] >= next_bridge and trees.are_rooted:
-                bridged = self._bridge(trees, options.seed, check) or bridged
-                next_bridge = self._counters[EVALUATED] + STATES_BETWEEN_BRIDGES
+                found = self._bridge(trees, options.seed, check)
+                bridged = bridged or found
+                next_bridge = self._counters[EVALUATED] + pause
+                pause = STATES_BETWEEN_BRIDGES if found else BRIDGE_BACKOFF * pause
             for tree, stalled_ends in stalled.items():
                 # A tree that hardly grew gets more connectors at its roots, once.
                 if stalled_ends and trees.counts[tree] < MIN_GROWTH * len(stalled_ends):

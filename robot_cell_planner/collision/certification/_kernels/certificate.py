@@ -249,11 +249,14 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
 
 @vectorised
 def left_open(work: int, lanes: int) -> bool:
-    """Return whether candidates that are near in these lanes need not be searched: the lanes are undecided already, and
-    intervals around them will be bisected. The list of candidates, which is then not complete, is not used.
+    """Return whether candidates that are near in these lanes need not be searched.
 
-    Otherwise a motion close to an object would list hundreds of candidates, most of which its halves exclude.
+    Either the lanes are hit, which is final; or they are undecided already, and intervals around them will be bisected.
+    The list of candidates, which is then not complete, is not used. Otherwise a motion close to an object would list
+    hundreds of candidates, most of which its halves exclude.
     """
+    if lanes & ~number(work, BITS, HIT) == 0:
+        return True
     if number(work, BITS, LISTED) < FEW_CANDIDATES or lanes & ~number(work, BITS, UNCERTAIN) != 0:
         return False
     set_number(work, BITS, LISTED, MAX_CANDIDATES + 1)
