@@ -320,6 +320,21 @@ def test_a_path_that_is_continued_step_by_step_has_each_point_once(monkeypatch):
     assert plan.trajectory is not None
 
 
+@pytest.mark.parametrize("seed", [8, 9, 19, 24])
+def test_smoothed_paths_that_end_at_a_limit_stay_within_it(seed):
+    """The first joint of the Panda starts 0.01 rad before its limit."""
+    panda, random = Arm("panda"), np.random.default_rng(seed)
+    limits = [panda.cell.variables[variable].limits for variable in panda.variables]
+    lower, upper = np.array([(limit.lower, limit.upper) for limit in limits]).T
+    q = random.uniform(panda.lower, panda.upper)
+    end = q + random.uniform(-0.3, 0.3, 7)
+    q[0], end[0] = upper[0] - 0.01, upper[0]
+    goal = Pose.from_matrix(panda.chain.forward(np.clip(end, lower, upper)))
+    plan = follow(panda.cell, panda.at(q), frames(goal, mode=TargetMode.ROBOT))
+    assert (plan.path >= lower).all()
+    assert (plan.path <= upper).all()
+
+
 def test_a_pose_without_a_solution_is_searched_once(monkeypatch):
     """The search fails at the same pose many times, and a search without a solution takes milliseconds."""
     panda = Arm("panda")

@@ -137,11 +137,12 @@ class IkTracker:
                 solution_at(self, target, index, self.start, free=True)
 
     def solve_from(self, starts: Array, targets: Array) -> tuple[Array, NDArray[np.bool_]]:
-        """Solve inverse kinematics for targets (k, 4, 4) from start values (k, dof); return configurations (k, dof),
-        and whether each converged.
+        """Solve inverse kinematics for targets (k, 4, 4) from start values (k, dof), which may be beyond the limits;
+        return configurations (k, dof) within them, and whether each converged.
         """
-        problem, found = self.problem, np.array(starts, order="C")
+        problem = self.problem
         lower, upper = problem.joints.limits[0], problem.joints.limits[1]
+        found = np.ascontiguousarray(np.clip(starts, lower, upper))
         errors = ik_kernels.solve_many(
             problem.chain.table, targets, problem.rotation_weights, found, lower, upper, self.tolerance, MAX_ITERATIONS,
             STALL_TOLERANCE,
