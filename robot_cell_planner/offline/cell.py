@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
-import numpy as np
 from frozendict import frozendict
 
 from ..collision.state_warnings import collision_warnings
@@ -45,7 +45,7 @@ from ..viewer.plans import plan_facts
 from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
 from .outcome import ExecutedMotion, check_start, executed_motion, whole_periods
 from .replay import write_recorded
-from .simulated_robot import check_simulated_start, reached_joints, settle
+from .simulated_robot import Command, check_simulated_start, commands_of, reached_joints, settle
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -57,7 +57,6 @@ NO_OPTIONS = PlanningOptions()
 DEFAULT_TIMING = TimingOptions()
 DEFAULT_SIMULATION = SimulationOptions()
 STAGE = "request"
-Command: TypeAlias = tuple[dict[str, float], dict[str, float] | None]  # positions and velocities by joint
 logger = logging.getLogger(__name__)
 
 
@@ -343,11 +342,8 @@ class OfflineCell:
         check_start(name, plan, self.state)
         check_simulated_start(name, plan, self.simulation)
         start = self.simulation.time
-        times = np.arange(PERIOD, plan.duration + PERIOD, PERIOD)
-        positions, velocities = (plan.trajectory.at(times, order).tolist() for order in (0, 1))
-        named = ([dict(zip(plan.variables, row, strict=True)) for row in rows] for rows in (positions, velocities))
         try:
-            lag = self._carry_out(name, list(zip(*named, strict=True)), plan_facts(plan))
+            lag = self._carry_out(name, *commands_of(plan.trajectory, PERIOD), plan_facts(plan))
             settle(plan, self.simulation, PERIOD, self._recorder.add)
         except BaseException:  # such as the end of a notebook's cell by the user
             self.apply(SetJoints(reached_joints(plan, self.simulation)))
@@ -369,15 +365,16 @@ class OfflineCell:
 
         The planning state is not changed. duration: Above zero, at most an hour.
         """
-        self._carry_out(name, whole_periods(duration, PERIOD) * [(dict(positions), None)], {})
+        count = whole_periods(duration, PERIOD)
+        self._carry_out(name, count, repeat((dict(positions), None), count), {})
 
-    def _carry_out(self, name: str, commands: Sequence[Command], facts: dict[str, str]) -> dict[str, float]:
-        """Send commands to the simulation; return the max lag of each joint of the robots [rad or m]."""
+    def _carry_out(self, name: str, count: int, commands: Iterable[Command], facts: dict[str, str]) -> dict[str, float]:
+        """Send a number of commands to the simulation; return the max lag of each joint of the robots [rad or m]."""
         simulation = self.simulation
         start = simulation.time
         lag: dict[str, float] = {}
         for index, (positions, velocities) in enumerate(commands):
-            self._on_progress(name, index / len(commands))
+            self._on_progress(name, index / count)
             simulation.set_targets(positions, velocities)
             simulation.step(PERIOD)
             state = simulation.state()

@@ -2,23 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+import math
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from ..errors import TrajectoryStartError, Value
 from ..model.state import RobotCellState
 from ..planning.problem.plan import Plan
+from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import START_TOLERANCE
 from .outcome import GOAL_TOLERANCE, STAGE
 
 if TYPE_CHECKING:
     from ..simulation.simulated_cell import SimulatedCell
 
+Command: TypeAlias = tuple[dict[str, float], dict[str, float] | None]  # positions and velocities by joint
+BLOCK = 1000  # commands that are computed at once
 SETTLE_TIME = 1.0  # [s] for joints to arrive at the end of a motion
 # [rad or m] that the simulated robot may be away from the start of a plan: a motion may end GOAL_TOLERANCE beside its
 # goal, from which the next one is planned.
 AWAY = GOAL_TOLERANCE + START_TOLERANCE
 REMEDY = "set the state to it: cell.apply(SetJoints(cell.simulation.state().configuration))"
+
+
+def commands_of(trajectory: Trajectory, period: float) -> tuple[int, Iterator[Command]]:
+    """Return the number of commands of a trajectory, one for each period [s], and the commands, which are computed as
+    they are needed: those of a motion of hours would fill the memory."""
+    count = math.ceil(trajectory.duration / period - 1e-9)
+
+    def commands() -> Iterator[Command]:
+        for first in range(1, count + 1, BLOCK):
+            times = period * np.arange(first, min(first + BLOCK, count + 1), dtype=np.float64)
+            rows = (trajectory.at(times, order).tolist() for order in (0, 1))
+            for position, velocity in zip(*rows, strict=True):
+                named = (dict(zip(trajectory.variables, values, strict=True)) for values in (position, velocity))
+                yield next(named), next(named)
+
+    return count, commands()
 
 
 def reached_joints(plan: Plan, simulation: SimulatedCell) -> dict[str, float]:

@@ -17,6 +17,9 @@ from .curves import SHORTEST, Curve, PolynomialCurve
 from .limits import Array, read_only
 
 MAX_SAMPLES = 1_000_000
+# Coefficients and bounds of curves through larger numbers overflow.
+MAX_TIME = 1e10  # [s]; also for stamps of a clock
+MAX_NUMBER = 1e30  # of positions, velocities and accelerations
 NANOSECOND = 1e-9  # [s]
 SAME_TIME = 1e-13  # [s]
 
@@ -31,13 +34,13 @@ class Trajectory:
 
     Attributes:
         variables: Names of the joint variables, in column order.
-        times: Increasing times (n,) [s], 0 or later.
+        times: Increasing times (n,) [s], 0 to 1e10.
         positions: (n, dof) [rad or m].
         velocities: (n, dof) [rad/s or m/s], or None if unknown.
         accelerations: (n, dof) [rad/s2 or m/s2], or None if unknown; they require velocities.
 
     Raises:
-        InvalidRequestError: Shapes do not fit, numbers are not finite, or times do not increase.
+        InvalidRequestError: Shapes do not fit, numbers are not finite or larger than 1e30, or times do not increase.
         LimitExceededError: More than a million samples.
     """
 
@@ -68,6 +71,8 @@ class Trajectory:
     def _check_times(self) -> None:
         if not np.isfinite(self.times).all() or self.times[0] < 0.0:
             raise _bad("times are not finite numbers from 0 on")
+        if self.times[-1] > MAX_TIME:
+            raise _bad("the last time is too large", Value("time", float(self.times[-1]), MAX_TIME, "s"))
         late = np.flatnonzero(np.diff(self.times) <= 0.0)
         if len(late):
             index = int(late[0]) + 1
@@ -82,6 +87,10 @@ class Trajectory:
         if not np.isfinite(array).all():
             row, column = (int(index) for index in np.argwhere(~np.isfinite(array))[0])
             raise _bad(f"{name} of joint {self.variables[column]} at sample {row} is not a finite number")
+        if array.size and max(-array.min(), array.max()) > MAX_NUMBER:
+            row, column = divmod(int(np.argmax(np.abs(array))), array.shape[1])
+            text = f"{name} of joint {self.variables[column]} at sample {row} are too large"
+            raise _bad(text, Value(name, float(array[row, column]), MAX_NUMBER))
         return array
 
     def __len__(self) -> int:

@@ -300,8 +300,9 @@ def dense_times(trajectory: Trajectory, step: float) -> Array:
     h = np.diff(trajectory.times)
     way = trajectory.curve.displacement_bounds(refine_above=step).max(axis=1)
     pieces = np.maximum(np.ceil(way / step - 1e-9), 1.0)
-    if pieces.sum() > MAX_STATES:
-        numbers = (Value("states", float(pieces.sum()), MAX_STATES),)
+    count = float(pieces.sum())
+    if not count <= MAX_STATES:  # also if bounds of numbers near the largest ones overflow
+        numbers = (Value("states", count if math.isfinite(count) else math.inf, MAX_STATES),)
         text = f"a trajectory has too many states {step:g} rad or m apart"
         raise LimitExceededError(text, stage="validate trajectory", values=numbers)
     counts = pieces.astype(np.int64)

@@ -189,3 +189,19 @@ def test_states_between_samples_are_close(good):
     states = coarse.at(times)
     assert np.abs(np.diff(states, axis=0)).max() < 0.0025
     assert np.isin(coarse.times, times).all()
+
+
+@pytest.mark.parametrize("name", ["times", "positions", "velocities", "accelerations"])
+def test_numbers_whose_curve_would_overflow_are_refused(good, name):
+    values = np.array(getattr(good, name))
+    values[-1] = 1e300
+    with pytest.raises(InvalidRequestError, match="too large"):
+        changed(good, **{name: values})
+
+
+def test_pieces_too_short_for_numbers_are_too_many_states(good):
+    """The bound of the motion on a piece of 5e-324 s overflows; it is not taken for a number of states."""
+    times = np.array(good.times)
+    times[1] = 5e-324
+    with pytest.raises(LimitExceededError, match="too many states"), np.errstate(all="ignore"):
+        dense_times(changed(good, times=times), 0.001)
