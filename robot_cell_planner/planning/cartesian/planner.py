@@ -40,7 +40,7 @@ from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
 from .path.options import Strategy as Strategy
 from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
-from .timing import FramePath, time_along, warnings_of
+from .timing import FramePath, steep_warnings, time_along, warnings_of
 from .tracking.greedy import GreedyTracker
 from .tracking.ik_tracker import IkTracker
 
@@ -179,6 +179,9 @@ def _planned(
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )
+    if motions:
+        found = steep_warnings(path, _frame_path(tracker).parameters, plan.variables)
+        plan = replace(plan, warnings=plan.warnings + found)
     for motion in motions:
         if isinstance(tracker, CoordinatedTracker):
             tracker.check_trajectory(motion.trajectory, motion.passing_times)

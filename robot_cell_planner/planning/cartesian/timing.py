@@ -21,6 +21,7 @@ from ..problem.context import PlanningContext
 from .path.rotations import rotation_vectors
 
 DEFAULT = TimingOptions()
+STEEP = 100.0  # ratio of joint motions per length of the frame's path, above which a curve through points overshoots
 
 
 def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
@@ -82,6 +83,32 @@ class FramePath:
         return speeds_by_differences(distances)
 
 
+def steep_motions(path: Array, parameters: Array) -> NDArray[np.intp]:
+    """Return the motions of a path (n, dof), by their first point, on which joints move far compared with the motions
+    before and after while the frame, at `parameters` (n,) of its own path, hardly moves: the path leaves a branch of
+    solutions there.
+    """
+    if len(path) < 3:
+        return np.empty(0, dtype=np.intp)
+    steps = np.abs(np.diff(path, axis=0)).max(axis=1)
+    rates = steps / np.maximum(np.diff(parameters), np.finfo(np.float64).tiny)
+    around = np.concatenate((rates[1:2], np.maximum(rates[:-2], rates[2:]), rates[-2:-1]))
+    return np.flatnonzero(rates > STEEP * around)
+
+
+def steep_warnings(path: Array, parameters: Array, variables: Sequence[str]) -> tuple[str, ...]:
+    """Return warnings about the steep motions of a path (n, dof)."""
+    found = []
+    for first in steep_motions(path, parameters).tolist():
+        steps = np.abs(path[first + 1] - path[first])
+        joint = int(steps.argmax())
+        found.append(
+            f"the motion rests at points {first} and {first + 1} of the path, between which {variables[joint]} moves "
+            f"by {steps[joint]:.3g} rad or m while the frame hardly moves; keep away from joint limits and singularities"
+        )
+    return tuple(found)
+
+
 def time_along(
     context: PlanningContext,
     path: Array,
@@ -92,7 +119,7 @@ def time_along(
     stops: Sequence[int],
 ) -> TimedMotion:
     """Return a smooth motion through the points of a Cartesian path (n, dof), whatever the method of the timing. It
-    rests where the requested speed changes.
+    rests where the requested speed changes, and at both ends of steep motions.
 
     Args:
         step: As in `time_in_context`.
@@ -104,6 +131,8 @@ def time_along(
     default_speed = timing.path_speed or timing.tool_speed
     requested = np.where(frame_path.speeds > 0.0, frame_path.speeds, default_speed)
     in_place = frame_path.in_place
+    steep = steep_motions(path, frame_path.parameters)
+    stops = sorted({*stops, *steep.tolist(), *(steep + 1).tolist()})
     changes = (np.flatnonzero((np.diff(requested) != 0.0) | np.diff(in_place)) + 1).tolist()
     parts: list[TimedMotion] = []
     passing_times, start = np.zeros(len(path)), 0.0
