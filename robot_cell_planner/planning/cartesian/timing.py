@@ -104,7 +104,7 @@ def steep_warnings(path: Array, parameters: Array, variables: Sequence[str]) -> 
         joint = int(steps.argmax())
         found.append(
             f"the motion rests at points {first} and {first + 1} of the path, between which {variables[joint]} moves "
-            f"by {steps[joint]:.3g} rad or m while the frame hardly moves; keep away from joint limits and singularities"
+            f"by {steps[joint]:.3g} rad or m while the frame hardly moves; keep away from limits and singularities"
         )
     return tuple(found)
 
