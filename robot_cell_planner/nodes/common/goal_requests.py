@@ -20,6 +20,7 @@ from unique_identifier_msgs.msg import UUID
 
 from ..conversions.filled_messages import filled
 from .large_trajectories import in_memory, taken
+from .unlocked_requests import RequestId, is_available, send_goal_response, take_goal_request
 from .waiting import call_later
 
 if TYPE_CHECKING:
@@ -82,16 +83,31 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         super().__init__(node, *arguments, handle_accepted_callback=self._begin, **keywords)
         self._request = self._action_type.Impl.SendGoalService.Request
         self._request_in_memory = in_memory(self._request)
+        check_for_type_support(self._action_type.Impl.SendGoalService.Response)
+        # Goals with trajectories are taken while other threads run.
+        self._takes_freely = self._request_in_memory is not self._request and is_available()
 
     def take_data(self) -> Any:
         """As rclpy's; long trajectories are not converted to message objects."""
         if not self._is_goal_request_ready:
             return super().take_data()
         with self._lock:
-            header, message = self._handle.take_goal_request(self._request_in_memory)
+            header, message = self._take_goal_request()
         self._is_goal_request_ready = False
         found = super().take_data()
         return found if header is None else {"goal": (header, taken(self._request, message)), **found}
+
+    def _take_goal_request(self) -> Any:
+        """Return header and message of the next goal request, as rclpy's handle does; None for both without one."""
+        if self._takes_freely:
+            return take_goal_request(self._handle, self._request) or (None, None)
+        return self._handle.take_goal_request(self._request_in_memory)
+
+    def _send_goal_response(self, header: Any, response: Any) -> None:
+        if isinstance(header, RequestId):
+            send_goal_response(self._handle, header, response)
+        else:
+            self._handle.send_goal_response(header, response)
 
     def note_change(self, ended: bool) -> None:
         """Publish the new state of a goal soon; that of one that has ended is published after its result was sent."""
@@ -141,7 +157,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         response = self._action_type.Impl.SendGoalService.Response(accepted=True, stamp=stamp)
         try:
             with self._lock:
-                self._handle.send_goal_response(header, response)
+                self._send_goal_response(header, response)
         except RuntimeError:  # an RCLError, which has no public name
             again = "repeated " if known else ""
             self._logger.warning(f"the response to a {again}goal request could not be sent")

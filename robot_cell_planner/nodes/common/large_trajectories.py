@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -27,6 +27,7 @@ from ...trajectory.trajectory import MAX_SAMPLES
 from ..conversions.point_blocks import KINDS, Block, PointBlocks, points_of
 
 MAX_READ = MAX_SAMPLES  # points; of more, only the number is read
+PART = 5_000  # points whose numbers are copied at once
 MIN_POINTS = 500  # fewer are converted by rclpy, in a few milliseconds
 WORD = 8  # [bytes] of a pointer, a size and a double
 LIST = 3 * WORD  # [bytes] of a list or text: pointer, size, capacity
@@ -96,7 +97,7 @@ CREATION = ctypes.CFUNCTYPE(ctypes.c_void_p)
 DESTRUCTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
 
-def _function(kind: Any, name: str) -> int:
+def function_of(kind: Any, name: str) -> int:
     """Return the address of a C function of a message type."""
     capsule = getattr(type(kind), name)
     return int(_pointer_of(capsule, _name_of(capsule)))
@@ -110,10 +111,7 @@ def _capsule(function: Any) -> Any:
 def in_memory(kind: Any) -> Any:
     """Return a type of which rclpy takes messages of a type as their address, to be passed to `taken`; the same type if
     it contains no trajectory, or has another layout in memory than expected."""
-    if not _layout(kind).points:
-        return kind
-    check_for_type_support(kind)
-    if not _is_laid_out(kind):
+    if not is_laid_out(kind):
         return kind
     functions = {
         "_CREATE_ROS_MESSAGE": getattr(type(kind), "_CREATE_ROS_MESSAGE"),  # noqa: B009  (not declared)
@@ -123,16 +121,19 @@ def in_memory(kind: Any) -> Any:
     return type("InMemoryType", (type,), functions)("InMemory", (), {})
 
 
-def _is_laid_out(kind: Any) -> bool:
-    """Return whether the points of trajectories are where they are expected in a message."""
+def is_laid_out(kind: Any) -> bool:
+    """Return whether a type contains trajectories, whose points are where they are expected in a message."""
+    if not _layout(kind).points:
+        return False
+    check_for_type_support(kind)
     message, paths = kind(), [path for path, _ in _layout(kind).points]
     for number, path in enumerate(paths, 1):
         _set_points(message, path, [_example(number), _example(number + 1), _example(number + 2)])
-    create = CREATION(_function(kind, "_CREATE_ROS_MESSAGE"))
-    destroy = DESTRUCTION(_function(kind, "_DESTROY_ROS_MESSAGE"))
+    create = CREATION(function_of(kind, "_CREATE_ROS_MESSAGE"))
+    destroy = DESTRUCTION(function_of(kind, "_DESTROY_ROS_MESSAGE"))
     address = create()
     try:
-        if not FILLING(_function(kind, "_CONVERT_FROM_PY"))(message, address):
+        if not FILLING(function_of(kind, "_CONVERT_FROM_PY"))(message, address):
             return False
         for number, (_, place) in enumerate(_layout(kind).points, 1):
             data, count, capacity = (
@@ -170,7 +171,7 @@ def taken(kind: Any, message: Any) -> Any:
     """Return a message of a type that rclpy took with the type of `in_memory`. Its memory is released."""
     if not isinstance(message, int):
         return message
-    destroy = DESTRUCTION(_function(kind, "_DESTROY_ROS_MESSAGE"))
+    destroy = DESTRUCTION(function_of(kind, "_DESTROY_ROS_MESSAGE"))
     try:
         return _converted(kind, message)
     finally:
@@ -178,7 +179,7 @@ def taken(kind: Any, message: Any) -> Any:
 
 
 def _converted(kind: Any, address: int) -> Any:
-    convert = CONVERSION(_function(kind, "_CONVERT_TO_PY"))
+    convert = CONVERSION(function_of(kind, "_CONVERT_TO_PY"))
     found = list(_blocks(kind, address))
     with ExitStack() as restored:
         for (_, place), (_, blocks) in zip(_layout(kind).points, found, strict=True):
@@ -201,6 +202,54 @@ def _blocks(kind: Any, address: int) -> Iterator[tuple[tuple[str, ...], PointBlo
         yield path, read_points(data, count) if count >= MIN_POINTS else None
 
 
+@contextmanager
+def with_points_in_memory(message: Any) -> Iterator[int | None]:
+    """Provide the address of a message of a type with `is_laid_out`, for functions that read it. The points of
+    trajectories that are `PointBlocks` are in memory of this process's arrays; None for a message without such points.
+    """
+    kind: Any = type(message)
+    found = []
+    for path, place in _layout(kind).points:
+        points = _points(message, path)
+        if isinstance(points, PointBlocks) and points.is_complete and len(points):
+            found.append((path, place, points, _written(points)))
+    if not found:
+        yield None
+        return
+    destroy = DESTRUCTION(function_of(kind, "_DESTROY_ROS_MESSAGE"))
+    address = CREATION(function_of(kind, "_CREATE_ROS_MESSAGE"))()
+    with ExitStack() as cleared:
+        cleared.callback(destroy, address)
+        with ExitStack() as restored:
+            for path, _, points, _ in found:
+                restored.callback(_set_points, message, path, points)
+                _set_points(message, path, [])
+            FILLING(function_of(kind, "_CONVERT_FROM_PY"))(message, address)
+        for _, place, points, rows in found:
+            cleared.callback(ctypes.memset, address + place, 0, LIST)  # the message does not own the arrays
+            fields = np.array([rows.ctypes.data, len(points), len(points)], dtype=np.uint64)
+            ctypes.memmove(address + place, fields.ctypes.data, LIST)
+        yield address
+
+
+def _points(message: Any, path: tuple[str, ...]) -> Any:
+    for name in path:
+        message = getattr(message, name)
+    return message.points
+
+
+def _written(points: PointBlocks) -> Any:
+    """Return points as in the memory of a message; their numbers are in the arrays of the blocks."""
+    rows = np.zeros(len(points), POINT)
+    rows["sec"], rows["nanosec"] = points.seconds, points.nanoseconds
+    for kind, block in points.blocks.items():
+        sizes = block.sizes.astype(np.uint64)
+        starts = block.values.ctypes.data + WORD * (np.cumsum(block.sizes) - block.sizes)
+        rows[kind]["data"] = np.where(block.sizes > 0, starts, 0).astype(np.uint64)
+        rows[kind]["size"] = rows[kind]["capacity"] = sizes
+    return rows
+
+
 def read_points(data: int, count: int) -> PointBlocks:
     """Return a copy of points in memory; without their numbers if there are more than MAX_READ."""
     points = _array(data, count, POINT)
@@ -210,7 +259,12 @@ def read_points(data: int, count: int) -> PointBlocks:
 
 
 def _read_block(lists: Any) -> Block:
-    """Return a copy of the numbers in lists."""
+    """Return a copy of the numbers in lists. Other threads run between its parts."""
+    parts = [_read_part(lists[first : first + PART]) for first in range(0, len(lists), PART)]
+    return Block(np.concatenate([part.values for part in parts]), np.concatenate([part.sizes for part in parts]))
+
+
+def _read_part(lists: Any) -> Block:
     sizes = lists["size"].astype(np.intp)
     total = int(sizes.sum())
     if not total:

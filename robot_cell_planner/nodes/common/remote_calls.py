@@ -28,6 +28,7 @@ from .server_monitor import (
     is_idempotent,
     outcome_unknown,
 )
+from .unlocked_requests import call_async
 
 if TYPE_CHECKING:
     from interface_types import Action, Service
@@ -122,7 +123,7 @@ class RemoteService(Generic[RequestT, ResponseT]):
 
         await available(node, served, token, timeouts["server_timeout"], what)
         send, drop, limit = (
-            partial(client.call_async, request),
+            partial(call_async, client, request),
             client.remove_pending_request,
             timeouts[self._limit],
         )

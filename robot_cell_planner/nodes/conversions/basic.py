@@ -101,10 +101,15 @@ def durations_to_messages(seconds: NDArray[np.float64]) -> list[Duration]:
     """Return the durations of an array (n,), as `duration_to_message` does; errors as well."""
     if not (np.abs(seconds) < LAST_SECOND).all():
         return [duration_to_message(value) for value in seconds.tolist()]
+    parts = zip(*(part.tolist() for part in seconds_and_nanoseconds(seconds)), strict=True)
+    return [filled(Duration, sec=sec, nanosec=nanosec) for sec, nanosec in parts]
+
+
+def seconds_and_nanoseconds(seconds: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return whole seconds and nanoseconds of durations (n,), each below LAST_SECOND."""
     whole = np.floor(seconds)
     nanoseconds = whole.astype(np.int64) * NANOSECONDS + np.rint((seconds - whole) * NANOSECONDS).astype(np.int64)
-    parts = zip(*(part.tolist() for part in np.divmod(nanoseconds, NANOSECONDS)), strict=True)
-    return [filled(Duration, sec=sec, nanosec=nanosec) for sec, nanosec in parts]
+    return np.divmod(nanoseconds, NANOSECONDS)
 
 
 def _parts(nanoseconds: int) -> dict[str, int]:

@@ -33,6 +33,14 @@ class Block:
         """Return the block of points without such numbers."""
         return cls(np.empty(0), np.zeros(count, dtype=np.intp))
 
+    @classmethod
+    def of_rows(cls, rows: NDArray[np.float64] | None, count: int) -> Block:
+        """Return the block of rows (count, n), each of them of a point; without such numbers for None."""
+        if rows is None:
+            return cls.empty(count)
+        values = np.ascontiguousarray(rows, dtype=np.float64)
+        return cls(values.reshape(-1), np.full(count, values.shape[1], dtype=np.intp))
+
     def of_point(self, index: int) -> NDArray[np.float64]:
         """Return the numbers of a point."""
         start = int(self.sizes[:index].sum())

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from std_msgs.msg import Header
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner.msg import LimitViolation, TrajectoryReport
@@ -23,9 +24,16 @@ from ...errors import (
 )
 from ...trajectory.trajectory import MAX_SAMPLES, Trajectory
 from ...trajectory.validation import Quantity
-from .basic import check_count, duration_from_message, durations_to_messages, time_to_message
+from .basic import (
+    LAST_SECOND,
+    check_count,
+    duration_from_message,
+    durations_to_messages,
+    seconds_and_nanoseconds,
+    time_to_message,
+)
 from .filled_messages import filled
-from .point_blocks import PointBlocks
+from .point_blocks import KINDS, Block, PointBlocks
 
 MAX_POINTS = 100_000
 ADDED_POINTS = 1  # samples that the execution node adds before those of a goal
@@ -147,6 +155,19 @@ def trajectory_to_message(trajectory: Trajectory, stamp: int = 0) -> JointTrajec
         for time, positions, velocities, accelerations in rows
     ]
     return message
+
+
+def long_trajectory_to_message(trajectory: Trajectory) -> JointTrajectory:
+    """The message of a trajectory that begins at once, with its points as `PointBlocks`, for requests of services
+    (`unlocked_requests.call_async`)."""
+    if not (np.abs(trajectory.times) < LAST_SECOND).all():
+        return trajectory_to_message(trajectory)
+    count = len(trajectory)
+    kinds = (trajectory.positions, trajectory.velocities, trajectory.accelerations, None)
+    blocks = {kind: Block.of_rows(rows, count) for kind, rows in zip(KINDS, kinds, strict=True)}
+    seconds, nanoseconds = seconds_and_nanoseconds(trajectory.times)
+    points = PointBlocks(seconds.astype(np.int32), nanoseconds.astype(np.uint32), blocks)
+    return filled(JointTrajectory, header=Header(), joint_names=list(trajectory.variables), points=points)
 
 
 def _arrays(rows: Rows | None, count: int) -> list[array[float]]:

@@ -5,20 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
-
-from trajectory_msgs.msg import JointTrajectory
 
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
 
 from ...errors import RobotCellError, TrajectoryLimitError, distinct_texts
-from ...trajectory.trajectory import Trajectory
 from ..common.cancellation import CancellationToken, pause
 from ..common.joint_states import Measurement
 from ..common.node import CellNode
-from ..common.threads import in_thread
-from ..conversions.trajectories import trajectory_to_message
+from ..conversions.trajectories import long_trajectory_to_message, trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
 from .controller_drive import ControllerDrive
 from .fault_reports import FaultReports
@@ -35,7 +30,7 @@ Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
 AHEAD = 0.5  # [s] before its start at which a goal is validated
 VALIDATIONS_AHEAD = 2.0  # the same, as a multiple of the duration of an earlier validation, if that is longer
 CHECK_PERIOD = 0.02  # [s] between checks of joints
-LONG = 5000  # points of a trajectory whose message is made in some ten milliseconds
+LONG = 500  # points of a trajectory whose message is made in some milliseconds
 LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
 
 
@@ -156,18 +151,12 @@ class Preparation:
         self, goal: MotionGoal, state: StateRef, token: CancellationToken
     ) -> ValidateTrajectory.Response:
         """Return the reply of a successful validation."""
-        message = await self._message_of(goal.trajectory)
+        is_long = len(goal.trajectory) > LONG
+        message = (long_trajectory_to_message if is_long else trajectory_to_message)(goal.trajectory)
         message.joint_names = list(goal.names)
         reference = fresh_state(state, goal.names, self.measured(goal.joints))
         tolerance = min(goal.tolerances.start, self._options.start_tolerance)
         return await self._planning.validate(reference, message, tolerance, token)
-
-    async def _message_of(self, trajectory: Trajectory) -> JointTrajectory:
-        """Return the message of a trajectory. That of a long one is made in a thread, so that other motions of this
-        node are monitored meanwhile."""
-        if len(trajectory) <= LONG:
-            return trajectory_to_message(trajectory)
-        return await in_thread(self._node, "trajectory", partial(trajectory_to_message, trajectory))
 
     def _left(self, goal: MotionGoal) -> float:
         """Return the time until the start of a goal [s]; 0 for one that starts at once."""

@@ -14,7 +14,7 @@ from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner import action
-from robot_cell_planner.nodes.common import goal_requests
+from robot_cell_planner.nodes.common import goal_requests, unlocked_requests
 from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
@@ -291,6 +291,50 @@ def test_a_client_executes_nothing_for_messages_that_nobody_needs(node, monkeypa
     assert executed.count("goal") == executed.count("result") == GOALS
     assert ("feedback" in executed, "status" in executed) == (requested, requested)
     executor.shutdown()
+
+
+@pytest.mark.parametrize("missing", [False, True])
+def test_a_goal_is_taken_and_answered_while_other_threads_run(node, monkeypatch, missing):
+    """Or by rclpy where the functions of rcl are not found. A response that is not sent is repeated."""
+    monkeypatch.setattr(goal_requests, "is_available", lambda: not missing)
+    received, lost, call = [], [1], unlocked_requests._call
+
+    def lose(library, name, *arguments):
+        if name == "rcl_action_send_goal_response" and lost:
+            lost.pop()
+            return False
+        return call(library, name, *arguments)
+
+    def refuse(*_):
+        raise AssertionError("the interpreter is held while this function runs")
+
+    async def keep(goal, send, token, result):
+        received.append(goal.trajectory)
+
+    if not missing:
+        monkeypatch.setattr(rclpy_implementation.ActionServer, "take_goal_request", refuse)
+        monkeypatch.setattr(rclpy_implementation.ActionServer, "send_goal_response", refuse)
+        monkeypatch.setattr(unlocked_requests, "_call", lose)
+    GoalServer(node, action.ExecuteTrajectory, "execute", keep, report_error)
+    client = RepeatableActionClient(node, action.ExecuteTrajectory, "execute", callback_group=node.concurrent)
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    spin_until(executor, client.server_is_ready)
+    points = [JointTrajectoryPoint(positions=[0.5 * index]) for index in range(2 * MIN_POINTS)]
+    goal = action.ExecuteTrajectory.Goal(trajectory=JointTrajectory(points=points))
+    if not missing:
+        client.send_goal_async(goal, goal_uuid=UUID(uuid=list(range(16))))
+        spin_until(executor, lambda: not lost)
+        assert not received
+    sent = client.send_goal_async(goal, goal_uuid=UUID(uuid=list(range(16))))
+    spin_until(executor, sent.done)
+    assert sent.result().accepted
+    ended = client.request_result(sent.result())
+    spin_until(executor, ended.done)
+    (found,) = received
+    assert list(found.points) == points
+    executor.shutdown()
+    client.destroy()
 
 
 @pytest.mark.parametrize("count", [3, MIN_POINTS])

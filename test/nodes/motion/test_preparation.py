@@ -10,6 +10,7 @@ import pytest
 from robot_cell_planner.errors import StoppedError, TrajectoryInCollisionError, TrajectoryStartError
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
+from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 from robot_cell_planner.nodes.motion import preparation
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
@@ -63,6 +64,7 @@ class Cell:
         self.now += round(seconds * SECOND)
 
     async def _validate(self, state, trajectory, start_tolerance, token):
+        self.points = trajectory.points
         self.validated.append((self.now, trajectory.points[0].positions[0], start_tolerance))
         reply = self._replies.pop(0) if len(self._replies) > 1 else self._replies[0]
         if isinstance(reply, Exception):
@@ -197,17 +199,10 @@ def test_measurements_of_joints_that_are_held_meanwhile_are_waited_for(monkeypat
     assert [time for time, *_ in cell.validated] == [NOW + round(sum(waits) * SECOND)]
 
 
-@pytest.mark.parametrize(("count", "threads"), [(LONG, []), (LONG + 1, ["trajectory"])])
-def test_the_message_of_a_long_trajectory_does_not_keep_the_node_from_monitoring_other_motions(
-    monkeypatch, count, threads
-):
-    cell, begun = Cell(monkeypatch, nothing), []
-
-    async def in_thread(node, name, work):
-        begun.append(name)
-        return work()
-
-    monkeypatch.setattr(preparation, "in_thread", in_thread)
+@pytest.mark.parametrize("count", [LONG, LONG + 1])
+def test_the_message_of_a_long_trajectory_has_arrays_which_are_sent_while_other_threads_run(monkeypatch, count):
+    cell = Cell(monkeypatch, nothing)
     assert cell.prepared(count=count) == 0.0
-    assert begun == threads
+    assert isinstance(cell.points, PointBlocks) == (count > LONG)
     assert len(cell.validated) == 1
+    assert len(cell.points) == count
