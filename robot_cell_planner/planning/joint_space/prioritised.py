@@ -1,13 +1,14 @@
 """Prioritised planning of a composite group: one robot after the other, each among the motions of those before it.
 
 The joint goals of all robots are chosen together. Every order of priority of up to three robots is tried, and of more
-robots two for each of them, for a few goals; the motion that ends first is kept. Robots that depend on each other in
-every order, such as two that have to exchange their places, are left to coupled planning (Erdmann and Lozano-Perez, "On
-Multiple Moving Objects", 1987).
+robots two for each of them, until one takes hardly longer than straight motions, for a few goals; the motion that ends
+first is kept. Robots that depend on each other in every order, such as two that have to exchange their places, are left
+to coupled planning (Erdmann and Lozano-Perez, "On Multiple Moving Objects", 1987).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -20,6 +21,7 @@ from ...model.cell_warnings import limit_warnings, unchecked_warnings
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ...trajectory.merging import merge_trajectories
+from ...trajectory.timing import stop_at_waypoints
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import validate
 from ..path.finish import Origin, bare_plan
@@ -33,6 +35,9 @@ from .goals import GoalSet, suggested
 PRIORITISED = "Prioritised"
 MAX_GOALS = 2
 ALL_ORDERS = 3  # robots of which all orders are tried
+# Of more robots, an order whose motions take at most this multiple of straight ones, which nothing could shorten much,
+# ends the search: those of eight robots take a minute.
+NEARLY = 1.05
 PATH_STEP = 0.02  # [rad or m], distance of waypoints of the plan
 
 # Plans a motion of one robot.
@@ -79,13 +84,18 @@ def plan_prioritised(
         hints = suggested(context.cell, context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
         goals = GoalSet(context.including(hints), request.goals, request.options.seed)
-    found: list[_Found] = []
-    for goal in goals.found[:MAX_GOALS]:
-        for order in orders(cell.group_parts(request.group)):
+    parts, found = cell.group_parts(request.group), list[_Found]()
+    untried = deque((goal, order) for goal in goals.found[:MAX_GOALS] for order in orders(parts))
+    while True:
+        while untried:
+            goal, order = untried.popleft()
             plans = _in_order(cell, state, request, monitor, plan_one, _parts(cell, context, order, goal.q), work)
             if plans is not None:
                 found.append(_Found(plans, goal.goal))
-    while found:
+                if len(parts) > ALL_ORDERS and found[-1].duration <= NEARLY * _straight(context, request, goal.q):
+                    break
+        if not found:
+            return None
         best = found[0]
         for other in found[1:]:
             best = other if other.duration < best.duration - request_period(request) else best
@@ -93,7 +103,14 @@ def plan_prioritised(
             return _joined(context, request, best)
         except TrajectoryError:
             found.remove(best)  # the next one may be valid
-    return None
+
+
+def _straight(context: PlanningContext, request: MotionRequest, goal: Array) -> float:
+    """Return the duration [s] of the straight motion to a configuration (dof,), whatever is in its way."""
+    start = context.space.start
+    if np.array_equal(start, goal):
+        return 0.0
+    return float(stop_at_waypoints(np.vstack((start, goal)), context.limits, request.timing).curve.duration)
 
 
 def orders(robots: Sequence[str]) -> tuple[tuple[str, ...], ...]:

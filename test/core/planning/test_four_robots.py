@@ -183,3 +183,37 @@ def test_a_motion_that_is_invalid_once_merged_is_replaced_by_the_next_one(four, 
     monkeypatch.setattr(prioritised, "validate", invalid_at_first)
     assert plan_motion(cell, state, request).planner == prioritised.PRIORITISED
     assert len(calls) == 2
+
+
+@pytest.mark.parametrize("invalid", [0, 1])
+def test_an_order_with_motions_that_are_nearly_straight_ends_the_search(four, monkeypatch, invalid):
+    """The other orders are tried only if its merged motion is invalid."""
+    cell, state = four
+    state = up(cell, state)
+    groups = [f"{name}/manipulator" for name in BASES]
+    turned = {name: state.configuration[f"{name}/shoulder_pan_joint"] + 1.2 for name in BASES}
+    parts = {f"{name}/manipulator": {f"{name}/shoulder_pan_joint": angle} for name, angle in turned.items()}
+    goals = Goals(simultaneous=(SimultaneousGoal(parts),))
+    options = PlanningOptions(coordination=Coordination.PRIORITISED)
+    request = MotionRequest(goals, "+".join(groups), options=options, timing=TimingOptions())
+    planned, validate, invalid_ones = [], prioritised.validate, [None] * invalid
+
+    def plan_one(cell, state, one, monitor):
+        planned.append(one.group)
+        return plan_with_monitor(cell, state, one, monitor)
+
+    def invalid_at_first(*arguments, **named):
+        if invalid_ones:
+            invalid_ones.pop()
+            raise TrajectoryLimitError("a jerk of the merged trajectory exceeds its limit")
+        return validate(*arguments, **named)
+
+    monkeypatch.setattr(prioritised, "validate", invalid_at_first)
+    monitor = ProgressMonitor(0.0)
+    with monitor.counting() as work:
+        plan = plan_prioritised(cell, state, request, monitor, plan_one, work)
+    assert len(planned) == len(groups) * (1 + invalid)
+    straight = plan_motion(cell, state, MotionRequest(goals, request.group, timing=request.timing))
+    assert len(straight.path) == 2
+    assert plan.duration <= prioritised.NEARLY * straight.duration
+    assert verify_plan(cell, state, plan).valid
