@@ -102,6 +102,7 @@ class OfflineCell:
         self.options = options
         self.motions: list[ExecutedMotion] = []
         self._simulation: SimulatedCell | None = None
+        self._closed = False
         self._recorder = Recorder()
         self._report = report
         self._on_progress = on_progress
@@ -144,17 +145,20 @@ class OfflineCell:
         self.close()
 
     def close(self) -> None:
-        """End the simulation."""
-        if self._simulation is not None:
+        """End the simulation. Motions cannot be executed afterwards."""
+        if self._simulation is not None and not self._closed:
             self._simulation.close()
+        self._closed = True
 
     @property
     def simulation(self) -> SimulatedCell:
         """Physics simulation, whose bodies move when pushed or grasped. It starts in the state of its first use.
 
         Raises:
-            NotSupportedError: The physics engine is not installed.
+            NotSupportedError: The physics engine is not installed, or the simulation was ended by `close`.
         """
+        if self._closed:
+            raise NotSupportedError("the simulation was ended by close()", stage=STAGE)
         if self._simulation is None:
             from ..simulation.simulated_cell import SimulatedCell
 

@@ -244,3 +244,13 @@ def test_a_replay_before_the_first_motion_shows_the_present_state(cell, tmp_path
     replay, _ = replay_of(cell.write_replay(tmp_path / "page.html").read_text())
     assert "crate" in [each["object"] for each in replay["objects"]]
     assert replay["segments"] == []
+
+
+def test_a_cell_that_was_closed_executes_nothing_and_still_plans(cell):
+    cell.move("away", joints={"shoulder_pan_joint": -0.9})
+    cell.close()
+    cell.close()
+    plan = cell.plan(joints={"shoulder_pan_joint": -0.5})
+    for call in (lambda: cell.follow("on", plan), lambda: cell.command("on", {"elbow_joint": 1.0}, 0.1)):
+        with pytest.raises(NotSupportedError, match="ended by close"):
+            call()
