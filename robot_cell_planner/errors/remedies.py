@@ -31,6 +31,7 @@ UNKNOWN_PACKAGE = (
     "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
     "line, `resource_folders` or `resource_packages` of a node."
 )
+BARRIER = "Choose a goal on this side, move one of both objects away, or plan with a group that moves it."
 TOGETHER = (
     "Plan one motion of all these robots, with a group of them (`groups` of the cell file): `--group` on the command "
     "line, `group` of a request. In Python, `merge_trajectories` merges the trajectory of the plan with those in "

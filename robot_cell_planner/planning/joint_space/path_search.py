@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import InternalError, NotConnectedError, Value
+from ...errors.remedies import BARRIER
 from ...trajectory.limits import Array
 from ..path.simplification import drop_waypoints, shortcut, simplify, tighten, without_repeats
 from ..problem.context import PlanningContext
@@ -19,6 +20,7 @@ from ..problem.request import UNTIL_LIMIT, PlanningOptions
 from ..problem.subspace import Subspace
 from ..search.certified_rrt_connect import certified_shortened, certified_tightened
 from ..search.planner import Budget, Planner, SearchProblem, SearchResult
+from .barriers import Barrier, barrier_at, barrier_between
 from .goals import GoalSet
 from .optimization import optimize
 from .waypoint_hints import direct_path, searched_path, usable_hints
@@ -62,10 +64,38 @@ class PathSearch:
                 path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
             if path is not None:
                 return SearchResult(path)
+        self._refuse_barrier(goals, at_first_collision=True)
         result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
+            self._refuse_barrier(goals)
             raise _not_connected(context, result, options)
         return result
+
+    def _refuse_barrier(self, goals: GoalSet, *, at_first_collision: bool = False) -> None:
+        """Refuse goals that are all behind barriers.
+
+        Args:
+            at_first_collision: Whether a barrier is searched only where the latest motion was blocked.
+
+        Raises:
+            NotConnectedError: One barrier.
+        """
+        context, blocked = self.context, self.context.checks.blocked.last
+        if goals.may_grow or context.start_correction is not None or len(goals.found) > MAX_DIRECT_MOTIONS:
+            return
+        if at_first_collision and (len(goals.found) > 1 or blocked is None):
+            return
+        checker, start = context.checks.checker, context.space.start
+        found: Barrier | None = None
+        for goal in goals.found:
+            if at_first_collision and blocked is not None:
+                found = barrier_at(checker, start, goal.q, blocked.configuration)
+            else:
+                found = barrier_between(checker, start, goal.q)
+            if found is None:
+                return
+        if found is not None:
+            raise _behind_barrier(context, found)
 
     def detour(self, context: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
         """Return a path between two configurations in a context with a larger margin."""
@@ -225,6 +255,21 @@ def _simplified(path: Array, local_planner: LocalPlanner, options: PlanningOptio
     if options.tighten and straight:
         path = tighten(path, local_planner, MAX_SWEEPS)
     return path
+
+
+def _behind_barrier(context: PlanningContext, barrier: Barrier) -> NotConnectedError:
+    checks, pair = context.checks, barrier.pair
+    failure = PlanFailure(
+        blocking_pair=pair,
+        blocked_motions=checks.blocked.count,
+        states_checked=checks.states,
+        motions_checked=checks.motions,
+        times=context.monitor.times,
+    )
+    values = (Value(barrier.variable, barrier.value),)
+    names = (pair.first, pair.second, barrier.variable)
+    text = f"no path exists: {barrier}"
+    return NotConnectedError(text, stage="search", subjects=names, values=values, partial=failure, remedy=BARRIER)
 
 
 def _not_connected(context: PlanningContext, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
