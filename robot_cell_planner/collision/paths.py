@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from .checker import STATES_AT_ONCE, CollisionChecker
 from .motion_sampling import halving_order, segments
 from .report import Clearance, CollisionPair
 
+T = TypeVar("T")
 Floats = NDArray[np.float64]
 MAX_STATES = 10_000_000
 MAX_COLLISIONS = 100_000
@@ -95,6 +97,31 @@ def check_path(
         InvalidRequestError: Shapes do not fit, a value is not finite, or a limit is negative.
         LimitExceededError: The resolution requires more than `max_states` states.
     """
+    steps = check_path_in_steps(
+        checker,
+        waypoints,
+        times,
+        find_all=find_all,
+        resolution=resolution,
+        clearance=clearance,
+        max_collisions=max_collisions,
+        max_states=max_states,
+    )
+    return _returned(steps)
+
+
+def check_path_in_steps(
+    checker: CollisionChecker,
+    waypoints: Floats,
+    times: Sequence[float] | None = None,
+    *,
+    find_all: bool = False,
+    resolution: float = 0.0,
+    clearance: bool = False,
+    max_collisions: int = 1000,
+    max_states: int = MAX_STATES,
+) -> Generator[None, None, PathReport]:
+    """Check a path as `check_path`, with a step for each state or few states; the generator returns the report."""
     path = np.asarray(waypoints, dtype=np.float64)
     # Reject malformed waypoints before any check.
     checker.require_configurations(path)
@@ -109,6 +136,7 @@ def check_path(
     for index in order.tolist():
         place = float(places[index])
         checked += 1
+        yield
         q = path_at(path, place)
         if not checker.in_collision(q):
             continue
@@ -117,7 +145,7 @@ def check_path(
         truncated = len(collisions) > max_collisions
         if truncated or not find_all:
             break
-    smallest = _smallest(checker, path, places, stamps) if clearance else None
+    smallest = (yield from _smallest(checker, path, places, stamps)) if clearance else None
     return PathReport(tuple(collisions[:max_collisions]), checked, truncated, smallest)
 
 
@@ -131,13 +159,26 @@ def smallest_clearance(
     """Return the smallest distance of all checked pairs on a path; arguments and errors as in `check_path`."""
     path = np.asarray(waypoints, dtype=np.float64)
     checker.require_configurations(path)
-    return _smallest(checker, path, _places(path, resolution), _times(times, len(path)))
+    return _returned(_smallest(checker, path, _places(path, resolution), _times(times, len(path))))
 
 
-def _smallest(checker: CollisionChecker, path: Floats, places: Floats, stamps: Floats) -> SmallestClearance:
+def _returned(steps: Generator[None, None, T]) -> T:
+    """Return what a generator returns after its steps."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
+
+
+def _smallest(
+    checker: CollisionChecker, path: Floats, places: Floats, stamps: Floats
+) -> Generator[None, None, SmallestClearance]:
     best = SmallestClearance(Clearance(math.inf), 0.0, 0.0)
     for first in range(0, len(places), STATES_AT_ONCE):
         part = places[first : first + STATES_AT_ONCE].tolist()
+        yield
         configurations = np.array([path_at(path, place) for place in part])
         # Search only for distances below the smallest one found so far.
         found = checker.closest_of(configurations, best.clearance.distance)

@@ -16,7 +16,7 @@ from ...collision.certification.certifier import certifier_of
 from ...collision.certification.paths import certify_path, certify_trajectory
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
-from ...collision.paths import check_path, path_at
+from ...collision.paths import check_path_in_steps, path_at
 from ...collision.report import CollisionPair, CollisionReport
 from ...collision.targets import TargetChecker
 from ...errors import InvalidRequestError
@@ -32,7 +32,7 @@ from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.sphere_preparation import SpherePreparation
-from ..common.waiting import steady_timer
+from ..common.waiting import Slices, steady_timer
 from ..conversions.basic import (
     check_count,
     configuration_to_message,
@@ -65,6 +65,7 @@ PARAMETERS = (
     *RESOURCE_PARAMETERS,
     *NODE_PARAMETERS,
 )
+VERDICTS_AT_ONCE = 100  # configurations, some milliseconds
 
 
 class CollisionNode(ManagedNode):
@@ -114,12 +115,18 @@ class CollisionNode(ManagedNode):
         checker = self._checker(state, names, collision_options)
         if not names:
             rows = checker.default[None, :]
-        if request.verdicts_only:
-            response.in_collision = checker.in_collision_batch(rows).tolist()
-            return
+        slices = Slices(self)
         checker.require_configurations(rows)
+        if request.verdicts_only:
+            verdicts: list[bool] = []
+            for first in range(0, len(rows), VERDICTS_AT_ONCE):
+                await slices.turn()
+                verdicts += checker.in_collision_batch(rows[first : first + VERDICTS_AT_ONCE]).tolist()
+            response.in_collision = verdicts
+            return
         max_pairs = self._max_pairs(options)
         for row in rows:
+            await slices.turn()
             report = checker.report(row, max_pairs=_and_one_more(max_pairs), verbose=options.verbose)
             message = report_to_message(report, checker.allowed_pairs, max_pairs, contacts=options.contacts)
             response.reports.append(message)
@@ -140,7 +147,7 @@ class CollisionNode(ManagedNode):
         response.state = state.used
         checker = self._checker(state, names, collision_options)
         limit = int(self.parameters["max_pairs"])
-        found = check_path(
+        steps = check_path_in_steps(
             checker,
             rows,
             times,
@@ -150,6 +157,7 @@ class CollisionNode(ManagedNode):
             max_collisions=min(options.max_pairs or limit, limit),
             max_states=self.parameters["max_configurations"],
         )
+        found = await Slices(self).returned(steps)
         response.valid, response.truncated, response.states_checked = found.valid, found.truncated, found.states_checked
         response.collisions = [
             path_collision_to_message(collision, contacts=options.contacts) for collision in found.collisions
@@ -209,8 +217,9 @@ class CollisionNode(ManagedNode):
         checker = TargetChecker(
             cell, values, request.group, engine=self.parameters["engine"], options=collision_options
         )
-        max_pairs = self._max_pairs(options)
+        max_pairs, slices = self._max_pairs(options), Slices(self)
         for target in targets:
+            await slices.turn()
             report = checker.report_target(target, _and_one_more(max_pairs), verbose=options.verbose)
             message = report_to_message(report, checker.allowed_pairs, max_pairs, contacts=options.contacts)
             response.reports.append(message)
@@ -227,8 +236,9 @@ class CollisionNode(ManagedNode):
         checker = self._checker(state, names)
         if not names:
             rows = checker.default[None, :]
-        furthest = request.max_distance or math.inf
+        furthest, slices = request.max_distance or math.inf, Slices(self)
         for index, row in enumerate(rows):
+            await slices.turn()
             found = checker.clearances(row, request.pairs or 1, names=request.names, max_distance=furthest)
             for clearance in found:
                 message = clearance_to_message(clearance)

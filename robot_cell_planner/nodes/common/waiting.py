@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from typing import TypeVar
 
 from rclpy.clock import Clock, ClockType  # type: ignore[attr-defined]
 from rclpy.node import Node
@@ -12,6 +13,9 @@ from rclpy.timer import Timer
 
 from .timed_calls import TimedCall
 from .wait_set_executor import WaitSetExecutor
+
+T = TypeVar("T")
+SLICE = 0.01  # [s] of long work, after which other events are handled: servo waits for a collision check as long
 
 
 def steady_timer(node: Node, period: float, callback: Callable[[], None]) -> Timer:
@@ -97,3 +101,36 @@ async def delay(node: Node, seconds: float) -> None:
         await passed
     finally:
         deadline.end()
+
+
+class Slices:
+    """Divides the long work of a coroutine, so that the executor handles other events between its slices.
+
+    Args:
+        node: Node whose executor runs the coroutine.
+        seconds: Duration of a slice [s].
+    """
+
+    def __init__(self, node: Node, seconds: float = SLICE) -> None:
+        self._node = node
+        self._seconds = seconds
+        self._until = time.monotonic() + seconds
+
+    async def turn(self) -> None:
+        """Let the executor handle the events that are ready, if a slice has ended."""
+        if time.monotonic() < self._until:
+            return
+        handled: Future[None] = Future()
+        call_later(self._node, 0.0, lambda: handled.set_result(None))
+        await handled
+        self._until = time.monotonic() + self._seconds
+
+    async def returned(self, steps: Generator[None, None, T]) -> T:
+        """Return what a generator returns, whose steps are the work."""
+        while True:
+            try:
+                next(steps)
+            except StopIteration as end:
+                result: T = end.value
+                return result
+            await self.turn()

@@ -93,6 +93,28 @@ def test_margins_and_steps_of_a_request(call):
         assert (report.pairs_checked, report.pairs_skipped) == (truth.pairs_checked, truth.pairs_skipped)
 
 
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("CheckStates", {"options": CollisionOptions(full_report=True, verbose=True)}),
+        ("ComputeClearance", {"pairs": 100}),
+    ],
+)
+def test_servo_gets_clearances_while_a_long_request_is_answered(client, call, kind, fields):
+    """Each of them within a slice of the work for the other request, not after all of it."""
+    fields = fields | {"configurations": path_to_message(JOINTS, np.repeat(rows_of(50), 10, axis=0))}
+    found = call(kind, **fields)  # models are made
+    busy, ended = threading.Thread(target=lambda: ended.append(call(kind, **fields))), []
+    busy.start()
+    answers = 0
+    while not ended:
+        assert call("ComputeClearance", configurations=path_to_message(JOINTS, HOME[None])).clearances
+        answers += not ended
+    busy.join()
+    assert answers >= 5
+    assert str(ended[0]) == str(found)
+
+
 def test_a_verbose_report_lists_every_pair_once_in_order(call):
     report = call("CheckStates", options=CollisionOptions(verbose=True)).reports[0]
     truth = CollisionChecker(CELL, STATE).report(verbose=True)
