@@ -31,6 +31,10 @@ UNKNOWN_PACKAGE = (
     "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
     "line, `resource_folders` or `resource_packages` of a node."
 )
+BETWEEN_SAMPLES = (
+    "Give samples that are closer to each other, a Cartesian motion by a smaller `max_step_distance` and "
+    "`max_step_angle`, or keep the path away from the limit; a lower speed does not help."
+)
 BARRIER = "Choose a goal on this side, move one of both objects away, or plan with a group that moves it."
 TOGETHER = (
     "Plan one motion of all these robots, with a group of them (`groups` of the cell file): `--group` on the command "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..errors import TrajectoryLimitError, Value
+from ..errors.remedies import BETWEEN_SAMPLES
 from .curve_limits import Excess, excesses, slowing
 from .curves import CurveSequence, TraversedPath
 from .limits import MotionLimits
@@ -49,6 +50,6 @@ def _beyond(trajectory: Trajectory, limits: MotionLimits) -> Excess | None:
 
 def _error(limits: MotionLimits, found: Excess, what: str) -> TrajectoryLimitError:
     joint = limits.variables[found.column]
-    text = f"{what} leaves the position limits of {joint} between samples; give samples that are closer to each other"
+    text = f"{what} leaves the position limits of {joint} between samples"
     values = (Value(f"position of {joint}", found.value, found.limit),)
-    return TrajectoryLimitError(text, stage="trajectory", subjects=(joint,), values=values)
+    return TrajectoryLimitError(text, stage="trajectory", subjects=(joint,), values=values, remedy=BETWEEN_SAMPLES)

@@ -67,3 +67,4 @@ def test_samples_whose_curve_leaves_position_limits_are_refused():
         time_path(samples, LIMITS, TimingOptions(method=Method.FOLLOW_SAMPLES))
     assert caught.value.subjects == ("b",)
     assert caught.value.values[0].value > caught.value.values[0].limit == UPPER
+    assert "closer to each other" in caught.value.remedy
