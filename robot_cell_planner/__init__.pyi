@@ -17,6 +17,7 @@ from .collision import Verdict as Verdict
 from .collision import certify_path as certify_path
 from .collision import certify_trajectory as certify_trajectory
 from .collision import check_path as check_path
+from .collision import pose_grid as pose_grid
 from .collision import reachability as reachability
 from .collision import smallest_clearance as smallest_clearance
 from .exchange import CompasFiles as CompasFiles

@@ -11,6 +11,7 @@ from .paths import check_path as check_path
 from .paths import smallest_clearance as smallest_clearance
 from .reach import Reach as Reach
 from .reach import Reachability as Reachability
+from .reach import pose_grid as pose_grid
 from .reach import reachability as reachability
 from .report import CollisionPair as CollisionPair
 from .report import CollisionReport as CollisionReport

@@ -63,7 +63,7 @@ class Reachability:
 
 
 @public
-def grid(centre: Pose, size: Sequence[float], step: float) -> tuple[Pose, ...]:
+def pose_grid(centre: Pose, size: Sequence[float], step: float) -> tuple[Pose, ...]:
     """Return poses with the orientation of `centre`, at the points of a grid around it, along the axes of the reference
     frame.
 

@@ -6,7 +6,7 @@ import sys
 
 import click
 
-from ..collision.reach import Reach, grid, reachability
+from ..collision.reach import Reach, pose_grid, reachability
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
@@ -59,7 +59,7 @@ def reach(
     configuration that was found, - is beyond joint limits, . is out of reach, and ? means that a search found no
     configuration, which does not prove that there is none.
     """
-    poses = grid(pose, size, step)
+    poses = pose_grid(pose, size, step)
     mode, frame = frame_of(cell, state, group, moved)
     with click.progressbar(length=len(poses), label="poses", file=sys.stderr) as bar:
         found = reachability(cell, state, poses, mode, group, reference, lambda _: bar.update(1), frame=frame)

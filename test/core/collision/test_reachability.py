@@ -10,7 +10,7 @@ from robots import MANIPULATORS
 from sources import ROOT
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.reach import Reach, grid, reachability
+from robot_cell_planner.collision.reach import Reach, pose_grid, reachability
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import InvalidRequestError, InvalidValueError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
@@ -27,7 +27,7 @@ DOWN = Pose.from_rpy((0.6, 0.0, 0.95), (math.pi, 0.0, 0.0))
 
 def test_solutions_of_reached_poses_are_free_and_at_the_pose():
     cell, state = load_cell(DEMO)
-    found = reachability(cell, state, grid(DOWN, (0.8, 0.8, 0.0), 0.4))
+    found = reachability(cell, state, pose_grid(DOWN, (0.8, 0.8, 0.0), 0.4))
     assert len(found.results) == 9
     assert found.counts()[Reach.REACHED] >= 3
     checker = CollisionChecker(cell, state, found.variables)
@@ -48,17 +48,17 @@ def test_far_poses_are_out_of_reach_and_poses_in_the_table_collide():
 
 
 def test_a_grid_is_centred_and_bounded():
-    poses = grid(Pose((1.0, 2.0, 3.0)), (0.2, 0.1, 0.0), 0.1)
+    poses = pose_grid(Pose((1.0, 2.0, 3.0)), (0.2, 0.1, 0.0), 0.1)
     found = [tuple(round(value, 6) for value in pose.position) for pose in poses]
     assert found == [(x, y, 3.0) for y in (1.95, 2.05) for x in (0.9, 1.0, 1.1)]
     for step in (0.0, 1e-4, 1e-320, math.inf, math.nan):
         with pytest.raises(InvalidRequestError, match="grid"):
-            grid(Pose(), (1, 1, 1), step)
+            pose_grid(Pose(), (1, 1, 1), step)
     for size in ((1, 1, -1), (1, 1), (1, math.nan, 1), (1e6, 1e6, 1e6)):
         with pytest.raises(InvalidRequestError, match="grid"):
-            grid(Pose(), size, 0.1)
+            pose_grid(Pose(), size, 0.1)
     with pytest.raises(InvalidValueError, match="size"):
-        grid(Pose(), ("a", 1, 1), 0.1)
+        pose_grid(Pose(), ("a", 1, 1), 0.1)
 
 
 def test_a_pose_at_which_a_numerical_search_finds_no_solution_is_not_called_out_of_reach():
