@@ -127,7 +127,8 @@ class XmlReader:
         """
         found = list(element.iterchildren(name))
         if len(found) > 1:
-            raise self.error(found[1], f"is the second one in <{tag(element)}>, expected one at most")
+            owner = " ".join((f"<{tag(element)}>", element.get("name", ""))).strip()
+            raise self.error(found[1], f"is the second one in {owner}, expected one at most")
         return found[0] if found else None
 
     def required_child(self, element: Element, name: str) -> Element:

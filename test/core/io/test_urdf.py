@@ -266,7 +266,7 @@ BAD = {
     "two numbers": (with_joint(FIXED, '<origin xyz="0 0"/>'), 4, "expected 3 numbers"),
     "long axis": (with_joint(TURNING, '\n<axis xyz="0 2 0"/>'), 5, "length 2"),
     "no axis": (with_joint(TURNING, '\n<axis xyz="0 0 0"/>'), 5, "length 0"),
-    "two origins": (with_joint(FIXED, "<origin/>\n<origin/>"), 5, "second"),
+    "two origins": (with_joint(FIXED, "<origin/>\n<origin/>"), 5, "second one in <joint> j, expected one"),
     "negative mass": (
         '<robot name="r"><link name="a">\n<inertial><mass value="-1"/>'
         '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link></robot>',
