@@ -69,16 +69,25 @@ def limits_around_start(
 
 
 def states_beyond_limits(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
-    """Return a warning for each joint that the state, or a named state of a robot, places beyond its limits."""
+    """Return a warning for each joint that the state, also of a tool, or a named state of a robot, places beyond its
+    limits."""
     warnings = []
-    given = [("the state", state.configuration)]
+    of_tools = {
+        f"{name}/{variable.name}": variable
+        for name, tool in cell.tools.items()
+        for variable in tool.mechanism.variables
+    }
+    fingers = {
+        f"{name}/{joint}": value for name, tool in state.tools.items() for joint, value in tool.configuration.items()
+    }
+    given: list[tuple[str, Mapping[str, float]]] = [("the state", state.configuration), ("the state", fingers)]
     for robot in cell.robots.values():
         given += [
             (f"named state {name!r} of robot {robot.name}", values) for name, values in robot.named_states.items()
         ]
     for what, values in given:
         for joint, value in values.items():
-            variable = cell.variables.get(joint)
+            variable = cell.variables.get(joint) or of_tools.get(joint)
             if variable is None or variable.limits.lower <= value <= variable.limits.upper:
                 continue
             limit = variable.limits.lower if value < variable.limits.lower else variable.limits.upper

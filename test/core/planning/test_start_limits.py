@@ -5,8 +5,10 @@ import shutil
 from dataclasses import replace
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pytest
+from frozendict import frozendict
 from hypothesis import given
 from hypothesis import strategies as st
 from loaded_cells import loaded
@@ -209,6 +211,13 @@ def test_states_beyond_limits_are_reported_when_a_cell_is_loaded(tmp_path, caplo
 @pytest.mark.parametrize("name", ["demo", "ur10"])
 def test_default_and_named_states_of_the_shipped_cells_are_within_limits(name):
     assert states_beyond_limits(*loaded(name)) == ()
+
+
+def test_a_tool_whose_joint_is_beyond_its_limit_is_reported():
+    cell, state = loaded("demo")
+    wide = msgspec.structs.replace(state.tools["gripper"], configuration=frozendict({"finger_joint": 0.3}))
+    (text,) = states_beyond_limits(cell, state.with_tool("gripper", wide))
+    assert text.startswith("the state has joint gripper/finger_joint at 0.3, beyond its limit 0.0")
 
 
 def test_the_ur10_can_leave_its_state_up():
