@@ -31,6 +31,7 @@ Clock = Callable[[], float]
 # Time ahead at which a change of speed starts, so that the stream need not wait for it [s]; the next one if a change is
 # late.
 LEADS = (0.02, 0.06, 0.2)
+REPORT_PERIOD = 5.0  # [s] between reports of errors
 KEPT = 1.0  # [s] of the past of the time scaling that is kept at a change of speed
 Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
 
@@ -290,13 +291,23 @@ class CommandStream:
                 if not self._running:
                     return
                 self._times_forbidden, reason = self._forbidden(self._times_forbidden)
-                ended = self._next(before) if reason is None else self._halt(reason)
-            if reason is None:
+                ended, is_ready = self._advance(before) if reason is None else (self._halt(reason), False)
+            if is_ready:
                 before = time.monotonic()
                 self._publish()
-            for channel in ended:
-                channel.on_end()
+            successors.report_ends(ended, self._node.get_logger())
             due = self._rest_until(due + self._period)
+
+    def _advance(self, before: float) -> tuple[list[Channel], bool]:
+        """Compute the next command as `_next`; returns the channels that have ended, and whether there is a command. An
+        error of any part fails all channels: the thread continues, and the robot stays at its last command."""
+        try:
+            return self._next(before), True
+        except Exception as error:
+            text = f"the next command could not be computed, and all motions are ended: {error!r}"
+            self._node.get_logger().error(text, throttle_duration_sec=REPORT_PERIOD)
+            failed, self._channels = successors.fail(self._channels, error), []
+            return failed, False
 
     def _next(self, before: float) -> list[Channel]:
         """Compute the next command. before: time of the last one [s]. Returns the channels that have ended."""
@@ -384,5 +395,4 @@ class CommandStream:
             with self._lock:
                 failed = successors.fail(self._channels, error)
                 self._channels = []
-            for channel in failed:
-                channel.on_end()
+            successors.report_ends(failed, self._node.get_logger())

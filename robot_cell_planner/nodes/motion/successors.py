@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
+from rclpy.impl.rcutils_logger import RcutilsLogger
+
 from ...errors import StopRequestedError
 from .channels import REPLACED, Channel
 
@@ -44,6 +46,15 @@ def fail(channels: Sequence[Channel], reason: Exception) -> list[Channel]:
         channel.fail(reason)
         failed += _listed(channel.withdraw_successor(reason))
     return failed
+
+
+def report_ends(channels: Sequence[Channel], logger: RcutilsLogger) -> None:
+    """Call `on_end` of channels that have ended; an error of one is logged."""
+    for channel in channels:
+        try:
+            channel.on_end()
+        except Exception as error:
+            logger.error(f"the end of the motion of {channel.owner} could not be reported: {error!r}")
 
 
 def call_off(channels: Sequence[Channel], channel: Channel, why: str = "the motion was dropped") -> bool:

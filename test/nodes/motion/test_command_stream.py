@@ -11,6 +11,7 @@ from std_msgs.msg import Bool
 
 from robot_cell_planner.errors import MotionBusyError, StoppedError
 from robot_cell_planner.nodes.common.node import reliable
+from robot_cell_planner.nodes.motion import command_stream
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.permission import MotionPermission
@@ -77,6 +78,52 @@ def test_no_command_follows_once_it_is_forbidden(node, hold):
     stream.close()
     assert len(publisher.sent) == 100
     assert stream.commanded == {}
+
+
+@pytest.mark.parametrize("part", ["CommandValues.fill", "CommandStream._count", "successors.hand_over"])
+def test_an_error_in_the_thread_ends_the_motions_but_not_the_thread(node, monkeypatch, part):
+    """Without its thread, the node would send no command any more, and report all motions as moving."""
+    publisher, ended, clock = Publisher(math.inf), threading.Event(), node.get_clock()
+    stream = CommandStream(node, publisher, rate=RATE, clock=lambda: clock.now().nanoseconds * 1e-9)
+    failures = [ZeroDivisionError("broken")]
+    owner, name = part.split(".")
+    used = getattr(getattr(command_stream, owner), name)
+
+    def fail_once(*arguments):
+        if publisher.sent and failures:
+            raise failures.pop()
+        return used(*arguments)
+
+    monkeypatch.setattr(getattr(command_stream, owner), name, fail_once)
+    channel = line(ended.set)
+    stream.start(channel, {})
+    assert ended.wait(60.0)
+    assert isinstance(channel.failure, ZeroDivisionError)
+    count = len(publisher.sent)
+    again = line(threading.Event().set)
+    stream.start(again, {})
+    while len(publisher.sent) <= count:
+        pass
+    assert again.failure is None
+    stream.close()
+
+
+def test_an_end_that_cannot_be_reported_does_not_end_the_thread(node):
+    publisher, clock = Publisher(math.inf), node.get_clock()
+    stream = CommandStream(node, publisher, rate=RATE, clock=lambda: clock.now().nanoseconds * 1e-9)
+    called, ended = threading.Event(), threading.Event()
+
+    def fail():
+        called.set()
+        raise RuntimeError("the node was destroyed")
+
+    trajectory = Trajectory(("joint",), np.array([0.0, 0.01]), np.array([[0.0], [1e-6]]))
+    for on_end, event in ((fail, called), (ended.set, ended)):
+        channel = Channel(("joint",), "owner", trajectory, 1.0, SamplerOptions(), on_end)
+        stream.start(channel, {})
+        assert event.wait(60.0)
+        stream.drop(channel)
+    stream.close()
 
 
 def test_no_motion_begins_for_a_joint_that_moves_or_is_about_to(node):
