@@ -36,12 +36,18 @@ from robot_cell_planner import (
     plan_many,
     world_pose,
 )
-from robot_cell_planner.errors import MPNoIKSolutionError
+from robot_cell_planner.errors import (
+    GoalInCollisionError,
+    MPNoIKSolutionError,
+    MPStartStateInCollisionError,
+    NotConnectedError,
+)
 
 CELL = Path(__file__).resolve().parents[1] / "config" / "demo" / "cell.yaml"
 TARGET = "above_pick"  # frame of the cell
 PEDESTAL = "pedestal"  # body under the robot, which is shifted with it
-SYMBOLS = {"planned": "#", "unreachable": ".", "blocked": "x"}
+SYMBOLS = {"planned": "#", "unreachable": ".", "blocked": "x", "undecided": "?"}
+BLOCKED = (GoalInCollisionError, MPStartStateInCollisionError, NotConnectedError)
 
 
 def placements(count: int, half: float) -> list[tuple[float, float]]:
@@ -70,10 +76,13 @@ def shifted(pose: Pose, x: float, y: float) -> Pose:
 
 
 def verdict(outcome: PlanningOutcome) -> str:
-    """State of a base placement: planned, unreachable, or blocked by objects."""
+    """State of a base placement: planned, unreachable, blocked by objects, or undecided, such as at a limit of states or
+    without its process."""
     if outcome.error is None:
         return "planned"
-    return "unreachable" if isinstance(outcome.error, MPNoIKSolutionError) else "blocked"
+    if isinstance(outcome.error, MPNoIKSolutionError):
+        return "unreachable"
+    return "blocked" if isinstance(outcome.error, BLOCKED) else "undecided"
 
 
 def main() -> int:
