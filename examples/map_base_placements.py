@@ -36,18 +36,13 @@ from robot_cell_planner import (
     plan_many,
     world_pose,
 )
-from robot_cell_planner.errors import (
-    GoalInCollisionError,
-    MPNoIKSolutionError,
-    MPStartStateInCollisionError,
-    NotConnectedError,
-)
+from robot_cell_planner.errors import GoalInCollisionError, MPNoIKSolutionError, MPStartStateInCollisionError
 
 CELL = Path(__file__).resolve().parents[1] / "config" / "demo" / "cell.yaml"
 TARGET = "above_pick"  # frame of the cell
 PEDESTAL = "pedestal"  # body under the robot, which is shifted with it
 SYMBOLS = {"planned": "#", "unreachable": ".", "blocked": "x", "undecided": "?"}
-BLOCKED = (GoalInCollisionError, MPStartStateInCollisionError, NotConnectedError)
+BLOCKED = (GoalInCollisionError, MPStartStateInCollisionError)
 
 
 def placements(count: int, half: float) -> list[tuple[float, float]]:
@@ -76,8 +71,8 @@ def shifted(pose: Pose, x: float, y: float) -> Pose:
 
 
 def verdict(outcome: PlanningOutcome) -> str:
-    """State of a base placement: planned, unreachable, blocked by objects, or undecided, such as at a limit of states or
-    without its process."""
+    """State of a base placement: planned, unreachable, blocked by objects, or undecided: at a limit, or without its
+    process."""
     if outcome.error is None:
         return "planned"
     if isinstance(outcome.error, MPNoIKSolutionError):
