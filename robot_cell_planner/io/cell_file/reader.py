@@ -119,6 +119,8 @@ class _Reader:
         self.roots = roots
         # Poses given relative to a frame other than the parent frame.
         self.relative: dict[str, str] = {}
+        # Texts by files and xacro arguments: those of equal robots are read, and expanded, once.
+        self._read: dict[tuple[str, str, str, frozendict[str, str]], ModelSources] = {}
 
     def cell(self) -> Imported:
         root = self.file.root
@@ -181,16 +183,13 @@ class _Reader:
             absolute = str(Path(self.folder, folder).absolute()) if folder else ""
             sources = ModelSources(texts["urdf"], texts.get("srdf", ""), texts["limits"], absolute, mesh_uses=uses)
             return sources, self.roots
-        arguments = section.section("xacro_arguments")
-        sources = read_sources(
-            section.text("urdf"),
-            section.text("srdf", "") if "srdf" in parts else "",
-            section.text("limits", ""),
-            {name: arguments.argument(name) for name in arguments.values},
-            self.folder,
-            self.roots,
-            strict=self.strict,
-        )
+        given = section.section("xacro_arguments")
+        arguments = frozendict({name: given.argument(name) for name in given.values})
+        srdf = section.text("srdf", "") if "srdf" in parts else ""
+        files = (section.text("urdf"), srdf, section.text("limits", ""), arguments)
+        if files not in self._read:
+            self._read[files] = read_sources(*files, self.folder, self.roots, strict=self.strict)
+        sources = self._read[files]
         return msgspec.structs.replace(sources, mesh_uses=uses), sources_roots(sources, self.roots)
 
     def _tools(self, root: Section) -> tuple[dict[str, Tool], dict[str, ToolState]]:
