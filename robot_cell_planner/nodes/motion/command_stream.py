@@ -295,7 +295,7 @@ class CommandStream:
             if is_ready:
                 before = time.monotonic()
                 self._publish()
-            successors.report_ends(ended, self._node.get_logger())
+            successors.report_ends(ended, self._node.get_logger().error)
             due = self._rest_until(due + self._period)
 
     def _advance(self, before: float) -> tuple[list[Channel], bool]:
@@ -395,4 +395,4 @@ class CommandStream:
             with self._lock:
                 failed = successors.fail(self._channels, error)
                 self._channels = []
-            successors.report_ends(failed, self._node.get_logger())
+            successors.report_ends(failed, self._node.get_logger().error)

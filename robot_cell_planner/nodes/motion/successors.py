@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
-
-from rclpy.impl.rcutils_logger import RcutilsLogger
+from collections.abc import Callable, Sequence
 
 from ...errors import StopRequestedError
 from .channels import REPLACED, Channel
@@ -48,13 +46,13 @@ def fail(channels: Sequence[Channel], reason: Exception) -> list[Channel]:
     return failed
 
 
-def report_ends(channels: Sequence[Channel], logger: RcutilsLogger) -> None:
+def report_ends(channels: Sequence[Channel], log: Callable[[str], object]) -> None:
     """Call `on_end` of channels that have ended; an error of one is logged."""
     for channel in channels:
         try:
             channel.on_end()
         except Exception as error:
-            logger.error(f"the end of the motion of {channel.owner} could not be reported: {error!r}")
+            log(f"the end of the motion of {channel.owner} could not be reported: {error!r}")
 
 
 def call_off(channels: Sequence[Channel], channel: Channel, why: str = "the motion was dropped") -> bool:
