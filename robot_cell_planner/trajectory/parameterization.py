@@ -164,10 +164,10 @@ def _interval_speeds(path: Array, options: TimingOptions, model: PathModel) -> A
 
 
 def _states(
-    motion: TimedMotion, period: float, check: Callable[[], None], *, exact: bool = True
+    motion: TimedMotion, period: float, check: Callable[[], None], *, of_motion: bool = True
 ) -> Iterator[tuple[Array, Array, Array]]:
     """Yield positions, velocities and accelerations of the streamed curve on each part, at all its samples, since the
-    acceleration has corners there, and between them; with `exact`, also those of the motion where the curve only
+    acceleration has corners there, and between them; with `of_motion`, also those of the motion where the curve only
     approximates it."""
     trajectory, step = motion.trajectory, min(period, LONGEST_PERIOD) / FINER
     bounds = np.searchsorted(motion.parts_of_pieces, np.arange(len(motion.curve.parts) + 1))
@@ -179,7 +179,7 @@ def _states(
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
         times = np.append(np.repeat(breaks[:-1], counts) + within * np.repeat(spans / counts, counts), breaks[-1:])
         states = trajectory.curve.derivatives(times, 2)
-        if exact and isinstance(part, TraversedPath) and part.of_samples:
+        if of_motion and isinstance(part, TraversedPath) and part.of_samples:
             exact = part.derivatives(times - motion.curve.starts[number], 2)
             states = [np.concatenate(pair) for pair in zip(states, exact, strict=True)]
         yield states[0], states[1], states[2]
@@ -197,8 +197,8 @@ def _factors_of_speeds(motion: TimedMotion, options: TimingOptions, model: PathM
     for limit, speeds_of in ((options.tool_speed, model.tool_speeds), (options.path_speed, model.path_speeds)):
         if not limit or speeds_of is None:
             continue
-        exact = speeds_of is model.tool_speeds
-        for part, (q, v, _) in enumerate(_states(motion, options.period, model.check, exact=exact)):
+        of_motion = speeds_of is model.tool_speeds
+        for part, (q, v, _) in enumerate(_states(motion, options.period, model.check, of_motion=of_motion)):
             over[part] = max(over[part], float(speeds_of(q, v).max(initial=0.0)) / limit)
     return np.where(over > 1.0 + RELATIVE_TOLERANCE, over / (1.0 - RESERVE), 1.0)
 
