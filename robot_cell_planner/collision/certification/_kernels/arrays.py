@@ -108,8 +108,9 @@ class WorkSpace(NamedTuple):
         twists: (6 j, LANES) twists of the joints: angular velocity, and velocity at the origin.
         velocities: (3 n, LANES) velocities of the centres of spheres.
         moved: (n,) number of the evaluation that computed each velocity.
-        bits: (6,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates,
-            lanes in which the last sphere was near an obstacle, and number of the evaluation that computed the twists.
+        bits: (7,) lanes that are undecided, lanes that are hit, number of the evaluation, number of listed candidates,
+            lanes in which the last sphere was near an obstacle, number of the evaluation that computed the twists, and
+            1 where the listed candidates are not used.
         near: (o + 2, k) obstacles near each moving object, near a cluster, and near a leaf.
         nearby: (o,) number of obstacles near each moving object.
         stack: (256,) nodes of a mesh, or sets of boxes.
@@ -166,7 +167,7 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((6 * joints, LANES), dtype=np.float32),
         np.zeros((3 * spheres, LANES), dtype=np.float32),
         np.zeros(spheres, dtype=np.int64),
-        np.zeros(6, dtype=np.int64),
+        np.zeros(7, dtype=np.int64),
         np.zeros((objects + 2, max(obstacles, 1)), dtype=np.int64),
         np.zeros(objects, dtype=np.int64),
         np.zeros(256, dtype=np.int64),
@@ -245,4 +246,5 @@ DEPTHS = WorkSpace._fields.index("depths")
 CANDIDATES = WorkSpace._fields.index("candidates")
 WIDTHS = WorkSpace._fields.index("widths")
 
-UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES, TWISTED = 0, 1, 2, 3, 4, 5  # indices in the bits of the work space
+# Indices in the bits of the work space.
+UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES, TWISTED, UNLISTED = 0, 1, 2, 3, 4, 5, 6

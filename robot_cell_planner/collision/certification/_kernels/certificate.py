@@ -38,6 +38,7 @@ from .arrays import (
     SIDES,
     STACK,
     UNCERTAIN,
+    UNLISTED,
     WIDEST_MARGINS,
     WIDTHS,
 )
@@ -251,11 +252,11 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
 def left_open(work: int, lanes: int) -> bool:
     """Return whether candidates that are near in these lanes need not be searched.
 
-    Either the lanes are hit, which is final; or they are undecided already, and intervals around them will be bisected.
-    The list of candidates, which is then not complete, is not used. Otherwise a motion close to an object would list
-    hundreds of candidates, most of which its halves exclude.
+    The lanes are undecided already, and intervals around them will be bisected. The list of candidates, which is then
+    not complete, is not used. Otherwise a motion close to an object would list hundreds of candidates, most of which
+    its halves exclude. Where nobody uses the list, nothing more is to be found out about lanes that are hit.
     """
-    if lanes & ~number(work, BITS, HIT) == 0:
+    if number(work, BITS, UNLISTED) != 0 and lanes & ~number(work, BITS, HIT) == 0:
         return True
     if number(work, BITS, LISTED) < FEW_CANDIDATES or lanes & ~number(work, BITS, UNCERTAIN) != 0:
         return False

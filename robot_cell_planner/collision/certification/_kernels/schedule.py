@@ -25,6 +25,7 @@ from .arrays import (
     UNCERTAIN,
     UNDECIDED_HALF,
     UNDECIDED_MIDDLE,
+    UNLISTED,
     Double,
     Q,
 )
@@ -210,6 +211,7 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, coun
     count = middles.shape[0]
     found = np.zeros(count)
     set_box(work)
+    set_number(work, BITS, UNLISTED, 1)
     for first in range(0, count, LANES):
         size = min(LANES, count - first)
         counters[EVALUATED] += size
@@ -227,4 +229,5 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, coun
         uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
         for lane in range(size):
             found[first + lane] = (uncertain >> lane & 1) + (hits >> lane & 1)
+    set_number(work, BITS, UNLISTED, 0)
     return found
