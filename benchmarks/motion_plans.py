@@ -98,8 +98,11 @@ class Search:
 
     @cached_property
     def certifiers(self) -> tuple[MotionCertifier, MotionCertifier]:
-        """With coarse and with fine spheres; both exist before a search is timed."""
-        return certifier_of(self.checker), certifier_of(self.checker, FINE_PROTRUSION)
+        """With coarse and with fine spheres; both exist, with their arrays, before a search is timed."""
+        found = certifier_of(self.checker), certifier_of(self.checker, FINE_PROTRUSION)
+        for certifier in found:
+            certifier.packed()
+        return found
 
     def run(self, seed: int) -> SearchResult:
         coarse, fine = self.certifiers

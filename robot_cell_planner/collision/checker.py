@@ -21,6 +21,7 @@ from ..model.value import MAX_JOINT_VALUE
 from .attachment_topology import topology_of
 from .clearance import SAME, ClosestSearch, closest_pairs
 from .contact_results import colliding_pairs
+from .engines.base import DistanceResult
 from .geometry.broad_phase import Candidates
 from .joint_columns import joint_columns
 from .motion_sampling import halving_order, segments
@@ -369,6 +370,10 @@ class CollisionChecker:
     def geometry_separation(self, first: int, second: int) -> tuple[float, Floats | None]:
         """As `geometry_distance`, and the normal (3,) of a plane between both, see `CollisionEngine.separation`."""
         return self._engine.separation(first, second)
+
+    def nearest_points(self, first: int, second: int) -> DistanceResult:
+        """As `geometry_distance`, with the closest points in the world frame and the direction between them."""
+        return self._engine.distance(first, second)
 
     def require_configurations(self, configurations: Floats) -> None:
         """Raise an error if configurations are malformed.

@@ -145,6 +145,11 @@ class MotionScene:
     def _distance_maps(self) -> tuple[DistanceMap, ...]:
         return distance_maps(self.checker)
 
+    def joints_of(self, objects: tuple[int, int]) -> tuple[int, int]:
+        """Return the joints that move two collision objects, by their indices in `AllowedPairs.objects`; -1: none."""
+        first, second = (self.placements[obj].joint if obj in self.model.number else -1 for obj in objects)
+        return first, second
+
     def _common_joint(self, pair: ScenePair) -> int:
         """Return the last joint that moves both objects of a pair; -1: none."""
         first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))

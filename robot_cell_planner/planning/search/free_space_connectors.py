@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from ...collision.certification._kernels.gradients import separation_gradient
 from ...collision.certification.certifier import MotionCertifier
+from ...collision.checker import NearGeometries
 from ...trajectory.limits import Array
 from ..problem.subspace import Subspace
 
@@ -26,7 +28,6 @@ MAX_STEP = 0.6  # [rad or m] that such a step may go
 # Lengths [rad or m] of motions of one coordinate, max number of them in a connector, and of certificates for each.
 COORDINATE_STEPS = (0.2, 0.4, 0.8, 1.2, 1.6)
 MAX_COORDINATE_MOTIONS, MAX_CERTIFICATES = 4, 8
-DIFFERENCE_STEP = 1e-4  # [rad or m] by which joints are moved to see what that changes
 
 
 class FreeSpaceConnectors:
@@ -117,7 +118,7 @@ class FreeSpaceConnectors:
     def _total_missing(self, q: Array) -> float:
         """Return the sum of the missing clearances [m]."""
         self.states += 1
-        return sum(missing for *_, missing in self._close_pairs(q))
+        return sum(missing for _, missing in self._close_pairs(q))
 
     def _try(self, q: Array, inner: Array, max_states: int, found: list[Array]) -> bool:
         """Return whether spheres prove a configuration free; add the connector to it if it is certified."""
@@ -151,22 +152,22 @@ class FreeSpaceConnectors:
 
     def _missing_clearances(self, q: Array) -> tuple[Array, Array]:
         """Return by how much the distances of close pairs are too small (n,) [m], and their gradients (n, dof)."""
-        checker = self._certifier.checker
-        self.states += 1 + len(q)
-        rows = self._close_pairs(q)
-        gradients = np.zeros((len(rows), len(q)))
-        for joint in range(len(q) if rows else 0):
-            moved = q.copy()
-            moved[joint] += DIFFERENCE_STEP
-            checker.near_geometries(moved, 0.0)
-            for row, (i, j, distance, _) in enumerate(rows):
-                gradients[row, joint] = (checker.geometry_distance(i, j) - distance) / DIFFERENCE_STEP
-        return np.array([row[3] for row in rows]), gradients
+        certifier = self._certifier
+        self.states += 2
+        scene, _ = certifier.packed()
+        pairs = self._close_pairs(q)
+        gradients = np.zeros((len(pairs), len(q)))
+        for (near, _), gradient in zip(pairs, gradients, strict=True):
+            found = certifier.checker.nearest_points(near.first, near.second)
+            points = np.array((found.point_first, found.point_second)) - certifier.scene.origin
+            joints, away = certifier.scene.joints_of(near.objects), np.array(found.normal)
+            separation_gradient(scene.address, q, joints, *points, away, gradient)
+        return np.array([missing for _, missing in pairs]), gradients
 
-    def _close_pairs(self, q: Array) -> list[tuple[int, int, float, float]]:
-        """Return close pairs of geometries: their indices, distance, and by how much it is too small [m]."""
+    def _close_pairs(self, q: Array) -> list[tuple[NearGeometries, float]]:
+        """Return close pairs of geometries, and by how much their distance is too small [m]."""
         scene, checker = self._certifier.scene, self._certifier.checker
-        rows, mapped = [], scene.mapped_pairs()
+        pairs, mapped = [], scene.mapped_pairs()
         for near in checker.near_geometries(q, NEAR_DISTANCE):
             moving = [obj in scene.model.number for obj in near.objects]
             required = near.margin + (CLEARANCE_BETWEEN_LINKS if all(moving) else CLEARANCE)
@@ -176,5 +177,5 @@ class FreeSpaceConnectors:
                 continue
             distance = checker.geometry_distance(near.first, near.second)
             if distance < required:
-                rows.append((near.first, near.second, distance, required - distance))
-        return rows
+                pairs.append((near, required - distance))
+        return pairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...collision.certification._kernels.distance_map_kernels import bound_in_cell, turned
+from ...collision.certification._kernels.gradients import separation_gradient
 from ...collision.certification._kernels.mesh_tree_kernels import triangle_tree
 from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.curves import PolynomialMotion
@@ -45,6 +46,7 @@ def warm_up() -> None:
     certifier = MotionCertifier(checker)
     start, end = np.array((-0.5, 0.01)), np.array((0.5, 0.0))
     checker.closest_of(np.stack((start, end)))
+    separation_gradient(certifier.packed()[0].address, start, (0, -1), *np.eye(3), np.empty(len(start)))
     certifier.certify(start, end)
     certifier.certify_curve(PolynomialMotion(np.array((0.0, 1.0)), np.array(((start, end),))))
     space = joint_space(cell, state)

@@ -118,3 +118,34 @@ def test_gradients_of_an_arm_with_a_gripper_among_obstacles():
             np.testing.assert_allclose(found, by_steps(lambda p: hits.at(p)[0], q), atol=1e-4)
             kinds[hits.kind] += 1
     assert min(kinds.values()) > 20
+
+
+def test_gradients_of_distances_of_an_arm_among_obstacles():
+    """The gradient of the distance of two geometries equals its differences, except at corners of the distance."""
+    bodies, poses = obstacles(8, np.random.default_rng(5))
+    hits = Hits(*with_obstacles(working_cell(bodies), poses))
+    checker, scene = hits.checker, hits.certifier.scene
+    compared = {True: 0, False: 0}  # by whether both objects move
+    for q in np.random.default_rng(6).uniform(-2.5, 2.5, (60, len(checker.variables))):
+        for near in checker.near_geometries(q, 0.1):
+            joints = scene.joints_of(near.objects)
+
+            def distance(p, near=near):
+                checker.near_geometries(p, 0.0)
+                return checker.geometry_distance(near.first, near.second)
+
+            steps = np.eye(len(q)) * STEP
+            here = distance(q)
+            forward, backward = (
+                np.array([(distance(q + s) - here) / STEP * sign for s in steps * sign]) for sign in (1, -1)
+            )
+            if max(joints) < 0 or here < 0.005 or np.abs(forward - backward).max() > 2e-3:
+                continue
+            distance(q)
+            found = checker.nearest_points(near.first, near.second)
+            points = np.array((found.point_first, found.point_second)) - scene.origin
+            gradient = np.empty(len(q))
+            gradients.separation_gradient(hits.scene.address, q, joints, *points, np.array(found.normal), gradient)
+            np.testing.assert_allclose(gradient, 0.5 * (forward + backward), atol=5e-3)
+            compared[min(joints) >= 0] += 1
+    assert min(compared.values()) > 20

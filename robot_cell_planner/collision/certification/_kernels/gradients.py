@@ -85,6 +85,22 @@ def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
     return distance - contact
 
 
+@rounded
+def separation_gradient(
+    scene: int, q: Double, joints: tuple[int, int], first: Double, second: Double, away: Double, gradient: Double
+) -> None:
+    """Compute the gradient (variables,) [m per rad or m] of the distance of two objects at q (variables,).
+
+    joints: of both objects, -1 for one that no variable moves. first, second: their closest points (3,), relative to
+    the origin of the scene. away: unit vector (3,) from the second point to the first.
+    """
+    gradient[:] = 0.0
+    poses = np.empty((rows(scene, JOINTS), 12))
+    compute_poses(scene, q, poses)
+    add_gradient(scene, poses, joints[0], first, away, 1.0, gradient)
+    add_gradient(scene, poses, joints[1], second, away, -1.0, gradient)
+
+
 @vectorised
 def deepest(scene: int, work: int) -> float:
     """Return where along the last evaluated motion the hit sphere is closest to what it hit, as a fraction of the
