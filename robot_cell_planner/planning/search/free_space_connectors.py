@@ -161,7 +161,7 @@ class FreeSpaceConnectors:
             found = certifier.checker.nearest_points(near.first, near.second)
             points = np.array((found.point_first, found.point_second)) - certifier.scene.origin
             joints, away = certifier.scene.joints_of(near.objects), np.array(found.normal)
-            separation_gradient(scene.address, q, joints, *points, away, gradient)
+            separation_gradient(scene.address, q, joints, points[0], points[1], away, gradient)
         return np.array([missing for _, missing in pairs]), gradients
 
     def _close_pairs(self, q: Array) -> list[tuple[NearGeometries, float]]:
