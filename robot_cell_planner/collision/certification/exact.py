@@ -29,7 +29,9 @@ Floats = NDArray[np.float64]
 PairIndices = Set[tuple[int, int]]  # indices of two collision objects each
 AT_ONCE = 8  # maximum number of configurations evaluated together
 ENOUGH = 20_000  # maximum number of configurations for one interval
-MANY, WIDE = 25, 0.05  # more pairs are not evaluated for intervals in which a joint deviates by more [rad or m]
+# Intervals in which a joint deviates by more than WIDE [rad or m] are bisected without distances if more than MANY
+# pairs of geometries need one: most of these pairs would be undecided.
+MANY, WIDE = 25, 0.05
 MAX_IN_CONTACT = 200  # maximum number of those with an undecided pair nearer than TOUCHING, as in sliding contact
 
 
@@ -108,7 +110,7 @@ class ExactCertifier:
             configurations, deviations = curve.boxes(np.array([interval[:2] for interval in part]))
             widest = self._of_joints(deviations).max(axis=1, initial=0.0).tolist()
             candidates = [interval[2] for interval in part]
-            is_wide = [reach > WIDE for reach in widest]
+            is_wide = [reach > max(WIDE, resolution) and self.states < spent for reach in widest]
             found = self._open_pairs(configurations, deviations, margin, candidates, planes, is_wide)
             for (middle, half, before), reach, left_open in zip(part, widest, found, strict=True):
                 if left_open is None:
@@ -164,7 +166,7 @@ class ExactCertifier:
         planes: KnownPlanes,
         is_wide: Sequence[bool],
     ) -> list[list[OpenPair] | None]:
-        """As `open_pairs`; None for wide intervals with many pairs, most of which would be undecided."""
+        """As `open_pairs`; None for configurations of `is_wide` at which more than MANY pairs need a distance."""
         self.states += len(configurations)
         deviations = self._of_joints(deviations)
         # Two objects approach each other by at most the sum of both displacement bounds.

@@ -40,6 +40,7 @@ from robot_cell_planner.collision.certification._kernels.listed_candidates impor
 from robot_cell_planner.collision.certification.certificate import Verdict
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, certify
 from robot_cell_planner.collision.certification.curves import PolynomialMotion, StraightMotion
+from robot_cell_planner.collision.certification.exact import AT_ONCE, ENOUGH
 from robot_cell_planner.collision.certification.refinement import Polyline
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -433,8 +434,9 @@ def test_exact_intervals_at_the_threshold(factor, done):
     assert (not left) is done
 
 
-def test_wide_intervals_with_many_pairs_are_halved_before_their_distances_are_computed():
-    """Ten plates turn between ten others at 20 mm from their neighbours, of which there are 19 pairs."""
+def comb():
+    """The exact certifier of ten plates that turn between ten others at 20 mm from their neighbours, of which there are
+    19 pairs."""
     arm = [box(0.6, 0.1, 0.02, at(0.4, 0.0, 0.08 * i)) for i in range(10)]
     links = {"base": [], "arm": arm}
     made = mechanism("comb", links, [("j0", JointKind.REVOLUTE, "base", "arm", at(0.0), Z)])
@@ -442,12 +444,27 @@ def test_wide_intervals_with_many_pairs_are_halved_before_their_distances_are_co
     wall = body("wall", *(box(1.0, 1.0, 0.02, at(0.0, 0.0, 0.08 * i + 0.04)) for i in range(10)))
     cell = make_cell((robot,), (), (wall,), settings())
     checker = CollisionChecker(cell, cell.default_state())
-    exact, computed = MotionCertifier(checker).exact, []
-    separation = checker.geometry_separation
+    return checker, MotionCertifier(checker).exact
+
+
+def test_wide_intervals_with_many_pairs_are_halved_before_their_distances_are_computed():
+    checker, exact = comb()
+    computed, separation = [], checker.geometry_separation
     checker.geometry_separation = lambda *pair: computed.append(pair) or separation(*pair)
     motion = StraightMotion(np.array([-1.5]), np.array([1.5]))
     assert exact.certify(motion, 0.5, 0.5, 0.0, 1e-3).free
     assert len(set(computed)) == 19
+
+
+@pytest.mark.parametrize(("resolution", "enough", "states"), [(1e-3, 2, 2 + AT_ONCE), (1.6, ENOUGH, 1)])
+def test_wide_intervals_with_many_pairs_are_not_halved_beyond_the_limits_of_a_request(resolution, enough, states):
+    """Neither beyond the number of configurations nor below the resolution."""
+    _, exact = comb()
+    motion = StraightMotion(np.array([-1.5]), np.array([1.5]))
+    found = exact.certify(motion, 0.5, 0.5, 0.0, resolution, enough)
+    assert not found.free
+    assert not found.collides
+    assert exact.states <= states
 
 
 def test_objects_that_no_variable_moves_are_checked():
