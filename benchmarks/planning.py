@@ -185,7 +185,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--every", type=int, default=1, help="take only every n-th problem")
     parser.add_argument("--count", type=int, default=5, help="problems of each family that are made")
     parser.add_argument("--seeds", type=int, default=3, help="seeds of each problem")
-    parser.add_argument("--planner", default="RRTConnect", help="ours")
+    parser.add_argument("--planner", default=PlanningOptions().planner, help="ours")
     parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS), help="which of them")
     return parser.parse_args()
 
