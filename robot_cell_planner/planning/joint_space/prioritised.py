@@ -84,15 +84,16 @@ def plan_prioritised(
         hints = suggested(context.cell, context.space, request.waypoint_suggestions)
     with monitor.stage("goals"):
         goals = GoalSet(context.including(hints), request.goals, request.options.seed)
-    parts, found = cell.group_parts(request.group), list[_Found]()
-    untried = deque((goal, order) for goal in goals.found[:MAX_GOALS] for order in orders(parts))
+    parts, found, tried = cell.group_parts(request.group), list[_Found](), goals.found[:MAX_GOALS]
+    untried = deque((goal, order) for goal in tried for order in orders(parts))
+    enough = NEARLY * min(_straight(context, request, goal.q) for goal in tried) if len(parts) > ALL_ORDERS else -1.0
     while True:
         while untried:
             goal, order = untried.popleft()
             plans = _in_order(cell, state, request, monitor, plan_one, _parts(cell, context, order, goal.q), work)
             if plans is not None:
                 found.append(_Found(plans, goal.goal))
-                if len(parts) > ALL_ORDERS and found[-1].duration <= NEARLY * _straight(context, request, goal.q):
+                if found[-1].duration <= enough:
                     break
         if not found:
             return None
@@ -106,7 +107,7 @@ def plan_prioritised(
 
 
 def _straight(context: PlanningContext, request: MotionRequest, goal: Array) -> float:
-    """Return the duration [s] of the straight motion to a configuration (dof,), whatever is in its way."""
+    """Return the duration [s] of the straight motion to a configuration (dof,), without checks for collisions."""
     start = context.space.start
     if np.array_equal(start, goal):
         return 0.0

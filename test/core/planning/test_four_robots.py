@@ -217,3 +217,20 @@ def test_an_order_with_motions_that_are_nearly_straight_ends_the_search(four, mo
     assert len(straight.path) == 2
     assert plan.duration <= prioritised.NEARLY * straight.duration
     assert verify_plan(cell, state, plan).valid
+
+
+def test_an_order_for_the_nearest_goal_does_not_end_the_search_if_another_goal_is_reached_sooner(four):
+    """One robot turns by 1.2 rad, or each by 0.7: this is farther in joint space, but takes less time."""
+    cell, state = four
+    state = up(cell, state)
+    joints = {name: f"{name}/shoulder_pan_joint" for name in BASES}
+    goals = Goals(
+        joint_goals=tuple(
+            {joint: state.configuration[joint] + turns.get(name, 0.0) for name, joint in joints.items()}
+            for turns in ({"east": 1.2}, dict.fromkeys(BASES, 0.7))
+        )
+    )
+    options = PlanningOptions(coordination=Coordination.PRIORITISED)
+    group = "+".join(f"{name}/manipulator" for name in BASES)
+    plan = plan_motion(cell, state, MotionRequest(goals, group, options=options, timing=TimingOptions()))
+    assert (plan.planner, plan.goal) == (prioritised.PRIORITISED, 1)
