@@ -17,7 +17,7 @@ from ...model.mechanism import Variable
 from ...trajectory.limits import Array
 
 MAX_ATTEMPTS = 3  # to plan with larger reserves
-FACTOR, LEAST = 3.0, 1e-5  # a reserve is this multiple of the excess, and this [rad or m] more
+FACTOR, ADDED = 3.0, 1e-5  # a reserve is this multiple of the excess, and this [rad or m] more
 
 
 class CurveBeyondLimits(Exception):
@@ -32,21 +32,28 @@ class LimitReserves:
     """Reserves at position limits [rad or m], which grow with each curve that is beyond a limit."""
 
     def __init__(self) -> None:
-        self._reserves: dict[tuple[str, float], float] = {}
+        self._reserves: dict[tuple[str, float], float] = {}  # by joint and side, -1 or 1
+        self._excesses: dict[tuple[str, float], float] = {}  # of the latest curve
         self._attempts = 0
 
     def extend(self, error: TrajectoryLimitError) -> bool:
-        """Extend the reserve at the limit that a curve exceeds; return whether another attempt makes sense."""
+        """Extend the reserve at the limit that a curve exceeds; return whether another attempt makes sense.
+
+        It does not if the excess is that of the attempt before, as where the path starts at the limit.
+        """
         self._attempts += 1
         if self._attempts > MAX_ATTEMPTS or len(error.subjects) != 1 or len(error.values) != 1:
             return False
         value = error.values[0]
         if value.limit is None:
             return False
-        side = float(np.sign(value.value - value.limit))
-        key = (error.subjects[0], side)
-        self._reserves[key] = self._reserves.get(key, 0.0) + FACTOR * abs(value.value - value.limit) + LEAST
-        return side != 0.0
+        excess = value.value - value.limit
+        key = (error.subjects[0], float(np.sign(excess)))
+        if excess in (0.0, self._excesses.get(key)):
+            return False
+        self._excesses[key] = excess
+        self._reserves[key] = self._reserves.get(key, 0.0) + FACTOR * abs(excess) + ADDED
+        return True
 
     def within(self, variables: Sequence[Variable], start: Array) -> list[Variable]:
         """Return variables with their position limits narrowed by the reserves, but not beyond the start (n,)."""

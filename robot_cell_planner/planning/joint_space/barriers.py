@@ -16,15 +16,17 @@ from ...collision.checker import CollisionChecker
 from ...collision.report import CollisionPair
 from ...trajectory.limits import Array
 
-SAMPLES = 64  # configurations of a straight motion that are searched
+SAMPLES = 64  # configurations of a straight motion at which barriers are looked for
 
 
 @dataclass(frozen=True)
 class Barrier:
-    """Value of a variable [rad or m] that no path can pass.
+    """Value of a variable that no path can pass.
 
     Attributes:
         pair: Objects that collide there.
+        variable: Name of the variable.
+        value: Value at which they collide [rad or m].
         start, goal: Values of the variable at both ends [rad or m].
     """
 
@@ -37,7 +39,7 @@ class Barrier:
     def __str__(self) -> str:
         return (
             f"{self.pair.first} and {self.pair.second} collide at {self.variable} = {self.value:.4g} for any values of "
-            f"the other joints, so that it cannot pass from {self.start:.4g} to {self.goal:.4g}"
+            f"the other joints, so that {self.variable} cannot move from {self.start:.4g} to {self.goal:.4g}"
         )
 
 

@@ -72,13 +72,14 @@ class PathSearch:
         return result
 
     def _refuse_barrier(self, goals: GoalSet, *, at_first_collision: bool = False) -> None:
-        """Refuse goals that are all behind barriers.
+        """Refuse the request if a barrier is between the start and each goal, and no further goals can be found.
 
         Args:
-            at_first_collision: Whether a barrier is searched only where the latest motion was blocked.
+            at_first_collision: Whether a barrier is looked for only where the latest motion was blocked, and only for
+                a single goal.
 
         Raises:
-            NotConnectedError: One barrier.
+            NotConnectedError: There is no path; the error names the barrier of the last goal.
         """
         context, blocked = self.context, self.context.checks.blocked.last
         if goals.may_grow or context.start_correction is not None or len(goals.found) > MAX_DIRECT_MOTIONS:

@@ -39,7 +39,7 @@ def planned(cell, state, *goals):
 def test_a_goal_behind_an_obstacle_of_the_carriage_is_refused():
     with pytest.raises(NotConnectedError, match=r"carriage and post collide at rail = 0[.]\d+ for any") as caught:
         planned(*carriage(0.0), (0.9, 0.3))
-    assert "from 0 to 0.9" in caught.value.message
+    assert "rail cannot move from 0 to 0.9" in caught.value.message
     assert "plan with a group" in caught.value.remedy
     assert caught.value.subjects == ("carriage", "post", "rail")
     assert caught.value.partial.states_checked < STATES / 2

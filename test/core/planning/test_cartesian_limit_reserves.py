@@ -41,19 +41,30 @@ def test_a_line_longer_than_the_rail_is_planned_within_its_limits(scene, strateg
     assert forward_kinematics(cell, reached, GROUP, TargetMode.ROBOT).distance_to(end)[0] < 1e-5
 
 
+def beyond(position):
+    return TrajectoryLimitError("beyond", subjects=("rail_joint",), values=(Value("position", position, 2.0),))
+
+
 def test_reserves_grow_at_their_limit_alone_and_keep_the_start(scene):
     cell, _ = scene
     variables = [cell.variables[name] for name in cell.group(GROUP).variables]
     reserves, start = LimitReserves(), np.zeros(len(variables))
-    error = TrajectoryLimitError("beyond", subjects=("rail_joint",), values=(Value("position", 2.01, 2.0),))
     ends = []
-    for _ in range(MAX_ATTEMPTS):
-        assert reserves.extend(error)
+    for excess in (0.01, 0.009, 0.01):
+        assert reserves.extend(beyond(2.0 + excess))
         rail, *others = reserves.within(variables, start)
         assert others == variables[1:]
         assert rail.limits.lower == -2.0
         ends.append(rail.limits.upper)
     assert 2.0 > ends[0] > ends[1] > ends[2] > 1.9 - 1e-9
-    assert not reserves.extend(error)
+    assert len(ends) == MAX_ATTEMPTS
+    assert not reserves.extend(beyond(2.02))
     start[0] = 2.0
     assert reserves.within(variables, start) == variables
+
+
+def test_a_reserve_that_changes_nothing_is_not_extended():
+    """As for a path that starts at the limit, or a robot that follows another."""
+    reserves = LimitReserves()
+    assert reserves.extend(beyond(2.01))
+    assert not reserves.extend(beyond(2.01))
