@@ -35,6 +35,7 @@ from ..problem.timing_limits import timing_of_motion
 from .coordinated import CoordinatedTracker, coordinated_tracker
 from .deviations import deviation_warnings
 from .ladder.search import LadderTracker
+from .limit_arrivals import round_limit_arrivals
 from .limit_reserves import CurveBeyondLimits, LimitReserves
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
@@ -152,6 +153,8 @@ def _planned(
         tracker.follow()
     path = tracker.path()
     if options.sample_start_configuration:
+        if isinstance(tracker, IkTracker):
+            round_limit_arrivals(tracker)
         context = replace(context, space=replace(context.space, start=path[0]))
 
     motions: list[TimedMotion] = []

@@ -17,6 +17,9 @@ MAX_STEP = 0.2  # [rad or m] of a joint in one iteration
 MIN_GAIN = 1e-3  # min decrease of the cost per iteration, as a fraction
 DAMPINGS = (1e-6, 1e-2, 1.0, 100.0)  # in this order, as fractions of the mean stiffness
 
+AT_LIMIT = 1e-4  # [rad or m] from a limit, of a joint that a step does not move beyond it
+MAX_ROUNDS = 3  # in which joints are held at limits that a step would violate
+
 Project = Callable[[Array], tuple[Array, NDArray[np.bool_]]]
 
 
@@ -24,7 +27,7 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
     """Return a path (k + 1, n) with the same poses and a smaller sum of squared joint steps over spacings (k,).
 
     All configurations move in the null spaces of their Jacobians at once: a Gauss-Newton step is a banded linear
-    system, after which `project` restores the poses.
+    system, after which `project` restores the poses. Joints at a limit that a step would violate are held in that step.
 
     Args:
         fixed: Configurations that do not change (k + 1,).
@@ -42,7 +45,7 @@ def smooth(problem: IkProblem, path: Array, spacings: Array, fixed: NDArray[np.b
         bases = null_spaces(problem, path, redundancy)
         bases[fixed] = 0.0
         for damping in DAMPINGS:
-            moved = path + _step(path, bases, stiffness, damping)
+            moved = path + _step_within(path, bases, stiffness, damping, problem.joints.limits)
             moved[1:], converged = project(moved[1:])
             moved[fixed] = path[fixed]
             new_cost = smoothing_cost(moved, stiffness)
@@ -62,6 +65,27 @@ def null_spaces(problem: IkProblem, path: Array, redundancy: int) -> Array:
     bases = np.empty((len(path), path.shape[1], redundancy))
     find_null_spaces(jacobians, bases)
     return bases
+
+
+def _step_within(path: Array, bases: Array, stiffness: Array, damping: float, limits: Array) -> Array:
+    """Return the steps as `_step` does, without those of joints at their limits that lead beyond them.
+
+    limits: Lower and upper limits of the joints in the first two rows.
+    """
+    step = _step(path, bases, stiffness, damping)
+    at_lower, at_upper = path <= limits[0] + AT_LIMIT, path >= limits[1] - AT_LIMIT
+    if not (at_lower.any() or at_upper.any()):
+        return step
+    bases = bases.copy()
+    for _ in range(MAX_ROUNDS):
+        beyond = np.argwhere((at_lower & (step < 0.0)) | (at_upper & (step > 0.0)))
+        if not len(beyond):
+            break
+        for point, joint in beyond.tolist():  # only combinations of the basis that keep the joint remain
+            row = bases[point, joint].copy()
+            bases[point] -= np.outer(bases[point] @ row, row) / max(float(row @ row), 1e-300)
+        step = _step(path, bases, stiffness, damping)
+    return step
 
 
 def _step(path: Array, bases: Array, stiffness: Array, damping: float) -> Array:
