@@ -103,6 +103,8 @@ def plan_cartesian(
             fraction and the failed frame, pairs or waypoint.
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
         NotSupportedError: The timing has a start or end velocity.
+        TrajectoryLimitError: The curve through the points of the path is beyond a position limit, also where the path
+            is planned with a reserve at this limit.
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     return cartesian_plan(cell, state, request, ProgressMonitor(request.options.time_limit, on_progress, cancelled))
@@ -151,10 +153,10 @@ def _planned(
             tracker.check_waypoints()
     with monitor.stage("follow"):
         tracker.follow()
-    path = tracker.path()
-    if options.sample_start_configuration:
         if isinstance(tracker, IkTracker):
             round_limit_arrivals(tracker)
+    path = tracker.path()
+    if options.sample_start_configuration:
         context = replace(context, space=replace(context.space, start=path[0]))
 
     motions: list[TimedMotion] = []
