@@ -246,6 +246,12 @@ def _curve_violations(trajectory: Trajectory, limits: MotionLimits) -> Iterator[
         ]
 
 
+def limit_violations(trajectory: Trajectory, limits: MotionLimits) -> tuple[LimitViolation, ...]:
+    """Return where the curve of a trajectory violates its limits, ordered by time; up to 100 violations of a kind."""
+    found = [violation for listed in _curve_violations(trajectory, limits) for violation in listed[:MAX_FINDINGS]]
+    return tuple(sorted(found, key=lambda violation: violation.time))
+
+
 def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitViolation]:
     """Return nonzero velocities and accelerations at the last sample."""
     found: list[LimitViolation] = []

@@ -10,12 +10,13 @@ from robot_cell_planner import srv
 from robot_cell_planner.action import ExecuteTrajectory, Move, PlanMotion
 from robot_cell_planner.msg import ExecutionOptions, MotionPlan, MotionRequest, StateRef, TimingOptions
 
-from ...errors import CollisionAheadError, NotSupportedError, RobotCellError
+from ...errors import CollisionAheadError, NotSupportedError, RobotCellError, TrajectoryLimitError
 from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode, report_error
 from ..conversions.basic import configuration_to_message
+from ..motion.changed_limits import STAGE as AHEAD
 from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
 from ..motion.motion import Motion
@@ -121,10 +122,10 @@ class TrajectoryActions:
                 try:
                     await self._execute(plan.trajectory, options, claim, on_progress, result)
                     return
-                except CollisionAheadError as error:
-                    if not options.replan or replans >= self._parameters["max_replans"]:
+                except (CollisionAheadError, TrajectoryLimitError) as error:
+                    if error.stage != AHEAD or not options.replan or replans >= self._parameters["max_replans"]:
                         raise
-                    self._node.get_logger().info(f"planning around an obstacle: {error}")
+                    self._node.get_logger().info(f"planning again from where the robot stops: {error}")
                     request.start = self._stopped_at(request.start, plan.trajectory.joint_names, error)
                 finally:
                     result.record.replans = replans
@@ -148,7 +149,7 @@ class TrajectoryActions:
         result.plan = found.plan
         return found.plan
 
-    def _stopped_at(self, start: StateRef, names: Sequence[str], error: CollisionAheadError) -> StateRef:
+    def _stopped_at(self, start: StateRef, names: Sequence[str], error: RobotCellError) -> StateRef:
         """Return the state to plan from after the monitor has stopped a motion: the end of the commands, in the scene
         that caused the stop."""
         positions = self._runner.start_positions(robot_names(names, self._feedback.names, "trajectory"))

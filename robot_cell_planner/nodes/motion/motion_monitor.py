@@ -1,4 +1,4 @@
-"""Monitor of running motions: collision checks of their remaining part after scene changes.
+"""Monitor of running motions: checks of their remaining part, for collisions and limits, after scene changes.
 
 The checks run in the planning node, in another process than the stream. This module sends requests that wait there for
 the next scene revision, so that the reply arrives directly after a change, or after a period, which shows that the
@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from rclpy.client import Client
 
-from robot_cell_planner.msg import StateRef, TrajectoryCollision
+from robot_cell_planner.msg import LimitViolation, StateRef, TrajectoryCollision
 from robot_cell_planner.srv import LookAhead, WaitForState
 
 from ...errors import CollisionAheadError, RobotCellError, ServiceUnavailableError, StaleStateError, Value
@@ -32,6 +32,7 @@ from ..conversions.basic import (
     unexpected,
 )
 from ..conversions.trajectories import trajectory_to_message
+from .changed_limits import beyond_limit, by_changed_limits
 from .motion import Motion
 from .other_robots import PERIOD as WATCH_PERIOD
 from .other_robots import OtherRobots, RobotWatch
@@ -56,14 +57,19 @@ class MonitoredMotion:
     revision: int
 
     def rest(self, begin: float) -> Trajectory | None:
-        """Return the remaining part from a time [s] on, with the points of one request; None after the end."""
+        """Return the remaining part from a time [s] on, with the points of one request; None after the end.
+
+        It begins at a whole number of nanoseconds, as in the message: its first piece may be so short that rounding
+        the time would change velocities and accelerations.
+        """
+        begin = duration_from_message(duration_to_message(begin))
         rest = remaining(self.motion.goal.trajectory, begin, MAX_POINTS)
         return None if rest is None else replace(rest, variables=self.motion.goal.names)
 
 
 class MotionMonitor:
-    """Stops motions on their paths if the scene or another robot obstructs them, or if the scene or planning node does
-    not reply."""
+    """Stops motions on their paths if the scene or another robot obstructs them, if they would violate limits that have
+    become narrower, or if the scene or planning node does not reply."""
 
     def __init__(self, node: CellNode, others: OtherRobots) -> None:
         self._node = node
@@ -136,8 +142,9 @@ class MotionMonitor:
         for path in paths:
             known, reply = revision, await self._ask(monitored, path, revision, token)
             revision = reply.state.revision
-            if _lies_ahead(monitored.motion, path, reply, known):
-                raise _blocked(reply.report.collisions[0], monitored.motion.reached, revision)
+            for found in reply.report.collisions[:1]:
+                if _lies_ahead(found, monitored.motion, path, revision == known):
+                    raise _blocked(found, monitored.motion.reached, revision)
         return revision
 
     async def _check(
@@ -149,18 +156,24 @@ class MotionMonitor:
         token: CancellationToken,
         watch: RobotWatch,
     ) -> None:
-        """Raise the first collision ahead, given the reply for the next interval; check the following intervals. While
-        other robots move, the path ahead is checked between any two intervals: those of a long motion take long.
+        """Raise the first collision or violated limit ahead, given the reply for the next interval; check the following
+        intervals. While other robots move, the path ahead is checked between any two intervals: those of a long motion
+        take long.
 
         known: revision of the scene when the interval began.
         """
         motion = monitored.motion
         while rest is not None:
             revision, collisions = reply.state.revision, reply.report.collisions
-            if _lies_ahead(motion, rest, reply, known):
-                raise _blocked(collisions[0], motion.reached, revision)
-            # A collision behind the robot hides those ahead of it.
-            rest = monitored.rest(motion.reached if collisions else rest.duration)
+            violations = by_changed_limits(motion.goal, reply.report.violations)
+            for found in collisions[:1]:
+                if _lies_ahead(found, motion, rest, revision == known):
+                    raise _blocked(found, motion.reached, revision)
+            for beyond in violations:
+                if _lies_ahead(beyond, motion, rest, revision == known):
+                    raise beyond_limit(beyond, motion.reached, revision)
+            # What is behind the robot may hide what is ahead of it.
+            rest = monitored.rest(motion.reached if collisions or violations else rest.duration)
             if rest is not None:
                 await self._check_paths(monitored, watch.paths(), revision, token)
                 known, reply = revision, await self._ask(monitored, rest, revision, token)
@@ -211,18 +224,17 @@ class MotionMonitor:
             raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 
 
-def _lies_ahead(motion: Motion, checked: Trajectory, reply: LookAhead.Response, known: int) -> bool:
-    """Return whether the check of an interval has found a collision that is not behind the robot.
+def _lies_ahead(
+    found: TrajectoryCollision | LimitViolation, motion: Motion, checked: Trajectory, unchanged: bool
+) -> bool:
+    """Return whether what the check of an interval has found is not behind the robot.
 
     The look-ahead reports a contact at the begin of the interval only if the motion does not leave it. A collision may
     be behind the robot if the scene has changed since the interval began, and the robot has moved since.
 
-    known: revision of the scene when the interval began.
+    unchanged: whether the scene has not changed since the interval began.
     """
-    if not reply.report.collisions:
-        return False
-    time, begin = duration_from_message(reply.report.collisions[0].time), float(checked.times[0])
-    return time > motion.reached or reply.state.revision == known or motion.reached <= begin
+    return unchanged or duration_from_message(found.time) > motion.reached or motion.reached <= float(checked.times[0])
 
 
 def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> CollisionAheadError:

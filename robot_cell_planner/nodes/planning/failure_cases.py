@@ -15,6 +15,7 @@ from ...cases import save_case
 from ...cases.case import EXECUTION, Answer, Request, method_of
 from ...errors import CancelledError, RobotCellError
 from ...kinematics.transforms import world_pose
+from ...planning.path.look_ahead import LookAheadRequest
 from ...scene.changes import apply_changes
 from ...scene.scene import Scene
 from ...scene.state_changes import SetJoints
@@ -57,8 +58,14 @@ class FailureCases:
 
     def answered(self, scene: Scene, request: Any, answer: Any) -> None:
         """Write a request if its answer is an error, other than a cancellation, or a trajectory that is not valid;
-        unless too many others wait, or there are no cases of such requests. request: as it was served."""
-        if isinstance(answer, TrajectoryReport):
+        unless too many others wait, or there are no cases of such requests. request: as it was served.
+
+        Look-aheads become cases by collisions only: predicted paths of other robots are sampled too coarsely for
+        limits. A motion that ends because its limits have changed becomes a case of its own.
+        """
+        if isinstance(request, LookAheadRequest) and isinstance(answer, TrajectoryReport):
+            failed = bool(answer.collisions)
+        elif isinstance(answer, TrajectoryReport):
             failed = not answer.valid
         else:
             failed = isinstance(answer, RobotCellError) and not isinstance(answer, CancelledError)

@@ -283,9 +283,10 @@ class PlanningNode(ManagedNode):
 
     async def _look_ahead(self, request: srv.LookAhead.Request, response: srv.LookAhead.Response) -> None:
         trajectory, scene = await self._requested(request, response)
-        task = LookAheadRequest(trajectory, self.parameters["resolution"], self.parameters["engine"])
-        limit = self.parameters["time_limit"]
-        report = await self._work(tasks.LOOK_AHEAD, scene, task, limit, pool=self._look_aheads)
+        given = self.parameters
+        slack = given["start_limit_tolerance"]
+        task = LookAheadRequest(trajectory, given["resolution"], given["engine"], start_limit_tolerance=slack)
+        report = await self._work(tasks.LOOK_AHEAD, scene, task, given["time_limit"], pool=self._look_aheads)
         response.report = report_to_message(report, scene.cell)
 
     async def _requested(

@@ -1,7 +1,8 @@
-"""Look-ahead: check of the remaining motion after scene changes during execution."""
+"""Look-ahead: check of the remaining motion after scene changes during execution, for collisions and limits."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -13,17 +14,27 @@ from ...collision.certification.curves import PolynomialMotion
 from ...collision.checker import CollisionChecker
 from ...errors import GeometryError, JointLimitError
 from ...model.arguments import checked_fields
+from ...model.mechanism import JointLimits
+from ...model.start_limits import START_LIMIT_TOLERANCE
 from ...scene.scene import Scene
-from ...trajectory.limits import Array
+from ...trajectory.limits import RATES, Array, MotionLimits
 from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
-from ...trajectory.validation import TrajectoryCollision, TrajectoryReport, dense_times
+from ...trajectory.validation import (
+    LimitViolation,
+    Quantity,
+    TrajectoryCollision,
+    TrajectoryReport,
+    dense_times,
+    limit_violations,
+)
 from ..problem.collision_checks import pair_names
 from ..problem.request import check_range
 from .initial_contact import departure_from_contact
 
 COARSE_STEP = 0.05  # [rad or m] between the states of the first pass, which finds most collisions
 LEAST_STEP = 1e-5  # [rad or m]
+SHORT_PIECE = 1e-3  # [s] piece of a curve whose accelerations and jerks are those of rounding
 HALVINGS = 8  # bisection steps to the beginning of a collision between two states
 
 
@@ -37,6 +48,8 @@ class LookAheadRequest:
         step: Step between states without a certificate [rad or m].
         engine: "coal" or "bullet".
         certify: Prove the motion free where possible; otherwise only states are checked.
+        start_limit_tolerance: Allowed excess over position limits, by which a motion may have started beyond them [rad
+            or m].
 
     Raises:
         InvalidRequestError: The step is not within 1e-5 to 1.
@@ -46,13 +59,15 @@ class LookAheadRequest:
     step: float = 0.001
     engine: str = "coal"
     certify: bool = True
+    start_limit_tolerance: float = START_LIMIT_TOLERANCE
 
     def __post_init__(self) -> None:
         check_range("step", self.step, LEAST_STEP, 1.0)
 
 
 def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
-    """Return a collision of the remaining trajectory, if there is one: the first one that the coarse step finds.
+    """Return the limits that the remaining trajectory violates, and a collision, if there is one: the first one that
+    the coarse step finds.
 
     States at a coarse step are checked first. If they are free, the whole motion is certified; where that fails, states
     `step` apart decide. A contact at the first state is a collision unless the motion leaves it, see
@@ -76,7 +91,49 @@ def look_ahead(scene: Scene, request: LookAheadRequest) -> TrajectoryReport:
         if found is not None:
             found = replace(found, sample=_sample(trajectory, found.time))
     collisions = () if found is None else (found,)
-    return TrajectoryReport(trajectory.duration, (), collisions, states_checked=checked)
+    violations = _violations(scene, request)
+    return TrajectoryReport(trajectory.duration, violations, collisions, states_checked=checked)
+
+
+def _violations(scene: Scene, request: LookAheadRequest) -> tuple[LimitViolation, ...]:
+    """Return the violated limits of the joints whose limits are known.
+
+    The trajectory may begin between two of its samples, shortly before the second one: accelerations and jerks of so
+    short a piece are not measured.
+    """
+    definitions = {name: scene.cell.variables[name] for name in request.trajectory.variables}
+    known = [name for name, found in definitions.items() if _has_rates(found.limits)]
+    if not known:
+        return ()
+    trajectory, slack = _of_joints(request.trajectory, known), request.start_limit_tolerance
+    limits = MotionLimits.of([definitions[name] for name in known])
+    bounds = dict(zip(known, zip(limits.lower.tolist(), limits.upper.tolist(), strict=True), strict=True))
+    widened = limits.around([(lower - slack, upper + slack) for lower, upper in bounds.values()])
+    measured = [Quantity.POSITION, Quantity.VELOCITY]
+    begins_short = len(trajectory) > 1 and trajectory.times[1] - trajectory.times[0] < SHORT_PIECE
+    violations = []
+    for found in limit_violations(trajectory, widened):
+        if begins_short and found.sample == 0 and found.quantity not in measured:
+            continue
+        if found.quantity is Quantity.POSITION:
+            lower, upper = bounds[found.variable]
+            found = replace(found, limit=lower if found.value < lower else upper)
+        violations.append(found)
+    return tuple(violations)
+
+
+def _has_rates(limits: JointLimits) -> bool:
+    return all(0.0 < (getattr(limits, rate) or 0.0) < math.inf for rate in RATES)
+
+
+def _of_joints(trajectory: Trajectory, names: list[str]) -> Trajectory:
+    """Return the trajectory of some of its joints."""
+    columns = [trajectory.variables.index(name) for name in names]
+    whole = trajectory.completed()
+    assert whole.velocities is not None
+    assert whole.accelerations is not None
+    rows = whole.positions[:, columns], whole.velocities[:, columns], whole.accelerations[:, columns]
+    return Trajectory(tuple(names), whole.times, *rows)
 
 
 def _first_collision(

@@ -1,5 +1,6 @@
 """The look-ahead finds the collisions of a dense sampling with their times; motions that it accepts are free."""
 
+import msgspec
 import numpy as np
 import pytest
 from frozendict import frozendict
@@ -19,6 +20,7 @@ from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_a
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.workers.tasks import look_ahead as task
 from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.trajectory.remaining import remaining
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 RADIUS, POST = 0.05, 0.1
@@ -164,6 +166,74 @@ def test_a_plan_that_begins_with_a_start_correction_is_free(x):
     plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"x": -0.8, "y": 0.3},)), options=options))
     assert plan.start_correction_waypoints == 1
     assert look_ahead(Scene(cell, state), LookAheadRequest(plan.trajectory)).collisions == ()
+
+
+def with_limits(**limits):
+    """The scene of a free motion, in which the first slide has other limits."""
+    free = scene((0.2, 0.5, 0.0))
+    robot = free.cell.robots["cross"]
+    joint = robot.mechanism.joints["x"]
+    changed = msgspec.structs.replace(joint, limits=msgspec.structs.replace(joint.limits, **limits))
+    mechanism = Mechanism("cross", robot.mechanism.links, robot.mechanism.joints.set("x", changed))
+    cell = RobotCell(robots=frozendict({"cross": Robot("cross", mechanism, robot.groups)}), bodies=free.cell.bodies)
+    return Scene(cell, free.state)
+
+
+def smooth(begin=0.0):
+    """From rest at x = -0.5 to rest at 0.5 in two seconds, from a time on."""
+    times = np.linspace(0.0, 2.0, 201)
+    s = times / 2.0
+    x = 10.0 * s**3 - 15.0 * s**4 + 6.0 * s**5 - 0.5
+    v = (30.0 * s**2 - 60.0 * s**3 + 30.0 * s**4) / 2.0
+    a = (60.0 * s - 180.0 * s**2 + 120.0 * s**3) / 4.0
+    rows = [np.column_stack([values, np.zeros(201)]) for values in (x, v, a)]
+    return remaining(Trajectory(("x", "y"), times, *rows), begin)
+
+
+@pytest.mark.parametrize(
+    ("limits", "quantity", "first", "largest"),
+    [
+        ({"velocity": 0.5}, "velocity", 0.5, 15.0 / 16.0),
+        ({"acceleration": 1.0}, "acceleration", 1.0, 10.0 / (4.0 * np.sqrt(3.0))),
+        ({"jerk": 2.0}, "jerk", 2.0, 7.5),
+        ({"upper": 0.3}, "position", 0.3, 0.5),
+        ({"lower": -0.2}, "position", -0.2, -0.5),
+    ],
+)
+def test_limits_that_have_become_narrower_are_reported(limits, quantity, first, largest):
+    """The extreme value is that of the polynomial; before that time, the motion is within the limit."""
+    found = look_ahead(with_limits(**limits), LookAheadRequest(smooth())).violations
+    assert {(one.quantity.value, one.variable, one.limit) for one in found} == {(quantity, "x", first)}
+    assert max(abs(one.value) for one in found) == pytest.approx(abs(largest), rel=1e-2)
+    assert [one.time for one in found] == sorted(one.time for one in found)
+    assert look_ahead(with_limits(), LookAheadRequest(smooth())).violations == ()
+
+
+def test_a_violated_limit_behind_the_robot_is_not_reported():
+    scene = with_limits(velocity=0.5)
+    assert look_ahead(scene, LookAheadRequest(smooth(begin=0.9))).violations
+    assert look_ahead(scene, LookAheadRequest(smooth(begin=1.7))).violations == ()
+
+
+@pytest.mark.parametrize("left", [1e-3, 1e-5, 1e-7, 2e-9])
+def test_a_part_that_begins_shortly_before_a_sample_is_within_the_limits_of_the_whole(left):
+    """Accelerations and jerks of so short a piece are those of rounding."""
+    exact = {"velocity": 15.0 / 16.0, "acceleration": 10.0 / (4.0 * np.sqrt(3.0)), "jerk": 7.5}
+    scene = with_limits(**{name: value * (1.0 + 1e-6) for name, value in exact.items()})
+    for sample in range(1, 200, 22):
+        rest = smooth(begin=0.01 * sample - left)
+        assert look_ahead(scene, LookAheadRequest(rest)).violations == ()
+
+
+def test_a_motion_that_started_shortly_beyond_a_position_limit_is_not_reported():
+    scene = with_limits(lower=-0.4995)
+    assert look_ahead(scene, LookAheadRequest(smooth())).violations == ()
+    assert look_ahead(scene, LookAheadRequest(smooth(), start_limit_tolerance=1e-4)).violations
+
+
+def test_joints_without_known_limits_are_not_checked():
+    scene = with_limits(velocity=0.5, jerk=None)
+    assert look_ahead(scene, LookAheadRequest(smooth())).violations == ()
 
 
 @pytest.mark.parametrize("step", [0.0, -1.0, float("nan"), 1e-9])

@@ -3,11 +3,14 @@
 import asyncio
 from types import SimpleNamespace
 
+import msgspec
 import numpy as np
 import pytest
+from frozendict import frozendict
 from planning_cells import gantry
 
-from robot_cell_planner.errors import CollisionAheadError, StaleStateError
+from robot_cell_planner.errors import CollisionAheadError, StaleStateError, TrajectoryLimitError
+from robot_cell_planner.model.mechanism import Mechanism
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.nodes.motion import motion_monitor
 from robot_cell_planner.nodes.motion.motion_monitor import MonitoredMotion, MotionMonitor
@@ -22,6 +25,7 @@ TRAJECTORY = stop_at_waypoints(np.array([[-0.9, 0.0], [0.9, 0.0]]), LIMITS).traj
 HALF = 0.05  # of the cube [m]
 BEGIN = 0.8  # [s] of the trajectory, at full speed
 PLACE = float(TRAJECTORY.at([BEGIN])[0, 0])
+GOAL = SimpleNamespace(trajectory=TRAJECTORY, names=("x", "y"), limits=LIMITS)
 OLD, NEW = 1, 2  # revisions of the scene
 MAX_REQUESTS = 20
 
@@ -35,7 +39,7 @@ class Monitor(MotionMonitor):
     """Calls the look-ahead directly. delay: time along the trajectory that passes until a reply [s]."""
 
     def __init__(self, scene, delay):
-        self.motion = SimpleNamespace(reached=BEGIN, goal=SimpleNamespace(trajectory=TRAJECTORY, names=("x", "y")))
+        self.motion = SimpleNamespace(reached=BEGIN, goal=GOAL)
         self.monitored = MonitoredMotion(self.motion, None, OLD)
         self.requests = 0
         self._scene, self._delay = scene, delay
@@ -166,3 +170,61 @@ def test_the_whole_path_is_checked_with_joint_states_that_show_the_other_robot_a
     monitor._others, monitor._ahead = monitor, None
     asyncio.run(monitor._look_ahead(monitor.monitored, None))
     assert asked == [(OLD, stamp), (OLD + 1, 0), (OLD, stamp), (OLD + 1, 0)]
+
+
+def with_limits(**limits):
+    """A free scene, in which the first joint has other limits."""
+    cell, state = gantry()
+    robot = cell.robots["gantry"]
+    joint = robot.mechanism.joints["x"]
+    changed = msgspec.structs.replace(joint, limits=msgspec.structs.replace(joint.limits, **limits))
+    mechanism = Mechanism("gantry", robot.mechanism.links, robot.mechanism.joints.set("x", changed))
+    robots = frozendict({"gantry": msgspec.structs.replace(robot, mechanism=mechanism)})
+    return Scene(msgspec.structs.replace(cell, robots=robots), state)
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.05])
+@pytest.mark.parametrize(
+    ("limits", "named"),
+    [
+        ({"velocity": 0.6}, "velocity of x"),
+        ({"acceleration": 3.0}, "acceleration of x"),
+        ({"jerk": 30.0}, "jerk of x"),
+        ({"upper": 0.7}, "position of x"),
+    ],
+)
+def test_a_limit_that_has_become_narrower_stops_the_motion(limits, named, delay):
+    with pytest.raises(TrajectoryLimitError, match=f"since revision 2 of the scene, the {named}") as raised:
+        Monitor(with_limits(**limits), delay).check()
+    (limit,) = limits.values()
+    assert raised.value.stage == "look-ahead"
+    assert raised.value.subjects == ("x",)
+    assert (raised.value.values[0].name, raised.value.values[0].limit) == (named, limit)
+    assert abs(raised.value.values[0].value) > limit
+
+
+def test_limits_that_the_motion_keeps_to_do_not_stop_it():
+    for limits in ({}, {"upper": 0.95}, {"velocity": 2.0, "jerk": 80.0}):
+        monitor = Monitor(with_limits(**limits), 0.0)
+        monitor.check()
+        assert monitor.requests == 1
+
+
+def test_a_limit_of_the_validation_is_not_checked_again():
+    """What was validated is within its limits: differences are those of rounding, or of a start beyond a limit."""
+    scene = with_limits(velocity=0.6)
+    monitor = Monitor(scene, 0.0)
+    validated = MotionLimits.of([scene.cell.variables[name] for name in ("x", "y")])
+    monitor.motion.goal = SimpleNamespace(trajectory=TRAJECTORY, names=("x", "y"), limits=validated)
+    monitor.check()
+
+
+def test_a_narrower_limit_that_was_passed_before_the_scene_changed_does_not_stop_it():
+    """The motion has reached its slow end when the reply arrives."""
+    monitor = Monitor(with_limits(velocity=0.9), TRAJECTORY.duration - 0.1 - BEGIN)
+    monitor.check()
+    assert monitor.requests == 2
+
+
+def test_predicted_paths_of_several_robots_are_not_checked_for_limits():
+    assert Monitor(with_limits(velocity=0.6), 0.0).check_paths(NEW) == NEW

@@ -1,0 +1,57 @@
+"""Limits that have become narrower while a motion runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from robot_cell_planner.msg import LimitViolation
+
+from ...errors import TrajectoryLimitError, Value, distinct_texts
+from ...trajectory.limits import RATES
+from ..conversions.basic import duration_from_message
+from ..conversions.trajectories import NAMES
+from .trajectory_goals import MotionGoal
+
+STAGE = "look-ahead"
+RELATIVE = 1e-9  # difference of equal limits after their conversion
+ORDERS = {getattr(LimitViolation, name.upper()): name for name in RATES}  # rates by the constants of the message
+
+
+def by_changed_limits(goal: MotionGoal, violations: Iterable[LimitViolation]) -> list[LimitViolation]:
+    """Return the violations of limits that are narrower than those that a goal was validated against: the motion keeps
+    to the others. All of them, if the limits of the validation are unknown."""
+    return [found for found in violations if _is_narrower(goal, found)]
+
+
+def _is_narrower(goal: MotionGoal, found: LimitViolation) -> bool:
+    validated = goal.limits
+    if validated is None or found.joint not in goal.names:
+        return True
+    column, slack = goal.names.index(found.joint), RELATIVE * abs(found.limit)
+    if found.quantity == LimitViolation.POSITION:
+        if found.value < found.limit:
+            return bool(found.limit > validated.lower[column] + slack)
+        return bool(found.limit < validated.upper[column] - slack)
+    return bool(found.limit < getattr(validated, ORDERS[found.quantity])[column] - slack)
+
+
+def beyond_limit(found: LimitViolation, reached: float, revision: int) -> TrajectoryLimitError:
+    """Return the error of a motion that would violate a changed limit.
+
+    reached: time reached along the trajectory [s]. revision: of the scene that was checked.
+    """
+    quantity, time = NAMES[found.quantity], duration_from_message(found.time)
+    value, limit = distinct_texts(found.value, found.limit)
+    return TrajectoryLimitError(
+        f"since revision {revision} of the scene, the {quantity} of {found.joint} would be beyond its limit at "
+        f"{time:.3f} s of the trajectory: {value}, limit {limit}",
+        stage=STAGE,
+        subjects=(found.joint,),
+        values=(
+            Value(f"{quantity} of {found.joint}", found.value, found.limit),
+            Value("time of the violation", time, unit="s"),
+            Value("time reached", reached, unit="s"),
+            Value("revision", revision),
+        ),
+        remedy="Plan again from the robot's present state; the option `replan` does so by itself.",
+    )
