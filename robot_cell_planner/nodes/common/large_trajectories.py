@@ -103,6 +103,17 @@ def function_of(kind: Any, name: str) -> int:
     return int(_pointer_of(capsule, _name_of(capsule)))
 
 
+def fill(message: Any, address: int | None) -> None:
+    """Convert a message to the C structure at an address, which was created empty.
+
+    Raises:
+        TypeError: It could not be created or converted.
+    """
+    kind: Any = type(message)
+    if not address or not FILLING(function_of(kind, "_CONVERT_FROM_PY"))(message, address):
+        raise TypeError(f"a message of type {kind.__name__} could not be converted")
+
+
 def _capsule(function: Any) -> Any:
     """Return a function of the interpreter as rclpy expects functions of a message type."""
     return _capsule_of(ctypes.cast(function, ctypes.c_void_p), None, None)
@@ -224,7 +235,7 @@ def with_points_in_memory(message: Any) -> Iterator[int | None]:
             for path, _, points, _ in found:
                 restored.callback(_set_points, message, path, points)
                 _set_points(message, path, [])
-            FILLING(function_of(kind, "_CONVERT_FROM_PY"))(message, address)
+            fill(message, address)
         for _, place, points, rows in found:
             cleared.callback(ctypes.memset, address + place, 0, LIST)  # the message does not own the arrays
             fields = np.array([rows.ctypes.data, len(points), len(points)], dtype=np.uint64)

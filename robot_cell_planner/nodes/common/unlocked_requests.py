@@ -8,6 +8,7 @@ called by ctypes, release it. Their signatures are those of rcl_action/action_se
 from __future__ import annotations
 
 import ctypes
+import os
 import re
 from collections.abc import Hashable
 from functools import cache
@@ -17,28 +18,44 @@ from typing import Any, TypeVar
 from rclpy.client import Client
 from rclpy.task import Future
 
-from .large_trajectories import CREATION, DESTRUCTION, FILLING, function_of, is_laid_out, with_points_in_memory
+from .large_trajectories import CREATION, DESTRUCTION, fill, function_of, is_laid_out, with_points_in_memory
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
-GID_SIZE = 16  # [bytes]
+MAPS = Path("/proc/self/maps")
 OK = 0  # RCL_RET_OK
+FUNCTIONS = {
+    "rcl": ("rcl_send_request",),
+    "rcl_action": ("rcl_action_take_goal_request", "rcl_action_send_goal_response"),
+    "rcutils": ("rcutils_reset_error",),
+}
 
 
 class RequestId(ctypes.Structure):
-    """rmw_request_id_t: which request a response belongs to."""
+    """rmw_request_id_t: which request a response belongs to. It has 24 bytes, and room for longer identifiers of
+    writers, which earlier releases had."""
 
-    _fields_ = (("writer_guid", ctypes.c_uint8 * GID_SIZE), ("sequence_number", ctypes.c_int64))
+    _fields_ = (("content", ctypes.c_uint64 * 8),)
 
 
 @cache
 def _library(name: str) -> ctypes.CDLL | None:
-    """Return a library that this process has loaded; None if it has not, or where that is unknown."""
+    """Return a library that this process has loaded, and rclpy uses; None if there is none or more than one, if it
+    lacks a function, or where that is unknown.
+
+    A library is never loaded here: another file than the one that rclpy has loaded, such as that of an update, would
+    not know its handles.
+    """
     try:
-        path = re.search(rf"/\S*/lib{name}\.so\S*", Path("/proc/self/maps").read_text(encoding="utf-8"))
+        lines = MAPS.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        fields = [line.split(maxsplit=5) for line in lines]
+        paths = {of[5] for of in fields if len(of) == 6 and re.search(rf"/lib{name}\.so[.\d]*$", of[5])}
+        if len(paths) != 1:
+            return None
+        library = ctypes.CDLL(paths.pop(), mode=os.RTLD_NOLOAD)
     except OSError:
         return None
-    return None if path is None else ctypes.CDLL(path.group())
+    return library if all(hasattr(library, function) for function in FUNCTIONS[name]) else None
 
 
 def _call(library: str, name: str, handle: Any, *arguments: Any) -> bool:
@@ -55,7 +72,7 @@ def _call(library: str, name: str, handle: Any, *arguments: Any) -> bool:
 
 def is_available() -> bool:
     """Return whether the functions were found."""
-    return all(_library(name) is not None for name in ("rcl", "rcl_action", "rcutils"))
+    return all(_library(name) is not None for name in FUNCTIONS)
 
 
 def take_goal_request(handle: Any, kind: Any) -> tuple[RequestId, int] | None:
@@ -65,12 +82,19 @@ def take_goal_request(handle: Any, kind: Any) -> tuple[RequestId, int] | None:
     Args:
         handle: Handle of the server in rclpy.
         kind: Type of its requests.
+
+    Raises:
+        InvalidHandle: The server was destroyed.
     """
     header, address = RequestId(), CREATION(function_of(kind, "_CREATE_ROS_MESSAGE"))()
-    if _call("rcl_action", "rcl_action_take_goal_request", handle, ctypes.byref(header), ctypes.c_void_p(address)):
-        return header, address
-    DESTRUCTION(function_of(kind, "_DESTROY_ROS_MESSAGE"))(address)
-    return None
+    is_taken = False
+    try:
+        arguments = ctypes.byref(header), ctypes.c_void_p(address)
+        is_taken = _call("rcl_action", "rcl_action_take_goal_request", handle, *arguments)
+    finally:
+        if not is_taken:
+            DESTRUCTION(function_of(kind, "_DESTROY_ROS_MESSAGE"))(address)
+    return (header, address) if is_taken else None
 
 
 def send_goal_response(handle: Any, header: RequestId, response: Any) -> None:
@@ -78,13 +102,14 @@ def send_goal_response(handle: Any, header: RequestId, response: Any) -> None:
 
     Raises:
         RuntimeError: It could not be sent.
+        InvalidHandle: The server was destroyed.
     """
     kind = type(response)
     destroy = DESTRUCTION(function_of(kind, "_DESTROY_ROS_MESSAGE"))
     address = CREATION(function_of(kind, "_CREATE_ROS_MESSAGE"))()
     try:
         arguments = ctypes.byref(header), ctypes.c_void_p(address)
-        FILLING(function_of(kind, "_CONVERT_FROM_PY"))(response, address)
+        fill(response, address)
         if not _call("rcl_action", "rcl_action_send_goal_response", handle, *arguments):
             raise RuntimeError("the response to a goal was not sent")
     finally:
@@ -102,9 +127,11 @@ def call_async(client: Client[RequestT, ResponseT], request: RequestT) -> Future
 
     Raises:
         RuntimeError: It could not be sent.
+        InvalidHandle: The client was destroyed.
+        TypeError: The request is one of another service, or has a field of another type.
     """
     kind: Any = type(request)
-    if not _has_arrays(kind):
+    if kind is not client.srv_type.Request or not _has_arrays(kind):
         return client.call_async(request)
     number, future = ctypes.c_int64(), Future[ResponseT]()
     with with_points_in_memory(request) as address:
