@@ -26,6 +26,8 @@ from .seeds import random_starts
 Array = NDArray[np.float64]
 STARTS = 24  # number of starts of each diagnostic search
 ITERATIONS = 150
+RANK_SAMPLES = 4  # random configurations at which the rank of the Jacobian is evaluated
+POSITION = 3  # directions that a target without an orientation constrains
 SINGULAR = 1e-3  # configurations with a smaller singular value are singular
 
 
@@ -134,6 +136,12 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
     left, angle = traces.left
     values = (Value("distance left", left, problem.tolerance[0], "m"),)
     values = (*values, Value("angle left", angle, problem.tolerance[1], "rad"))
+    constrained, moved = 6 - len(problem.free_axes), directions_moved(problem)
+    if moved < constrained:
+        values = (*values, Value("directions moved", moved, constrained))
+        failure = IkFailure(IkFailureReason.NOT_FOUND, closest, left)
+        text = _too_few_joints(problem, constrained, moved)
+        return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)
     if closed:
         text = f"the target of {problem.frame} is out of reach in its orientation"
         failure = IkFailure(IkFailureReason.OUT_OF_REACH, closest, left)
@@ -147,6 +155,32 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
     text = f"{problem.frame} can reach the target's point but not in its orientation as far as was searched"
     failure = IkFailure(IkFailureReason.NOT_FOUND, closest)
     return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)
+
+
+def directions_moved(problem: IkProblem) -> int:
+    """Return in how many directions, translations and rotations that the target constrains, the joints move the frame:
+    the largest rank of the task Jacobian at random configurations.
+    """
+    starts = random_starts(RANK_SAMPLES, problem.joints.limits, problem.start, seed=0)
+    jacobians = ik_kernels.task_jacobians(problem.chain.table, starts, problem.rotation_weights)
+    return int(np.linalg.matrix_rank(jacobians, tol=SINGULAR).max())
+
+
+def _too_few_joints(problem: IkProblem, constrained: int, moved: int) -> str:
+    joints = sum(problem.chain.used)
+    text = (
+        f"the target of {problem.frame} was not reached: it constrains {constrained} directions, and the {joints} "
+        f"joint{'s' * (joints > 1)} of the chain move{'s' * (joints == 1)} the frame in {moved} of them; give a pose "
+        f"that these joints reach, or free rotations of the target"
+    )
+    if moved < POSITION:
+        return text
+    found = ["tolerance_angle 3.14 (orientation_tolerance of messages) for a position only"]
+    if constrained == 6:
+        found.insert(0, "tolerance_angles 3.14 (axis_tolerances) about single axes")
+    if moved == 5 and constrained == 6:
+        found.insert(0, "a PointAxisTarget or PointAxisWaypoints (type POINT_AXIS)")
+    return f"{text}: {', or '.join(found)}"
 
 
 def _in_collision(problem: IkProblem, traces: Traces, pairs: tuple[str, ...]) -> RobotCellError:
