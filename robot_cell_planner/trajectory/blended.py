@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +18,7 @@ import ruckig
 
 from ..errors import InvalidRequestError, TrajectoryError, Value
 from ..model.arguments import checked_fields
+from .braking import checked_velocity, with_braking
 from .corner_blends import (
     Blends,
     CornerRates,
@@ -29,7 +31,7 @@ from .corner_blends import (
 from .curves import CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
 from .profiles import PathInterval, Rates, pieces_of, reachable_speed, solved, speed_change_distance, to_whole_periods
-from .sampled_paths import SAME_POINT, checked_path
+from .sampled_paths import checked_path
 from .timing import (
     TimedMotion,
     TimingOptions,
@@ -44,10 +46,6 @@ from .validation import CollisionCheck, MotionCheck
 # Candidate fractions of the shorter adjacent segment that blends may use; the fastest is selected.
 FRACTIONS = (0.48, 0.4, 0.3, 0.18)
 HALVINGS = 5
-# A start or end velocity that deviates from the path by more than this (sine of the angle) gets an additional segment.
-ALONG = 1e-6
-# Length of that segment, in multiples of the braking distance.
-BRAKING_DISTANCE_FACTOR = 2.0
 
 
 @checked_fields
@@ -113,8 +111,8 @@ def smooth(
     allowed, scaled = options.allowed(limits), options.apply(limits)
     corner_indices = corners_of(path)
     corners = path[corner_indices]
-    first = _velocity(start_velocity, allowed, "start")
-    last = _velocity(end_velocity, allowed, "end")
+    first = checked_velocity(start_velocity, allowed, "start")
+    last = checked_velocity(end_velocity, allowed, "end")
     if len(corners) == 1 and not (first.any() or last.any()):
         return stop_at_waypoints(path, limits, options)
     moving = bool(first.any() or last.any())
@@ -122,7 +120,7 @@ def smooth(
     caps = _caps(corner_indices, speeds)
     # With limited speeds, a segment that brakes from a velocity, or leads to it, is not faster than that.
     end_caps = (np.inf, np.inf) if speeds is None else ends
-    corners, caps, added = _with_braking(corners, (caps, *end_caps), (first, last), scaled, blends)
+    corners, caps, added = with_braking(corners, (caps, *end_caps), (first, last), scaled, partial(_collides, blends))
     line = Polyline.through(corners)
     plain = interval_rates(line, scaled)
     rates = [replace(rate, speed=min(rate.speed, cap)) for rate, cap in zip(plain, caps.tolist(), strict=True)]
@@ -331,79 +329,10 @@ def _caps(corner_indices: list[int], speeds: Array | None) -> Array:
     return np.array([float(np.min(speeds[a:b])) for a, b in pairwise(corner_indices)])
 
 
-def _velocity(given: Array | None, limits: MotionLimits, where: str) -> Array:
-    dof = len(limits.variables)
-    if given is None:
-        return np.zeros(dof)
-    velocity = np.array(given, dtype=np.float64)
-    if velocity.shape != (dof,) or not np.isfinite(velocity).all():
-        text = f"the {where} velocity has shape {velocity.shape}, expected ({dof},) finite numbers"
-        raise InvalidRequestError(text, stage="trajectory")
-    over = np.flatnonzero(np.abs(velocity) > limits.velocity)
-    if len(over):
-        joint, value = limits.variables[over[0]], float(velocity[over[0]])
-        numbers = (Value(f"velocity of {joint}", value, float(limits.velocity[over[0]])),)
-        text = f"the {where} velocity of {joint} is above its limit"
-        raise TrajectoryError(text, subjects=(joint,), values=numbers)
-    return velocity
-
-
-def _with_braking(
-    corners: Array,
-    max_speeds: tuple[Array, float, float],
-    ends: tuple[Array, Array],
-    limits: MotionLimits,
-    blends: SmoothOptions,
-) -> tuple[Array, Array, tuple[bool, bool]]:
-    """Add segments before and after the path for velocities that deviate from it.
-
-    max_speeds: Of the segments of the path, of the segment before it, and of that after it.
-    """
-    (first, last), (caps, before_cap, after_cap) = ends, max_speeds
-    before = _braking_offset(
-        corners[0], first, corners[1] - corners[0] if len(corners) > 1 else None, limits, blends, "start"
-    )
-    after = _braking_offset(
-        corners[-1], -last, corners[-2] - corners[-1] if len(corners) > 1 else None, limits, blends, "end"
-    )
-    added = before is not None, after is not None
-    if before is not None:
-        corners, caps = np.concatenate([corners[:1], before[None], corners[1:]]), np.append(before_cap, caps)
-        if len(corners) == 2:
-            corners, caps = np.concatenate([corners, corners[:1]]), np.append(caps, before_cap)
-    if after is not None and len(corners) == 1:
-        corners, caps = np.concatenate([corners, after[None], corners]), np.full(2, after_cap)
-    elif after is not None:
-        corners, caps = np.concatenate([corners[:-1], after[None], corners[-1:]]), np.append(caps, after_cap)
-    return corners, caps, added
-
-
-def _braking_offset(
-    point: Array, velocity: Array, onward: Array | None, limits: MotionLimits, blends: SmoothOptions, where: str
-) -> Array | None:
-    """Return the end of a braking segment from a point along a velocity; None if the path continues there."""
-    speed = float(np.linalg.norm(velocity))
-    if speed == 0.0:
-        return None
-    direction = velocity / speed
-    if onward is not None:
-        along = float(direction @ onward) / float(np.linalg.norm(onward))
-        if along > 0.0 and 1.0 - along * along <= ALONG * ALONG:
-            return None
-    with np.errstate(divide="ignore"):
-        kinds = (limits.velocity, limits.acceleration, limits.jerk)
-        rates = Rates(*(float((kind / np.abs(direction)).min()) for kind in kinds))
-    length = BRAKING_DISTANCE_FACTOR * speed_change_distance(speed, 0.0, rates)
-    target: Array = point + length * direction
-    beyond = np.flatnonzero((target < limits.lower - SAME_POINT) | (target > limits.upper + SAME_POINT))
-    names = tuple(limits.variables[index] for index in beyond)
-    if names:
-        text = f"the {where} velocity leads {', '.join(names)} beyond their limits before they can brake"
-        raise TrajectoryError(text, subjects=names)
-    if blends.in_collision is not None:
-        count = int(np.ceil(float(np.abs(target - point).max()) / blends.step)) + 1
-        points = np.linspace(point, target, count + 1)
-        between = blends.collides_between
-        if np.asarray(blends.in_collision(points)).any() or (between is not None and between(points)):
-            raise TrajectoryError(f"the braking distance of the {where} velocity is in collision")
-    return target
+def _collides(blends: SmoothOptions, start: Array, end: Array) -> bool:
+    """Return whether a straight motion between two configurations (dof,) collides."""
+    if blends.in_collision is None:
+        return False
+    count = int(np.ceil(float(np.abs(end - start).max()) / blends.step)) + 1
+    points, between = np.linspace(start, end, count + 1), blends.collides_between
+    return bool(np.asarray(blends.in_collision(points)).any()) or (between is not None and between(points))
