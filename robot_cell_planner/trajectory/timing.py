@@ -24,9 +24,10 @@ from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
 from .limits import Array, MotionLimits
 from .position_limits import within_positions
-from .profiles import AT_ONCE, PathInterval, Rates, pieces_of_all, profile_on_grid, solved, to_whole_periods
+from .profiles import AT_ONCE, PathInterval, Rates, pieces_of_all, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, checked_path, path_parameters, rates_along, sharp_corners, spline_through
-from .straight_kernels import find_corners, measure_segments, place_profile
+from .straight_kernels import find_corners
+from .straight_motions import passing_times, straight_curve, straight_segments
 from .trajectory import Rest, Trajectory, sample_curve
 
 DEFAULT_PERIOD = 0.02  # [s]
@@ -37,7 +38,6 @@ LIMIT_FRACTIONS = (1.0 - 1e-4, 1.0 - 1e-4, 1.0 - 1e-3)
 MAX_SLOWDOWNS = 5
 CURVES_AT_ONCE = 16  # between two checks of whether the timing is to be ended early
 SMALLEST_FACTOR = 1.0 + 1e-9
-END = (0.0, 0.0, 0.0, 0.0)  # of a profile: no piece begins there
 _reduced: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)  # to these fractions of given limits
 
 
@@ -192,12 +192,12 @@ def stop_at_waypoints(
     parts: list[PolynomialCurve] = []
     passing = np.zeros(len(path))
     start = 0.0
-    pieces = pieces_of_all(_intervals(path[corners], limits, options.path_speed))
+    pieces = pieces_of_all(straight_segments(path[corners], limits, options.path_speed))
     for number, ((first, last), (spans, rows)) in enumerate(zip(pairwise(corners), pieces, strict=True)):
         if number % AT_ONCE == 0:
             check()
-        part = _along([0.0, *accumulate(spans)], rows, path[first], path[last], options.duration_step)
-        passing[first : last + 1] = start + _times_along(part, path[first : last + 1])
+        part = straight_curve([0.0, *accumulate(spans)], rows, path[first], path[last], options.duration_step)
+        passing[first : last + 1] = start + passing_times(part, path[first : last + 1])
         parts.append(part)
         start += part.duration
     return _finished(parts or [_rest(path[0])], passing, corners, path, allowed, options)
@@ -208,7 +208,7 @@ def duration_of_stopping(corners: Array, limits: MotionLimits, options: TimingOp
 
     limits: limits after applying the options.
     """
-    times: list[float] = solved(_intervals(corners, limits, options.path_speed)).independent_min_durations
+    times: list[float] = solved(straight_segments(corners, limits, options.path_speed)).independent_min_durations
     step = options.duration_step
     return step * sum(math.ceil(time / step - 1e-9) for time in times)
 
@@ -337,46 +337,6 @@ def corners_of(path: Array) -> list[int]:
     return found
 
 
-def _intervals(corners: Array, limits: MotionLimits, path_speed: float = 0.0) -> list[PathInterval]:
-    """Return the straight segments between corners, each with one profile for its length, scaled to each joint.
-
-    path_speed: As in `TimingOptions`.
-    """
-    rows = np.empty((len(corners) - 1, 4))
-    measure_segments(np.array(corners, order="C"), limits.by_order[1][1:], rows)
-    if path_speed > 0.0:  # of the distance in joint space; the length is that of the joint that moves most
-        distances = np.linalg.norm(np.diff(corners, axis=0), axis=1)
-        rows[:, 1] = np.minimum(rows[:, 1], path_speed * rows[:, 0] / distances)
-    return [PathInterval(length, Rates(*values)) for length, *values in rows.tolist()]
-
-
-def straight_motion_on_grid(
-    first: Array, last: Array, limits: MotionLimits, period: float, path_speed: float = 0.0
-) -> PolynomialCurve:
-    """Return a straight motion between two different points (dof,) whose jerk changes at multiples of a period only.
-
-    It begins and ends at rest. Samples of several such motions at one time base lose no change of jerk. limits: limits
-    after applying the options of the timing.
-    """
-    interval = _intervals(np.stack([first, last]), limits, path_speed)[0]
-    profile = profile_on_grid(interval.length, interval.rates, period)
-    return _along(profile.breaks.tolist(), profile.coefficients[:, :, 0].tolist(), first, last)
-
-
-def _along(
-    breaks: Sequence[float], rows: Sequence[Sequence[float]], first: Array, last: Array, period: float = 0.0
-) -> PolynomialCurve:
-    """Return the straight motion between two points (dof,) with a profile of its length, in multiples of a period.
-
-    breaks: of the profile (m + 1,) [s], the first 0. rows: coefficients of its pieces (m, 4) by ascending powers.
-    period: [s]; 0: as fast as the profile.
-    """
-    profile = np.array([(time, *row) for time, row in zip(breaks, (*rows, END), strict=True)])
-    found = PolynomialCurve(np.empty(len(profile)), np.empty((len(rows), 4, len(first))))
-    place_profile(profile, np.array(first), np.array(last), period, found.breaks, found.coefficients)
-    return found
-
-
 def _curved(
     samples: Array, sample_parameters: Array, limits: MotionLimits, options: TimingOptions
 ) -> TraversedPath | None:
@@ -394,13 +354,3 @@ def _curved(
 
 def _rest(point: Array) -> PolynomialCurve:
     return PolynomialCurve(np.array([0.0, 0.0]), point[None, None, :])
-
-
-def _times_along(curve: PolynomialCurve, points: Array) -> Array:
-    """Return the times at which a straight motion passes points on it."""
-    if len(points) == 2:
-        return np.array([0.0, curve.duration])
-    step = points[-1] - points[0]
-    axis = int(np.argmax(np.abs(step)))
-    time_scaling = PolynomialCurve(curve.breaks, curve.coefficients[:, :, axis : axis + 1])
-    return times_at(time_scaling, points[:, axis], rising=bool(step[axis] > 0.0))

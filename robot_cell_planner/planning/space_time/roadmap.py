@@ -17,7 +17,8 @@ from itertools import count, pairwise
 import numpy as np
 
 from ...trajectory.limits import Array, MotionLimits
-from ...trajectory.timing import TimingOptions, straight_motion_on_grid
+from ...trajectory.straight_motions import straight_motion_on_grid
+from ...trajectory.timing import TimingOptions
 from ..problem.collision_checks import CountedChecks
 from .timed_checks import SafeInterval, StraightTimedMotion, TimedChecks
 
