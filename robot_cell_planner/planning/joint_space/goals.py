@@ -29,6 +29,7 @@ from ..problem.plan import GoalFailure, PlanFailure
 from ..problem.request import GoalRegion, Goals, SimultaneousGoal
 from ..problem.space import JointSpace, values_beyond
 from .goal_regions import sampled_targets
+from .positioner_goals import positioner_of, solve_with_positioner
 from .simultaneous_goals import values_and_targets
 
 STAGE = "goals"
@@ -227,6 +228,12 @@ class GoalSet:
     def _target(self, target: Target, number: int) -> list[Array]:
         context = self._context
         group, variables = context.space.group, context.space.variables
+        positioner = positioner_of(context, target)
+        if positioner is not None:
+            self._complete.add(number)  # the values of the positioner are sampled once
+            return self._reached(
+                lambda: solve_with_positioner(context, target, positioner, self._explain, self._check_time), number
+            )
         return self._reached(
             lambda: inverse_kinematics(
                 context.cell,

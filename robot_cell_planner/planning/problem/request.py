@@ -181,7 +181,8 @@ class Goals:
     Attributes:
         joint_goals: Values by variable; joints that are not listed keep their start values.
         named_states: Named states of the group.
-        targets: Targets; goal configurations are all their inverse kinematics solutions.
+        targets: Targets; goal configurations are all their inverse kinematics solutions. For a composite group: a
+            target of one robot in a frame that others move, such as a part on a turntable, whose values are chosen.
         regions: Regions; goal configurations are sampled in them.
         simultaneous: Goals of the planning groups of a composite group at once.
 
