@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+
 from robot_cell_planner.msg import LimitViolation
 
 from ...errors import TrajectoryLimitError, Value, distinct_texts
-from ...trajectory.limits import RATES
+from ...trajectory.limits import RATES, MotionLimits
 from ..conversions.basic import duration_from_message
 from ..conversions.trajectories import NAMES
 from .trajectory_goals import MotionGoal
 
 STAGE = "look-ahead"
 RELATIVE = 1e-9  # difference of equal limits after their conversion
+BOUNDS = ("lower", "upper")
+AGAIN = "Start servo again, which then keeps to the present limits."
 ORDERS = {getattr(LimitViolation, name.upper()): name for name in RATES}  # rates by the constants of the message
 
 
@@ -55,3 +59,23 @@ def beyond_limit(found: LimitViolation, reached: float, revision: int) -> Trajec
         ),
         remedy="Plan again from the robot's present state; the option `replan` does so by itself.",
     )
+
+
+def narrower_limit(validated: MotionLimits, present: MotionLimits) -> TrajectoryLimitError | None:
+    """Return an error that names the first limit that is narrower than that of the same joint before; None if there is
+    none."""
+    for name in (*BOUNDS, *RATES):
+        before, now = getattr(validated, name), getattr(present, name)
+        beyond = now - before if name == "lower" else before - now
+        with np.errstate(invalid="ignore"):  # both infinite
+            columns = np.flatnonzero(beyond > RELATIVE * np.abs(now))
+        for column in columns[:1].tolist():
+            joint, quantity = (
+                validated.variables[column],
+                f"{name} position limit" if name in BOUNDS else f"{name} limit",
+            )
+            value, limit = distinct_texts(float(before[column]), float(now[column]))
+            text = f"the {quantity} of {joint} has become narrower: {limit}, was {value}"
+            values = (Value(f"{quantity} of {joint}", float(before[column]), float(now[column])),)
+            return TrajectoryLimitError(text, stage="servo", subjects=(joint,), values=values, remedy=AGAIN)
+    return None

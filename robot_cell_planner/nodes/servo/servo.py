@@ -14,7 +14,7 @@ from robot_cell_planner import srv
 from robot_cell_planner.msg import ServoOptions, ServoStatus
 
 from ...collision.pairs.pair_settings import Margins
-from ...errors import CancelledError, InvalidRequestError, RobotCellError
+from ...errors import CancelledError, InvalidRequestError, RobotCellError, UnknownNameError
 from ...kinematics.targets import target_frame
 from ...model.cell import RobotCell
 from ...trajectory.limits import MotionLimits
@@ -29,6 +29,7 @@ from ..common.waiting import Waiters, steady_timer
 from ..conversions.basic import unexpected
 from ..conversions.models import ModelReader
 from ..conversions.targets import MODES
+from ..motion.changed_limits import narrower_limit
 from ..motion.command_stream import CommandStream
 from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
@@ -148,9 +149,30 @@ class ServoServer:
         cell, values = state.scene.cell, state.scene.state
         variables = cell.group(options.group).variables
         frame = target_frame(cell, values, options.group, MODES[options.mode], options.frame)
-        limits = MotionLimits.of([cell.variables[name] for name in variables]).scaled(velocity=settings.velocity_scale)
+        limits = _limits(cell, variables, settings)
         joints = robot_names(variables, self._feedback.names, "servo")
-        return ServoTask(cell, values, joints, options.source, frame, limits, settings)
+        return ServoTask(cell, values, joints, options.source, frame, limits, settings, self.cell)
+
+    def check_limits(self, task: ServoTask) -> None:
+        """Check that the scene has not got narrower limits since a session began.
+
+        Raises:
+            TrajectoryLimitError: A limit has become narrower.
+            UnknownNameError: A joint has been removed.
+        """
+        variables = [name for name in task.limits.variables if name in task.present.variables]
+        for name in variables:
+            if name not in self.cell.variables:
+                raise UnknownNameError(f"joint {name} is no longer in the cell", stage="servo", subjects=(name,))
+        before, now = (_limits(cell, variables, task.settings) for cell in (task.present, self.cell))
+        error = narrower_limit(before, now)
+        if error is not None:
+            raise error
+
+    @property
+    def cell(self) -> RobotCell:
+        """The cell of the present scene, for a session."""
+        return self._scene().scene.cell
 
     def _max_margin(self, cell: RobotCell) -> float:
         """Return an upper bound of the safety margins in the cell of a session, and in the present scene [m]."""
@@ -221,6 +243,11 @@ class ServoServer:
             self.node.get_logger().warning(f"servo has ended: {error}")
 
 
+def _limits(cell: RobotCell, variables: Sequence[str], settings: ServoSettings) -> MotionLimits:
+    """Return the limits of a session."""
+    return MotionLimits.of([cell.variables[name] for name in variables]).scaled(velocity=settings.velocity_scale)
+
+
 class _Running:
     """Run a session: updated by a timer, ended by its cancellation. owned: resources to release at its end."""
 
@@ -234,6 +261,7 @@ class _Running:
         self._resources = resources
         self._waiting = Waiters()
         self._published_at = 0.0
+        self._cell = session.task.present  # whose limits were checked
         node = server.node
         self._timer = steady_timer(node, 1.0 / node.parameters["servo_rate"], self._tick)
         token.on_set(self._on_cancelled)
@@ -264,16 +292,19 @@ class _Running:
             self.token.set(unexpected(error, "servo"))
 
     def _update(self) -> None:
-        session, channel = self.session, self.session.channel
+        server, session, channel = self._server, self.session, self.session.channel
         now = time.monotonic()
         if self.token.error is None:
-            session.update(self._server.global_scale(channel.joints))
+            if self._cell is not server.cell:
+                self._cell = server.cell
+                server.check_limits(session.task)
+            session.update(server.global_scale(channel.joints))
         elif channel.failure is not None or (channel.ended and session.has_arrived()):
             self._finish()
             return
         if now - self._published_at >= STATUS_PERIOD:
             self._published_at = now
-            self._server.statuses.publish(session.status)
+            server.statuses.publish(session.status)
 
     def _finish(self) -> None:
         server = self._server

@@ -41,7 +41,11 @@ STOPPED = 1e-3
 
 @dataclass(frozen=True, eq=False)
 class ServoTask:
-    """The task of a session. joints: the robot's names of the variables of the limits. source: of ServoOptions."""
+    """The task of a session.
+
+    joints: the robot's names of the variables of the limits. source: of ServoOptions. present: the cell of the scene
+    when the session began.
+    """
 
     cell: RobotCell
     state: RobotCellState
@@ -50,6 +54,7 @@ class ServoTask:
     frame: str
     limits: MotionLimits
     settings: ServoSettings
+    present: RobotCell
 
 
 class ServoSession:
@@ -69,7 +74,7 @@ class ServoSession:
         on_refused: Callable[[RobotCellError], None],
     ) -> None:
         self._node = node
-        self._task = task
+        self.task = task
         self._topics = topics
         self._stream = stream
         self.channel = channel
@@ -98,7 +103,7 @@ class ServoSession:
             return failure if isinstance(failure, RobotCellError) else ExecutionError(f"no command was sent: {failure}")
         if self.channel.violation is not None:
             return self.channel.violation
-        joints, parameters, now = self._task.joints, self._node.parameters, time.monotonic()
+        joints, parameters, now = self.task.joints, self._node.parameters, time.monotonic()
         age = self._feedback.age(joints, now)
         self._is_silent = max(age, self._feedback.lag(joints)) > self._timeouts.silence
         if age > self._timeouts.lost_after:
@@ -120,11 +125,11 @@ class ServoSession:
 
     def _measured(self) -> Array:
         positions = self._feedback.positions()
-        return np.array([positions[joint] for joint in self._task.joints])
+        return np.array([positions[joint] for joint in self.task.joints])
 
     def _stamp(self) -> int:
         """Return the stamp of the oldest of the latest measurements [ns]."""
-        found = [self._feedback.get(joint) for joint in self._task.joints]
+        found = [self._feedback.get(joint) for joint in self.task.joints]
         return min(measured.stamp for measured in found if measured is not None)
 
     def has_arrived(self) -> bool:
@@ -143,7 +148,7 @@ class ServoSession:
         self._read(positions, now)
         status = ServoStatus(smallest_singular_value=0.0, scale=0.0, state=ServoStatus.NO_COMMAND)
         status.header.stamp = time_to_message(self._node.get_clock().now().nanoseconds)
-        left = self._commanded_at + self._task.settings.timeout - now
+        left = self._commanded_at + self.task.settings.timeout - now
         if self._is_silent:
             # The position is unknown: the robot comes to rest until it is measured again.
             self.channel.follow(np.zeros_like(positions), math.inf)
@@ -174,16 +179,16 @@ class ServoSession:
 
     def _read(self, positions: Array, now: float) -> None:
         """Read new commands; the last valid one counts."""
-        for message in self._topics.take(self._task.source):
+        for message in self._topics.take(self.task.source):
             try:
-                self._topics.check_age(message, self._task.settings.timeout)
+                self._topics.check_age(message, self.task.settings.timeout)
                 self._accept(message, positions, now)
                 self._commanded_at = now
             except RobotCellError as error:
                 self._on_refused(error)
 
     def _accept(self, message: Command, positions: Array, now: float) -> None:
-        task = self._task
+        task = self.task
         if isinstance(message, JointJog):
             self._velocities = joint_velocities(message, task.limits.variables, task.joints)
         elif isinstance(message, TwistStamped):
@@ -194,9 +199,9 @@ class ServoSession:
     def _requested(self, positions: Array, now: float, status: ServoStatus) -> Array:
         """Return the velocities (dof,) of the command within the limits [rad/s or m/s]; fills the status."""
         bounds = self._approach.bounds(positions)
-        if self._task.source == ServoOptions.JOINT_VELOCITY:
+        if self.task.source == ServoOptions.JOINT_VELOCITY:
             commanded = self._velocities
-            largest = float((np.abs(commanded) / self._task.limits.velocity).max(initial=0.0))
+            largest = float((np.abs(commanded) / self.task.limits.velocity).max(initial=0.0))
             status.scale, status.state = 1.0 / max(1.0, largest), ServoStatus.FOLLOWING
             requested = np.clip(status.scale * commanded, bounds.lower, bounds.upper)
         else:
@@ -207,7 +212,7 @@ class ServoSession:
     def _velocities_in_frame(self, positions: Array, now: float, status: ServoStatus) -> Array:
         """Return the velocities (dof,) for the twist, or towards the target; fills the status."""
         twist = self._twist
-        if self._task.source == ServoOptions.TRACK_TARGET:
+        if self.task.source == ServoOptions.TRACK_TARGET:
             tracking = self._tracker.track_pose(self._frames.pose(positions), now)
             twist = tracking.twist
             status.position_error, status.orientation_error = tracking.position_error, tracking.orientation_error
@@ -221,11 +226,11 @@ class ServoSession:
         self, commanded: Array, requested: Array, bounds: VelocityBounds, status: ServoStatus
     ) -> None:
         """Report the joints that are commanded to move beyond their position limits, and a robot that they stop."""
-        near = AT_LIMIT * self._task.limits.velocity
+        near = AT_LIMIT * self.task.limits.velocity
         beyond_upper = (bounds.upper <= near) & (commanded >= bounds.upper)
         beyond_lower = (bounds.lower >= -near) & (commanded <= bounds.lower)
         stopped = (beyond_upper | beyond_lower) & (commanded != 0.0)
-        status.joints_at_limit = [self._task.joints[index] for index in np.flatnonzero(stopped)]
+        status.joints_at_limit = [self.task.joints[index] for index in np.flatnonzero(stopped)]
         if stopped.any() and float(np.abs(requested[~stopped]).max(initial=0.0)) <= float(near.min()):
             status.state = ServoStatus.STOPPED_BY_LIMIT
 

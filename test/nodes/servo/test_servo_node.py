@@ -11,6 +11,7 @@ from control_msgs.msg import JointJog
 from fake_robot import FakeRobot, swing
 from geometry_msgs.msg import PoseStamped, TransformStamped, TwistStamped
 from loaded_cells import loaded
+from narrower_limits import own_limits_again, with_limit
 from running import DEMO
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -27,6 +28,7 @@ from robot_cell_planner.errors import (
     ServiceUnavailableError,
     StaleStateError,
     StoppedError,
+    TrajectoryLimitError,
     UnknownNameError,
 )
 from robot_cell_planner.kinematics.forward import chain_to
@@ -249,6 +251,25 @@ def test_joint_velocities_move_the_named_joints_at_the_given_speeds(client, robo
     assert moved[0] > 0.1
     assert (moved[1:] == 0.0).all()
     assert np.abs(speeds(commands)).max() == pytest.approx(0.2, rel=1e-6)
+
+
+@pytest.mark.parametrize(("name", "value"), [("max_velocity", 0.3), ("max_jerk", 10.0), ("min_position", -2.5)])
+def test_limits_that_become_narrower_end_it(client, robot, statuses, executions, name, value):
+    """It began with the others; a robot replaced by the same or a faster one does not matter."""
+    client.start_servo(options(ServoOptions.JOINT_VELOCITY, check_collision=False))
+    begin = HOME[JOINTS[0]]
+    with Sender(client, lambda: client.send_joint_velocities({JOINTS[0]: 0.2})):
+        robot.wait_for(lambda command: command[JOINTS[0]] > begin + 0.02)
+        client.apply(own_limits_again())
+        revision = client.apply(with_limit(JOINTS[0], "max_velocity", 2.5))
+        statuses.wait_for(lambda status: status.state == ServoStatus.FOLLOWING)
+        assert client.apply(with_limit(JOINTS[0], name, value)) == revision + 1
+        executions.wait_for(error_named(TrajectoryLimitError, JOINTS[0], f"{value:g}"))
+    robot.wait_for_rest(JOINTS)
+    commands = robot.taken()
+    assert within_limits(commands)
+    assert not speeds(commands)[-1].any()
+    client.apply(own_limits_again())
 
 
 def test_a_session_begins_where_the_robot_was_moved_a_moment_ago(client, robot):

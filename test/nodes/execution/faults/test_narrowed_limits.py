@@ -1,26 +1,20 @@
 """The limits of the robot become narrower while it moves, with the real nodes: the motion, which was validated against
 others, stops."""
 
-import re
-
-import msgspec
 import numpy as np
 import pytest
 from action_goals import execute, move
 from action_msgs.msg import GoalStatus
 from fake_robot import swing
-from frozendict import frozendict
-from motion_faults import ARM, CELL, FAR, HOME, PAN, SLOW, check_error, check_stop, start_at, wait_for
+from motion_faults import ARM, FAR, HOME, PAN, SLOW, check_error, check_stop, start_at, wait_for
+from narrower_limits import own_limits_again, with_limit
 from recorded import positions, velocities
 
-from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.msg import MotionRequest, SceneChange
+from robot_cell_planner.msg import MotionRequest
 from robot_cell_planner.nodes.client.client import make_goal
-from robot_cell_planner.nodes.conversions.model_messages import cell_to_message
 
 pytestmark = pytest.mark.alone
 
-ROBOT = CELL.robots["arm"]
 NARROWER = [
     ("velocity", "max_velocity", 0.1),
     ("acceleration", "max_acceleration", 0.02),
@@ -29,24 +23,10 @@ NARROWER = [
 ]
 
 
-def with_limit(name, value):
-    """The change that replaces the robot by one with another limit of its first joint."""
-    pattern = rf"({PAN}:.*?{name}: )\S+"
-    text, count = re.subn(pattern, rf"\g<1>{value}", ROBOT.sources.limits, count=1, flags=re.DOTALL)
-    assert count == 1
-    robot = msgspec.structs.replace(ROBOT, sources=msgspec.structs.replace(ROBOT.sources, limits=text))
-    return replaced(robot)
-
-
-def replaced(robot):
-    models = cell_to_message(RobotCell(robots=frozendict({robot.name: robot})))
-    return SceneChange(operation=SceneChange.REPLACE, models=models)
-
-
 @pytest.fixture(autouse=True)
 def own_limits(client, at_home):
     yield
-    client.apply(replaced(ROBOT))
+    client.apply(own_limits_again())
 
 
 @pytest.mark.parametrize(("quantity", "name", "limit"), NARROWER)
@@ -54,7 +34,7 @@ def test_a_motion_beyond_a_narrower_limit_stops(client, robot, quantity, name, l
     start_at(client, robot)
     sent = execute(client, swing(ARM, HOME, FAR, duration=SLOW, samples=301))
     wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.003)
-    revision = client.apply(with_limit(name, limit))
+    revision = client.apply(with_limit(PAN, name, limit))
     error = check_error(sent.wait(), "TrajectoryLimitError", "look-ahead", PAN, quantity, f"{limit:g}")
     numbers = {value.name: value for value in error.values}
     broken = numbers[f"{quantity} of {PAN}"]
@@ -73,7 +53,7 @@ def test_a_move_plans_again_within_the_narrower_limits_if_requested(client, robo
     request = MotionRequest(goal=make_goal([dict(zip(ARM, FAR, strict=True))]))
     sent = move(client, request, speed_scale=slower, replan=True)
     wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.03)
-    client.apply(with_limit("max_velocity", limit))
+    client.apply(with_limit(PAN, "max_velocity", limit))
     sent.wait()
     assert sent.status == GoalStatus.STATUS_SUCCEEDED, sent.result.error.message
     assert sent.result.record.replans == 1
