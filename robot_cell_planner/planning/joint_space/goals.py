@@ -77,10 +77,12 @@ class GoalSet:
         self._goals = goals
         self._seed = seed
         self._round = 0
-        self._complete: set[int] = set()
+        self._complete: set[int] = set()  # goals for which `more` looks for no further configurations
+        self._exhausted: set[int] = set()  # goals of which no configuration is missing
+        self._indices = range(goals.count) if only is None else (only,)
         self.found: list[GoalConfiguration] = []
         self.failures: list[GoalFailure] = []
-        for index in range(goals.count) if only is None else (only,):
+        for index in self._indices:
             self._check_time()
             try:
                 configurations = self._configurations_of(index)
@@ -107,6 +109,12 @@ class GoalSet:
         first = len(self._goals.joint_goals) + len(self._goals.named_states)
         last = self._goals.count - len(self._goals.simultaneous)
         return self._round < MAX_ROUNDS and any(i not in self._complete for i in range(first, last))
+
+    @property
+    def is_exhaustive(self) -> bool:
+        """Whether `found` has all configurations that reach a goal: goals are joint values, or targets for which
+        inverse kinematics returns all solutions."""
+        return self._exhausted.issuperset(self._indices)
 
     def more(self) -> list[Array]:
         """Return further configurations, from other seeds of inverse kinematics and other poses of regions."""
@@ -150,9 +158,11 @@ class GoalSet:
         goals, space = self._goals, self._context.space
         number = index
         if index < len(goals.joint_goals):
+            self._exhausted.add(number)
             return self._joint_goal(goals.joint_goals[index], f"joint goal {index}")
         index -= len(goals.joint_goals)
         if index < len(goals.named_states):
+            self._exhausted.add(number)
             name = goals.named_states[index]
             values = self._context.cell.named_state(space.group, name)
             planned = {joint: value for joint, value in values.items() if joint in space.variables}
@@ -256,6 +266,7 @@ class GoalSet:
         values, targets = values_and_targets(context.cell, context.space, goal, what)
         q = configuration(context.cell, context.space, values, what)
         if not targets:
+            self._exhausted.add(number)
             return self._joint_goal(values, what)
         self._check_limits(q, what)
         state = context.state.with_configuration(dict(zip(context.space.variables, q.tolist(), strict=True)))
@@ -287,6 +298,7 @@ class GoalSet:
             ) from error
         if result.complete:
             self._complete.add(number)
+            self._exhausted.add(number)
         what = f"every solution for goal {number}"
         rows = self._wraps(result.solutions)
         if not rows:
@@ -308,8 +320,9 @@ class GoalSet:
 
     def _region(self, region: GoalRegion, number: int) -> list[Array]:
         """Return configurations at poses of a region. If there are none, the error is that of the centre."""
-        found = self._sampled(region, REGION_SAMPLES, self._seed)
-        return found or self._target(region.center, number)
+        found = self._sampled(region, REGION_SAMPLES, self._seed) or self._target(region.center, number)
+        self._exhausted.discard(number)
+        return found
 
     def _sampled(self, region: GoalRegion, count: int, seed: int) -> list[Array]:
         found: list[Array] = []

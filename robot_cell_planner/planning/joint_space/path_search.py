@@ -72,7 +72,7 @@ class PathSearch:
         return result
 
     def _refuse_barrier(self, goals: GoalSet, *, at_first_collision: bool = False) -> None:
-        """Refuse the request if a barrier is between the start and each goal, and no further goals can be found.
+        """Refuse the request if a barrier is between the start and each goal, of which none is missing.
 
         Args:
             at_first_collision: Whether a barrier is looked for only where the latest motion was blocked, and only for
@@ -82,7 +82,7 @@ class PathSearch:
             NotConnectedError: There is no path; the error names the barrier of the last goal.
         """
         context, blocked = self.context, self.context.checks.blocked.last
-        if goals.may_grow or context.start_correction is not None or len(goals.found) > MAX_DIRECT_MOTIONS:
+        if not goals.is_exhaustive or context.start_correction is not None or len(goals.found) > MAX_DIRECT_MOTIONS:
             return
         if at_first_collision and (len(goals.found) > 1 or blocked is None):
             return

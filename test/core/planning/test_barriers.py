@@ -7,8 +7,11 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import NotConnectedError
+from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.model.mechanism import JointKind
+from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.planning.joint_space import goals
 from robot_cell_planner.planning.joint_space.barriers import barrier_between
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
@@ -30,10 +33,10 @@ def carriage(obstacle_y):
     return cell, place(cell.default_state(), "post", at(0.5, obstacle_y))
 
 
-def planned(cell, state, *goals):
-    joint_goals = tuple({"rail": rail, "turn": turn} for rail, turn in goals)
-    goals, options = Goals(joint_goals=joint_goals), PlanningOptions(state_limit=STATES)
-    return plan_motion(cell, state, MotionRequest(goals, group="g", options=options, timing=None))
+def planned(cell, state, *values):
+    joint_goals = tuple({"rail": rail, "turn": turn} for rail, turn in values)
+    options = PlanningOptions(state_limit=STATES)
+    return plan_motion(cell, state, MotionRequest(Goals(joint_goals), group="g", options=options, timing=None))
 
 
 def test_a_goal_behind_an_obstacle_of_the_carriage_is_refused():
@@ -43,6 +46,16 @@ def test_a_goal_behind_an_obstacle_of_the_carriage_is_refused():
     assert "plan with a group" in caught.value.remedy
     assert caught.value.subjects == ("carriage", "post", "rail")
     assert caught.value.partial.states_checked < STATES / 2
+
+
+def test_a_target_of_which_solutions_may_be_missing_is_not_refused_by_a_barrier(monkeypatch):
+    """Another solution may be on this side, also if the search for further ones has ended."""
+    monkeypatch.setattr(goals, "MAX_ROUNDS", 0)
+    cell, state = carriage(0.0)
+    target = FrameTarget(pose=Pose.from_rpy((0.9, 0.0, 0.0), (0.0, 0.0, 0.3)), mode=TargetMode.ROBOT)
+    options = PlanningOptions(state_limit=STATES)
+    with pytest.raises(NotConnectedError, match="were not connected within the limit"):
+        plan_motion(cell, state, MotionRequest(Goals(targets=(target,)), group="g", options=options, timing=None))
 
 
 def test_a_goal_on_this_side_is_reached():

@@ -10,7 +10,11 @@ from robot_cell_planner.kinematics.targets import FrameTarget
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning import Goals, MotionRequest, plan_motion, verify_plan
+from robot_cell_planner.planning.joint_space.goals import GoalSet
 from robot_cell_planner.planning.joint_space.positioner_goals import MAX_VALUES, positioner_values
+from robot_cell_planner.planning.problem.context import create_context
+from robot_cell_planner.planning.problem.progress import ProgressMonitor
+from robot_cell_planner.planning.problem.request import PlanningOptions
 from robot_cell_planner.planning.problem.space import joint_space
 
 TABLE_SRDF = '<robot name="positioner"><group name="table"><joint name="tilt"/></group></robot>'
@@ -64,6 +68,12 @@ def test_the_turntable_turns_a_part_that_is_out_of_reach_to_the_arm(scene):
 def test_the_turntable_keeps_an_angle_at_which_the_arm_reaches_the_part(scene):
     plan, _ = planned(scene, SEAM, tilt=3.0)
     np.testing.assert_allclose(plan.path[:, plan.variables.index("tilt")], 3.0, atol=1e-9)
+
+
+def test_angles_that_were_not_tried_may_reach_the_target_too(scene):
+    context = create_context(*scene, GROUP, (), PlanningOptions(), ProgressMonitor(0.0))
+    assert GoalSet(context, Goals(joint_goals=({"tilt": 0.5},)), 0).is_exhaustive
+    assert not GoalSet(context, Goals(targets=(SEAM,)), 0).is_exhaustive
 
 
 def test_errors_name_the_joints_that_were_tried(scene):
