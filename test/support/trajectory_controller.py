@@ -131,6 +131,10 @@ class TrajectoryController:
             self.active_goal.end("aborted", Result.INVALID_GOAL, DEACTIVATED)
         self.active_goal = self.held = None
 
+    def restart(self):
+        """Forget the goal, which never gets a result, and hold the robot where it is, as a new process does."""
+        self.active_goal, self.held = None, self.measured()
+
     # Goals.
 
     def _on_goal(self, request):

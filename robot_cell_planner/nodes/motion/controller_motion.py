@@ -17,7 +17,14 @@ import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from control_msgs.msg import JointTolerance
 
-from ...errors import NotSupportedError, RobotCellError, ServiceUnavailableError
+from ...errors import (
+    ExecutionError,
+    NotSupportedError,
+    RobotCellError,
+    ServiceUnavailableError,
+    Value,
+    distinct_texts,
+)
 from ...trajectory.resampling import end_time, resampled
 from ...trajectory.sampler import SamplerOptions, TrajectorySample, TrajectorySampler
 from ...trajectory.tracking import Check, lost
@@ -25,13 +32,16 @@ from ...trajectory.trajectory import Trajectory
 from ..common.clock_monitor import CLOCK, CLOCK_SKEW
 from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
-from .controller_client import STAGE, ControllerClient, ControllerGoal
+from .controller_client import STAGE, ControllerClient, ControllerGoal, ControllerState
 from .motion import Array, Motion, Sent, Tracking
 from .trajectory_goals import MotionGoal
 
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
 # [s] of the past of the time scaling that is kept, for delayed measurements, too.
 KEPT = max(OVERLAP, 1e-9 * CLOCK_SKEW)
+ASTRAY = 0.5  # [s] for which a controller that forgot its trajectory, such as by a restart, commands other positions
+CYCLES = 0.1  # [s] by which the time of published references may differ from their stamps
+TURN = 2.0 * np.pi
 GRACE = 2.0  # [s] for a stop beyond the times of trajectory and tolerances
 LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to compute
 
@@ -51,7 +61,9 @@ class Share:
     """The part of a motion executed by one controller.
 
     joints: its joints of the motion; standing: its other joints with their positions [rad or m]. goal: the running or
-    last goal; before: the one before that. failed: the controller does not take part any more.
+    last goal; before: the one before that. failed: the controller does not take part any more. astray_since: when it
+    was first seen to command other positions than those of its trajectory [s]; infinite if it does not. scales: whether
+    it publishes a speed scaling factor.
     """
 
     controller: ControllerClient
@@ -60,6 +72,8 @@ class Share:
     goal: ControllerGoal | None = None
     before: ControllerGoal | None = None
     failed: bool = False
+    astray_since: float = np.inf
+    scales: bool = False
 
     @property
     def ended(self) -> bool:
@@ -96,6 +110,26 @@ class Share:
             text = f"{name} did not respond within {answer_timeout:g} s"
             return ServiceUnavailableError(text, stage=STAGE, subjects=(name,))
         return None
+
+    def astray(self, state: ControllerState, joints: Sequence[str], desired: Array, allowed: Array) -> str:
+        """Return which of its joints the controller commands elsewhere than where its trajectory is; "" if none.
+
+        Controllers may command continuous joints by whole turns away.
+
+        Args:
+            joints: The joints of the motion.
+            desired: Their positions on the trajectory at the time of the state (dof,) [rad or m].
+            allowed: The largest distances from them (dof,) [rad or m].
+        """
+        for joint in self.joints:
+            if joint in state.joints:
+                column = joints.index(joint)
+                found = float(state.reference[state.joints.index(joint)])
+                away = abs(found - float(desired[column]))
+                if min(away, abs(float(np.remainder(away + 0.5 * TURN, TURN)) - 0.5 * TURN)) > allowed[column]:
+                    at, expected = distinct_texts(found, float(desired[column]))
+                    return f"{joint} at {at} instead of {expected}"
+        return ""
 
 
 class ControllerMotion(Motion):
@@ -194,6 +228,8 @@ class ControllerMotion(Motion):
         sampler = self._sampler
         if scale == sampler.scale or sampler.at_end(self._now()):
             return
+        if self._leave_astray(0.0):
+            return  # the others stop
         for factor in LEADS:
             start = max(self._now() + factor * self._options.lead, sampler.time_scaling.starts[0])
             changed = sampler.changed(scale, start)
@@ -204,6 +240,51 @@ class ControllerMotion(Motion):
 
     # Replies of the controllers.
 
+    def _astray(self, share: Share) -> RobotCellError | None:
+        """Return an error if a controller does not execute the trajectory that it has accepted.
+
+        A controller that was restarted holds a position, and sends no result of a goal that it does not know. A
+        trajectory sent to it then would begin with a jump.
+        """
+        state, goal = share.controller.state, share.goal
+        if state is None or goal is None or not goal.accepted or share.ended or self._scaled_by:
+            return None
+        desired, path = self._commanded_at(state.stamp), self.goal.tolerances.path
+        allowed = np.where(path > 0.0, path + CYCLES * np.abs(desired.velocities), np.inf)
+        found = share.astray(state, self.goal.joints, desired.positions, allowed)
+        if not found:
+            return None
+        name = share.controller.name
+        text = f"{name} does not execute the trajectory that it has accepted, as after a restart: it commands {found}"
+        return ExecutionError(text, stage=STAGE, subjects=(name, *share.joints))
+
+    def _leave_astray(self, patience: float) -> bool:
+        """Remove the controllers that have been astray for longer than a time [s]; returns whether the motion has
+        begun to stop for that."""
+        error, now = self.error, time.monotonic()
+        for share in self._shares:
+            astray = self._astray(share)
+            share.astray_since = np.inf if astray is None else min(share.astray_since, now)
+            if astray is not None and now - share.astray_since >= patience:
+                self._fail(share, astray)
+        return self.error is not error
+
+    def _missing_result(self) -> RobotCellError | None:
+        """Return an error if a controller should have reported the end of the motion, and its robot stands: one that
+        scales the speed itself moves for longer."""
+        if self.error is not None or self._scaled_by or not self._sampler.at_end(self._now()):
+            return None
+        late = self._now() - end_time(self.goal.trajectory, self._sampler.time_scaling)
+        limit = self.goal.tolerances.goal_time + GRACE
+        measured = [joint for joint in self.goal.joints if self._feedback.get(joint) is not None]
+        if min(late, self._feedback.stood_for(measured)) <= limit:
+            return None
+        names = tuple(share.controller.name for share in self._shares if not share.ended)
+        text = (
+            f"the robot stands, and {', '.join(names)} has not reported the end of the trajectory {limit:g} s after it"
+        )
+        return ServiceUnavailableError(text, stage=STAGE, subjects=names, values=(Value("time", late, limit, "s"),))
+
     def poll(self) -> None:
         if self._done:
             return
@@ -211,10 +292,16 @@ class ControllerMotion(Motion):
             problem = share.problem(self._options.answer_timeout)
             if problem is not None:
                 self._fail(share, problem)
+        self._check_speed_scaling()
+        if self.error is None:
+            self._leave_astray(ASTRAY)
         if self._has_finished():
             self._end()
             return
-        self._check_speed_scaling()
+        missing = self._missing_result()
+        if missing is not None:
+            self.stop(missing)
+            return
         tracking, age = self.tracking(), self._feedback.age(self.goal.joints, time.monotonic())
         if tracking is not None:
             self._account(tracking)
@@ -270,8 +357,11 @@ class ControllerMotion(Motion):
         """Detect controllers with speed scaling: their position along the trajectory is then unknown."""
         for share in self._shares:
             state = share.controller.state
-            # Controllers without speed scaling leave the field at 0.
-            if state is not None and state.speed_scaling not in (0.0, 1.0):
+            if state is None:
+                continue
+            # Controllers without speed scaling leave the field at 0; with it, 0 is that of a robot that stands.
+            share.scales = share.scales or state.speed_scaling > 0.0
+            if state.speed_scaling != 1.0 and share.scales:
                 self._scaled_by = share.controller.name
 
     def _stop(self) -> None:

@@ -15,6 +15,7 @@ from robot_cell_planner.action import ExecuteTrajectory
 from robot_cell_planner.errors import (
     ExecutionError,
     NotSupportedError,
+    ServiceUnavailableError,
     StopRequestedError,
     TrackingError,
     UnknownNameError,
@@ -233,6 +234,31 @@ def test_a_controller_that_is_deactivated_ends_the_motion_and_takes_the_next_whe
     arm.active = True
     robot.run_for(10)
     client.execute(swing(ARM, here(robot), here(robot) + 0.1, duration=1.0))
+
+
+def test_a_controller_that_is_restarted_ends_the_motion_without_a_jump(client, robot, arm):
+    """Its name stays in the graph, so that nothing but its published state shows that it has forgotten the goal."""
+    goal, start, end = sent(client, robot, np.array([1.5, 1.5]), duration=6.0, path_tolerance=0.1)
+    assert arm.moving.wait(120.0)
+    client._executor.create_task(arm.restart)
+    error = error_of(goal)
+    assert isinstance(error, ExecutionError)
+    assert error.stage == "controller"
+    assert "arm_controller does not execute the trajectory" in error.message
+    robot.run_for(50)
+    check_on_path(arm.commands, start, end)
+    assert len(arm.goals) == 1
+    client.execute(swing(ARM, here(robot), here(robot) + 0.1, duration=1.0))
+
+
+def test_a_controller_that_does_not_send_its_result_ends_the_motion(client, robot, arm):
+    """The robot has reached the end, and no result says so."""
+    goal, _, _ = sent(client, robot, np.array([-0.5, -0.5]), duration=1.0)
+    assert arm.moving.wait(120.0)
+    client._executor.create_task(arm.restart)
+    error = error_of(goal)
+    assert isinstance(error, ServiceUnavailableError)
+    assert "has not reported the end" in error.message
 
 
 def test_a_goal_of_another_client_ends_the_motion(client, robot, arm):

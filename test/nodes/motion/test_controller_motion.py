@@ -1,14 +1,15 @@
-"""Motions of controllers end if the clock of their trajectories is set."""
+"""Motions of controllers end if the clock of their trajectories is set, or a controller forgets its trajectory."""
 
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import StoppedError
+from robot_cell_planner.errors import ExecutionError, ServiceUnavailableError, StoppedError
 from robot_cell_planner.nodes.common.clock_monitor import ClockMonitor
 from robot_cell_planner.nodes.motion import controller_motion
-from robot_cell_planner.nodes.motion.controller_motion import GRACE, ControllerMotion, ControllerOptions, Share
+from robot_cell_planner.nodes.motion.controller_client import ControllerState
+from robot_cell_planner.nodes.motion.controller_motion import ASTRAY, GRACE, ControllerMotion, ControllerOptions, Share
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
@@ -21,6 +22,7 @@ SECOND = 10**9
 BEGIN = 1000 * SECOND  # simulated time [ns]
 DURATION, GOAL_TIME = 60.0, 1.0  # [s]
 JOINTS = ("elbow",)
+TOLERANCE = 0.1
 
 
 class Goal:
@@ -41,20 +43,20 @@ class Case:
     def __init__(self, monkeypatch):
         self.now, self.steady, self.goals = BEGIN, 100.0, []
         monkeypatch.setattr(controller_motion, "time", SimpleNamespace(monotonic=lambda: self.steady))
-        feedback, one = JointFeedback(10.0), np.ones(1)
-        feedback.start_poll(self.steady)
-        feedback.update(JOINTS, [0.0], [], [], self.now, self.steady)
+        self.feedback, one = JointFeedback(10.0), np.full(1, TOLERANCE)
+        self.feedback.start_poll(self.steady)
+        self.measure(0.0)
         times = np.array([0.0, DURATION])
         trajectory = Trajectory(JOINTS, times, np.array([[0.0], [1.0]]), np.zeros((2, 1)), np.zeros((2, 1)))
         goal = MotionGoal("owner", JOINTS, trajectory, Tolerances(1.0, one, one, one, one, GOAL_TIME))
-        controller = SimpleNamespace(name="arm", state=None, is_ready=True, send=self._send)
+        self.controller = SimpleNamespace(name="arm", state=None, is_ready=True, send=self._send)
         self.motion = ControllerMotion(
-            [Share(controller, JOINTS)],
+            [Share(self.controller, JOINTS)],
             lambda: self.now,
             ControllerOptions(0.2, SamplerOptions(), 5.0),
             lambda: None,
             goal,
-            feedback,
+            self.feedback,
             global_scale=1.0,
             timeouts=FeedbackTimeouts(600.0, 600.0, 600.0),
             on_done=lambda: None,
@@ -64,6 +66,15 @@ class Case:
     def _send(self, goal, on_change):
         self.goals.append(Goal())
         return self.goals[-1]
+
+    def measure(self, position):
+        self.feedback.update(JOINTS, [position], [], [], self.now, self.steady)
+
+    def publish(self, position, speed_scaling=1.0):
+        """The controller publishes the position that it commands; None: that of the trajectory."""
+        desired = self.motion.last.positions if position is None else np.array([position])
+        row = np.zeros(1)
+        self.controller.state = ControllerState(JOINTS, desired, row, desired, row, self.now, speed_scaling)
 
     def pass_time(self, seconds, jump=0.0):
         """Let time pass on both clocks; jump: of the simulated one [s]."""
@@ -93,3 +104,101 @@ def test_a_stop_for_another_reason_ends_on_the_path(monkeypatch):
     case.pass_time(30.0)
     case.motion.stop(StoppedError("as requested", stage="test"))
     assert [goal.cancelled for goal in case.goals] == [False, False]
+
+
+def begun(monkeypatch, **published):
+    """A motion whose controller commands what it should."""
+    case = Case(monkeypatch)
+    for _ in range(20):
+        case.pass_time(1.0)
+        case.publish(None, **published)
+        case.motion.poll()
+    assert case.motion.phase is Phase.MOVING
+    return case, float(case.motion.last.positions[0])
+
+
+def test_a_controller_that_was_restarted_ends_the_motion(monkeypatch):
+    """It holds the position where it found the robot, and does not know of a goal."""
+    case, held = begun(monkeypatch)
+    while case.motion.last.positions[0] < held + TOLERANCE:
+        assert case.motion.error is None
+        case.pass_time(0.5 * ASTRAY)
+        case.publish(held)
+        case.motion.poll()
+    for _ in range(10):
+        case.pass_time(0.5 * ASTRAY)
+        case.publish(held)
+        case.motion.poll()
+    assert isinstance(case.motion.error, ExecutionError)
+    assert case.motion.phase is Phase.DONE
+    assert "arm does not execute the trajectory" in str(case.motion.error)
+    assert "elbow at" in str(case.motion.error)
+    assert [goal.cancelled for goal in case.goals] == [True]
+
+
+@pytest.mark.parametrize("act", ["stop", "pause", "slow"])
+def test_a_controller_that_was_restarted_is_not_sent_a_trajectory_from_elsewhere(monkeypatch, act):
+    """The trajectory of a stop on the path would begin with a jump to that path."""
+    case, held = begun(monkeypatch)
+    case.pass_time(30.0)
+    case.publish(held)
+    if act == "stop":
+        case.motion.stop(StoppedError("as requested", stage="test"))
+    elif act == "pause":
+        case.motion.pause()
+    else:
+        case.motion.set_global_scale(0.5)
+    assert [goal.cancelled for goal in case.goals] == [True]
+    case.motion.poll()
+    assert case.motion.phase is Phase.DONE
+    assert isinstance(case.motion.error, StoppedError if act == "stop" else ExecutionError)
+
+
+@pytest.mark.parametrize("turns", [-1, 1, 2])
+def test_a_continuous_joint_that_is_commanded_by_whole_turns_away_is_on_its_path(monkeypatch, turns):
+    case = Case(monkeypatch)
+    for _ in range(59):
+        case.pass_time(1.0)
+        case.publish(float(case.motion.last.positions[0]) + turns * 2.0 * np.pi)
+        case.motion.poll()
+        assert case.motion.error is None
+
+
+def test_a_robot_that_its_own_speed_scaling_stops_is_not_astray(monkeypatch):
+    case, held = begun(monkeypatch)
+    for _ in range(60):
+        case.pass_time(1.0)
+        case.publish(held, speed_scaling=0.0)
+        case.motion.poll()
+    assert case.motion.error is None
+
+
+def test_a_result_that_never_arrives_ends_the_motion(monkeypatch):
+    """Without published states, nothing else shows that a controller has forgotten its goal."""
+    case = Case(monkeypatch)
+    case.pass_time(DURATION)
+    case.measure(1.0)
+    case.pass_time(GOAL_TIME + GRACE - 0.5)
+    case.measure(1.0)
+    case.motion.poll()
+    assert case.motion.error is None
+    case.pass_time(1.0)
+    case.measure(1.0)
+    case.motion.poll()
+    error = case.motion.error
+    assert isinstance(error, ServiceUnavailableError)
+    assert "arm has not reported the end" in str(error)
+    assert [goal.cancelled for goal in case.goals] == [True]
+    case.pass_time(GOAL_TIME + GRACE + 0.1)
+    case.motion.poll()
+    assert case.motion.phase is Phase.DONE
+
+
+def test_a_controller_that_moves_for_longer_is_waited_for(monkeypatch):
+    """Its robot scales the speed, and it publishes no state."""
+    case = Case(monkeypatch)
+    for step in range(200):
+        case.pass_time(1.0)
+        case.measure(0.005 * step)
+        case.motion.poll()
+        assert case.motion.error is None
