@@ -8,6 +8,7 @@ from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning import CartesianOptions, CartesianRequest, FrameWaypoints, plan_cartesian, verify_plan
+from robot_cell_planner.planning.cartesian import limit_arrivals
 from robot_cell_planner.planning.cartesian.limit_arrivals import corners_at_limits
 from robot_cell_planner.planning.cartesian.path.options import Strategy
 
@@ -49,6 +50,13 @@ def test_a_rounded_path_keeps_the_frame_on_the_line(scene, strategy):
         pose = forward_kinematics(cell, reached, GROUP, TargetMode.ROBOT)
         line_pose = Pose((start.position[0], pose.position[1], start.position[2]), start.quaternion)
         assert max(pose.distance_to(line_pose)) < 1e-6
+
+
+def test_a_path_is_kept_if_the_rounded_one_is_not_faster(scene, monkeypatch):
+    rounded = line(scene, -2.7, Strategy.GREEDY)
+    monkeypatch.setattr(limit_arrivals, "_duration", lambda tracker: 1.0)
+    kept = line(scene, -2.7, Strategy.GREEDY)
+    assert np.abs(np.diff(kept.path, n=2, axis=0)).max() > 3.0 * np.abs(np.diff(rounded.path, n=2, axis=0)).max()
 
 
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
