@@ -20,7 +20,7 @@ from unique_identifier_msgs.msg import UUID
 
 from ..conversions.filled_messages import filled
 from .large_trajectories import in_memory, taken
-from .unlocked_requests import RequestId, is_available, send_goal_response, take_goal_request
+from .unlocked_requests import RequestId, has_pointer, is_available, send_goal_response, take_goal_request
 from .waiting import call_later
 
 if TYPE_CHECKING:
@@ -85,7 +85,8 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         self._request_in_memory = in_memory(self._request)
         check_for_type_support(self._action_type.Impl.SendGoalService.Response)
         # Goals with trajectories are taken while other threads run.
-        self._takes_freely = self._request_in_memory is not self._request and is_available()
+        in_arrays = self._request_in_memory is not self._request
+        self._takes_freely = in_arrays and is_available() and has_pointer(self._handle)
 
     def take_data(self) -> Any:
         """As rclpy's; long trajectories are not converted to message objects."""

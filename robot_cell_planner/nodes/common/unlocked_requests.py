@@ -122,6 +122,16 @@ def _has_arrays(kind: Hashable) -> bool:
     return is_available() and is_laid_out(kind)
 
 
+def has_pointer(handle: Any) -> bool:
+    """Return whether a handle of rclpy tells where its object of rcl is."""
+    return isinstance(getattr(handle, "pointer", None), int)
+
+
+def _is_known(client: Client[Any, Any]) -> bool:
+    """Return whether rclpy registers requests of a client as in the releases that this module was written for."""
+    return all(hasattr(client, name) for name in ("_lock", "_pending_requests")) and has_pointer(client.handle)
+
+
 def call_async(client: Client[RequestT, ResponseT], request: RequestT) -> Future[ResponseT]:
     """Send a request of a service as rclpy does; other threads run while one is sent whose points are `PointBlocks`.
 
@@ -131,7 +141,7 @@ def call_async(client: Client[RequestT, ResponseT], request: RequestT) -> Future
         TypeError: The request is one of another service, or has a field of another type.
     """
     kind: Any = type(request)
-    if kind is not client.srv_type.Request or not _has_arrays(kind):
+    if kind is not client.srv_type.Request or not _has_arrays(kind) or not _is_known(client):
         return client.call_async(request)
     number, future = ctypes.c_int64(), Future[ResponseT]()
     with with_points_in_memory(request) as address:

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from contextlib import suppress
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -189,6 +190,17 @@ def test_a_request_of_another_service_is_refused_as_by_rclpy(node):
     client = node.service_client(srv.SetSpeedScale, "scale")
     with pytest.raises(TypeError):
         call_async(client, long_request())
+
+
+@pytest.mark.parametrize("missing", ["_lock", "_pending_requests", "pointer"])
+def test_requests_are_sent_by_a_rclpy_that_registers_them_otherwise(node, missing):
+    """Private attributes of other releases."""
+    fields = {"_lock": None, "_pending_requests": {}, "handle": SimpleNamespace(pointer=1)}
+    fields |= {"handle": SimpleNamespace()} if missing == "pointer" else {}
+    fields.pop(missing, None)
+    client = SimpleNamespace(srv_type=srv.ValidateTrajectory, call_async=lambda request: request, **fields)
+    request = long_request()
+    assert call_async(client, request) is request
 
 
 def test_a_message_that_is_not_converted_is_an_error(node, monkeypatch):
