@@ -53,8 +53,13 @@ class ExclusiveAccess:
         return tuple(claim for claim in self.claims if not claim.parts.isdisjoint(parts))
 
     def cancel(self, error: RobotCellError) -> None:
-        """Cancel the work of all clients."""
+        """Cancel the work of all clients with access."""
         for claim in self.claims:
+            claim.token.set(error)
+
+    def cancel_all(self, error: RobotCellError) -> None:
+        """Cancel the work of all clients, also of those that wait for access."""
+        for claim in (*self.claims, *self.queue):
             claim.token.set(error)
 
     def check_free(self, parts: Collection[str], besides: Collection[Claim] = ()) -> None:

@@ -312,7 +312,7 @@ class ExecutionNode(ManagedNode):
             self.get_logger().warning(str(reason))
             self._runner.abort(reason)
             for access in self._accesses:
-                access.cancel(reason)
+                access.cancel_all(reason)
         self._publish_status()
 
     # Status.

@@ -36,6 +36,8 @@ class MotionPermission:
         self._latched_stops = PolledSubscription(node, Bool, "emergency_stop", reliable(DEPTH, latched=True))
         self._robot_modes = PolledSubscription(node, String, "robot_mode", reliable(DEPTH), max_size=MAX_SIZE)
         self._revoked = 0
+        self._interruptions = self._reported_interruptions = 0  # changes from allowed to forbidden
+        self._forbids = False  # as of the last message
         self._last_reason: StoppedError | None = None
 
     @property
@@ -55,6 +57,8 @@ class MotionPermission:
         """Allow motion again, unless something else forbids it."""
         with self._lock:
             self._suspended = False
+            self._note()
+            self._reported_interruptions = self._interruptions  # nothing waited meanwhile
 
     def check(self) -> None:
         """Raise the reason if motion is forbidden."""
@@ -71,12 +75,19 @@ class MotionPermission:
             return self._revoked, reason or (self._last_reason if self._revoked != seen else None)
 
     def report_change(self) -> None:
-        """Call `on_change` if the permission has changed."""
-        reason = self.reason
+        """Call `on_change` if the permission has changed since the last call, also if motion was forbidden and is
+        allowed again: goals from before that, whose motions have not begun, end too."""
+        with self._lock:
+            self._read()
+            reason, interrupted = self._reason(), self._interruptions != self._reported_interruptions
+            passed, self._reported_interruptions = self._last_reason, self._interruptions
         description = None if reason is None else str(reason)
-        if description != self._reported:
-            self._reported = description
-            self._on_change(reason)
+        if reason is None and interrupted:
+            self._on_change(passed)
+        elif description == self._reported:
+            return
+        self._reported = description
+        self._on_change(reason)
 
     def _reason(self) -> StoppedError | None:
         if self._suspended:
@@ -111,3 +122,5 @@ class MotionPermission:
         if reason is not None:
             self._last_reason = reason
             self._revoked += 1
+            self._interruptions += not self._forbids
+        self._forbids = reason is not None

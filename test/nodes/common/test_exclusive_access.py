@@ -144,3 +144,11 @@ def test_access_that_was_handed_over_can_be_given_back():
         assert access.claims == (first,)
     assert access.claims == ()
     assert changes == ["first", "second", "first", ""]
+
+
+def test_a_stop_of_all_clients_applies_to_those_that_wait():
+    access, error = ExclusiveAccess("moves the gripper", _no), StoppedError("the emergency stop is pressed")
+    moving, waiting = CancellationToken(), CancellationToken()
+    with access.acquired_by("first", moving), access.queued("second", waiting):
+        access.cancel_all(error)
+    assert (moving.error, waiting.error) == (error, error)

@@ -176,6 +176,9 @@ def test_the_emergency_stop_is_detected_while_the_node_is_busy(domain):
     assert pressed
     assert released
     assert permission.reason is None
+    permission.report_change()
+    permission.report_change()
+    assert [None if change is None else change.stage for change in changes] == ["emergency stop", None]
     node.destroy_node()
     rclpy.shutdown(context=context)
 

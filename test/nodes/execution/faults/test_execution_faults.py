@@ -35,10 +35,12 @@ from recorded import TORN, check_limits, positions, stamps
 from rosgraph_msgs.msg import Clock
 from running import DEMO, wait_until_answered
 from sensor_msgs.msg import JointState
+from std_msgs.msg import Bool
 
 from robot_cell_planner import srv
 from robot_cell_planner.cases import open_case
 from robot_cell_planner.errors import StaleStateError
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.common.other_publishers import NOT_YET_NAMED
 from robot_cell_planner.trajectory.tracking import Check
 
@@ -240,6 +242,23 @@ def test_an_emergency_stop_ends_it_at_once_and_blocks_it(client, robot, button):
     check_stop(robot, ended_early=False)
     check_error(execute(client, to_and_fro(1)).wait(), "StoppedError", "emergency stop")
     button.release()
+    start_at(client, robot)
+
+
+def test_an_emergency_stop_that_is_released_at_once_ends_goals_that_have_not_begun(client, robot):
+    """They would move the robot after the release, without a new command."""
+    start_at(client, robot)
+    button = client.node.create_publisher(Bool, "emergency_stop", reliable(10))
+    while not button.get_subscription_count():
+        robot.run_for(1)
+    trajectory = to_and_fro(1)
+    trajectory.header.stamp = (client.node.get_clock().now() + Duration(seconds=3.0)).to_msg()
+    sent = execute(client, trajectory)
+    for pressed in (True, False):
+        button.publish(Bool(data=pressed))
+    check_error(sent.wait(), "StoppedError", "emergency stop")
+    assert robot.taken() == []
+    client.node.destroy_publisher(button)
     start_at(client, robot)
 
 
