@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from robot_cell_planner.collision.certification.certifier import MotionCertifier, certifiable
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.pairs.allowed_pairs import CollisionOptions
+from robot_cell_planner.collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
@@ -45,6 +46,7 @@ OPTIONS = {
     "from a contact": PLAIN,
     LINE: PLAIN,
 }
+SAME = 1e-9  # fractions of paths that count as equal
 HIDDEN = re.compile(r"may overlap by up to ([0-9.e+-]+) mm")
 METHODS = (Method.STOP_AT_WAYPOINTS, Method.SMOOTH)
 
@@ -113,12 +115,13 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
     state, rules = generator.state.with_configuration(values), CollisionOptions(extra_margin=options.extra_margin)
     checker = CollisionChecker(generator.cell, state, plan.variables, engine=options.engine, options=rules)
     if options.certify and certifiable(checker):
-        certifier = MotionCertifier(checker)
-        certified = np.array(
-            [certifier.certify(a, b, enough=MAX_EXACT_STATES).free for a, b in pairwise(plan.path)], dtype=bool
-        )
-        lengths = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
-        share = float(lengths[certified].sum() / lengths.sum()) if lengths.any() else math.nan
+        # A plan goes on with fine spheres after a search that stalls, which then also prove its motions.
+        for protrusion in (PROTRUSION, FINE_PROTRUSION):
+            certified = _certified(MotionCertifier(checker, protrusion=protrusion), plan.path, certified)
+            lengths = np.linalg.norm(np.diff(plan.path, axis=0), axis=1)
+            share = float(lengths[certified].sum() / lengths.sum()) if lengths.any() else math.nan
+            if not abs(plan.certified_fraction - share) > SAME:
+                break
     return PlanCase(
         kind,
         (*plan.variables, *held),
@@ -131,6 +134,14 @@ def _case(generator: Generator, kind: str, plan: Plan, values: dict[str, float],
         max((1e-3 * float(found) for text in plan.warnings for found in HIDDEN.findall(text)), default=0.0),
         trajectory,
     )
+
+
+def _certified(certifier: MotionCertifier, path: Floats, before: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Whether each segment of a path (n, dof) is certified, or was `before` (n - 1,), which is empty for the first
+    certifier."""
+    known = before if len(before) else np.zeros(len(path) - 1, dtype=bool)
+    segments = zip(known.tolist(), pairwise(path), strict=True)
+    return np.array([free or certifier.certify(a, b, enough=MAX_EXACT_STATES).free for free, (a, b) in segments])
 
 
 def _with(rows: Floats, held: Mapping[str, float]) -> Floats:

@@ -32,7 +32,7 @@ from .cells import write_cell
 from .generate import Generator, described
 from .model import AuditModel
 from .motion import FINE, Motion, Straight, closest_approach
-from .plans import OPTIONS, PlanCase, plans
+from .plans import OPTIONS, SAME, PlanCase, plans
 from .record import Record
 from .robots import ROBOTIQ, ROBOTS
 
@@ -40,7 +40,6 @@ VARIANTS = 4
 COARSER = 1.0 / 1000.0  # [rad or m] between samples of segments that are not certified
 RATE = 1e4  # [1/s] of samples of trajectories, at least
 AGREE_STATES = 20
-SAME = 1e-9  # fractions of paths that count as equal
 
 
 @dataclass(frozen=True)
