@@ -29,8 +29,7 @@ from .roadmap import smallest_distance
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
 PULLS = np.array(PULL_FRACTIONS)
 FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
-# States of tree growth before bridges are sought, and until the next attempt, which takes half as long as that growth.
-# After each attempt without any, the next one follows after BRIDGE_BACKOFF times as many states.
+# States of tree growth before bridges are sought, and until the next attempt; each that fails multiplies the latter.
 FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, BRIDGE_BACKOFF = 40_000, 20_000, 2
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
@@ -215,8 +214,7 @@ class CertifiedRrtConnect:
                 outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + FIRST_CALL_STATES)
                 continue
             if self._counters[EVALUATED] >= next_bridge and trees.are_rooted:
-                found = self._bridge(trees, options.seed, check)
-                bridged = bridged or found
+                bridged |= (found := self._bridge(trees, options.seed, check))
                 next_bridge = self._counters[EVALUATED] + pause
                 pause = STATES_BETWEEN_BRIDGES if found else BRIDGE_BACKOFF * pause
             for tree, stalled_ends in stalled.items():
