@@ -49,7 +49,7 @@ class RequestedShutdown:
         reason = StopRequestedError("the execution node is shutting down", stage="shutdown")
         self._node.requests.refuse(reason)
         for access in self._accesses():
-            access.cancel(reason)
+            access.cancel_all(reason)
         now = time.monotonic()
         if any(access.owner for access in self._accesses()):
             self._ends_at = now + RESULT_TIME
