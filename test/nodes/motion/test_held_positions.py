@@ -63,7 +63,10 @@ class Case:
 
     def __init__(self, hold=False, passive=(), robots=(), joints=JOINTS):
         self.clock, self.feedback, self.warnings = Clock(), JointFeedback(jump=10.0), []
-        log = SimpleNamespace(warning=lambda text, **_: self.warnings.append(text))
+        self.errors = []  # of the thread
+        log = SimpleNamespace(
+            warning=lambda text, **_: self.warnings.append(text), error=lambda text, **_: self.errors.append(text)
+        )
         node = SimpleNamespace(
             get_clock=lambda: SimpleNamespace(now=lambda: Time(nanoseconds=time.time_ns())), get_logger=lambda: log
         )
@@ -118,6 +121,7 @@ def make(monkeypatch):
     yield make
     for case in made:
         case.stream.close()
+        assert case.errors == []
 
 
 def test_joints_of_other_robots_are_held_where_they_were_just_measured(make):
