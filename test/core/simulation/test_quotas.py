@@ -62,9 +62,9 @@ def outbox():
     here, there = Pipe()
     outbox = Outbox(here, CAPACITY, joints_of, without)
     yield outbox, there
-    here.close()
     there.close()
     outbox.close()
+    here.close()
 
 
 def command(**positions):
