@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ...collision.certification.motion_bounds import motion_model
+from ...collision.certification.motion_bounds import MotionModel, motion_model
 from ...collision.checker import CollisionChecker
 from ...collision.report import CollisionPair
 from ...trajectory.limits import Array
 
 SAMPLES = 64  # configurations of a straight motion at which barriers are looked for
+_VARIABLES: WeakKeyDictionary[MotionModel, dict[tuple[int, int], int | None]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -60,13 +62,29 @@ def barrier_between(checker: CollisionChecker, start: Array, goal: Array) -> Bar
 
 
 def _barriers(checker: CollisionChecker, start: Array, goal: Array, q: Array) -> Iterator[Barrier]:
-    model, objects = motion_model(checker), checker.allowed_pairs.by_name
+    model = motion_model(checker)
+    if not any(_variable_between(model, near.objects) is not None for near in checker.near_geometries(q, 0.0)):
+        return  # without the exact distances of other pairs
+    objects = checker.allowed_pairs.by_name
     for pair in checker.report(q).pairs:
-        first, second = (model.placements[objects[name].index].joint for name in (pair.first, pair.second))
-        variables = {model.tree.joints[joint].variable for part in model.tree.between(first, second) for joint in part}
-        if len(variables) != 1:
+        index = _variable_between(model, (objects[pair.first].index, objects[pair.second].index))
+        if index is None:
             continue
-        [index] = variables
         low, value, high = sorted((float(start[index]), float(q[index]), float(goal[index])))
         if value == float(q[index]) and low < value < high:
             yield Barrier(pair, checker.variables[index], value, float(start[index]), float(goal[index]))
+
+
+def _variable_between(model: MotionModel, objects: tuple[int, int]) -> int | None:
+    """Return the index of the only variable that moves two collision objects relative to each other; None if there is
+    none, or several do."""
+    known = _VARIABLES.setdefault(model, {})
+    if objects not in known:
+        known[objects] = _computed_variable(model, objects)
+    return known[objects]
+
+
+def _computed_variable(model: MotionModel, objects: tuple[int, int]) -> int | None:
+    first, second = (model.placements[index].joint for index in objects)
+    variables = {model.tree.joints[joint].variable for part in model.tree.between(first, second) for joint in part}
+    return variables.pop() if len(variables) == 1 else None
