@@ -35,8 +35,8 @@ GROUP = "arm+table"
 def scene(tmp_path_factory):
     folder = tmp_path_factory.mktemp("turntable")
     table = POSITIONER.replace('axis xyz="1 0 0"', 'axis xyz="0 0 1"').replace("-1.5", "-3.1").replace('"1.5"', '"3.1"')
-    ball = '<collision><geometry><sphere radius="0.03"/></geometry></collision>'
-    arm = RAIL.replace('<link name="${above}"/>', f'<link name="${{above}}">{ball}</link>')
+    sphere = '<collision><geometry><sphere radius="0.03"/></geometry></collision>'
+    arm = RAIL.replace('<link name="${above}"/>', f'<link name="${{above}}">{sphere}</link>')
     (folder / "arm.urdf.xacro").write_text(arm)
     (folder / "arm.srdf").write_text(SRDF)
     (folder / "table.urdf").write_text(table)
