@@ -249,7 +249,7 @@ BAD = {
     "double link": (f'<robot name="r">\n{LINKS}<link name="a"/></robot>', 4, "which another one has already"),
     "odd name": ('<robot name="r">\n<link name="a;b"/></robot>', 2, "letters, digits"),
     "accented name": ('<robot name="r">\n<link name="\u00dc"/></robot>', 2, "ASCII letters, digits"),
-    "unknown type": (with_joint('type="sphere"'), 4, "revolute"),
+    "unknown type": (with_joint('type="ball"'), 4, "revolute"),
     "no type": (with_joint(""), 4, "'type'"),
     "no parent": (
         f'<robot name="r">\n{LINKS}<joint name="j" type="fixed"><child link="b"/></joint></robot>',
