@@ -40,3 +40,10 @@ def rail_cell(folder):
     (folder / "positioner.urdf").write_text(POSITIONER)
     (folder / "cell.yaml").write_text(CELL)
     return load_cell(folder / "cell.yaml")
+
+
+def bent_rail_cell(folder):
+    """The cell of `rail_cell` in a folder, and a state with the rail in its middle and the arm bent."""
+    cell, state = rail_cell(folder)
+    bent = {"rail_joint": 0.0, "joint_1": 0.2, "joint_2": 0.6, "joint_3": 1.2, "joint_4": 0.1, "joint_5": 0.9}
+    return cell, state.with_configuration(bent)

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rail_cells import rail_cell
+from rail_cells import bent_rail_cell
 
 from robot_cell_planner.errors import TrajectoryLimitError, Value
 from robot_cell_planner.kinematics.forward import forward_kinematics
@@ -17,9 +17,7 @@ GROUP = "arm_and_rail"
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    cell, state = rail_cell(tmp_path_factory.mktemp("rail"))
-    bent = {"rail_joint": 0.0, "joint_1": 0.2, "joint_2": 0.6, "joint_3": 1.2, "joint_4": 0.1, "joint_5": 0.9}
-    return cell, state.with_configuration(bent)
+    return bent_rail_cell(tmp_path_factory.mktemp("rail"))
 
 
 @pytest.mark.parametrize("strategy", Strategy)
