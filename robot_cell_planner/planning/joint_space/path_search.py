@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
+from ...collision.report import CollisionPair
 from ...errors import InternalError, NotConnectedError, Value
 from ...errors.remedies import BARRIER
 from ...trajectory.limits import Array
 from ..path.simplification import drop_waypoints, shortcut, simplify, tighten, without_repeats
+from ..problem.blocked_motions import BlockedMotion
 from ..problem.context import PlanningContext
 from ..problem.local_planner import LocalPlanner, StraightLocalPlanner
 from ..problem.objective import Objective
@@ -25,6 +28,8 @@ from .goals import GoalSet
 from .optimization import optimize
 from .waypoint_hints import direct_path, searched_path, usable_hints
 
+# States of a search before barriers are looked for at the collision of the last direct motion.
+STATES_BEFORE_BARRIERS = 1_000
 # Max number of nearest goals for direct motions before a search.
 MAX_DIRECT_MOTIONS = 8
 # Max difference between an end of a planner's path and the start or goal that it was given [rad or m].
@@ -64,33 +69,32 @@ class PathSearch:
                 path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
             if path is not None:
                 return SearchResult(path)
-        self._refuse_barrier(goals, at_first_collision=True)
+        self._refuse_barrier(goals)
         result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
-            self._refuse_barrier(goals)
+            self._refuse_barrier(goals, after=result)
             raise _not_connected(context, result, options)
         return result
 
-    def _refuse_barrier(self, goals: GoalSet, *, at_first_collision: bool = False) -> None:
+    def _refuse_barrier(self, goals: GoalSet, at: BlockedMotion | None = None) -> None:
         """Refuse the request if a barrier is between the start and each goal, of which none is missing.
 
         Args:
-            at_first_collision: Whether a barrier is looked for only where the latest motion was blocked, and only for
-                a single goal.
+            at: Motion at whose collision a barrier to a single goal is looked for; None for a thorough look.
 
         Raises:
             NotConnectedError: There is no path; the error names the barrier of the last goal.
         """
-        context, blocked = self.context, self.context.checks.blocked.last
+        context = self.context
         if not goals.is_exhaustive or context.start_correction is not None or len(goals.found) > MAX_DIRECT_MOTIONS:
             return
-        if at_first_collision and (len(goals.found) > 1 or blocked is None):
+        if at is not None and len(goals.found) > 1:
             return
         checker, start = context.checks.checker, context.space.start
         found: Barrier | None = None
         for goal in goals.found:
-            if at_first_collision and blocked is not None:
-                found = barrier_at(checker, start, goal.q, blocked.configuration)
+            if at is not None:
+                found = barrier_at(checker, start, goal.q, at.configuration)
             else:
                 found = barrier_between(checker, start, goal.q)
             if found is None:
@@ -258,15 +262,9 @@ def _simplified(path: Array, local_planner: LocalPlanner, options: PlanningOptio
     return path
 
 
-def _behind_barrier(context: PlanningContext, barrier: Barrier) -> NotConnectedError:
+def _behind_barrier(context: PlanningContext, barrier: Barrier, result: SearchResult) -> NotConnectedError:
     checks, pair = context.checks, barrier.pair
-    failure = PlanFailure(
-        blocking_pair=pair,
-        blocked_motions=checks.blocked.count,
-        states_checked=checks.states,
-        motions_checked=checks.motions,
-        times=context.monitor.times,
-    )
+    failure = _failure(context, result, pair, checks.blocked.count)
     values = (Value(barrier.variable, barrier.value),)
     names = (pair.first, pair.second, barrier.variable)
     text = f"no path exists: {barrier}"
@@ -287,15 +285,22 @@ def _not_connected(context: PlanningContext, result: SearchResult, options: Plan
         text = f"no path could be searched: {result.invalid_ends}"
     if blocking is not None:
         text += f"; {blocking[0].first} and {blocking[0].second} blocked most motions"
-    failure = PlanFailure(
+    failure = _failure(context, result, *(blocking or (None, 0)))
+    names = (blocking[0].first, blocking[0].second) if blocking else ()
+    return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)
+
+
+def _failure(
+    context: PlanningContext, result: SearchResult, pair: CollisionPair | None, blocked_motions: int
+) -> PlanFailure:
+    """Return what a search without a path found. pair: objects that blocked most motions, or that no path can pass."""
+    return PlanFailure(
         start_tree_size=result.start_tree_size,
         goal_tree_size=result.goal_tree_size,
         nearest_approach=result.nearest_approach,
-        blocking_pair=blocking[0] if blocking else None,
-        blocked_motions=blocking[1] if blocking else 0,
-        states_checked=checks.states,
-        motions_checked=checks.motions,
+        blocking_pair=pair,
+        blocked_motions=blocked_motions,
+        states_checked=context.checks.states,
+        motions_checked=context.checks.motions,
         times=context.monitor.times,
     )
-    names = (blocking[0].first, blocking[0].second) if blocking else ()
-    return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure)

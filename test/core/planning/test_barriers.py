@@ -48,6 +48,14 @@ def test_a_goal_behind_an_obstacle_of_the_carriage_is_refused():
     assert caught.value.partial.states_checked < STATES / 2
 
 
+def test_the_failure_of_several_goals_behind_an_obstacle_reports_the_search():
+    with pytest.raises(NotConnectedError, match="no path exists: carriage and post collide") as caught:
+        planned(*carriage(0.0), (0.9, 0.3), (0.95, 0.4))
+    failure = caught.value.partial
+    assert failure.start_tree_size > 0 and failure.goal_tree_size > 0
+    assert 0.0 < failure.nearest_approach < 1.0
+
+
 def test_a_target_of_which_solutions_may_be_missing_is_not_refused_by_a_barrier(monkeypatch):
     """Another solution may be on this side, also if the search for further ones has ended."""
     monkeypatch.setattr(goals, "MAX_ROUNDS", 0)
