@@ -1,4 +1,5 @@
-"""The nodes run with rclpy of Jazzy and of Kilted: names that they import when they start exist in both.
+"""The nodes run with rclpy of Jazzy and of Kilted: names that they import when they start exist in both, and classes
+that are generic in Kilted alone have type arguments in annotations only.
 
 The tests run with one of them, so the table lists names that exist in both: rclpy 7.1.6 and 9.1.2. A new name is added
 after a check of the other release; names of one release only are accessed with `getattr` and a substitute.
@@ -83,3 +84,57 @@ def test_imported_names_exist_in_both_releases():
 def test_the_table_agrees_with_the_installed_release():
     for module, names in IN_BOTH_RELEASES.items():
         assert names <= set(dir(importlib.import_module(module)))
+
+
+def evaluated_subscripts(tree):
+    """The names from rclpy that are subscripted outside annotations and blocks for type checkers."""
+    imported, found = set(), []
+
+    class Visitor(ast.NodeVisitor):
+        def visit_ImportFrom(self, node):
+            if not node.level and (node.module or "").split(".")[0] == "rclpy":
+                imported.update(name.asname or name.name for name in node.names)
+
+        def visit_If(self, node):
+            for each in node.orelse if "TYPE_CHECKING" in ast.unparse(node.test) else ast.iter_child_nodes(node):
+                self.visit(each)
+
+        def visit_arg(self, node):
+            """Annotations are not evaluated."""
+
+        def visit_AnnAssign(self, node):
+            if node.value is not None:
+                self.visit(node.value)
+
+        def visit_FunctionDef(self, node):
+            for each in (*node.decorator_list, node.args, *node.body):
+                self.visit(each)
+
+        visit_AsyncFunctionDef = visit_FunctionDef
+
+        def visit_Subscript(self, node):
+            if isinstance(node.value, ast.Name) and node.value.id in imported:
+                found.append(node.value.id)
+            self.generic_visit(node)
+
+    Visitor().visit(tree)
+    return found
+
+
+def test_type_arguments_of_classes_of_rclpy_are_not_evaluated():
+    """`Future[T]()` is a TypeError in Jazzy."""
+    text = """
+from rclpy.task import Future
+future: Future[int] = Future()
+async def function(argument: Future[int] = None, *, other: Future[int]) -> Future[int]: return Future[int](), future[0]
+"""
+    assert evaluated_subscripts(ast.parse(text)) == ["Future"]
+    found = {path: evaluated_subscripts(ast.parse(path.read_text())) for path in PACKAGE.rglob("*.py")}
+    assert {path: names for path, names in found.items() if names} == {}
+
+
+def test_annotations_of_files_that_use_rclpy_are_not_evaluated():
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        if "from rclpy" in text:
+            assert "from __future__ import annotations" in text, path

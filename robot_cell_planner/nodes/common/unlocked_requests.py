@@ -143,7 +143,8 @@ def call_async(client: Client[RequestT, ResponseT], request: RequestT) -> Future
     kind: Any = type(request)
     if kind is not client.srv_type.Request or not _has_arrays(kind) or not _is_known(client):
         return client.call_async(request)
-    number, future = ctypes.c_int64(), Future[ResponseT]()
+    number = ctypes.c_int64()
+    future: Future[ResponseT] = Future()
     with with_points_in_memory(request) as address:
         if address is None:
             return client.call_async(request)
