@@ -36,6 +36,7 @@ INTERVAL_STEPS = 20
 # Reserve for the states in between: results are this fraction below their limits.
 RESERVE = 1e-3
 MAX_SLOWDOWNS = 5  # the curve through the samples of a slower motion differs slightly
+ABOVE_PATH_SPEED = "Raise `path_speed`, or request a velocity whose Euclidean norm is at most that."
 
 # Function from configurations (n, dof) and velocities (n, dof) to speeds (n,), of the tool [m/s] or along the path.
 Speeds = Callable[[Array, Array], Array]
@@ -98,12 +99,12 @@ def time_path(
         NotSupportedError: Start or end velocities with another method than SMOOTH, or together with a limit that
             requires to slow down the motion.
         TrajectoryLimitError: The curve of the FOLLOW_SAMPLES method is beyond position limits between samples.
-        TrajectoryError: The torques at rest exceed their limits, so that no motion is slow enough; in addition, errors
-            of `blended.smooth`.
+        TrajectoryError: A start or end velocity is above the path speed, or the torques at rest exceed their limits, so
+            that no motion is slow enough; in addition, errors of `blended.smooth`.
     """
     model = model or PathModel()
-    first = _velocity(options.start_velocity, limits, "start")
-    last = _velocity(options.end_velocity, limits, "end")
+    first = _velocity(options.start_velocity, limits, "start", options.path_speed)
+    last = _velocity(options.end_velocity, limits, "end", options.path_speed)
     moving = bool(first.any() or last.any())
     if options.method is Method.SMOOTH:
         blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.collides_between, model.step)
@@ -116,7 +117,7 @@ def time_path(
         motion = follow_samples(path, limits, options, parameters=parameters, stops=stops, check=model.check)
     else:
         motion = stop_at_waypoints(path, limits, options, check=model.check)
-    # A start or end velocity may be above the path speed, which `smooth` then limits in between.
+    # With a start or end velocity, `smooth` limits the speed of each segment.
     in_joint_space = bool(options.path_speed) and model.path_speeds is None and parameters is None and not moving
     for attempt in range(MAX_SLOWDOWNS + 1):
         efforts = _factors_of_efforts(motion, limits, options, model, reserve=RESERVE if attempt == 0 else 0.0)
@@ -134,13 +135,24 @@ def time_path(
     raise TrajectoryError(text, values=slowest)
 
 
-def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str) -> Array:
+def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str, path_speed: float) -> Array:
+    """Return a start or end velocity (dof,) [rad/s or m/s]. where: "start" or "end", for errors.
+
+    Raises:
+        UnknownNameError: A joint does not move.
+        TrajectoryError: The velocity is above the path speed, if that is limited.
+    """
     velocity = np.zeros(len(limits.variables))
     for joint, value in given.items():
         if joint not in limits.variables:
             text = unknown_name(f"joint {joint!r} of the {where} velocity", joint, limits.variables)
             raise UnknownNameError(text, subjects=(joint,))
         velocity[limits.variables.index(joint)] = value
+    speed = float(np.linalg.norm(velocity))
+    if path_speed and speed > path_speed * (1.0 + RELATIVE_TOLERANCE):
+        text = f"the {where} velocity is above the path speed"
+        numbers = (Value(f"speed at the {where}", speed, path_speed, "rad/s or m/s"),)
+        raise TrajectoryError(text, subjects=tuple(given), values=numbers, remedy=ABOVE_PATH_SPEED)
     return velocity
 
 

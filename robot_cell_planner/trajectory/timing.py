@@ -71,7 +71,7 @@ class TimingOptions:
         limit_effort: Whether joint torques limit the accelerations.
         blend_tolerance: Tolerance of the SMOOTH method, see `blended.SmoothOptions`.
         start_velocity, end_velocity: Velocities by joint [rad/s or m/s], zero for joints that are not named; only the
-            SMOOTH method supports nonzero values.
+            SMOOTH method supports nonzero values. Their Euclidean norms are at most `path_speed`.
 
     Raises:
         InvalidRequestError: A value is outside its range.

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from loaded_cells import loaded
 
+from robot_cell_planner.errors import TrajectoryError
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.pose import Pose
@@ -122,6 +123,16 @@ def test_a_segment_that_brakes_from_a_velocity_is_not_faster_than_the_path_speed
     }
     options = TimingOptions(method=Method.SMOOTH, path_speed=0.06, **velocities)
     assert speed_along(time_path(PATH, LIMITS, options).trajectory.curve) <= 0.06 * (1.0 + ROUNDING)
+
+
+@pytest.mark.parametrize("end", ["start", "end"])
+def test_a_velocity_above_the_path_speed_is_refused(end):
+    given = {f"{end}_velocity": {NAMES[0]: 0.03, NAMES[1]: -0.04}}
+    time_path(PATH, LIMITS, TimingOptions(method=Method.SMOOTH, path_speed=0.05, **given))
+    with pytest.raises(TrajectoryError, match=f"the {end} velocity is above the path speed") as caught:
+        time_path(PATH, LIMITS, TimingOptions(method=Method.SMOOTH, path_speed=0.04, **given))
+    assert caught.value.values[0].value == pytest.approx(0.05)
+    assert caught.value.values[0].limit == 0.04
 
 
 @pytest.mark.parametrize("step", [0.01, 0.03, 0.1])
