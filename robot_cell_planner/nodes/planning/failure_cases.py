@@ -60,17 +60,28 @@ class FailureCases:
         """Write a request if its answer is an error, other than a cancellation, or a trajectory that is not valid;
         unless too many others wait, or there are no cases of such requests. request: as it was served.
 
-        Look-aheads become cases by collisions only: predicted paths of other robots are sampled too coarsely for
-        limits. A motion that ends because its limits have changed becomes a case of its own.
+        Look-aheads become cases by collisions, and by violations of limits that have changed since a validation:
+        predicted paths of other robots are sampled too coarsely for the limits that they keep to.
         """
         if isinstance(request, LookAheadRequest) and isinstance(answer, TrajectoryReport):
-            failed = bool(answer.collisions)
+            failed = bool(answer.collisions) or self._beyond_changed_limits(scene, answer)
         elif isinstance(answer, TrajectoryReport):
             failed = not answer.valid
         else:
             failed = isinstance(answer, RobotCellError) and not isinstance(answer, CancelledError)
         if failed and isinstance(request, Request):
             self._start(method_of(request), lambda: (scene, request, answer))
+
+    def _beyond_changed_limits(self, scene: Scene, answer: TrajectoryReport) -> bool:
+        """Return whether a trajectory violates a limit that differs from that of a remembered scene."""
+        names = {found.variable for found in answer.violations}
+        cells = [known.cell for known in tuple(self._validated.values())]
+        return any(
+            cell.variables[name].limits != scene.cell.variables[name].limits
+            for name in names
+            for cell in cells
+            if name in cell.variables
+        )
 
     def remember(self, scene: Scene) -> None:
         """Keep the scene that a trajectory was validated in, for a case in which its motion fails."""

@@ -4,13 +4,14 @@ import threading
 
 import pytest
 from builtin_interfaces.msg import Duration
+from narrower_limits import own_limits_again, with_limit
 from running import DEMO
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.cases import open_case, reproduce
 from robot_cell_planner.errors import RobotCellError
-from robot_cell_planner.msg import MotionRequest, PlanningOptions
+from robot_cell_planner.msg import MotionRequest, PlanningOptions, StateRef
 from robot_cell_planner.nodes.client.client import make_goal, make_pose_target
 
 KEPT = 3
@@ -80,3 +81,48 @@ def test_a_trajectory_that_is_not_valid_is_saved(client, folder):
     with open_case(wait_for_new(folder, before)) as case:
         assert case.method == "validate_trajectory"
         assert reproduce(case).same
+
+
+def test_a_look_ahead_beyond_a_narrower_limit_is_saved(client, folder):
+    """Violations of limits that have not changed are those of coarsely predicted paths, and are not saved."""
+    scene, _ = client.scene()
+    joints = scene.cell.group().variables
+    start = [scene.state.configuration[joint] for joint in joints]
+    trajectory = slow_turn(joints, start)
+    validation = srv.ValidateTrajectory.Request(trajectory=trajectory)
+    assert client.call_service(srv.ValidateTrajectory, "planning/validate_trajectory", validation).report.valid
+    too_fast = slow_turn(joints, start)
+    too_fast.points[-1].time_from_start = Duration(nanosec=1_000_000)
+    before = set(folder.glob("*.case"))
+    assert looked_ahead(client, too_fast)
+    revision = client.apply(with_limit(joints[0], "max_velocity", 0.01))
+    try:
+        assert looked_ahead(client, trajectory, revision)
+        with open_case(wait_for_new(folder, before)) as case:
+            assert case.method == "look_ahead"
+            assert case.request.trajectory.duration == pytest.approx(2.0)
+            assert reproduce(case).same
+    finally:
+        client.apply(own_limits_again())
+
+
+def slow_turn(joints, start):
+    """A turn of the first joint by 0.1 rad in 2 s, from rest to rest."""
+    trajectory = JointTrajectory(joint_names=list(joints))
+    rates = [0.0] * len(start)
+    for time, change in ((0, 0.0), (2, 0.1)):
+        positions = [start[0] + change, *start[1:]]
+        moment = Duration(sec=time)
+        trajectory.points.append(
+            JointTrajectoryPoint(positions=positions, velocities=rates, accelerations=rates, time_from_start=moment)
+        )
+    return trajectory
+
+
+def looked_ahead(client, trajectory, revision=0):
+    """The violations that a look-ahead in a scene of at least a revision reports."""
+    state = StateRef(min_revision=revision, timeout=Duration(sec=10))
+    message = srv.LookAhead.Request(state=state, trajectory=trajectory)
+    reply = client.call_service(srv.LookAhead, "planning/look_ahead", message)
+    assert not reply.report.collisions
+    return reply.report.violations
