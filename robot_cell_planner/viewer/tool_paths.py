@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..collision.certification.certificate import Verdict
-from ..collision.certification.certifier import certifier_of
+from ..collision.certification.certifier import certifiable, certifier_of
 from ..collision.certification.paths import certify_path
 from ..collision.checker import CollisionChecker
+from ..errors import NotSupportedError
 from ..kinematics.forward import forward_batch
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
@@ -105,7 +106,9 @@ def plan_path(cell: RobotCell, state: RobotCellState, plan: Plan) -> ToolPath | 
 
 
 def certified_path(cell: RobotCell, state: RobotCellState, plan: Plan) -> CertifiedPath | None:
-    """Certify the path of a plan again, line by line; None for a group without a tip. This may take seconds.
+    """Certify the path of a plan again for its collision engine, line by line. This may take seconds.
+
+    None for a group without a tip, and where nothing is certified: the engine decomposes surfaces, or is not installed.
 
     Raises:
         InvalidRequestError, UnknownNameError: The plan does not fit the cell.
@@ -114,8 +117,13 @@ def certified_path(cell: RobotCell, state: RobotCellState, plan: Plan) -> Certif
     frame = tool_frame(cell, state, plan.group)
     if not frame:
         return None
-    certifier = certifier_of(CollisionChecker(cell, state, plan.variables))
-    verdicts = certify_path(certifier, plan.path).segments
+    try:
+        checker = CollisionChecker(cell, state, plan.variables, engine=plan.engine)
+    except NotSupportedError:
+        return None
+    if not certifiable(checker):
+        return None
+    verdicts = certify_path(certifier_of(checker), plan.path).segments
     rows, places = densify(plan.path, _step(plan))
     points = _places(cell, state, frame, plan.variables, rows)
     return CertifiedPath(points, tuple(verdicts[int(place)] for place in places[:-1]))

@@ -6,13 +6,17 @@ from dataclasses import replace
 import msgspec
 import numpy as np
 import pytest
+from collision_cells import at, body, box, make_cell, mechanism, place
+from frozendict import frozendict
 from recordings import MOMENTS, demo_cell, replay_of, small_recording
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.kinematics.transforms import WorldTransforms
 from robot_cell_planner.model.geometry import Box, Capsule, Shape, Sphere
+from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.planning import Goals, MotionRequest, plan_motion
+from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.planning import Goals, MotionRequest, PlanningOptions, plan_motion
 from robot_cell_planner.trajectory import TimingOptions
 from robot_cell_planner.viewer import Moment, Recording, plan_details, plan_recording
 from robot_cell_planner.viewer.overlays import SPEED_SCALE, speed_colours
@@ -106,6 +110,22 @@ def test_curves_are_the_derivatives_of_the_trajectory(plan):
     assert (
         set(replay["certificate"]["verdicts"]) == {"free"} if plan.certified_fraction == 1.0 else {"free", "undecided"}
     )
+
+
+@pytest.mark.parametrize(("engine", "verdict"), [("coal", "free"), ("bullet", "undecided")])
+def test_the_path_is_certified_for_the_engine_of_the_plan(engine, verdict):
+    """A slide passes a post at 1 mm, which is within the error of Bullet's distances."""
+    links = {"base": [], "slide": [box(0.2, 0.2, 0.2)]}
+    joints = [("x", JointKind.PRISMATIC, "base", "slide", at(0.0), (1.0, 0.0, 0.0))]
+    group = PlanningGroup("g", ("x",), base_link="base", tip_link="slide")
+    robot = Robot("slide", mechanism("slide", links, joints), frozendict({"g": group}))
+    cell = make_cell((robot,), (), (body("post", box(0.1, 0.1, 0.1)),))
+    state = place(cell.default_state(), "post", at(0.4, 0.151))
+    request = MotionRequest(Goals(({"x": 0.8},)), "g", options=PlanningOptions(engine=engine), timing=None)
+    found = plan_motion(cell, state, request)
+    shown = plan_details(cell, state, found)["certified"]
+    assert {one.value for one in shown.verdicts} == {verdict}
+    assert found.certified_fraction == float(verdict == "free")
 
 
 def test_speeds_along_the_tool_path_add_up_to_its_length(plan):
