@@ -149,7 +149,7 @@ class GoalSet:
         Raises:
             CancelledError, TimedOutError: The request has to end.
         """
-        self._context.monitor.check(self._context.checks.states)
+        self._context.checks.check()
 
     def _is_new(self, q: Array) -> bool:
         return all(float(np.abs(goal.q - q).max()) > SAME_GOAL for goal in self.found)

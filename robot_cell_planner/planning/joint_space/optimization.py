@@ -44,7 +44,7 @@ def _hill_climb(path: Array, local_planner: LocalPlanner, cost: PathCost, states
     while checks.states < last and failed < MAX_FAILED_TRIES:
         if len(path) <= 2 and cost.objective is Objective.JOINT_LENGTH:
             break
-        checks.monitor.check(checks.states)
+        checks.check()
         changed = (
             _shortcut(path, local_planner, random) if random.random() < 0.5 else _displaced(path, local_planner, random)
         )

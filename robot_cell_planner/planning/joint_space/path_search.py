@@ -69,18 +69,22 @@ class PathSearch:
                 path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
             if path is not None:
                 return SearchResult(path)
-        self._refuse_barrier(goals)
-        result = self.search(start, rows, options.search_step, options.seed, goals)
+        barrier_at_collision = partial(self._refuse_barrier, goals, context.checks.blocked.last)
+        with context.checks.calling_after(STATES_BEFORE_BARRIERS, barrier_at_collision):
+            result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
             self._refuse_barrier(goals, after=result)
             raise _not_connected(context, result, options)
         return result
 
-    def _refuse_barrier(self, goals: GoalSet, at: BlockedMotion | None = None) -> None:
+    def _refuse_barrier(
+        self, goals: GoalSet, at: BlockedMotion | None = None, *, after: SearchResult | None = None
+    ) -> None:
         """Refuse the request if a barrier is between the start and each goal, of which none is missing.
 
         Args:
             at: Motion at whose collision a barrier to a single goal is looked for; None for a thorough look.
+            after: Result of the search, if it has ended.
 
         Raises:
             NotConnectedError: There is no path; the error names the barrier of the last goal.
@@ -100,7 +104,7 @@ class PathSearch:
             if found is None:
                 return
         if found is not None:
-            raise _behind_barrier(context, found)
+            raise _behind_barrier(context, found, after or SearchResult(None))
 
     def detour(self, context: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
         """Return a path between two configurations in a context with a larger margin."""

@@ -117,10 +117,10 @@ def finish_plan(
         with context.monitor.stage("timing"):
             trajectory = parameterize().trajectory
         with context.monitor.stage("validate"):
-            context.monitor.check(context.checks.states)
+            context.checks.check()
             step = validation_step if check_collision else None
             warnings += _validated(context, plan.path, trajectory, step, timing)
-            context.monitor.check(context.checks.states)
+            context.checks.check()
         warnings += limit_warnings(context.cell, plan.variables)
     return replace(
         plan,
@@ -283,7 +283,7 @@ def _closest(
     """
     best, nearest = None, np.full(len(points), math.inf)
     for first in range(0, len(points), STATES_AT_ONCE):
-        context.monitor.check(context.checks.states)
+        context.checks.check()
         part = points[first : first + STATES_AT_ONCE]
         found, nearest[first : first + len(part)] = search.nearest(part, max_distance, beyond)
         if found is not None:

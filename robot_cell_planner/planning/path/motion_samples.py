@@ -131,7 +131,7 @@ def _free_with_margin(checks: CountedChecks, configurations: Array, extra: float
     checker = checks.checker.with_extra_margin(checks.checker.options.extra_margin + extra)
     result = np.ones(len(configurations), dtype=bool)
     for first in range(0, len(configurations), STATES_PER_BATCH):
-        checks.monitor.check(checks.states)
+        checks.check()
         batch = configurations[first : first + STATES_PER_BATCH]
         result[first : first + STATES_PER_BATCH] = ~checker.in_collision_batch(batch)
         checks.states += len(batch)

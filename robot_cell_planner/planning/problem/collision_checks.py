@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
@@ -66,6 +66,7 @@ class CountedChecks:
         self._proven_motions = ProvenMotions()
         self._free_states = FreeStates()
         self._possible_overlaps: dict[bytes, Overlap] = {}
+        self._later: tuple[int, Callable[[], None]] | None = None
 
     @property
     def states_left(self) -> int:
@@ -106,6 +107,22 @@ class CountedChecks:
         """Whether motions are currently decided by spheres alone."""
         return self.states < self.spheres_only_until
 
+    def check(self) -> None:
+        """Check the time limit and cancellation; called at least every few thousand states. See `ProgressMonitor`."""
+        self.monitor.check(self.states)
+        if self._later is not None and self.states >= self._later[0]:
+            (_, call), self._later = self._later, None
+            call()
+
+    @contextmanager
+    def calling_after(self, states: int, call: Callable[[], None]) -> Iterator[None]:
+        """Call a function, which may raise, once a number of further states is checked."""
+        self._later = self.states + states, call
+        try:
+            yield
+        finally:
+            self._later = None
+
     @contextmanager
     def certified_only(self) -> Iterator[None]:
         """Count only certified motions as free, if motions can be certified; paths found this way need no repair."""
@@ -139,7 +156,7 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.monitor.check(self.states)
+        self.check()
         return all(self._free_by_spheres(first, second) for first, second in pairwise(path))
 
     def certified_motions(self, path: Array) -> NDArray[np.bool_]:
@@ -150,7 +167,7 @@ class CountedChecks:
         """
         certifier = self.certifier
         before = 0 if certifier is None else certifier.states
-        result = self._proven_motions.proven(path, certifier, lambda: self.monitor.check(self.states))
+        result = self._proven_motions.proven(path, certifier, self.check)
         self.states += 0 if certifier is None else certifier.states - before
         return result
 
@@ -170,7 +187,7 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.monitor.check(self.states)
+        self.check()
         # A start correction from beyond a position limit cannot be certified.
         if self.certifier is None or not self.certifier.within_prismatic_limits(start, end):
             return None
@@ -237,7 +254,7 @@ class CountedChecks:
             self.certifier,
             ignored=ignored,
             enough=max(MIN_STATES_BETWEEN, min(ENOUGH, MAX_STATES_BETWEEN - before)),
-            on_step=lambda: self.monitor.check(self.states),
+            on_step=self.check,
         )
         self.states += refiner.states - before
         if len(configurations) == 2 and found is not None and not found.collides:
@@ -263,7 +280,7 @@ class CountedChecks:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
         if any(certifier.quickly_free(q, q) for certifier in self._certifiers.all_at_hand):
-            self.monitor.check(self.states)
+            self.check()
             self.states += 1
             free = True
         else:
@@ -273,7 +290,7 @@ class CountedChecks:
         return free
 
     def _exactly_free(self, q: Array) -> bool:
-        self.monitor.check(self.states)
+        self.check()
         self.states += 1
         return not self.checker.in_collision(q)
 
@@ -286,7 +303,7 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.monitor.check(self.states)
+        self.check()
         self.motions += 1
         if self._free_by_spheres(start, end):
             return True
@@ -320,7 +337,7 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.monitor.check(self.states)
+        self.check()
         self.states += 1
         return min(self.checker.distance(q, max_distance).distance, max_distance)
 
@@ -339,7 +356,7 @@ class CountedChecks:
         """As `batch_free`, by exact distances alone."""
         result = np.ones(len(configurations), dtype=bool)
         for first in range(0, len(configurations), BATCH_SIZE):
-            self.monitor.check(self.states)
+            self.check()
             part = configurations[first : first + BATCH_SIZE]
             result[first : first + BATCH_SIZE] = ~self.checker.in_collision_batch(part)
             self.states += len(part)
@@ -354,7 +371,7 @@ class CountedChecks:
         Raises:
             CancelledError, TimedOutError: See `ProgressMonitor`.
         """
-        self.monitor.check(self.states)
+        self.check()
         found = self._proven_free_states(configurations, deviations)
         self.states += int(found.sum())
         return found

@@ -51,7 +51,7 @@ class CertifiedPlanner:
 
         def check(states: int) -> None:
             checks.states = before + states
-            checks.monitor.check(checks.states)
+            checks.check()
 
         result = search.solve(problem.start, problem.goals, options, check, problem.more_goals)
         checks.states = before + search.states

@@ -7,7 +7,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -25,19 +24,18 @@ from .bridges import Bridges
 from .free_space_connectors import FreeSpaceConnectors
 from .planner import SearchResult
 from .roadmap import smallest_distance
+from .tree_axes import tree_axes
 
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
 PULLS = np.array(PULL_FRACTIONS)
-FIRST_CALL_STATES = 20_000  # states before the first check of tree growth
+FIRST_CALL_STATES = 20_000  # states before the first look at tree growth, with a check once a search gets long
+LONG_SEARCH_STATES = 2_000
 # States of tree growth before bridges are sought, and until the next attempt; each that fails multiplies the latter.
 FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, BRIDGE_BACKOFF = 40_000, 20_000, 2
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
 LONGEST = float(CERTIFIED_RANGE.default)
-# Joint weights: max displacement bound [m per rad or m], and exponent, between equal weights and displacements.
-MAX_SPEED_BOUND, WEIGHT_EXPONENT = 10.0, 0.75
 _of_thread = threading.local()
-_AXES: WeakKeyDictionary[MotionCertifier, _Axes] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class CertifiedRrtConnect:
         self._finer = finer
         self._connector_states = 0
         self._bridges: Bridges | None = None
-        self._axes = _axes(certifier, subspace)
+        self._axes = tree_axes(certifier, subspace)
         self._counters = np.zeros(3)
         self._use(certifier)
 
@@ -123,9 +121,12 @@ class CertifiedRrtConnect:
         check(self.states)
         trees = _Trees(self._space, self._axes.weights, options.longest)
         endpoints = self._space.to_reduced(np.array((start, *goals)))
-        outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES, is_first=True)
+        outcome = self._grow(trees, endpoints, options, LONG_SEARCH_STATES, is_first=True)
         if outcome == search_kernels.UNPROVEN_ENDS and self._refine():
-            outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES, is_first=True)
+            outcome = self._grow(trees, endpoints, options, LONG_SEARCH_STATES, is_first=True)
+        if outcome == kernels.NOT_FINISHED:
+            check(self.states)
+            outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES)
         bridged = False
         if outcome in (search_kernels.UNPROVEN_ENDS, kernels.NOT_FINISHED):
             ends = (start, goals, endpoints)
@@ -347,39 +348,6 @@ class _Trees:
         if not len(one) or not len(other):
             return math.nan
         return smallest_distance(one, other)
-
-
-@dataclass(frozen=True, eq=False)
-class _Axes:
-    """Coordinates z of the trees: q = origin + basis @ z, with weights (k,) in distances."""
-
-    origin: Array
-    basis: Array
-    weights: Array
-
-
-def _axes(certifier: MotionCertifier, space: Subspace) -> _Axes:
-    """Return the coordinates of a subspace. Those of the whole joint space are cached per certifier."""
-    if not space.whole:
-        return _Axes(np.ascontiguousarray(space.origin), np.ascontiguousarray(space.basis), np.ones(space.size))
-    if certifier not in _AXES:
-        weights = _weights(certifier)
-        _AXES[certifier] = _Axes(np.zeros(len(weights)), np.eye(len(weights)), weights)
-    return _AXES[certifier]
-
-
-def _weights(certifier: MotionCertifier) -> Array:
-    """Return joint weights (dof,) for distances between configurations, with geometric mean 1.
-
-    The weight is a power of the max displacement of any point per rad or m of the joint, so that joints that move much
-    are sampled more densely.
-    """
-    scene = certifier.scene
-    speeds = np.zeros(len(certifier.checker.variables))
-    for joint, speed in zip(scene.tree.joints, scene.model.speed_bounds.max(axis=0, initial=0.0).tolist(), strict=True):
-        speeds[joint.variable] = max(speeds[joint.variable], abs(joint.multiplier) * speed)
-    weights = np.clip(speeds, 0.01 * max(float(speeds.max()), 1e-9), MAX_SPEED_BOUND) ** WEIGHT_EXPONENT
-    return np.asarray(weights / np.exp(np.log(weights).mean()))
 
 
 def certified_tightened(path: Array, checks: CountedChecks, subspace: Subspace) -> Array:

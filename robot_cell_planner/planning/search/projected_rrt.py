@@ -92,7 +92,7 @@ class ProjectedRrt:
         growing, other = self._start, self._goal
         failed_samples = 0
         while not self._exhausted and failed_samples < MAX_FAILED_SAMPLES:
-            checks.monitor.check(checks.states)
+            checks.check()
             target = space.to_full(self._random.uniform(space.lower, space.upper))
             before = len(growing)
             reached, _ = self._grow(growing, target)

@@ -118,7 +118,7 @@ class IkTracker:
             TimedOutError: The time limit or the state limit was reached.
         """
         checks = self.context.checks
-        self.context.monitor.check(checks.states)
+        checks.check()
         if checks.states > self.options.state_limit:
             numbers = (Value("states checked", checks.states, self.options.state_limit),)
             raise TimedOutError("the state limit was reached", stage="follow", values=numbers)
