@@ -1,5 +1,5 @@
-"""The nodes run with rclpy of Jazzy and of Kilted: names that they import when they start exist in both, and classes
-that are generic in Kilted alone have type arguments in annotations only.
+"""The nodes and their tests run with rclpy of Jazzy and of Kilted: names that they import when they start exist in
+both, and classes that are generic in Kilted alone have type arguments in annotations only.
 
 The tests run with one of them, so the table lists names that exist in both: rclpy 7.1.6 and 9.1.2. A new name is added
 after a check of the other release; names of one release only are accessed with `getattr` and a substitute.
@@ -11,8 +11,18 @@ from pathlib import Path
 
 import robot_cell_planner
 
+ROOT = Path(__file__).parents[2]
 PACKAGE = Path(robot_cell_planner.__file__).parent
+SCRIPTS = ("test", "examples", "launch", "benchmarks")
 IN_BOTH_RELEASES = {
+    "rclpy._rclpy_pybind11": {"InvalidHandle", "RCLError"},
+    "rclpy.action": {
+        "ActionClient",
+        "ActionServer",
+        "CancelResponse",
+        "GoalResponse",
+        "get_action_server_names_and_types_by_node",
+    },
     "rclpy.action.client": {"ActionClient", "ClientGoalHandle"},
     "rclpy.action.graph": {"get_action_names_and_types", "get_action_server_names_and_types_by_node"},
     "rclpy.action.server": {"ActionServer", "CancelResponse", "ServerGoalHandle"},
@@ -35,7 +45,7 @@ IN_BOTH_RELEASES = {
     "rclpy.guard_condition": {"GuardCondition"},
     "rclpy.impl.implementation_singleton": {"rclpy_implementation"},
     "rclpy.lifecycle": {"LifecycleNodeMixin", "TransitionCallbackReturn"},
-    "rclpy.node": {"Node"},
+    "rclpy.node": {"Node", "NodeNameNonExistentError"},
     "rclpy.parameter": {"Parameter", "parameter_value_to_python"},
     "rclpy.publisher": {"Publisher"},
     "rclpy.qos": {
@@ -45,8 +55,10 @@ IN_BOTH_RELEASES = {
         "QoSProfile",
         "ReliabilityPolicy",
         "qos_check_compatible",
+        "qos_profile_parameters",
+        "qos_profile_sensor_data",
     },
-    "rclpy.serialization": {"deserialize_message"},
+    "rclpy.serialization": {"deserialize_message", "serialize_message"},
     "rclpy.service": {"Service"},
     "rclpy.service_introspection": {"ServiceIntrospectionState"},
     "rclpy.signals": {"SignalHandlerOptions", "uninstall_signal_handlers"},
@@ -56,7 +68,7 @@ IN_BOTH_RELEASES = {
     "rclpy.timer": {"Timer"},
     "rclpy.topic_endpoint_info": {"TopicEndpointInfo"},
     "rclpy.type_support": {"check_for_type_support"},
-    "rclpy.waitable": {"NumberOfEntities"},
+    "rclpy.waitable": {"NumberOfEntities", "Waitable"},
 }
 
 
@@ -72,9 +84,10 @@ def imported_when_started(statements):
 
 
 def test_imported_names_exist_in_both_releases():
+    files = {path for folder in (PACKAGE, *map(ROOT.joinpath, SCRIPTS)) for path in folder.rglob("*.py")}
     found = {
-        (path.relative_to(PACKAGE).as_posix(), module, name)
-        for path in PACKAGE.rglob("*.py")
+        (path.as_posix(), module, name)
+        for path in files
         for module, name in imported_when_started(ast.parse(path.read_text()).body)
     }
     assert len(found) > 50

@@ -45,7 +45,8 @@ class OwnGuard(GuardCondition):
 
 
 class WaitSetExecutor(SingleThreadedExecutor):
-    """Executes what rclpy's SingleThreadedExecutor does, in the same order, with fewer and shorter waits.
+    """Executes what rclpy's SingleThreadedExecutor does, in the same order, with fewer and shorter waits. Tasks are
+    resumed oldest first, as in Kilted; rclpy of Jazzy resumes the newest one first.
 
     It looks up the entities of its nodes only after one was created or destroyed. rclpy's executor triggers its own
     guard condition twice for each callback, so that coroutines are resumed before it waits for events again; this one

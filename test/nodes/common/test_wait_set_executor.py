@@ -2,6 +2,7 @@
 
 import contextlib
 import gc
+import inspect
 import random
 import threading
 import time
@@ -13,7 +14,6 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallb
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.task import Future
-from rclpy.timer import TimerInfo
 from std_msgs.msg import UInt8
 from std_srvs.srv import Trigger
 
@@ -22,6 +22,7 @@ from robot_cell_planner.nodes.common.wait_set import KeptWaitSet
 from robot_cell_planner.nodes.common.wait_set_executor import WaitSetExecutor
 
 NAMES = tuple("abcdef")
+TimerInfo = getattr(rclpy.timer, "TimerInfo", None)  # rclpy of Jazzy has none
 
 
 @pytest.fixture
@@ -128,14 +129,50 @@ def executed_by(executor_type, node, seed):
     return found
 
 
+class _Backwards(list):
+    """A list that is iterated from its end."""
+
+    __iter__ = list.__reversed__
+
+
+class OldestFirstExecutor(SingleThreadedExecutor):
+    """rclpy's executor, which resumes the oldest task first: that of Jazzy iterates over the reversed list of tasks."""
+
+    _is_reversed = "reversed(tasks)" in inspect.getsource(SingleThreadedExecutor._wait_for_ready_callbacks)
+
+    @property
+    def _tasks(self):
+        return self._stored_tasks
+
+    @_tasks.setter
+    def _tasks(self, tasks):
+        self._stored_tasks = _Backwards(reversed(tasks)) if self._is_reversed else tasks
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_callbacks_run_in_the_order_of_the_executor_of_rclpy(context, seed):
     found = []
-    for executor_type in (SingleThreadedExecutor, WaitSetExecutor):
+    for executor_type in (OldestFirstExecutor, WaitSetExecutor):
         node = rclpy.create_node("ordered", start_parameter_services=False, enable_rosout=False)
         found.append(executed_by(executor_type, node, seed))
         node.destroy_node()
     assert found[0] == found[1]
+
+
+def test_tasks_are_executed_in_the_order_of_their_creation(executor):
+    order, resumed = [], Future()
+
+    async def work(number):
+        order.append(number)
+        await resumed
+        order.append(number)
+
+    tasks = [executor.create_task(work, number) for number in range(5)]
+    spin_until(executor, lambda: len(order) == 5)
+    resumed.set_result(None)
+    executor.wake()
+    spin_until(executor, lambda: all(task.done() for task in tasks))
+    assert order == [*range(5), *range(5)]
 
 
 def test_one_wait_set_serves_until_entities_change(node, executor, monkeypatch):
@@ -385,6 +422,11 @@ def test_timers_of_every_kind_are_executed(node, executor_type):
         assert info.actual_call_time.nanoseconds > 0
         count("info")
 
+    def without_info():
+        count("info")
+
+    informed = without_info if TimerInfo is None else with_info
+
     async def coroutine():
         assert await resumed == 1
         count("coroutine")
@@ -393,12 +435,12 @@ def test_timers_of_every_kind_are_executed(node, executor_type):
         count("cancelled")
         timers["cancelled"].cancel()
 
-    given = {"plain": plain, "info": with_info, "coroutine": coroutine, "cancelled": once}
+    given = {"plain": plain, "info": informed, "coroutine": coroutine, "cancelled": once}
     groups = {name: ReentrantCallbackGroup() for name in given}
     timers = {name: node.create_timer(0.001, function, callback_group=groups[name]) for name, function in given.items()}
     spin_until(executor, lambda: all(counts[name] >= 3 for name in ("plain", "info", "coroutine")))
     assert counts["cancelled"] == 1
-    timers["plain"].callback = with_info
+    timers["plain"].callback = informed
     before = counts["plain"], counts["info"]
     spin_until(executor, lambda: counts["info"] >= before[1] + 5)
     assert counts["plain"] == before[0]
