@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 
 from ..errors import FileError, LimitExceededError, RobotCellError
-from ..io.common.resources import MAX_MESH_BYTES, read_bytes
+from ..io.common.resources import MAX_MESH_BYTES
 from ..io.common.serialisation import from_json as struct_from_json
 from ..io.common.serialisation import to_json as struct_to_json
+from ..io.mesh.content import mesh_content
 from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.json_values import from_json, to_json
@@ -178,7 +179,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _mesh_bytes(source: str, name: str) -> bytes:
-    data = read_bytes(source, STAGE, MAX_MESH_BYTES)
+    data = mesh_content(source)
     if f"{MESHES}{sha256(data).hexdigest()}" != name.partition(".")[0]:
         raise FileError(f"{source} has changed since the cell was loaded", stage=STAGE, subjects=(source,))
     return data

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 from lxml import etree
@@ -11,6 +10,7 @@ from ..errors import FileError
 from ..io.common.defects import Defects
 from ..io.common.resources import write_text
 from ..io.common.xml_reader import XmlReader
+from ..io.mesh.content import mesh_content
 from ..model.sources import ModelSources
 from ..system.durable_files import durable_file
 from ..system.private_files import SHARED_FOLDER_MODE, make_folder
@@ -28,6 +28,7 @@ def copy_description(sources: ModelSources, folder: Path, name: str, overwrite: 
 
     Raises:
         FileError: A file exists and must not be overwritten, or cannot be written.
+        GeometryError: A buffer of a mesh is in a file outside of its folder.
     """
     root = XmlReader(sources.urdf_uri or name, STAGE, Defects()).parse(sources.urdf)
     meshes = folder / MESHES / name
@@ -61,16 +62,19 @@ def _remove_visual(mesh: etree._Element) -> None:
 
 
 def _copied(path: Path, folder: Path, names: set[str], overwrite: bool) -> str:
-    """Copy a file into a folder; return the name that it has there. names: of the files that were copied before."""
+    """Copy a mesh file into a folder, with its buffers; return the name that it has there.
+
+    names: of the files that were copied before.
+    """
     name, number = path.name, 1
     while name in names:
         number += 1
         name = f"{path.stem}_{number}{path.suffix}"
+    content = mesh_content(path)
     try:
         make_folder(folder, SHARED_FOLDER_MODE)
-        target = durable_file(folder / name, 0o644, overwrite=overwrite, retain_mode=True)
-        with path.open("rb") as source, target as copy:
-            shutil.copyfileobj(source, copy)
+        with durable_file(folder / name, 0o644, overwrite=overwrite, retain_mode=True) as copy:
+            copy.write(content)
     except FileExistsError as error:
         raise FileError.existing(folder / name, STAGE) from error
     except OSError as error:

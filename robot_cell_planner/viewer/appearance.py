@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import FileError, GeometryError, LimitExceededError
-from ..io.common.resources import MAX_MESH_BYTES, read_bytes
+from ..io.mesh.content import mesh_content
 from ..io.mesh.loading import load_mesh
 from ..io.mesh.process import parse_painted
 from ..model.cell import RobotCell
@@ -109,7 +109,7 @@ def _read_surfaces(mesh: Mesh | Triangles) -> tuple[Surface, ...]:
 
 
 def _painted(mesh: Mesh) -> Iterator[Surface]:
-    content = read_bytes(Path(mesh.path), "read mesh", MAX_MESH_BYTES)
+    content = mesh_content(mesh.path)
     if hashlib.sha256(content).hexdigest() != mesh.digest:
         raise GeometryError(f"{mesh.path} has changed since the cell was read", subjects=(mesh.path,))
     inside_out = np.prod(mesh.scale) < 0.0

@@ -13,7 +13,7 @@ from ...model.mechanism import Link
 from ...model.robot import Robot
 from ...model.sources import ModelSources
 from ..common.resources import NO_ROOTS, ResourceRoots, read_text, resolve
-from ..mesh.loading import content_digest
+from ..mesh.content import content_digest
 from ..robot_description.loading import sources_roots
 
 STAGE = "check for changed files"

@@ -1,7 +1,6 @@
-"""Text files of glTF (.gltf): their numbers are in the file itself, as base64, and become those of a GLB file.
+"""Text files of glTF (.gltf): their numbers are in the text, as base64, and become those of a GLB file.
 
-Buffers in other files are refused. The digest of a mesh, its copies and the messages with its content are those of one
-file, so that a change of another one would not be noticed.
+`content.mesh_content` embeds buffers that are in other files of the same folder; others are refused.
 """
 
 from __future__ import annotations
@@ -31,16 +30,23 @@ def require_embedded(content: bytes, path: str) -> None:
     Raises:
         GeometryError: One is.
     """
+    uri = external_buffer(content)
+    if uri is not None:
+        raise external(uri, path)
+
+
+def external_buffer(content: bytes) -> str | None:
+    """Return the URI of the first buffer of a text file of glTF that is in another file, by a text search."""
     buffers = BUFFERS.search(content)
     found = None if buffers is None else EXTERNAL.search(buffers[1])
-    if found is not None:
-        raise external(found[1].decode(errors="replace"), path)
+    return None if found is None else found[1].decode(errors="replace")
 
 
-def external(uri: str, path: str) -> GeometryError:
+def external(uri: str, path: str, reason: str = "which is not read") -> GeometryError:
     """Return the error about a buffer in another file."""
-    text = f"{path} has its numbers in another file, {uri[:200]!r}, which is not read"
-    return GeometryError(text, stage=STAGE, subjects=(path,), remedy="Export the mesh as .glb, which is one file.")
+    text = f"{path} has its numbers in another file, {uri[:200]!r}, {reason}"
+    remedy = "Export the mesh as .glb, which is one file, or put its buffers into the folder of the mesh."
+    return GeometryError(text, stage=STAGE, subjects=(path,), remedy=remedy)
 
 
 def glb_of_gltf(content: bytes, path: str) -> bytes:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import math
-import os
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
@@ -12,12 +11,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...errors import FileError, GeometryError, LimitExceededError
+from ...errors import GeometryError
 from ...model.arguments import public
 from ...model.geometry import Geometry, Mesh, MeshUse, Triangles
 from ...model.value import Vector3
-from ..common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes, resolve
+from ..common.resources import NO_ROOTS, ResourceRoots, resolve
 from .cache import Arrays, cached_or_computed, is_cached
+from .content import content_digest, mesh_content
 from .formats import FORMATS, STAGE
 from .planar_faces import MAX_NEIGHBOURS, max_neighbours, with_zigzags
 from .process import parse_mesh
@@ -77,28 +77,6 @@ def _format(path: Path) -> str:
     return FORMATS[suffix]
 
 
-def content_digest(path: Path, limit: int = MAX_MESH_BYTES) -> str:
-    """Return the SHA-256 of a mesh file, cached while its size and modification time are unchanged.
-
-    Raises:
-        FileError: The file cannot be read.
-        LimitExceededError: The file is larger than `limit` bytes.
-    """
-    try:
-        status = os.stat(path)
-    except OSError as error:
-        raise FileError.of(path, error, STAGE) from error
-    if status.st_size > limit:
-        text = f"{path} has {status.st_size} bytes, expected at most {limit}"
-        raise LimitExceededError(text, stage=STAGE, subjects=(str(path),))
-    return _digest_of_version(str(path), status.st_mtime_ns, status.st_size, status.st_ino)
-
-
-@lru_cache(maxsize=20_000)
-def _digest_of_version(path: str, modified_ns: int, size: int, inode: int) -> str:
-    return hashlib.sha256(read_bytes(path, STAGE, MAX_MESH_BYTES)).hexdigest()
-
-
 def check_collision_geometry(geometry: Geometry) -> None:
     """Check that a mesh is valid for collision checks, so that errors are found when a cell is read.
 
@@ -126,7 +104,7 @@ def check_visual_mesh(mesh: Mesh) -> None:
 
 @lru_cache(maxsize=20_000)
 def _check_version(path: str, digest: str) -> None:
-    check_structure(read_bytes(path, STAGE, MAX_MESH_BYTES), _format(Path(path)), path)
+    check_structure(mesh_content(path), _format(Path(path)), path)
 
 
 def is_flat(mesh: Mesh | Triangles) -> bool:
@@ -188,7 +166,7 @@ def _from_file(path: str, digest: str) -> MeshData:
 
 
 def _parsed(path: str, digest: str) -> tuple[MeshData, Arrays]:
-    content = read_bytes(path, STAGE, MAX_MESH_BYTES)
+    content = mesh_content(path)
     found = hashlib.sha256(content).hexdigest()
     if found != digest:
         raise GeometryError(f"{path} has changed since the cell was read; load the cell again", subjects=(path,))

@@ -11,7 +11,8 @@ from ...errors import FileError, GeometryError, LimitExceededError, ResourceErro
 from ...model.geometry import Mesh, MeshUse
 from ..common.resources import ResourceRoots
 from ..common.xml_reader import Element, XmlReader
-from ..mesh.loading import check_collision_geometry, check_visual_mesh, content_digest, is_flat, mesh_reference
+from ..mesh.content import content_digest
+from ..mesh.loading import check_collision_geometry, check_visual_mesh, is_flat, mesh_reference
 
 MESH_ERRORS = (ResourceError, GeometryError, FileError, LimitExceededError)
 
