@@ -157,7 +157,7 @@ def deviation(maker: PathMaker, way: KnownPath, found: Plan) -> tuple[float, flo
         shares = begin + inside * (end - begin)
         line = lines[waypoint]
         poses = maker.chain.forward_many(between)
-        distances, angles = deviations(line.poses(shares), tangents(line, shares), poses, False)
+        distances, angles = deviations(line.poses(shares), tangents(line, shares), poses)
         off, turned = max(off, float(distances.max())), max(turned, float(angles.max()))
         begin = 0.0 if end == 1.0 else end
     return off, turned

@@ -17,7 +17,7 @@ from ..errors import (
 )
 from ..kinematics.ik.options import IkOptions
 from ..kinematics.ik.solver import inverse_kinematics
-from ..kinematics.targets import FrameTarget, TargetMode
+from ..kinematics.targets import FrameTarget, TargetMode, tolerances_of_free
 from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.pose import Pose
@@ -102,6 +102,7 @@ def reachability(
     progress: Callable[[int], None] | None = None,
     *,
     frame: str = "",
+    free_axes: str = "",
 ) -> Reachability:
     """Find a collision-free configuration for each pose of a frame of a group.
 
@@ -114,17 +115,21 @@ def reachability(
         reference_frame: Frame of the poses.
         progress: Called with the number of poses that are done.
         frame: Name of the frame or workpiece, as of `FrameTarget`.
+        free_axes: Letters of the axes of the poses about which the rotation is free, such as "z"; "xyz" for positions.
 
     Raises:
+        InvalidValueError: `free_axes` has other letters.
         TargetModeMismatchError, UnknownNameError: The request does not match cell and state.
     """
     variables = cell.group(group).variables
     checker = CollisionChecker(cell, state, variables)
-    options = IkOptions(max_solutions=1)
+    options, angles = IkOptions(max_solutions=1), tolerances_of_free(free_axes)
     results: list[Reach] = []
     configurations: list[tuple[float, ...] | None] = []
     for index, pose in enumerate(poses):
-        target = FrameTarget(mode=mode, frame=frame, pose=pose, reference_frame=reference_frame)
+        target = FrameTarget(
+            mode=mode, frame=frame, pose=pose, reference_frame=reference_frame, tolerance_angles=angles
+        )
         configuration: tuple[float, ...] | None = None
         try:
             found = inverse_kinematics(cell, state, target, group, options, lambda q: not checker.in_collision(q))

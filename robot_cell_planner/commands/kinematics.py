@@ -18,10 +18,11 @@ from .options import (
     POSE_HELP,
     cell_options,
     frame_option,
+    free_option,
     group_option,
-    lengths_explained,
     moved_frame,
     pose_entry,
+    pose_explained,
     pose_target,
     pose_text,
     pose_value,
@@ -68,6 +69,7 @@ def fk(
 @click.option("--pose", type=pose_value, metavar="POSE", help=f"Target: {POSE_HELP} With --in alone, that frame.")
 @reference_option
 @frame_option
+@free_option
 @group_option
 @click.option("--solutions", default=0, show_default=True, help="Max number of solutions; 0 for all.")
 @click.option("--colliding", is_flag=True, help="Include solutions in collision.")
@@ -77,6 +79,7 @@ def ik(
     pose: Pose | None,
     reference: str,
     moved: str | None,
+    free: str,
     group: str,
     solutions: int,
     colliding: bool,
@@ -86,11 +89,11 @@ def ik(
 
     The exit status is 1 if there is none; the error says why.
     """
-    target = pose_target(cell, state, group, moved, pose, reference)
+    target = pose_target(cell, state, group, moved, pose, reference, free)
     if target is None:
         raise click.UsageError("no target: give --pose, or a frame by --in")
     frame = moved_frame(cell, state, group, target)
-    with lengths_explained(pose):
+    with pose_explained(pose):
         found = _solutions(cell, state, target, group, IkOptions(max_solutions=solutions), colliding=colliding)
     if as_json:
         _echo_json(found, frame)

@@ -14,16 +14,17 @@ from typing import Any, TypeAlias
 import click
 
 from ..errors import (
+    InverseKinematicsError,
     JointLimitError,
     MPNoIKSolutionError,
-    OutOfReachError,
     RobotCellError,
     StartBeyondLimitsError,
     UnknownNameError,
 )
 from ..io.cell_file.cell_file import load_cell
 from ..io.common.resources import ResourceRoots
-from ..kinematics.targets import FrameTarget, TargetMode, target_frame
+from ..kinematics.ik.failure import DIRECTIONS_MOVED
+from ..kinematics.targets import FrameTarget, TargetMode, target_frame, tolerances_of_free
 from ..kinematics.transforms import world_pose
 from ..model.angles import MAX_ANGLE, degrees_doubt
 from ..model.cell import RobotCell
@@ -77,14 +78,17 @@ def units_explained(option: str, values: Sequence[JointValue]) -> Iterator[None]
 
 
 @contextmanager
-def lengths_explained(pose: Pose | None) -> Iterator[None]:
-    """Give errors about a pose out of reach, of which a coordinate is large, a remedy with the unit."""
+def pose_explained(pose: Pose | None) -> Iterator[None]:
+    """Give errors about a pose that is not reached a remedy: the unit, if a coordinate is large; `--free`, if the
+    joints do not move the frame in all directions."""
     try:
         yield
-    except (OutOfReachError, MPNoIKSolutionError) as error:
+    except (InverseKinematicsError, MPNoIKSolutionError) as error:
         if pose is not None and max(map(abs, pose.position)) >= MILLIMETRES:
             metres = ",".join(f"{value / 1e3:g}" for value in pose.position)
             error.remedy = f"Positions of --pose are in m: if these are in mm, write {metres}."
+        elif any(value.name == DIRECTIONS_MOVED for value in error.values):
+            error.remedy = "Free rotations of the pose: `--free xyz` for its position only, or single axes."
         raise
 
 
@@ -128,6 +132,26 @@ frame_option = click.option(
     metavar="FRAME",
     help="Frame that goes to the pose: flange, tool or workpiece of the group, or the name of a frame that the group "
     "moves, such as tcp (default: tool, or flange without a tool).",
+)
+
+
+def axes_value(text: str) -> str:
+    """Convert letters of axes, each of x, y and z at most once; none are no axes.
+
+    Raises:
+        click.BadParameter: The text has another form.
+    """
+    if set(text) <= set("xyz") and len(set(text)) == len(text):
+        return text
+    raise click.BadParameter(f"{text!r} names no axes, expected letters of xyz, such as z, or xyz for all")
+
+
+free_option = click.option(
+    "--free",
+    type=axes_value,
+    default="",
+    metavar="AXES",
+    help="Axes of the pose about which the rotation is free, such as z, the axis of a tool; xyz for a position only.",
 )
 reference_option = click.option(
     "--in", "reference", default=WORLD, show_default=True, help="Frame that the pose is expressed in."
@@ -228,17 +252,27 @@ def with_joints(cell: RobotCell, state: RobotCellState, values: Mapping[str, flo
 
 
 def pose_target(
-    cell: RobotCell, state: RobotCellState, group: str, moved: str | None, pose: Pose | None, reference: str
+    cell: RobotCell, state: RobotCellState, group: str, moved: str | None, pose: Pose | None, reference: str, free: str
 ) -> FrameTarget | None:
-    """Return the target of `--pose`, `--in` and `--frame`: without a pose, the frame of `--in`; without both, None.
+    """Return the target of `--pose`, `--in`, `--frame` and `--free`: without a pose, the frame of `--in`; without both,
+    None.
 
     Raises:
         UnknownNameError: `--frame` is neither a mode nor a frame of the cell; suggests similar names.
+        click.UsageError: Axes are free, and there is no pose.
     """
     if pose is None and reference == WORLD:
+        if free:
+            raise click.UsageError("--free needs a pose")
         return None
     mode, frame = frame_of(cell, state, group, moved)
-    return FrameTarget(mode=mode, frame=frame, pose=pose or IDENTITY, reference_frame=reference)
+    return FrameTarget(
+        mode=mode,
+        frame=frame,
+        pose=pose or IDENTITY,
+        reference_frame=reference,
+        tolerance_angles=tolerances_of_free(free),
+    )
 
 
 def frame_of(cell: RobotCell, state: RobotCellState, group: str, moved: str | None) -> tuple[TargetMode, str]:

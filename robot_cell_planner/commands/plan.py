@@ -14,7 +14,7 @@ from ..kinematics.targets import FrameTarget
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from ..planning.cartesian.path.waypoints import FrameWaypoints
+from ..planning.cartesian.path.waypoints import FrameWaypoints, common_fields
 from ..planning.cartesian.planner import CartesianRequest, plan_cartesian
 from ..planning.joint_space.planner import plan_motion
 from ..planning.problem.plan import Plan, percent
@@ -30,11 +30,12 @@ from .options import (
     JointValue,
     cell_options,
     frame_option,
+    free_option,
     group_option,
     joint_value,
     joint_values,
-    lengths_explained,
     moved_frame,
+    pose_explained,
     pose_target,
     pose_value,
     reference_option,
@@ -64,6 +65,7 @@ ASSUMED = "limits were assumed for "  # warnings about single joints; one about 
 @click.option("--pose", type=pose_value, metavar="POSE", help=f"Goal: {POSE_HELP} With --in alone, that frame.")
 @reference_option
 @frame_option
+@free_option
 @group_option
 @click.option("--line", is_flag=True, help="Move in a straight line to the pose.")
 @click.option(
@@ -86,6 +88,7 @@ def plan(
     pose: Pose | None,
     reference: str,
     moved: str | None,
+    free: str,
     group: str,
     line: bool,
     speed: float,
@@ -102,7 +105,7 @@ def plan(
     1 if there is no plan; the error says why.
     """
     check_outputs({"--output": output, "--view": view, "--case": case})
-    target = pose_target(cell, state, group, moved, pose, reference)
+    target = pose_target(cell, state, group, moved, pose, reference, free)
     frame = "" if target is None else moved_frame(cell, state, group, target)
     # The same motion in 1 / speed times its time.
     timing = TimingOptions(velocity_scale=speed, acceleration_scale=speed**2, jerk_scale=speed**3)
@@ -115,7 +118,7 @@ def plan(
         goals = Goals((dict(joints),) if joints else (), named_states, () if target is None else (target,))
         options = PlanningOptions(planner=planner, seed=seed)
         request = MotionRequest(goals, group, options=options, timing=timing)
-    with units_explained("--joint", joints), lengths_explained(pose):
+    with units_explained("--joint", joints), pose_explained(pose):
         found = _planned(cell, state, request, case)
     if output is not None:
         _write(output, plan_to_json(found).decode())
@@ -139,9 +142,7 @@ def _line_request(
     """
     if target is None or has_other_goals:
         raise click.UsageError("--line needs a pose, and no other goal")
-    waypoints = FrameWaypoints(
-        (target.pose,), mode=target.mode, frame=target.frame, reference_frame=target.reference_frame
-    )
+    waypoints = FrameWaypoints((target.pose,), **common_fields(target))
     return CartesianRequest(waypoints, group, timing=timing)
 
 

@@ -11,7 +11,7 @@ from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
 from ..model.value import WORLD
-from .options import POSE_HELP, cell_options, frame_of, frame_option, group_option, pose_value
+from .options import POSE_HELP, cell_options, frame_of, frame_option, free_option, group_option, pose_value
 from .reporting import echo_json, reporting
 from .running import HELP
 
@@ -41,6 +41,7 @@ MARKS: dict[Reach, tuple[str, str | None]] = {
 )
 @click.option("--step", default=0.1, show_default=True, help="Distance of neighbouring positions [m].")
 @frame_option
+@free_option
 @group_option
 def reach(
     cell: RobotCell,
@@ -50,6 +51,7 @@ def reach(
     size: tuple[float, float, float],
     step: float,
     moved: str | None,
+    free: str,
     group: str,
     as_json: bool,
 ) -> int:
@@ -62,7 +64,9 @@ def reach(
     poses = pose_grid(pose, size, step)
     mode, frame = frame_of(cell, state, group, moved)
     with click.progressbar(length=len(poses), label="poses", file=sys.stderr) as bar:
-        found = reachability(cell, state, poses, mode, group, reference, lambda _: bar.update(1), frame=frame)
+        found = reachability(
+            cell, state, poses, mode, group, reference, lambda _: bar.update(1), frame=frame, free_axes=free
+        )
     if as_json:
         rows = zip(found.poses, found.results, found.configurations, strict=True)
         entries = [{"position": list(p.position), "result": r.value, "configuration": q} for p, r, q in rows]

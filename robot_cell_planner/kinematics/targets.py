@@ -82,6 +82,21 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         return ALL_FREE if self.tolerance_angle >= FREE_ANGLE else NONE_FREE
 
 
+def tolerances_of_free(axes: str) -> Vector3 | None:
+    """Return the `tolerance_angles` of targets and waypoints with free rotations about axes, letters of "xyz"; None for
+    no letters.
+
+    Raises:
+        InvalidValueError: Other letters are given.
+    """
+    if not set(axes) <= set("xyz"):
+        raise InvalidValueError(f"free axes are {axes!r}, expected letters of 'xyz'")
+    if not axes:
+        return None
+    x, y, z = (math.pi if axis in axes else DEFAULT_TOLERANCE for axis in "xyz")
+    return x, y, z
+
+
 def free_axes_of(rotation_weights: Vector3) -> tuple[int, ...]:
     """Return the axes (0, 1, 2) of a target about which the rotation is free, for its weights of rotations."""
     if rotation_weights is NONE_FREE:  # almost always

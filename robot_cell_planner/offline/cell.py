@@ -27,7 +27,6 @@ from ..model.pose import IDENTITY, Pose
 from ..model.state import BodyState, RobotCellState
 from ..model.value import WORLD, Vector3
 from ..planning.cartesian.path.options import CartesianOptions
-from ..planning.cartesian.path.waypoints import FrameWaypoints
 from ..planning.cartesian.planner import CartesianRequest, plan_cartesian
 from ..planning.joint_space.planner import plan_motion
 from ..planning.problem.constraints import PathConstraint
@@ -42,7 +41,7 @@ from ..simulation.options import SimulationOptions
 from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show
 from ..viewer.plans import plan_facts
-from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of
+from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of, line_waypoints
 from .outcome import ExecutedMotion, check_start, executed_motion, whole_periods
 from .replay import write_recorded
 from .simulated_robot import Command, check_simulated_start, commands_of, reached_joints, settle
@@ -307,17 +306,18 @@ class OfflineCell:
         flange_at: str = "",
         pose: Pose = IDENTITY,
         group: str = "",
+        free_axes: str = "",
         options: CartesianOptions | None = None,
     ) -> Plan:
-        """Plan a straight line to a pose, without executing it; arguments as for `plan`.
+        """Plan a straight line to a pose, without executing it; arguments as for `plan`. free_axes: Letters of the axes
+        about which the rotation is free, such as "z"; "xyz" for a position only.
 
         Raises:
             InvalidRequestError: Not exactly one frame is given.
             RobotCellError: As `plan_cartesian`.
         """
         frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
-        (target,) = goals_of(self.cell, group, pose, "", None, frames, None).targets
-        waypoints = FrameWaypoints((pose,), mode=target.mode, reference_frame=target.reference_frame)
+        waypoints = line_waypoints(self.cell, group, pose, frames, free_axes)
         request = CartesianRequest(waypoints, group, options=options or CartesianOptions())
         return plan_cartesian(self.cell, self.state, request)
 

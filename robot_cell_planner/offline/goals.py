@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
 from ..errors import InvalidRequestError
-from ..kinematics.targets import FrameTarget, TargetMode
+from ..kinematics.targets import FrameTarget, TargetMode, tolerances_of_free
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..planning.cartesian.path.options import CartesianOptions
+from ..planning.cartesian.path.waypoints import FrameWaypoints
 from ..planning.problem.constraints import PathConstraint
 from ..planning.problem.request import Goals, PlanningOptions
 from ..trajectory.timing import TimingOptions
@@ -28,6 +29,7 @@ class LineArguments(TypedDict, total=False):
     flange_at: str
     pose: Pose
     group: str
+    free_axes: str
     options: CartesianOptions | None
 
 
@@ -83,6 +85,25 @@ def goals_of(
         return Goals(named_states=states)
     mode, frame = requested.popitem()
     return Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
+
+
+def line_waypoints(
+    cell: RobotCell, group: str, pose: Pose, frames: Mapping[TargetMode, str], free_axes: str
+) -> FrameWaypoints:
+    """Return the only waypoint of a line; arguments as for `goals_of`. free_axes: Letters of the axes about which the
+    rotation is free.
+
+    Raises:
+        InvalidRequestError: Not exactly one frame is given.
+        InvalidValueError: `free_axes` has other letters.
+    """
+    (target,) = goals_of(cell, group, pose, "", None, frames, None).targets
+    return FrameWaypoints(
+        (pose,),
+        mode=target.mode,
+        reference_frame=target.reference_frame,
+        tolerance_angles=tolerances_of_free(free_axes),
+    )
 
 
 def _joint_goal(cell: RobotCell, group: str, joints: JointValues) -> Mapping[str, float]:

@@ -25,7 +25,7 @@ def plan_straight(
     """Plan the line from the pose of the frame in a scene to a target, the orientation turning at a constant rate.
 
     Raises:
-        RobotCellError: As from `plan_cartesian`; a target with tolerances about single axes is refused.
+        RobotCellError: As from `plan_cartesian`.
     """
     request = CartesianRequest(
         _waypoints(target),
@@ -47,7 +47,7 @@ def plan_straight(
 
 
 def _waypoints(target: Target) -> Waypoints:
-    fields = common_fields(target, "the target of a straight step")
+    fields = common_fields(target)
     if isinstance(target, FrameTarget):
         return FrameWaypoints(poses=(target.pose,), **fields)
     return PointAxisWaypoints(points_and_axes=((target.point, target.axis),), **fields)

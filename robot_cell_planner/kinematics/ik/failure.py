@@ -26,6 +26,7 @@ from .seeds import random_starts
 Array = NDArray[np.float64]
 STARTS = 24  # number of starts of each diagnostic search
 ITERATIONS = 150
+DIRECTIONS_MOVED = "directions moved"  # value of errors
 RANK_SAMPLES = 4  # random configurations at which the rank of the Jacobian is evaluated
 POSITION = 3  # directions that a target without an orientation constrains
 SINGULAR = 1e-3  # configurations with a smaller singular value are singular
@@ -138,7 +139,7 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
     values = (*values, Value("angle left", angle, problem.tolerance[1], "rad"))
     constrained, moved = 6 - len(problem.free_axes), directions_moved(problem)
     if moved < constrained:
-        values = (*values, Value("directions moved", moved, constrained))
+        values = (*values, Value(DIRECTIONS_MOVED, moved, constrained))
         failure = IkFailure(IkFailureReason.NOT_FOUND, closest, left)
         text = _too_few_joints(problem, constrained, moved)
         return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)

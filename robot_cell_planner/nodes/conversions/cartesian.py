@@ -86,7 +86,7 @@ def _waypoints(messages: list[msg.CartesianWaypoint], name: str) -> FrameWaypoin
     for index, message in enumerate(messages):
         field = f"{name}[{index}]"
         target = target_from_message(message.target, f"{field}.target")
-        fields = common_fields(target, f"{field}.target")
+        fields = common_fields(target)
         if targets and (type(target) is not type(targets[0]) or fields != first_fields):
             text = f"{field} has another type, mode, frame, unit or tolerance than the first"
             raise InvalidRequestError(text, subjects=(field,))

@@ -107,7 +107,7 @@ class Follower:
         if along and self.path is not None:
             own = self.path.directions(waypoints, fractions)
             directions = np.einsum("nij,nj->ni", leader_poses[:, :3, :3], own)
-        return deviations(leader_poses @ self.relative(waypoints, fractions), directions, poses, axis_only=False)
+        return deviations(leader_poses @ self.relative(waypoints, fractions), directions, poses, self.problem.free_axes)
 
 
 def relative_path(context: PlanningContext, follower: Follower, waypoints: FrameWaypoints) -> RelativePath:

@@ -236,8 +236,8 @@ def _tracker_of_chain(
 def _frame_path(tracker: IkTracker | CoordinatedTracker) -> FramePath:
     """Return the path of the frame of the tracker, or of its leader, along the points of the joint path."""
     leader = tracker.leader if isinstance(tracker, CoordinatedTracker) else tracker
-    axis_only = leader.cartesian_path.axis_only
-    return FramePath(leader.parameters(), leader.speeds(), leader.in_place(), leader.problem.chain, axis_only)
+    free_axes = leader.cartesian_path.free_axes
+    return FramePath(leader.parameters(), leader.speeds(), leader.in_place(), leader.problem.chain, free_axes)
 
 
 def _skips_waypoint_check(request: CartesianRequest) -> bool:

@@ -57,14 +57,14 @@ class FramePath:
         in_place: Whether the frame only rotates on the motion to each point after the first (n - 1,). The motion rests
             where this changes.
         chain: Kinematic chain of the frame, of the first joints of the path.
-        axis_only: Whether only the direction of the z axis counts as a rotation.
+        free_axes: Axes of the frame (0, 1, 2) about which rotations do not count.
     """
 
     parameters: Array
     speeds: Array
     in_place: NDArray[np.bool_]
     chain: Chain
-    axis_only: bool
+    free_axes: tuple[int, ...]
 
     def measured_speeds(self, in_place: bool) -> Speeds:
         """Return the function for the speed of the frame [m/s], or its angular speed [rad/s] where it only rotates."""
@@ -78,7 +78,7 @@ class FramePath:
             if not in_place:
                 return np.asarray(np.linalg.norm(last[:, :3, 3] - first[:, :3, 3], axis=1))
             turns = rotation_vectors(np.swapaxes(first[:, :3, :3], 1, 2) @ last[:, :3, :3])
-            return np.asarray(np.linalg.norm(turns[:, :2] if self.axis_only else turns, axis=1))
+            return np.asarray(np.linalg.norm(np.delete(turns, self.free_axes, axis=1), axis=1))
 
         return speeds_by_differences(distances)
 

@@ -133,3 +133,58 @@ def test_assumed_limits_are_reported_in_one_line(panda, capsys):
     lines = [line for line in capsys.readouterr().out.splitlines() if "limits" in line]
     assert len(lines) == 1
     assert "acceleration limits of all joints and jerk limits of all joints are assumed" in lines[0]
+
+
+ELBOW = """<robot name="elbow"><link name="base"/><link name="a"/><link name="b"/><link name="tip"/>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
+  <limit lower="-2" upper="2" velocity="2" effort="9"/></joint>
+<joint name="j2" type="revolute"><origin xyz="0 0 0.2"/><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+  <limit lower="-2" upper="2" velocity="2" effort="9"/></joint>
+<joint name="j3" type="prismatic"><origin xyz="0.3 0 0"/><parent link="b"/><child link="tip"/>
+  <limit lower="0" upper="0.4" velocity="1" effort="9"/></joint></robot>"""
+
+
+@pytest.fixture(scope="module")
+def three_joints(tmp_path_factory):
+    """A cell of an arm whose three joints move its tip in all directions, with their orientation."""
+    folder = tmp_path_factory.mktemp("elbow")
+    (folder / "elbow.urdf").write_text(ELBOW)
+    words = ["new", str(folder / "elbow.urdf"), "--folder", str(folder / "cell"), "--samples", "200"]
+    assert main(words) == 0
+    return str(folder / "cell" / "cell.yaml")
+
+
+START = ("--from-joint", "j1=0.1", "--from-joint", "j2=0.2", "--from-joint", "j3=0.1")
+
+
+@pytest.mark.parametrize("command", ["ik", "plan", "line"])
+def test_an_arm_with_three_joints_reaches_a_position_with_free_rotations(command, three_joints, capsys):
+    words = ["plan", three_joints, "--line"] if command == "line" else [command, three_joints]
+    words += [*START, "--in=tip", "--pose=0,0.1,0.05"]
+    cell, state = load_cell(three_joints)
+    before = state.with_configuration({"j1": 0.1, "j2": 0.2, "j3": 0.1})
+    goal = forward_kinematics_to_frame(cell, before, "tip") @ Pose((0.0, 0.1, 0.05))
+    found = answer(capsys, *words, "--free", "xyz")
+    values = found["solutions"][0] if command == "ik" else found["path"][-1]
+    reached = state.with_configuration(dict(zip(found["joints"], values, strict=True)))
+    assert forward_kinematics_to_frame(cell, reached, "tip").position == pytest.approx(goal.position, abs=1e-5)
+    assert main(words) == 1
+    assert "-> Free rotations of the pose: `--free xyz` for its position only" in capsys.readouterr().err
+
+
+def test_the_positions_of_a_grid_are_reached_with_free_rotations(three_joints, capsys):
+    words = ["reach", three_joints, *START, "--pose=0.4,0,0.2", "--size", "0.1", "0.1", "0", "--step", "0.05"]
+    turned = [entry["result"] for entry in answer(capsys, *words)["poses"]]
+    assert turned.count("reached") == 3  # those straight ahead
+    assert {entry["result"] for entry in answer(capsys, *words, "--free", "xyz")["poses"]} == {"reached"}
+
+
+@pytest.mark.parametrize("axes", ["a", "zz", "xyzx"])
+def test_free_axes_are_letters(axes, three_joints, capsys):
+    assert main(["ik", three_joints, "--pose=0.4,0,0.2", "--free", axes]) == 2
+    assert f"'{axes}' names no axes, expected letters of xyz" in capsys.readouterr().err
+
+
+def test_free_axes_are_those_of_a_pose(three_joints, capsys):
+    assert main(["plan", three_joints, "--joint", "j1=1", "--free", "z"]) == 2
+    assert "--free needs a pose" in capsys.readouterr().err

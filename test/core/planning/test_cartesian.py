@@ -78,7 +78,7 @@ def test_position_and_orientation_change_together(above):
     line = Line.between(pose.matrix, turned.matrix)
     poses = tool_poses(cell, state, plan.variables, plan.path)
     shares = np.array([0.0, *plan.cartesian.parameter_of_point])
-    distances, angles = deviations(line.poses(shares), tangents(line, shares), poses, False)
+    distances, angles = deviations(line.poses(shares), tangents(line, shares), poses)
     assert distances.max() < 1e-6
     assert angles.max() < 1e-6
     travelled = np.linalg.norm(poses[:, :3, 3] - np.array(pose.position), axis=1)

@@ -91,7 +91,7 @@ def test_lines_that_are_feasible_are_followed(any_arm, strategy):
             between = plan.path[index] + inside[:, None] * (plan.path[index + 1] - plan.path[index])
             shares = begin + inside * (share - begin)
             poses = any_arm.chain.forward_many(between)
-            distances, angles = deviations(line.poses(shares), tangents(line, shares), poses, False)
+            distances, angles = deviations(line.poses(shares), tangents(line, shares), poses)
             assert distances.max() <= TOLERANCE
             assert angles.max() <= TOLERANCE
             begin = share

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 import numpy as np
 import pinocchio as pin
 from numpy.typing import NDArray
 
 from ....errors import InvalidRequestError, LimitExceededError, Value
+from ....kinematics.ik.problem import nearest_free_rotation
 from ....trajectory.limits import Array
 from ....trajectory.timing import uninterrupted
 from .curves import (
@@ -27,7 +29,7 @@ from .curves import (
 )
 from .path_kernels import line_poses
 from .rotations import rotation_vectors
-from .waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
+from .waypoints import PointAxisWaypoints, Waypoints
 
 MAX_SAMPLES = 1_000_000  # of a path
 # At kinks below this angle [rad] the motion does not have to rest,
@@ -66,6 +68,8 @@ class CartesianPath:
     """Segments of a path through waypoints.
 
     Attributes:
+        free_axes: Axes of the frame (0, 1, 2) about which the rotation is free.
+        targets: World poses of the waypoints (n, 4, 4).
         curves: Curve to each waypoint, without blends.
         segments: Segments of non-zero length.
         starts: Path parameter at the start of each segment (p + 1,): length [m], or angle [rad] of pure rotations.
@@ -86,17 +90,13 @@ class CartesianPath:
         """
         self.waypoints = waypoints
         self.start = start
+        self.free_axes = waypoints.free_axes
         self.targets = _targets(start, waypoints, world_T_reference)
         self.curves = tuple(self._curves(world_T_reference))
         self.segments = _cut_segments(self.curves, waypoints, check)
         self.starts: Array = np.concatenate(([0.0], np.cumsum([segment.extent for segment in self.segments])))
         self._lines = _StackedLines([segment.curve for segment in self.segments])
         self._lengths = np.array([segment.curve.length for segment in self.segments])
-
-    @property
-    def axis_only(self) -> bool:
-        """Whether the rotation about z is free. Poses then use the one with the smallest angle."""
-        return not isinstance(self.waypoints, FrameWaypoints)
 
     def _curves(self, world_T_reference: Array) -> list[PoseCurve]:
         """Return the curves between waypoints, without blends; the ends are exact."""
@@ -141,7 +141,7 @@ class CartesianPath:
         for segment, selected in self._lines.others(segments):
             directions[selected] = tangents(self.segments[segment].curve, fractions[selected])
         lengths = self._lengths[segments] * np.stack((fractions, 1.0 - fractions))
-        return deviations(self.poses(segments, fractions), directions, poses, self.axis_only, lengths)
+        return deviations(self.poses(segments, fractions), directions, poses, self.free_axes, lengths)
 
     def sample_counts(self, max_distance: float, max_angle: float) -> list[int]:
         """Return the number of uniform samples of each segment with a max spacing [m, rad].
@@ -251,21 +251,35 @@ class _StackedLines:
 
 
 def _targets(start: Array, waypoints: Waypoints, world_T_reference: Array) -> Array:
-    """Return world poses (n, 4, 4) of waypoints; for points with axes, with the smallest rotation from the previous
-    one.
-    """
+    """Return world poses (n, 4, 4) of waypoints, each with the free rotation nearest to the previous one."""
     positions = waypoints.positions() * waypoints.native_scale
     result = np.zeros((len(positions), 4, 4))
     result[:, :3, 3] = positions @ world_T_reference[:3, :3].T + world_T_reference[:3, 3]
     result[:, 3, 3] = 1.0
-    if isinstance(waypoints, PointAxisWaypoints):
-        rotation = start[:3, :3]
-        for index, axis in enumerate(waypoints.axes() @ world_T_reference[:3, :3].T):
-            rotation = _aligned(rotation, axis)
-            result[index, :3, :3] = rotation
-    else:
-        result[:, :3, :3] = world_T_reference[:3, :3] @ waypoints.rotations()
+    result[:, :3, :3] = _target_rotations(start[:3, :3], waypoints, world_T_reference[:3, :3])
     return result
+
+
+def _target_rotations(rotation: Array, waypoints: Waypoints, world_R_reference: Array) -> Array:
+    """Return the rotations (n, 3, 3) of waypoints in the world, each with the free rotation nearest to the previous
+    one, of which `rotation` (3, 3) is the first.
+
+    Rotations about two axes are no group: those of the nearest one are not those of the waypoint, which is kept.
+    """
+    free = waypoints.free_axes
+    if len(free) == 3:
+        return np.broadcast_to(rotation, (len(waypoints), 3, 3))
+    if isinstance(waypoints, PointAxisWaypoints):
+        axes = waypoints.axes() @ world_R_reference.T
+        return np.array(list(accumulate(axes, _aligned, initial=rotation))[1:])
+    rotations = np.asarray(world_R_reference @ waypoints.rotations())
+    if len(free) == 1:
+
+        def nearest(near: Array, requested: Array) -> Array:
+            return nearest_free_rotation(requested, near, free)
+
+        rotations = np.array(list(accumulate(rotations, nearest, initial=rotation))[1:])
+    return rotations
 
 
 def _aligned(rotation: Array, axis: Array) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -226,21 +226,26 @@ def tangents(curve: PoseCurve, fractions: Array) -> Array:
 
 
 def deviations(
-    reference: Array, directions: Array, poses: Array, axis_only: bool, lengths: Array | None = None
+    reference: Array,
+    directions: Array,
+    poses: Array,
+    free_axes: Collection[int] = (),
+    lengths: Array | None = None,
 ) -> tuple[Array, Array]:
     """Return the deviations of poses (k, 4, 4) from reference poses (k, 4, 4).
 
     Args:
         directions: Directions of the path (k, 3).
+        free_axes: Axes of the reference poses (0, 1, 2) about which rotations do not count.
         lengths: Of the path before and after each reference pose (2, k) [m]; None: without ends.
 
     Returns:
-        Distances of the origins from the path [m], and angles between the orientations, or only their z axes [rad],
-            (k,) each.
+        Distances of the origins from the path [m], and angles between the orientations [rad], (k,) each.
     """
     lengths = np.full((2, len(poses)), np.inf) if lengths is None else lengths
     reference, directions, lengths = map(np.ascontiguousarray, (reference, directions, lengths))
-    return pose_deviations(reference, directions, lengths, np.ascontiguousarray(poses), axis_only)
+    weights = np.array([float(axis not in free_axes) for axis in range(3)])
+    return pose_deviations(reference, directions, lengths, np.ascontiguousarray(poses), weights)
 
 
 def _rotated_poses(start: Array, rotation: Array, fractions: Array) -> Array:

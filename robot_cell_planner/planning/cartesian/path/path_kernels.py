@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ....kinematics._kernels.pose_error_kernels import all_fixed, fill_error
 from ....system.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -112,18 +113,21 @@ def line_poses(starts: Array, ends: Array, rotations: Array, segments: NDArray[n
 
 @compiled
 def pose_deviations(
-    reference: Array, directions: Array, lengths: Array, poses: Array, axis_only: bool
+    reference: Array, directions: Array, lengths: Array, poses: Array, rotation_weights: Array
 ) -> tuple[Array, Array]:
     """Compute the deviations of poses (k, 4, 4) from reference poses (k, 4, 4).
 
-    lengths: Of the path before and after each reference pose (2, k) [m].
+    Args:
+        lengths: Of the path before and after each reference pose (2, k) [m].
+        rotation_weights: (3,), 0 for rotations about axes of the reference poses that do not count, otherwise 1.
 
     Returns distances (k,) of the origins from lines of these lengths along directions (k, 3) [m], and angles (k,)
-    between the orientations, or only their z axes [rad].
+    between the orientations [rad].
     """
     count = poses.shape[0]
     distances, angles = np.empty(count), np.empty(count)
-    offset, relative, vector = np.empty(3), np.empty((3, 3)), np.empty(3)
+    offset, relative, vector, error = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(6)
+    is_free = not all_fixed(rotation_weights)
     for k in range(count):
         a, b = reference[k], poses[k]
         along = 0.0
@@ -135,12 +139,8 @@ def pose_deviations(
         for i in range(3):
             square += (offset[i] - along * directions[k, i]) ** 2
         distances[k] = math.sqrt(square)
-        if axis_only:
-            x = a[1, 2] * b[2, 2] - a[2, 2] * b[1, 2]
-            y = a[2, 2] * b[0, 2] - a[0, 2] * b[2, 2]
-            z = a[0, 2] * b[1, 2] - a[1, 2] * b[0, 2]
-            cosine = a[0, 2] * b[0, 2] + a[1, 2] * b[1, 2] + a[2, 2] * b[2, 2]
-            angles[k] = math.atan2(math.sqrt(x * x + y * y + z * z), cosine)
+        if is_free:
+            angles[k] = fill_error(a, b, rotation_weights, error)[1]
             continue
         for i in range(3):
             for j in range(3):

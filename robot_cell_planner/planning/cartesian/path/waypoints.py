@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from ....errors import InvalidRequestError, LimitExceededError, Value
-from ....kinematics.targets import DEFAULT_TOLERANCE, FREE_ANGLE, FrameTarget, PointAxisTarget, TargetMode
+from ....kinematics.targets import DEFAULT_TOLERANCE, FrameTarget, PointAxisTarget, TargetMode, free_axes_of
 from ....model.arguments import checked_fields
 from ....model.pose import Pose
 from ....model.value import WORLD, Vector3, vector3
@@ -61,7 +61,8 @@ class _Waypoints:
     """Common attributes of waypoints.
 
     Attributes:
-        mode, frame, reference_frame, tolerance_position, tolerance_angle, native_scale: As in `FrameTarget`.
+        mode, frame, reference_frame, tolerance_position, native_scale: As in `FrameTarget`.
+        tolerance_angle: As in `FrameTarget`, along the whole path: from 3.14 on, only the position is prescribed.
         segments: Segment to each waypoint; empty for straight lines.
     """
 
@@ -76,6 +77,11 @@ class _Waypoints:
     def segment(self, index: int) -> Segment:
         """Return the segment to a waypoint."""
         return self.segments[index] if self.segments else STRAIGHT
+
+    @property
+    def free_axes(self) -> tuple[int, ...]:
+        """Axes of the frame (0, 1, 2) about which the rotation is free along the whole path."""
+        return free_axes_of(self.target(0).rotation_weights)
 
     def target(self, index: int) -> FrameTarget | PointAxisTarget:
         """Return a waypoint as a target of inverse kinematics."""
@@ -97,9 +103,6 @@ class _Waypoints:
         if self.segments and self.segments[-1].blend_radius:
             text = "the last waypoint has a blend radius, but no motion follows"
             raise InvalidRequestError(text, stage="request")
-        if self.tolerance_angle >= FREE_ANGLE:
-            text = f"tolerance_angle is {self.tolerance_angle:g}, expected less than {FREE_ANGLE} along a path"
-            raise InvalidRequestError(text, stage="request", values=(Value("tolerance_angle", self.tolerance_angle),))
         for index in range(count):
             try:
                 self.target(index)
@@ -107,18 +110,12 @@ class _Waypoints:
                 raise InvalidRequestError(f"waypoint {index}: {error}", stage="request") from error
 
 
-def common_fields(target: FrameTarget | PointAxisTarget, what: str) -> dict[str, Any]:
-    """Return the fields of waypoints that are those of a target.
-
-    what: Target in messages.
-
-    Raises:
-        InvalidRequestError: The target has tolerances about single axes, which a path cannot follow.
-    """
-    if isinstance(target, FrameTarget) and target.tolerance_angles is not None:
-        text = f"{what} has tolerances about single axes {list(target.tolerance_angles)}, expected none along a path"
-        raise InvalidRequestError(text, stage="request", subjects=(what,))
-    return {name: getattr(target, name) for name in TARGET_FIELDS}
+def common_fields(target: FrameTarget | PointAxisTarget) -> dict[str, Any]:
+    """Return the fields of waypoints that are those of a target."""
+    found = {name: getattr(target, name) for name in TARGET_FIELDS}
+    if isinstance(target, FrameTarget):
+        found["tolerance_angles"] = target.tolerance_angles
+    return found
 
 
 @checked_fields
@@ -126,10 +123,13 @@ def common_fields(target: FrameTarget | PointAxisTarget, what: str) -> dict[str,
 class FrameWaypoints(_Waypoints):
     """Poses of a frame of the group, without the start pose.
 
-    The position is interpolated linearly, or along a circle, and the orientation by slerp.
+    The position is interpolated linearly, or along a circle, and the orientation by slerp. If the rotations about one
+    axis or all axes are free, the orientations are first turned to those nearest to the start.
 
     Attributes:
         poses: reference_frame_T_target.
+        tolerance_angles: As in `FrameTarget`, in place of `tolerance_angle`: from 3.14 on, the rotation about the axis
+            is free along the whole path.
 
     Raises:
         InvalidRequestError: No pose, invalid target fields, or segments that do not match.
@@ -137,6 +137,7 @@ class FrameWaypoints(_Waypoints):
     """
 
     poses: tuple[Pose, ...]
+    tolerance_angles: Vector3 | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "poses", tuple(self.poses))
@@ -146,7 +147,7 @@ class FrameWaypoints(_Waypoints):
         return len(self.poses)
 
     def target(self, index: int) -> FrameTarget:
-        return FrameTarget(pose=self.poses[index], **self._target_fields())
+        return FrameTarget(pose=self.poses[index], tolerance_angles=self.tolerance_angles, **self._target_fields())
 
     def positions(self) -> Array:
         """Return positions (n, 3) in the reference frame, in the caller's unit."""

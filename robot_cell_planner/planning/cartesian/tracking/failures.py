@@ -32,6 +32,7 @@ from ...problem.space import unit_of
 from ..path.cartesian_path import CartesianPath
 from ..path.options import CartesianOptions
 from ..path.points import Edges, Point
+from ..path.waypoints import FrameWaypoints
 
 
 class TrackedPath(Protocol):
@@ -100,14 +101,16 @@ def solution_at(tracked: SolvedPath, target: Array, waypoint: int, near: Array, 
 
 def _as_target(tracked: TrackedPath, target: Array) -> FrameTarget | PointAxisTarget:
     waypoints, frame = tracked.cartesian_path.waypoints, tracked.problem.frame
-    tolerance, angle = waypoints.target(0).tolerances
-    if not tracked.cartesian_path.axis_only:
+    tolerance, _ = waypoints.target(0).tolerances
+    angle = waypoints.tolerance_angle
+    if isinstance(waypoints, FrameWaypoints):
         return FrameTarget(
             pose=Pose.from_matrix(target),
             mode=TargetMode.FRAME,
             frame=frame,
             tolerance_position=tolerance,
             tolerance_angle=angle,
+            tolerance_angles=waypoints.tolerance_angles,
         )
     x, y, z = target[:3, 3].tolist()
     along = target[:3, 2].tolist()

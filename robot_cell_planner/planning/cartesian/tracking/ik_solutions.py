@@ -9,7 +9,7 @@ import numpy as np
 from ....kinematics._kernels import ik_kernels, pose_batch_kernels, wrapping_kernels
 from ....kinematics.ik.analytic import AnalyticSolver, closed_form
 from ....kinematics.ik.problem import IkProblem
-from ....kinematics.ik.seeds import random_starts
+from ....kinematics.ik.seeds import free_rotations, random_starts
 from ....trajectory.limits import Array
 
 # Number of samples of a locked joint of the analytic solver, and of a free rotation,
@@ -66,7 +66,7 @@ def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, targets: Ar
         values = _joint_samples(problem, form.locked, count)
     sampled = targets
     if problem.free_axes:
-        sampled = _rotated_about_z(targets, 2.0 * np.pi * np.arange(count) / count)
+        sampled = _freely_rotated(targets, problem.free_axes, count)
     if len(values) > 1:
         sampled = np.repeat(sampled, len(values), axis=0)
     candidates, counts = form.candidates(sampled, np.resize(values, len(sampled)), problem.start)
@@ -88,6 +88,16 @@ def _joint_samples(problem: IkProblem, index: int, count: int) -> Array:
     step = (high - low) / count
     below, above = int((start - low) / step), int((high - start) / step)
     return np.asarray(start + step * np.arange(-below, above + 1))
+
+
+def _freely_rotated(targets: Array, free_axes: tuple[int, ...], count: int) -> Array:
+    """Return poses (k, 4, 4) with each of some free rotations, the same for all poses: (k count, 4, 4)."""
+    if free_axes == (2,):
+        return _rotated_about_z(targets, 2.0 * np.pi * np.arange(count) / count)
+    result = np.repeat(targets, count, axis=0)
+    rotations = np.concatenate((np.eye(3)[None], free_rotations(free_axes, count - 1, seed=0)))
+    result[:, :3, :3] @= np.tile(rotations, (len(targets), 1, 1))
+    return result
 
 
 def _rotated_about_z(targets: Array, angles: Array) -> Array:
