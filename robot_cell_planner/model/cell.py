@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from itertools import chain, pairwise
+from itertools import chain
 from typing import NoReturn
 
 import msgspec
@@ -22,6 +22,7 @@ from .arguments import check_fields
 from .bodies import CollisionSettings, NamedFrame, RigidBody, Tool
 from .digest import digest_of, without_places
 from .frames import FrameTree
+from .group_chains import ancestors, chains_of, ends_of
 from .joint_count import check_joint_count
 from .mechanism import JointKind, Variable
 from .name_suggestions import unknown_name
@@ -210,41 +211,33 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         return tuple(dict.fromkeys(parts))
 
     def _composite(self, name: str, parts: tuple[str, ...]) -> PlanningGroup:
-        groups = [self.robot_of_group(part).group(part) for part in parts]
+        groups = self._groups_of(parts)
         variables = tuple(variable for group in groups for variable in group.variables)
         if len(set(variables)) < len(variables):
             double = next(each for each in variables if variables.count(each) > 1)
             raise InvalidRequestError(f"two of the groups of {name} have joint {double}", subjects=(name, double))
-        return PlanningGroup(name, variables, tuple(chain.from_iterable(g.links for g in groups)), *self._ends(groups))
+        ends = ends_of(groups, self._ancestors(groups))
+        return PlanningGroup(name, variables, tuple(chain.from_iterable(g.links for g in groups)), *ends)
 
-    def _ends(self, groups: Sequence[PlanningGroup]) -> tuple[str, str]:
-        """Return the first and the last link of groups whose robots are attached to each other, "" if they are not."""
-        before = {group.name: (group.base_link, *self._fixed_ancestors(group.base_link)) for group in groups}
-        ordered = sorted(groups, key=lambda group: len(before[group.name]))
-        if all(one.tip_link and one.tip_link in before[other.name] for one, other in pairwise(ordered)):
-            return ordered[0].base_link, ordered[-1].tip_link
-        return "", ""
+    def _groups_of(self, parts: tuple[str, ...]) -> list[PlanningGroup]:
+        return [self.robot_of_group(part).group(part) for part in parts]
 
-    def _fixed_ancestors(self, link: str) -> tuple[str, ...]:
-        """Return the ancestors of a link as far as they do not depend on a state."""
-        found: dict[str, None] = {}
-        while link in self.mechanism_frames or link in self.frames:
-            named = self.frames.get(link)
-            link = self.mechanism_frames[link] if named is None else named.attached_to
-            if link in found:
-                break
-            found[link] = None
-        return tuple(found)
+    def _ancestors(self, groups: Sequence[PlanningGroup]) -> dict[str, tuple[str, ...]]:
+        """Return the base links of groups and the ancestors of these as far as they do not depend on a state."""
+        return {g.name: ancestors(g.base_link, self.mechanism_frames, self.frames) for g in groups}
 
     def target_groups(self, name: str = "") -> tuple[str, ...]:
         """Return the names of the groups that targets of a group are given for, one each: the group itself if it is a
-        chain, or those of a composite group.
+        chain, or those of a composite group, of which consecutive ones that form a chain are joined with "+".
 
         Raises:
             UnknownNameError, NotSupportedError: As `group`.
         """
         found = self.group(name)
-        return (found.name,) if found.tip_link else self.group_parts(name)
+        if found.tip_link:
+            return (found.name,)
+        groups = self._groups_of(self.group_parts(name))
+        return tuple(JOINED.join(g.name for g in part) for part in chains_of(groups, self._ancestors(groups)))
 
     @cached_property
     def _robot_of_group(self) -> frozendict[str, Robot]:

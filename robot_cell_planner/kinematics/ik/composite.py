@@ -82,7 +82,8 @@ def composite_inverse_kinematics(
     Args:
         cell: Models of the cell.
         state: Start configuration and attachments.
-        targets: Target by planning group.
+        targets: Target by planning group, or by names joined with "+" of groups that form a chain, such as a rail and
+            the arm on it.
         group: Composite group, or names of groups joined with "+"; "" for the groups of `targets`.
         options: Search options; `max_solutions` counts combinations.
         is_valid: Returns whether a configuration (n,) of all variables is allowed (collision free).
@@ -94,7 +95,7 @@ def composite_inverse_kinematics(
             group, and `partial` is an IkFailure.
         AllSolutionsInCollisionError: No combination is valid.
         UnknownNameError: A group or joint does not exist, or a target is for another group.
-        InvalidRequestError: There is no target, or targets refer to each other in a cycle.
+        InvalidRequestError: There is no target, two are for one joint, or targets refer to each other in a cycle.
         RobotCellError: As `inverse_kinematics`.
     """
     search = _CompositeSearch(cell, state, targets, group, options or DEFAULTS, tuple(variables))
@@ -114,11 +115,12 @@ class _CompositeSearch:
         if not targets:
             raise InvalidRequestError("no target is given")
         group = group or "+".join(targets)
-        parts, found = cell.group_parts(group), cell.group(group)
+        parts, found = dict.fromkeys((*cell.group_parts(group), *cell.target_groups(group))), cell.group(group)
         for part in targets:
             if part not in parts:
                 text = f"{unknown_name(f'group {part!r} of a target', part, parts)} in group {group}"
                 raise UnknownNameError(text, subjects=(part, group))
+        check_distinct(tuple(name for part in targets for name in cell.group(part).variables))
         for name in variables:
             if name not in found.variables:
                 text = unknown_name(f"joint {name!r} of group {group}", name, found.variables)

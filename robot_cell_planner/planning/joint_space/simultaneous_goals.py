@@ -28,7 +28,7 @@ def values_and_targets(
     """
     values: dict[str, float] = {}
     targets: dict[str, Target] = {}
-    parts = cell.group_parts(space.group)
+    parts = dict.fromkeys((*cell.group_parts(space.group), *cell.target_groups(space.group)))
     for name, part_goal in goal.parts.items():
         if name not in parts:
             text = f"{unknown_name(f'group {name!r} of {what}', name, parts)} in group {space.group}"

@@ -1,0 +1,144 @@
+"""An arm on a rail, both robots of their own, and a turntable: rail and arm are one chain beside the turntable."""
+
+import numpy as np
+import pytest
+from rail_cells import POSITIONER
+
+from robot_cell_planner import (
+    CartesianRequest,
+    FrameTarget,
+    FrameWaypoints,
+    Goals,
+    MotionRequest,
+    Pose,
+    SimultaneousGoal,
+    composite_inverse_kinematics,
+    load_cell,
+    plan_cartesian,
+    plan_motion,
+    verify_plan,
+    world_pose,
+)
+from robot_cell_planner.errors import InvalidRequestError, ModelError
+from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
+
+RAIL = """<robot name="rail"><link name="track"/><link name="carriage"/>
+<joint name="slide" type="prismatic"><parent link="track"/><child link="carriage"/><axis xyz="0 1 0"/>
+  <limit lower="-2" upper="2" velocity="1" effort="1000"/></joint></robot>"""
+ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/>
+<xacro:macro name="axis" params="number below above *origin"><link name="${above}"/>
+  <joint name="joint_${number}" type="revolute"><parent link="${below}"/><child link="${above}"/>
+  <xacro:insert_block name="origin"/><axis xyz="${'0 0 1' if number in (1, 4, 6) else '0 1 0'}"/>
+  <limit lower="-3" upper="3" velocity="2" effort="100"/></joint></xacro:macro>
+<xacro:axis number="1" below="base" above="link_1"><origin xyz="0 0 0.4"/></xacro:axis>
+<xacro:axis number="2" below="link_1" above="link_2"><origin xyz="0.1 0 0.1"/></xacro:axis>
+<xacro:axis number="3" below="link_2" above="link_3"><origin xyz="0 0 0.5"/></xacro:axis>
+<xacro:axis number="4" below="link_3" above="link_4"><origin xyz="0 0 0.25"/></xacro:axis>
+<xacro:axis number="5" below="link_4" above="link_5"><origin xyz="0 0 0.25"/></xacro:axis>
+<xacro:axis number="6" below="link_5" above="flange"><origin xyz="0 0 0.1"/></xacro:axis></robot>"""
+SRDF = '<robot name="{0}"><group name="{1}"><chain base_link="{2}" tip_link="{3}"/></group></robot>'
+CELL = """format: robot_cell/1
+robots:
+  rail: {urdf: rail.urdf, srdf: rail.srdf}
+  arm: {urdf: arm.urdf, srdf: arm.srdf, attached_to: carriage}
+  positioner: {urdf: table.urdf, srdf: table.srdf, base_pose: {position: [0.9, 1.6, 0]}}
+bodies:
+  part: {collisions: [{type: box, size: [0.2, 0.2, 0.1]}], attached_to: table, touch_links: [table],
+    pose: {position: [0.5, 0, 0.05]}}
+frames:
+  seam: {attached_to: part, pose: {position: [0.0, 0, 0.15], rpy: [3.141592653589793, 0, 0]}}
+groups:
+  station: {groups: [rail, manipulator, table]}
+  apart: {groups: [rail, table, manipulator]}
+"""
+CHAIN = "rail+manipulator"
+SEAM = FrameTarget(pose=Pose(), reference_frame="seam")
+
+
+@pytest.fixture(scope="module")
+def station(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("station")
+    (folder / "arm.urdf.xacro").write_text(ARM)
+    table = POSITIONER.replace('axis xyz="1 0 0"', 'axis xyz="0 0 1"').replace("-1.5", "-3.1").replace('"1.5"', '"3.1"')
+    texts = {"rail": RAIL, "arm": expand_xacro(folder / "arm.urdf.xacro", {}), "table": table}
+    ends = {"rail": ("rail", "track", "carriage"), "arm": ("manipulator", "base", "flange")}
+    ends["table"] = ("table", "column", "table")
+    for name, text in texts.items():
+        (folder / f"{name}.urdf").write_text(text)
+        robot = "positioner" if name == "table" else name
+        (folder / f"{name}.srdf").write_text(SRDF.format(robot, *ends[name]))
+    (folder / "cell.yaml").write_text(CELL)
+    cell, state = load_cell(folder / "cell.yaml")
+    return cell, state.with_configuration({"joint_2": 0.3, "joint_3": 1.2, "joint_5": 1.2})
+
+
+def reached_by(state, plan):
+    return state.with_configuration(dict(zip(plan.variables, plan.path[-1].tolist(), strict=True)))
+
+
+def test_neighbours_that_form_a_chain_have_one_target(station):
+    cell, _ = station
+    assert cell.target_groups("station") == (CHAIN, "table")
+    assert cell.target_groups(f"table+{CHAIN}") == ("table", CHAIN)
+    assert cell.target_groups("apart") == ("rail", "table", "manipulator")
+    assert cell.target_groups(CHAIN) == (CHAIN,)
+
+
+@pytest.mark.parametrize("group", ["station", "table+manipulator+rail"])
+def test_a_target_on_the_turntable_is_reached_by_rail_and_arm(station, group):
+    cell, state = station
+    plan = plan_motion(cell, state, MotionRequest(Goals(targets=(SEAM,)), group))
+    assert not verify_plan(cell, state, plan).violations
+    reached = reached_by(state, plan)
+    distance, angle = world_pose(cell, reached, "flange").distance_to(world_pose(cell, reached, "seam"))
+    assert max(distance, angle) < 2e-6
+    assert abs(plan.path[-1][plan.variables.index("slide")]) > 0.3
+
+
+def test_a_target_of_rail_and_arm_is_one_of_a_simultaneous_goal(station):
+    cell, state = station
+    goal = SimultaneousGoal({CHAIN: SEAM, "table": {"tilt": 2.0}})
+    plan = plan_motion(cell, state, MotionRequest(Goals(simultaneous=(goal,)), "station"))
+    reached = reached_by(state, plan)
+    assert reached.configuration["tilt"] == pytest.approx(2.0)
+    distance, angle = world_pose(cell, reached, "flange").distance_to(world_pose(cell, reached, "seam"))
+    assert max(distance, angle) < 2e-6
+
+
+def test_a_path_on_the_part_is_followed_by_rail_and_arm_while_the_table_turns(station):
+    cell, state = station
+    goal = SimultaneousGoal({CHAIN: SEAM, "table": {"tilt": 2.6}})
+    plan = plan_motion(
+        cell, state.with_configuration({"slide": 1.5}), MotionRequest(Goals(simultaneous=(goal,)), "station")
+    )
+    start = reached_by(state, plan)
+    line = FrameWaypoints((Pose((0.0, 0.06, 0.0)),), reference_frame="seam")
+    table = world_pose(cell, start, "table")
+    turned = FrameWaypoints((table @ Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.2)),))
+    request = CartesianRequest(turned, f"table+{CHAIN}", relative_paths={CHAIN: line})
+    followed = plan_cartesian(cell, start, request)
+    reached = reached_by(start, followed)
+    goal = world_pose(cell, reached, "seam") @ Pose((0.0, 0.06, 0.0))
+    distance, angle = world_pose(cell, reached, "flange").distance_to(goal)
+    assert max(distance, angle) < 2e-6
+    assert abs(followed.path[-1] - followed.path[0])[followed.variables.index("tilt")] == pytest.approx(0.2, abs=1e-6)
+
+
+def test_rail_and_arm_follow_a_line_together(station):
+    cell, state = station
+    start = world_pose(cell, state, "flange")
+    end = Pose((start.position[0], start.position[1] + 0.4, start.position[2]), start.quaternion)
+    alone = plan_cartesian(cell, state, CartesianRequest(FrameWaypoints((end,)), CHAIN))
+    assert alone.variables == cell.group(CHAIN).variables
+    np.testing.assert_allclose(world_pose(cell, reached_by(state, alone), "flange").position, end.position, atol=1e-6)
+
+
+def test_two_targets_for_one_joint_are_refused(station):
+    cell, state = station
+    with pytest.raises(InvalidRequestError, match="listed twice"):
+        composite_inverse_kinematics(cell, state, {CHAIN: SEAM, "manipulator": SEAM}, "station")
+
+
+def test_a_rail_apart_from_its_arm_in_the_group_is_refused(station):
+    with pytest.raises(ModelError, match="not a chain"):
+        plan_motion(*station, MotionRequest(Goals(targets=(SEAM,)), "apart"))
