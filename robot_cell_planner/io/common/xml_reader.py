@@ -34,9 +34,13 @@ class XmlReader:
         source: Name of the document in messages, usually its path.
         stage: Stage of the errors ("read urdf").
         defects: Takes note of defects that do not prevent reading; None: they are errors.
+        first_of_several: Whether an element that is repeated is such a defect, and the first one is used.
     """
 
-    def __init__(self, source: str, stage: str, defects: Defects | None = None) -> None:
+    def __init__(
+        self, source: str, stage: str, defects: Defects | None = None, *, first_of_several: bool = False
+    ) -> None:
+        self.first_of_several = first_of_several
         self.source = source
         self.stage = stage
         self.defects = Defects(strict=True) if defects is None else defects
@@ -123,19 +127,22 @@ class XmlReader:
         """Return the only child with a tag, or None.
 
         Raises:
-            FileError: There are several.
+            FileError: There are several, and the first one is not used.
         """
         found = list(element.iterchildren(name))
         if len(found) > 1:
             owner = " ".join((f"<{tag(element)}>", element.get("name", ""))).strip()
-            raise self.error(found[1], f"is the second one in {owner}, expected one at most")
+            error = self.error(found[1], f"is the second one in {owner}, expected one at most")
+            if not self.first_of_several:
+                raise error
+            self.defects.note(error, "the first one is used")
         return found[0] if found else None
 
     def required_child(self, element: Element, name: str) -> Element:
         """Return the only child with a tag.
 
         Raises:
-            FileError: There is none, or there are several.
+            FileError: There is none, or there are several and the first one is not used.
         """
         found = self.child(element, name)
         if found is None:

@@ -77,7 +77,7 @@ def read_urdf(
             or without a convex hull.
         ModelError: Links and joints do not form a tree.
     """
-    xml = XmlReader(source, STAGE, defects)
+    xml = XmlReader(source, STAGE, defects, first_of_several=True)  # as urdfdom: FirstChildElement
     meshes = MeshReader(xml, folder, roots, mesh_use, mesh_uses, {} if files is None else files)
     return _Reader(xml, meshes, prefix).mechanism(text)
 
@@ -172,8 +172,15 @@ class _Reader:
         element = self.xml.child(link, "inertial")
         if element is None:
             return None
-        mass = self.xml.number(self.xml.required_child(element, "mass"), "value")
-        inertia = self.xml.required_child(element, "inertia")
+        mass_element, inertia = self.xml.child(element, "mass"), self.xml.child(element, "inertia")
+        if mass_element is None:
+            self.xml.defects.note(self.xml.error(element, "has no <mass>"), f"link {link.get('name')} has no mass")
+            return None
+        mass = self.xml.number(mass_element, "value")
+        if inertia is None:
+            error = self.xml.error(element, "has no <inertia>")
+            self.xml.defects.note(error, f"link {link.get('name')} has its mass and no inertia")
+            return Inertial(mass, self.xml.origin(element))
         names = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         ixx, ixy, ixz, iyy, iyz, izz = (self.xml.number(inertia, name) for name in names)
         pose = self.xml.origin(element)

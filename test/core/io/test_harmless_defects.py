@@ -84,6 +84,46 @@ def test_the_first_of_two_materials_is_used_with_a_warning():
         read_urdf(text)
 
 
+@pytest.mark.parametrize("owner", ["inertial", "collision", "joint"])
+def test_the_first_of_two_origins_is_used_with_a_warning(owner):
+    origins = '<origin xyz="1 0 0"/>\n<origin xyz="2 0 0"/>'
+    parts = {"inertial": "", "collision": "", "joint": ""} | {owner: origins}
+    text = f"""<robot name="r"><link name="a"/><link name="b">
+<inertial>{parts["inertial"]}<mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>
+<collision>{parts["collision"]}<geometry><sphere radius="1"/></geometry></collision></link>
+<joint name="j" type="fixed">{parts["joint"]}<parent link="a"/><child link="b"/></joint></robot>"""
+    defects = Defects()
+    found = read_urdf(text, source="r.urdf", defects=defects)
+    inertial = found.links["b"].inertial
+    assert inertial is not None
+    poses = {
+        "inertial": inertial.pose,
+        "collision": found.links["b"].collisions[0].pose,
+        "joint": found.joints["j"].origin,
+    }
+    assert {name: pose.position[0] for name, pose in poses.items()} == {name: float(name == owner) for name in poses}
+    (warning,) = defects.texts
+    assert "<origin> is the second one in" in warning
+    assert warning.endswith("the first one is used")
+    with pytest.raises(FileError, match="second one"):
+        read_urdf(text)
+
+
+@pytest.mark.parametrize(
+    ("missing", "mass"), [("mass", None), ("inertia", 2.0)], ids=["without mass", "without inertia"]
+)
+def test_an_inertial_that_is_incomplete_is_used_as_far_as_possible(missing, mass):
+    parts = {"mass": '<mass value="2"/>', "inertia": '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/>'}
+    rest = "".join(text for name, text in parts.items() if name != missing)
+    text, defects = f'<robot name="r"><link name="a">\n<inertial>{rest}</inertial></link></robot>', Defects()
+    inertial = read_urdf(text, source="r.urdf", defects=defects).links["a"].inertial
+    assert (None if inertial is None else inertial.mass) == mass
+    (warning,) = defects.texts
+    assert warning.startswith(f"r.urdf:2: <inertial> has no <{missing}>; link a has ")
+    with pytest.raises(FileError, match=f"has no <{missing}>"):
+        read_urdf(text)
+
+
 def test_defects_that_differ_only_in_the_line_are_one_warning():
     joint = '<joint name="{0}" type="continuous"><parent link="a"/><child link="{0}"/>\n<axis rpy="0 0 0"/></joint>'
     names, defects = ("b", "c", "d"), Defects()

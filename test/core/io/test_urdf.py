@@ -314,7 +314,8 @@ BAD = {
 
 
 ONLY_STRICT = (  # otherwise a warning
-    "negative mass", "negative moment", "negative velocity", "empty geometry", "no geometry"
+    "negative mass", "negative moment", "negative velocity", "empty geometry", "no geometry", "two origins",
+    "no inertia",
 )  # fmt: skip
 
 
