@@ -238,10 +238,13 @@ class MonitoredScene:
                 self._node.destroy_timer(poll_timer)
 
     async def _wait_while_loading(self, until: float, on_wait: OnWait) -> None:
-        """Wait while the scene node is loading its cell. until: time on the monotonic clock [s]."""
+        """Wait while the scene node is loading its cell, or sends it to a monitor that was just created; the latter is
+        too short to be logged. until: time on the monotonic clock [s]."""
+        logged_from = time.monotonic() + LOADING_PERIOD
         while time.monotonic() < until and (reason := self.waits_for()):
-            text = f"requests wait: {reason}"
-            self._node.get_logger().info(text, throttle_duration_sec=REPORT_PERIOD)
+            if time.monotonic() >= logged_from:
+                text = f"requests wait: {reason}"
+                self._node.get_logger().info(text, throttle_duration_sec=REPORT_PERIOD)
             on_wait(reason)
             deadline = Deadline(self._node, LOADING_PERIOD)
             try:

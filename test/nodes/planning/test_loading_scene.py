@@ -3,6 +3,7 @@
 import contextlib
 import os
 import threading
+from types import SimpleNamespace
 
 import pytest
 from running import DEMO
@@ -13,6 +14,7 @@ from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.msg import MotionRequest, PlanningOptions, StateRef
 from robot_cell_planner.nodes.client.client import make_goal, state_with_joints
+from robot_cell_planner.nodes.common import monitored_scene
 from robot_cell_planner.nodes.common.monitored_scene import MonitoredScene
 from robot_cell_planner.nodes.common.scene_start import LOADING
 from robot_cell_planner.nodes.conversions.basic import duration_to_message
@@ -91,6 +93,24 @@ def test_a_request_waits_although_the_scene_node_is_discovered_after_it(client, 
     assert ended.wait(60.0)
     assert reasons == ([] if timeout else [LOADING])
     assert (LOADING in raised[0]) == bool(timeout)
+
+
+@pytest.mark.parametrize("waits", [1, 2])
+def test_the_log_contains_the_reason_of_a_wait_that_is_not_short(client, waits, monkeypatch):
+    """The first scene of a monitor that was just created arrives within milliseconds."""
+    logged, ended = [], threading.Event()
+    monkeypatch.setattr(monitored_scene, "LOADING_PERIOD", 0.01)
+    logger = SimpleNamespace(info=lambda text, **_: logged.append(text))
+    monkeypatch.setattr(client.node, "get_logger", lambda: logger)
+
+    async def request():
+        with contextlib.suppress(NoCellError):
+            await ScriptedScene(client.node, [LOADING] * waits).wait_for(0, 0, (), 0.0)
+        ended.set()
+
+    client.node.executor.create_task(request)
+    assert ended.wait(60.0)
+    assert logged == [f"requests wait: {LOADING}"] * (waits - 1)
 
 
 def error_of_forward(client, timeout):
