@@ -240,12 +240,16 @@ _groups: IdentityCache[PairGroups] = IdentityCache(size=64)
 
 
 def motion_model(checker: CollisionChecker) -> MotionModel:
-    """Return the motion model of a checker, shared by checkers with equal pairs, variables and other joint values."""
+    """Return the motion model of a checker, shared by checkers with equal pairs, variables and other joint values.
+
+    The same pairs mean the same attachments: checkers that share them differ only in the poses of stationary bodies.
+    """
     model = cell_model(checker.cell, checker.state)
     # Only the values of joints that the variables do not move matter.
     fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
     key = (checker.variables, fixed.tobytes())
-    return _models.get((model, checker.allowed_pairs), key, lambda: MotionModel(model, checker))
+    objects = checker.allowed_pairs, model.mechanisms
+    return _models.get(objects, key, lambda: MotionModel(model, checker))
 
 
 def _placed_corners(shape: Shape) -> Floats:

@@ -339,5 +339,6 @@ def _singles(rows: list[Floats], width: int) -> NDArray[np.float32]:
 
 def _filled(rows: Floats | Singles) -> Singles:
     """Return rows padded with zeros to a multiple of LANES."""
-    width = max(-(-rows.shape[1] // LANES), 1) * LANES
-    return np.pad(rows, ((0, 0), (0, width - rows.shape[1]))).astype(np.float32)
+    found = np.zeros((len(rows), max(-(-rows.shape[1] // LANES), 1) * LANES), dtype=np.float32)
+    found[:, : rows.shape[1]] = rows
+    return found

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from types import MappingProxyType
+
 from ...model.cell import RobotCell
 from ...model.mechanism import JointKind, Mechanism
+from ...system.cache import IdentityCache
 
 FAR_ALONG = 4  # preceding joints of a link that enters narrow spaces: the wrist of most arms and beyond
 FINER = 0.7  # fraction of the protrusion for these links
+_OF_CELL: IdentityCache[Mapping[str, float]] = IdentityCache(size=32)
 
 
 def joints_before(mechanism: Mechanism) -> dict[str, int]:
@@ -17,12 +23,16 @@ def joints_before(mechanism: Mechanism) -> dict[str, int]:
     return found
 
 
-def protrusions(cell: RobotCell, protrusion: float) -> dict[str, float]:
-    """Return the maximum protrusion [m] of all links, tool links and bodies of a cell, by frame.
+def protrusions(cell: RobotCell, protrusion: float) -> Mapping[str, float]:
+    """Return the maximum protrusion [m] of all links, tool links and bodies of a cell, by frame; cached.
 
     It is `protrusion` for links near the base of a robot, and less for links far along the arm, tools and bodies, which
     come closest to other objects.
     """
+    return _OF_CELL.get((cell,), (protrusion,), partial(_protrusions, cell, protrusion))
+
+
+def _protrusions(cell: RobotCell, protrusion: float) -> Mapping[str, float]:
     found: dict[str, float] = {}
     for robot in cell.robots.values():
         before = joints_before(robot.mechanism)
@@ -30,4 +40,4 @@ def protrusions(cell: RobotCell, protrusion: float) -> dict[str, float]:
     for tool in cell.tools.values():
         found.update((tool.frame_of(link), protrusion * FINER) for link in tool.mechanism.links)
     found.update((body, protrusion * FINER) for body in cell.bodies)
-    return found
+    return MappingProxyType(found)

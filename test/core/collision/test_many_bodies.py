@@ -26,7 +26,7 @@ from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.model.geometry import Box, Cylinder, Shape, Sphere
+from robot_cell_planner.model.geometry import Box, Cylinder, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState, RobotCellState
 
@@ -40,6 +40,11 @@ def _pose(rng: np.random.Generator) -> Pose:
     return Pose.from_rpy(position, rng.uniform(-3.0, 3.0, 3).tolist())
 
 
+def _tetrahedron(a: float, b: float, c: float) -> Triangles:
+    corners = ((0.0, 0.0, 0.0), (a, 0.0, 0.0), (0.0, b, 0.0), (0.0, 0.0, c))
+    return Triangles(corners, ((0, 2, 1), (0, 1, 3), (1, 2, 3), (0, 3, 2)))
+
+
 @pytest.fixture(scope="module")
 def crowded() -> tuple[RobotCell, RobotCellState]:
     """A UR10 with a gripper among 200 bodies, one of them attached."""
@@ -49,7 +54,7 @@ def crowded() -> tuple[RobotCell, RobotCellState]:
     placed = {"part": BodyState(Pose((0.0, 0.0, 0.15)), "gripper")}
     for index in range(BODIES):
         a, b, c = rng.uniform(0.03, 0.1, 3).tolist()
-        geometry = (Box((a, b, c)), Sphere(0.5 * a), Cylinder(0.5 * a, b))[index % 3]
+        geometry = (Box((a, b, c)), Sphere(0.5 * a), Cylinder(0.5 * a, b), _tetrahedron(a, b, c))[index % 4]
         bodies[f"body{index}"] = RigidBody(f"body{index}", (Shape(geometry),))
         placed[f"body{index}"] = BodyState(_pose(rng))
     cell = msgspec.structs.replace(cell, bodies=frozendict(bodies), frames=frozendict())
@@ -147,7 +152,7 @@ def test_a_moved_body_gives_the_results_of_a_new_checker(crowded: tuple[RobotCel
     configurations = rng.uniform(-2.5, 2.5, (60, len(first.variables)))
     checkers, expected = [first], []
     for step in range(4):
-        for name in (f"body{7 * step}", f"body{7 * step + 1}")[: 1 + step % 2]:
+        for name in (f"body{7 * step + 3}", f"body{7 * step + 4}")[: 1 + step % 2]:
             body = state.bodies[name]
             state = state.with_body(name, msgspec.structs.replace(body, pose=_pose(rng)))
         checkers.append(CollisionChecker(cell, state, group=""))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
@@ -62,6 +62,24 @@ def _diverse_first(planes: Floats) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
+class _PlacedMesh:
+    """A mesh at a pose: nodes, triangles and planes for the kernel, in double precision."""
+
+    pose: bytes
+    nodes: Floats
+    triangles: Floats
+    planes: Floats
+
+    @classmethod
+    def at(cls, tree: MeshTree, pose: Floats) -> _PlacedMesh:
+        rotation, shift = pose[:3, :3], pose[:3, 3]
+        nodes = np.column_stack((tree.nodes[:, :3] @ rotation.T + shift, tree.nodes[:, 3] * (1.0 + 1e-6) + 1e-6))
+        normals = tree.planes[:, :3] @ rotation.T
+        planes = np.column_stack((normals, tree.planes[:, 3] + normals @ shift))
+        return cls(pose.tobytes(), nodes, triangle_numbers(tree.corners @ rotation.T + shift), planes)
+
+
+@dataclass(frozen=True, eq=False)
 class ObstacleForms:
     """Obstacles without their poses.
 
@@ -78,6 +96,14 @@ class ObstacleForms:
     spheres: Floats
     rounded_by: Floats
     trees: dict[int, MeshTree]
+    _placed: dict[int, _PlacedMesh] = field(default_factory=dict)
+
+    def placed_mesh(self, index: int, pose: Floats) -> _PlacedMesh:
+        """Return a mesh at a pose (4, 4). The latest pose is cached, since most obstacles stay where they are."""
+        found = self._placed.get(index)
+        if found is None or found.pose != pose.tobytes():
+            found = self._placed[index] = _PlacedMesh.at(self.trees[index], pose)
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,7 +165,7 @@ def placed_obstacles(forms: ObstacleForms, poses: Floats, margin_rows: Integers)
     obstacles[:, 0], obstacles[:, 1], obstacles[:, 3:] = forms.kinds, margin_rows, 0
     meshes = _Meshes()
     for index, tree in forms.trees.items():
-        obstacles[index, 2:] = meshes.add(tree, poses[index])
+        obstacles[index, 2:] = meshes.add(tree, forms.placed_mesh(index, poses[index]))
     order = spatial_order(middles)
     return PlacedObstacles(obstacles[order], shapes[order], *meshes.arrays())
 
@@ -154,21 +180,18 @@ class _Meshes:
         self._planes: list[Floats] = [np.empty((0, 4))]
         self._counts = [0, 0, 0]  # numbers of nodes, triangles and planes
 
-    def add(self, tree: MeshTree, pose: Floats) -> tuple[int, int, int]:
+    def add(self, tree: MeshTree, placed: _PlacedMesh) -> tuple[int, int, int]:
         """Add a mesh; return its first node, first plane, and the end of its planes."""
         first_node, first_triangle, first_plane = self._counts
-        rotation, shift = pose[:3, :3], pose[:3, 3]
-        nodes = np.column_stack((tree.nodes[:, :3] @ rotation.T + shift, tree.nodes[:, 3] * (1.0 + 1e-6) + 1e-6))
         links = tree.links.copy()
         inner = links[:, 1] >= 0
         links[inner, :2] += first_node
         links[~inner, 2] += first_triangle
-        normals = tree.planes[:, :3] @ rotation.T
-        self._nodes.append(nodes)
+        self._nodes.append(placed.nodes)
         self._links.append(links)
-        self._triangles.append(triangle_numbers(tree.corners @ rotation.T + shift))
-        self._planes.append(np.column_stack((normals, tree.planes[:, 3] + normals @ shift)))
-        self._counts = [first_node + len(nodes), first_triangle + len(tree.corners), first_plane + len(tree.planes)]
+        self._triangles.append(placed.triangles)
+        self._planes.append(placed.planes)
+        self._counts = [first_node + len(links), first_triangle + len(tree.corners), first_plane + len(tree.planes)]
         return first_node, first_plane, self._counts[2]
 
     def arrays(self) -> tuple[Floats, Integers, Floats, Floats]:
