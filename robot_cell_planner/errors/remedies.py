@@ -11,6 +11,7 @@ MISSING_FILE = (
     "Check the spelling of the path. Paths on the command line start at the current folder, those in a file at the "
     "folder of that file."
 )
+BACKSLASHES = "Separate the folders of a path by /; a drive such as C: does not exist here."
 NO_FILE = "Give a file; this is a folder or a device."
 NOT_PERMITTED = "Check the permissions of the file and of its folder, and who owns them."
 DISK_FULL = "Make space on the disk."

@@ -9,16 +9,21 @@ MAX_LISTED = 6
 MAX_COMPARED = 255  # [characters] no suggestions for longer names
 
 
-def unknown_name(text: str, name: str, existing: Iterable[str]) -> str:
-    """Return "<text> does not exist" with the most similar existing names, or with some of them if none is similar."""
+def unknown_name(text: str, name: str, existing: Iterable[str], count: int = MAX_LISTED) -> str:
+    """Return "<text> does not exist" with the most similar existing names, or `count` of them if none is similar."""
     names = sorted(existing)
-    near = [other for other in names[:20_000] if other.casefold() == name.casefold()][:3]
-    near = near or difflib.get_close_matches(name[:MAX_COMPARED], names[:20_000], n=3, cutoff=0.6)
-    if near:
+    if near := similar_names(name, names):
         return f"{text} does not exist; nearest: {', '.join(near)}"
     if not names:
         return f"{text} does not exist; there is none at all"
-    return f"{text} does not exist; there {'is only' if len(names) == 1 else 'are'} {listed(names)}"
+    return f"{text} does not exist; there {'is only' if len(names) == 1 else 'are'} {listed(names, count)}"
+
+
+def similar_names(name: str, existing: Iterable[str]) -> list[str]:
+    """Return up to three names that differ from another one by case, or else are the most similar to it."""
+    names = sorted(existing)[:20_000]
+    same = [other for other in names if other.casefold() == name.casefold()][:3]
+    return same or difflib.get_close_matches(name[:MAX_COMPARED], names, n=3, cutoff=0.6)
 
 
 def listed(names: Iterable[str], count: int = MAX_LISTED) -> str:

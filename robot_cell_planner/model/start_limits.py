@@ -5,6 +5,7 @@ Motions are planned from the limit, with a warning to the caller. Starts beyond 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 from ..errors import distinct_texts
@@ -92,5 +93,8 @@ def states_beyond_limits(cell: RobotCell, state: RobotCellState) -> tuple[str, .
                 continue
             limit = variable.limits.lower if value < variable.limits.lower else variable.limits.upper
             found, allowed = distinct_texts(value, limit)
-            warnings.append(f"{what} has joint {joint} at {found}, beyond its limit {allowed}")
+            unit = "rad" if variable.angular else "m"
+            in_degrees = variable.angular and abs(value) > math.tau
+            degrees = f"; {value:g} degrees are {math.radians(value):.4g} rad" if in_degrees else ""
+            warnings.append(f"{what} has joint {joint} at {found} {unit}, beyond its limit {allowed} {unit}{degrees}")
     return tuple(warnings)

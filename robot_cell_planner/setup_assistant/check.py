@@ -26,6 +26,7 @@ from ..model.sources import ModelSources
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
 from .check_objects import distance_findings, touch_findings
+from .check_units import unit_findings
 from .finding import DRAFT, ERROR, WARNING, Finding
 from .followers import follower_findings
 from .mesh_sizes import odd_meshes
@@ -51,6 +52,7 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *_frames(cell, state),
         *distance_findings(cell, state),
         *touch_findings(cell, state),
+        *unit_findings(cell),
     ]
     return in_order(found)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -10,7 +11,14 @@ from typing import TypeVar
 import msgspec
 from frozendict import frozendict
 
-from ...errors import RobotCellError
+from ...errors import (
+    DuplicateNameError,
+    FrameCycleError,
+    ResourceError,
+    RobotCellError,
+    StateError,
+    UnknownNameError,
+)
 from ...model.bodies import CollisionSettings, NamedFrame, PairMargin, RigidBody, Tool, rigid_tool
 from ...model.cell import RobotCell
 from ...model.geometry import MeshUse
@@ -22,7 +30,7 @@ from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
 from ..common.descriptions import refuse_description
 from ..common.resources import NO_ROOTS, ResourceRoots
-from ..common.sections import ConfigurationFile, Section
+from ..common.sections import ConfigurationFile, Section, path_to
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
 from ..scene_import.imported import Imported
 from .angles import IN_DEGREES, doubtful_angles
@@ -58,6 +66,8 @@ STATE_KEYS = (*PLACE_KEYS, "touch_links", "touch_bodies", "hidden")
 BODY_KEYS = (*SHAPE_KEYS, *STATE_KEYS)
 TOOL_KEYS = (*MODEL_KEYS, *SHAPE_KEYS, *STATE_KEYS, "tcp", "tcp_link", "configuration")
 log = logging.getLogger(__name__)
+OF_THE_CELL = (UnknownNameError, DuplicateNameError, StateError, FrameCycleError, ResourceError)
+POSITION = re.compile(r":\d+: ")  # line of a file, in a message
 T = TypeVar("T", ToolState, BodyState, NamedFrame)
 
 
@@ -105,10 +115,24 @@ def read_parts(text: str, folder: str, roots: ResourceRoots, source: str, *, str
     except RobotCellError as error:
         if source in error.message:
             raise
-        raise error.with_message(f"{source}: {error.message}") from error
+        raise error.with_message(f"{_place_of(error, file)}: {error.message}") from error
     for doubt in doubtful_angles(file):
         log.warning("%s, or `%s`", doubt, IN_DEGREES)
     return found
+
+
+def _place_of(error: RobotCellError, file: ConfigurationFile) -> str:
+    """Return the file, and the line and keys of the first subject of an error that a key or text in the file is.
+
+    Errors about the content of other files name these, and the position in them.
+    """
+    if not isinstance(error, OF_THE_CELL) or POSITION.search(error.message):
+        return file.source
+    for subject in error.subjects:
+        path = path_to(file.root.values, subject)
+        if path:
+            return file.place(path)
+    return file.source
 
 
 class _Reader:

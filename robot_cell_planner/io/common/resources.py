@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import islice
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -14,8 +16,17 @@ import msgspec
 from frozendict import frozendict
 
 from ...errors import FileError, InvalidValueError, LimitExceededError, ResourceError
-from ...errors.remedies import MISSING_FILE, NO_FILE, OF_THE_SYSTEM, OUTSIDE_FOLDERS, UNEXPANDED, UNKNOWN_PACKAGE
+from ...errors.remedies import (
+    BACKSLASHES,
+    MISSING_FILE,
+    NO_FILE,
+    OF_THE_SYSTEM,
+    OUTSIDE_FOLDERS,
+    UNEXPANDED,
+    UNKNOWN_PACKAGE,
+)
 from ...model.arguments import check_fields
+from ...model.name_suggestions import similar_names
 from ...system.durable_files import durable_file
 from ...system.private_files import FILE_MODE
 from .defects import Defects
@@ -34,6 +45,7 @@ from .packages import (
 MAX_TEXT_BYTES = 32 * 1024 * 1024
 MAX_MESH_BYTES = 256 * 1024 * 1024
 MAX_URI_LENGTH = 4096
+MAX_SIMILAR = 20_000  # names in a folder that a missing file is compared with
 EXPRESSION = re.compile(r"\$\((find|arg|env|optenv|eval|dirname)\b|\$\{")
 XML_DECLARATION = re.compile(rb"\s*<\?xml[^>]{0,100}?encoding\s*=\s*[\"']([A-Za-z0-9_\-]{1,40})[\"']")
 XML_ENCODINGS = frozenset(("iso-8859-1", "iso-8859-15", "windows-1252", "latin1"))
@@ -126,8 +138,8 @@ def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) 
     if not trusted:
         return _inside_roots(path, uri, roots)
     if not os.path.exists(path):
-        text = f"{uri!r} leads to {path}, which does not exist"
-        raise ResourceError(text, subjects=(uri,), remedy=MISSING_FILE)
+        text = f"{uri!r} leads to {_shown(path)}, which does not exist{_similar_files(path)}"
+        raise ResourceError(text, subjects=(uri,), remedy=_remedy_of_missing(uri))
     return path.resolve()
 
 
@@ -207,11 +219,34 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
         if not _allowed(Path(os.path.normpath(path)), roots):
             raise _outside(uri, roots) from error
         number = error.errno if isinstance(error, OSError) and error.errno else 0
-        text = f"{uri!r} leads to {os.path.normpath(path)}: {os.strerror(number) if number else error}"
-        raise ResourceError(text, subjects=(uri,), remedy=OF_THE_SYSTEM.get(number, "")) from error
+        text = f"{uri!r} leads to {_shown(path)}: {os.strerror(number) if number else error}"
+        if number != errno.ENOENT:
+            raise ResourceError(text, subjects=(uri,), remedy=OF_THE_SYSTEM.get(number, "")) from error
+        near = _similar_files(path) if _allowed(Path(os.path.realpath(path.parent)), roots) else ""
+        raise ResourceError(text + near, subjects=(uri,), remedy=_remedy_of_missing(uri)) from error
     if not _allowed(real, roots) and not _in_installed_share(Path(os.path.normpath(path)), real):
         raise _outside(uri, roots)
     return real
+
+
+def _shown(path: Path) -> str:
+    text = os.path.normpath(path)
+    return text if text.isprintable() else repr(text)
+
+
+def _similar_files(path: Path) -> str:
+    """Return the end of an error about a missing file, with the names in its folder that are similar."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = [entry.name for entry in islice(entries, MAX_SIMILAR)]
+    except (OSError, ValueError):
+        return ""
+    near = similar_names(path.name, names)
+    return f"; nearest: {', '.join(near)}" if near else ""
+
+
+def _remedy_of_missing(uri: str) -> str:
+    return BACKSLASHES if "\\" in uri else MISSING_FILE
 
 
 def resolve_below(uri: str, roots: ResourceRoots) -> Path:

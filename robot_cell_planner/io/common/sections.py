@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
 from typing import Any, TypeVar
 
@@ -14,6 +15,20 @@ from ...model.value import Vector3
 from .yaml_reader import line_of, parse_yaml
 
 E = TypeVar("E", bound=Enum)
+MAX_KEYS = 12  # listed in an error
+# Keys of other formats, and those of this one with their meaning.
+SYNONYMS = {
+    **dict.fromkeys(("orientation", "rotation", "orient"), ("quaternion", "rpy")),
+    **dict.fromkeys(("xyz", "translation", "origin", "location"), ("position", "pose")),
+    **dict.fromkeys(("file", "filename", "path", "mesh"), ("uri", "urdf")),
+    **dict.fromkeys(("dimensions", "extents"), ("size",)),
+    "height": ("length",),
+    **dict.fromkeys(("parent", "parent_frame", "frame_id"), ("attached_to",)),
+    "joints": ("configuration",),
+    "color": ("rgba",),
+}
+NUMBER_WITH_UNIT = re.compile(r"([-+]?[0-9]*[.,]?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z°]{0,8})")
+DEGREES = ("deg", "degree", "degrees", "°")
 KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -27,10 +42,12 @@ class ConfigurationFile:
         self.root = Section(self, (), parse_yaml(text, source, stage))
 
     def error(self, path: Sequence[str | int], text: str) -> FileError:
-        location = "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
-        where = f"{location}: " if location else ""
-        line = line_of(self.text, path)
-        return FileError(f"{self.source}:{line}: {where}{text}", stage=self.stage, subjects=(self.source, location))
+        return FileError(f"{self.place(path)}: {text}", stage=self.stage, subjects=(self.source, _location(path)))
+
+    def place(self, path: Sequence[str | int]) -> str:
+        """Return file, line and keys of the value at a path of keys and indices."""
+        line, location = line_of(self.text, path), _location(path)
+        return f"{self.source}:{line}: {location}" if location else f"{self.source}:{line}"
 
 
 class Section:
@@ -78,7 +95,7 @@ class Section:
         """
         for key in self.values:
             if key not in keys:
-                raise self.error(unknown_name(f"key {key!r}", key, keys), key)
+                raise self.error(_unknown_key(key, keys), key)
 
     def finish(self) -> None:
         """Refuse keys that were not read.
@@ -88,7 +105,7 @@ class Section:
         """
         for key in self.values:
             if key not in self.known:
-                raise self.error(unknown_name(f"key {key!r}", key, self.known), key)
+                raise self.error(_unknown_key(key, self.known), key)
 
     def section(self, key: str) -> Section:
         """Return the mapping under a key; empty without the key."""
@@ -172,7 +189,7 @@ class Section:
 
     def _number(self, value: Any, *keys: str | int) -> float:
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.error(f"is {_show(value)}, expected a number", *keys)
+            raise self.error(f"is {_show(value)}, expected a number{_with_unit(value)}", *keys)
         try:
             number = float(value)
         except OverflowError:
@@ -226,6 +243,43 @@ class Section:
         if value not in choices:
             raise self.error(f"is {_show(value)}, expected one of {', '.join(choices)}", key)
         return kind(value)
+
+
+def path_to(root: Any, text: str) -> tuple[str | int, ...]:
+    """Return the path of keys and indices to the first value that is a text, or whose key is; () if there is none."""
+    stack: list[tuple[tuple[str | int, ...], Any]] = [((), root)]
+    while stack:
+        path, value = stack.pop()
+        if path and text in (path[-1], value):
+            return path
+        if isinstance(value, dict):
+            stack.extend(((*path, key), value[key]) for key in reversed(value))
+        elif isinstance(value, list):
+            stack.extend(((*path, index), value[index]) for index in reversed(range(len(value))))
+    return ()
+
+
+def _location(path: Sequence[str | int]) -> str:
+    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" for key in path).lstrip(".")
+
+
+def _unknown_key(key: str, known: Iterable[str]) -> str:
+    """Return the text of an error about a key, with the keys that have its meaning or are similar."""
+    same = [name for name in SYNONYMS.get(key, ()) if name in known]
+    if same:
+        return f"key {key!r} does not exist; write {' or '.join(same)}"
+    return unknown_name(f"key {key!r}", key, known, MAX_KEYS)
+
+
+def _with_unit(value: Any) -> str:
+    """Return how a number with a unit or a comma is written; "" for another value."""
+    found = NUMBER_WITH_UNIT.fullmatch(value) if isinstance(value, str) else None
+    if found is None:
+        return ""
+    number, unit = found[1].replace(",", "."), found[2]
+    if unit in DEGREES:
+        return f"; write !degrees {number}"
+    return f"; write {number} with lengths in m, angles in rad and masses in kg" if unit else f"; write {number}"
 
 
 def _kind(value: Any) -> str:

@@ -35,6 +35,7 @@ WORDS = {
 }
 UNITS = ("!degrees", "!radians")  # tags before a number
 STANDARD = "tag:yaml.org,2002:"
+BY_TAB = "the line is indented by a tab, expected spaces"
 TAGGED: dict[str, type] = {
     STANDARD + "float": float,
     STANDARD + "int": int,
@@ -109,7 +110,8 @@ class _Composer:
                 self._take(event)
         except yaml.MarkedYAMLError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else 1
-            raise self.error(line, f"is not well-formed YAML: {error.problem or error.context}") from error
+            reason = BY_TAB if _begins_with_tab(text, line) else error.problem or error.context
+            raise self.error(line, f"is not well-formed YAML: {reason}") from error
         except (yaml.YAMLError, UnicodeError) as error:
             raise self.error(1, f"is not well-formed YAML: {str(error).splitlines()[0]}") from error
         return self.root
@@ -211,6 +213,13 @@ class _Composer:
             if not isinstance(mapping, dict):
                 raise self.error(line, "has << before something else than a mapping")
             target.merged.append(mapping)
+
+
+def _begins_with_tab(text: str, line: int) -> bool:
+    """Return whether a tab is before the first other character of a line, counted from 1."""
+    lines = text.split("\n")
+    written = lines[line - 1] if line <= len(lines) else ""
+    return "\t" in written[: len(written) - len(written.lstrip())]
 
 
 def _tag_text(tag: str, is_list: bool) -> str:

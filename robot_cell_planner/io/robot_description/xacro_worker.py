@@ -177,7 +177,8 @@ def reason(error: BaseException, inner: BaseException) -> str:
     elif isinstance(inner, FileNotFoundError) and inner.filename:
         text = f"{inner.filename}: {os.strerror(errno.ENOENT)}"
         if empty := [name for name, value in arguments().items() if value == ""]:
-            text += f"; arguments without a value: {', '.join(empty)}; give one by {empty[0]}:=VALUE"
+            text += f"; if the path depends on an argument without a value ({', '.join(empty)}), give it a value by "
+            text += f"{empty[0]}:=VALUE"
     elif macros := [str(macro.body.getAttribute("name")) for macro in getattr(error, "macros", []) if macro]:
         text += f" (in a call of macro {' in '.join(macros)})"
     if isinstance(inner, NameError):

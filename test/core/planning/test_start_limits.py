@@ -204,7 +204,7 @@ def test_states_beyond_limits_are_reported_when_a_cell_is_loaded(tmp_path, caplo
     srdf = tmp_path / "config" / "ur10" / "ur10.srdf"
     srdf.write_text(srdf.read_text().replace('name="elbow_joint" value="0"', 'name="elbow_joint" value="-1e-7"'))
     load_cell(tmp_path / "config" / "ur10" / "cell.yaml")
-    expected = "named state 'manipulator/up' of robot ur10 has joint elbow_joint at -1e-07, beyond its limit 0"
+    expected = "named state 'manipulator/up' of robot ur10 has joint elbow_joint at -1e-07 rad, beyond its limit 0 rad"
     assert any(expected in record.getMessage() for record in caplog.records), caplog.text
 
 
@@ -217,7 +217,7 @@ def test_a_tool_whose_joint_is_beyond_its_limit_is_reported():
     cell, state = loaded("demo")
     wide = msgspec.structs.replace(state.tools["gripper"], configuration=frozendict({"finger_joint": 0.3}))
     (text,) = states_beyond_limits(cell, state.with_tool("gripper", wide))
-    assert text.startswith("the state has joint gripper/finger_joint at 0.3, beyond its limit 0.0")
+    assert text.startswith("the state has joint gripper/finger_joint at 0.3 m, beyond its limit 0.0")
 
 
 def test_the_ur10_can_leave_its_state_up():

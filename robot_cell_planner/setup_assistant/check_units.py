@@ -1,0 +1,103 @@
+"""Check of numbers that are probably in other units: degrees, millimetres, or inertias in kg mm2."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from ..collision.geometry.collision_geometry import collision_geometries, local_bounds
+from ..errors import RobotCellError
+from ..io.common.defects import Defects
+from ..io.common.xml_reader import XmlReader, tag
+from ..model.angles import degrees_doubt
+from ..model.bodies import RigidBody, Tool
+from ..model.cell import RobotCell
+from ..model.mechanism import Inertial, Mechanism
+from ..model.name_suggestions import listed
+from ..model.robot import Robot
+from ..model.sources import ModelSources
+from .finding import WARNING, Finding
+
+STAGE = "check units"
+MAX_EDGE, MAX_EVERY_EDGE = 200.0, 20.0  # [m] of a body: of one edge of its bounding box, and of all of them
+DEGREES = (20.0, 1000.0)  # [rad] range of a position limit that is probably one in degrees
+MAX_GYRATION = 10.0  # [m] radius of gyration of a link
+IN_METRES = "Write lengths in m; `native_scale: 0.001` is for files in mm, `scale: 0.001` for meshes in mm."
+IN_KG_M2 = "Write inertias in kg m2 about the centre of mass; 1 kg mm2 is 1e-6 kg m2."
+
+
+def unit_findings(cell: RobotCell) -> Iterator[Finding]:
+    """Find sizes of bodies, and limits, angles and inertias of robots and tools that are probably in other units."""
+    for name, body in cell.bodies.items():
+        edges = _edges(body)
+        if edges.max() > MAX_EDGE or edges.min() > MAX_EVERY_EDGE:
+            text = f"body {name} is {edges[0]:.6g} x {edges[1]:.6g} x {edges[2]:.6g} m large; is its size in mm?"
+            yield Finding(WARNING, "meshes", text, IN_METRES)
+    models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
+    for model in models:
+        name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
+        yield from _limits(name, model.mechanism)
+        yield from _inertias(name, model.mechanism)
+        yield from _angles(name, model.sources)
+
+
+def _edges(body: RigidBody) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the edges (3,) of the largest bounding box of a collision shape, each in the frame of its shape [m]; zeros
+    without one that can be read."""
+    largest = np.zeros(3)
+    for shape in body.collisions:
+        try:
+            corners = np.array([local_bounds(geometry) for geometry in collision_geometries(shape.geometry)])
+        except RobotCellError:
+            continue  # reported with the state
+        edges = corners[:, 1].max(axis=0) - corners[:, 0].min(axis=0)
+        largest = max(largest, edges, key=lambda found: float(found.max()))
+    return largest
+
+
+def _limits(name: str, mechanism: Mechanism) -> Iterator[Finding]:
+    low, high = DEGREES
+    found = [
+        f"{variable.name} {variable.limits.lower:g} to {variable.limits.upper:g} rad"
+        for variable in mechanism.variables
+        if variable.angular and low < max(abs(variable.limits.lower), abs(variable.limits.upper)) < high
+    ]
+    if found:
+        text = f"{name}: position limits that may be in degrees: {listed(found)}"
+        yield Finding(WARNING, "limits", text, "Write angles in rad; pi rad are 180 degrees.")
+
+
+def _inertias(name: str, mechanism: Mechanism) -> Iterator[Finding]:
+    inertials = {link.name: link.inertial for link in mechanism.links.values() if link.inertial is not None}
+    found = [f"{link} {_gyration(inertial):.3g} m" for link, inertial in inertials.items() if _is_too_large(inertial)]
+    if found:
+        text = f"{name}: inertias that cannot be right, by their radius of gyration: {listed(found)}"
+        yield Finding(WARNING, "masses", text, IN_KG_M2)
+
+
+def _is_too_large(inertial: Inertial) -> bool:
+    return inertial.mass > 0.0 and _gyration(inertial) > MAX_GYRATION
+
+
+def _gyration(inertial: Inertial) -> float:
+    """Return the largest radius of gyration [m], at most."""
+    xx, _, _, yy, _, zz = inertial.inertia
+    return math.sqrt(max(xx, yy, zz, 0.0) / inertial.mass)
+
+
+def _angles(name: str, sources: ModelSources) -> Iterator[Finding]:
+    """Find roll, pitch, yaw of a description of which one is larger than a turn."""
+    if not sources.urdf:
+        return
+    root = XmlReader(sources.urdf_uri or name, STAGE, Defects()).parse(sources.urdf)
+    for element in root.iter():
+        try:
+            doubt = degrees_doubt([float(word) for word in str(element.get("rpy", "")).split()] or [0.0])
+        except ValueError:
+            continue  # reported when the description was read
+        if doubt:
+            owner = next((above for above in element.iterancestors() if above.get("name")), element)
+            where = " ".join((tag(owner), owner.get("name", "")))
+            yield Finding(WARNING, "frames", f"{name}: origin of {where}: {doubt}", "Write angles in rad.")

@@ -1,0 +1,63 @@
+"""Findings for numbers of cells and descriptions that are probably in other units."""
+
+import pytest
+import trimesh
+from test_check_objects import CELL, JOINT, LINKS
+
+from robot_cell_planner.setup_assistant.check_file import check_cell_file
+
+INERTIAL = '<inertial><mass value="2"/><inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/></inertial>'
+TOPICS = ("meshes", "masses", "limits", "frames")
+
+
+@pytest.fixture
+def found(tmp_path):
+    """Return the texts of the findings about units in a cell with other texts in its file or description."""
+
+    def check(cell=("", ""), urdf=("", "")):
+        description = f'<robot name="arm">{LINKS}{JOINT}</robot>'
+        for (old, new), text, file in ((cell, CELL, "cell.yaml"), (urdf, description, "arm.urdf")):
+            assert old in text
+            (tmp_path / file).write_text(text.replace(old, new, 1))
+        findings = [each for each in check_cell_file(tmp_path / "cell.yaml") if each.topic in TOPICS]
+        return [each.text for each in findings if "in mm" in each.text or "degrees" in each.text or "gyr" in each.text]
+
+    return check
+
+
+def test_a_cell_in_metres_and_radians_has_none(found):
+    assert found() == []
+    assert found(urdf=("<axis", '<origin rpy="6.2 0 -6.2"/><axis')) == []
+    assert found(urdf=('lower="-2" upper="2"', 'lower="-6.3" upper="12.6"')) == []
+    assert found(cell=("[1, 1, 0.1]", "[150, 150, 0.1]")) == []  # a floor
+    assert found(urdf=('<link name="arm"/>', f'<link name="arm">{INERTIAL.format(150.0)}</link>')) == []
+
+
+@pytest.mark.parametrize(("size", "large"), [("[1200, 800, 50]", "1200 x 800 x 50"), ("[60, 40, 30]", "60 x 40 x 30")])
+def test_sizes_of_bodies_in_mm(found, size, large):
+    assert found(cell=("[1, 1, 0.1]", size)) == [f"body table is {large} m large; is its size in mm?"]
+
+
+def test_meshes_of_bodies_in_mm(found, tmp_path):
+    trimesh.creation.box((300.0, 200.0, 100.0)).export(tmp_path / "part.stl")
+    old = "{type: box, size: [0.1, 0.1, 0.1], pose: {rpy: [0, 0, 0]}}"
+    assert found(cell=(old, "{type: mesh, uri: part.stl}")) == [
+        "body part is 300 x 200 x 100 m large; is its size in mm?"
+    ]
+    assert found(cell=(old, "{type: mesh, uri: part.stl, scale: 0.001}")) == []
+
+
+def test_limits_of_a_description_in_degrees(found):
+    text = "robot arm: position limits that may be in degrees: j -170 to 170 rad"
+    assert found(urdf=('lower="-2" upper="2"', 'lower="-170" upper="170"')) == [text]
+
+
+def test_angles_of_a_description_in_degrees(found):
+    text = "robot arm: origin of joint j: the angle 90 rad is more than a turn; if roll, pitch, yaw are in degrees"
+    (finding,) = found(urdf=("<axis", '<origin rpy="0 90 0"/><axis'))
+    assert finding == f"{text}, write 0, 1.570796, 0"
+
+
+def test_inertias_in_other_units(found):
+    text = "robot arm: inertias that cannot be right, by their radius of gyration: arm 100 m"
+    assert found(urdf=('<link name="arm"/>', f'<link name="arm">{INERTIAL.format(20000.0)}</link>')) == [text]
