@@ -22,6 +22,7 @@ from ...trajectory.tracking import Tolerances, lost
 from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken
 from ..common.exclusive_access import ExclusiveAccess
+from ..common.joint_states import Measurement
 from ..common.node import CellNode, report_error
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Motion, Tracking
@@ -145,7 +146,10 @@ class GripperActions:
 
 
 class GripperMotion(StreamedMotion):
-    """A motion of the gripper, which ends when it reaches its goal or stalls after the end of the commands."""
+    """A motion of the gripper, which ends when it reaches its goal or stalls after the end of the commands.
+
+    final: measurement by which it has reached its goal or stalled.
+    """
 
     passive = True
 
@@ -158,6 +162,7 @@ class GripperMotion(StreamedMotion):
         self._has_moved = False
         self.reached_goal = False
         self.stalled = False
+        self.final: Measurement | None = None
 
     def _check_feedback(self) -> None:
         now = time.monotonic()
@@ -179,7 +184,8 @@ class GripperMotion(StreamedMotion):
         self.account.goal_error = away
         self.reached_goal = away <= self._options.goal_tolerance
         self.stalled = not self.reached_goal and self._has_stalled(tracking, now)
-        if self.reached_goal or self.stalled or self._is_late(tracking, now):
+        self.final = measured if self.reached_goal or self.stalled else None
+        if self.final is not None or self._is_late(tracking, now):
             self._finish()
 
     def _rest(self, position: float, stamp: int) -> None:
@@ -253,13 +259,15 @@ class GripperServer:
         result: ParallelGripperCommand.Result,
     ) -> None:
         def on_progress(motion: Motion) -> None:
-            send(ParallelGripperCommand.Feedback(state=self._state()))
+            send(ParallelGripperCommand.Feedback(state=self._state(self._measured())))
 
         found = MoveGripper.Result()
+        ended: list[Motion] = []
         try:
-            await self._move(self._options.command_of(goal.command), on_progress, token, found)
+            await self._move(self._options.command_of(goal.command), on_progress, token, found, ended.append)
         finally:
-            result.state, result.stalled, result.reached_goal = self._state(), found.stalled, found.reached_goal
+            result.state = self._state(self._measured(*ended))
+            result.stalled, result.reached_goal = found.stalled, found.reached_goal
 
     async def _carry_out(
         self,
@@ -279,6 +287,7 @@ class GripperServer:
         on_progress: OnProgress,
         token: CancellationToken,
         result: GripperCommand.Result | MoveGripper.Result,
+        on_end: Callable[[Motion], None] = lambda motion: None,
     ) -> None:
         await self._take_over(token)
         with self._access.acquired_by(OWNER, token):
@@ -291,6 +300,7 @@ class GripperServer:
                 return GripperMotion(options, *arguments, **keywords)
 
             outcome = await self._runner.run(motion_goal, token, on_progress, None, make)
+        on_end(outcome.motion)
         self._with_status(result, outcome.motion)
         outcome.check()
         if not result.reached_goal and not (result.stalled and self._options.allow_stalling):
@@ -313,7 +323,7 @@ class GripperServer:
 
     def _with_status(self, message: StatusT, motion: Motion) -> StatusT:
         """Return the message with measurements and progress of the motion."""
-        measured = self._feedback.get(self._options.joint)
+        measured = self._measured(motion)
         if measured is not None:
             message.position = measured.position
             message.effort = 0.0 if math.isnan(measured.effort) else measured.effort
@@ -321,9 +331,13 @@ class GripperServer:
             message.stalled, message.reached_goal = motion.stalled, motion.reached_goal
         return message
 
-    def _state(self) -> JointState:
-        """Return the measured state of the gripper's joint; without a name if it was not measured."""
-        measured = self._feedback.get(self._options.joint)
+    def _measured(self, motion: Motion | None = None) -> Measurement | None:
+        """Return the measurement by which a motion has reached its goal or stalled, or else the latest one."""
+        final = motion.final if isinstance(motion, GripperMotion) else None
+        return final or self._feedback.get(self._options.joint)
+
+    def _state(self, measured: Measurement | None) -> JointState:
+        """Return the state of the gripper's joint; without a name if it was not measured."""
         if measured is None:
             return JointState()
         effort = 0.0 if math.isnan(measured.effort) else measured.effort
