@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from ..errors import FileError, LimitExceededError, RobotCellError
+from ..errors.remedies import GIVE_CASE
 from ..io.common.resources import MAX_MESH_BYTES
 from ..io.common.serialisation import from_json as struct_from_json
 from ..io.common.serialisation import to_json as struct_to_json
@@ -168,7 +169,8 @@ def _json(archive: zipfile.ZipFile, name: str, source: str) -> Any:
 
 
 def _malformed(path: str | Path, reason: str) -> FileError:
-    return FileError(f"{path} is no case file that can be read: {reason}", stage=STAGE, subjects=(str(path),))
+    text = f"{path} is no case file that can be read: {reason}"
+    return FileError(text, stage=STAGE, subjects=(str(path),), remedy=GIVE_CASE)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _up(words)
         if words[0] not in (*COMMANDS, *OPTIONS):
             raise _unknown(words[0])
+        logging.basicConfig(format="%(levelname)s: %(message)s")
         with ended_as_by_ctrl_c():
             status = commands.main(words, prog_name=PROGRAM, standalone_mode=False)
     except click.exceptions.Exit as exit:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -204,7 +203,6 @@ def opened(
     Raises:
         RobotCellError: The cell cannot be loaded, or has no such state or joint.
     """
-    logging.basicConfig(format="%(levelname)s: %(message)s")
     cell, state = running_scene(cell_file) if is_running(cell_file) else load_cell(cell_file, roots_of(folders))
     values = dict(cell.robot_of_group().named_state(cell.group().name, start)) if start else {}
     return cell, with_joints(cell, state, values | dict(start_values))

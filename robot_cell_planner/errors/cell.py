@@ -70,7 +70,9 @@ class DuplicateNameError(RobotCellError):
     """The name is already used by another object of the cell."""
 
     code = 205
-    remedy = "Choose another name, or remove the object that has it."
+    remedy = (
+        "Choose another name, or remove the object that has it. Robots of the same description have a `prefix` each."
+    )
     default_stage = "frames"
 
 

@@ -17,8 +17,8 @@ NOT_PERMITTED = "Check the permissions of the file and of its folder, and who ow
 DISK_FULL = "Make space on the disk."
 OTHER_CAUSE = "Check the name of the file, its folder, permissions, and the disk."
 EXISTING_FILE = (
-    "Choose another name or folder (`--folder`), or allow that files are replaced: `--overwrite` on the command line, "
-    "`overwrite` in Python."
+    "Choose another name or folder (`--folder`, `--output`), or allow that files are replaced: `--overwrite` on the "
+    "command line, `overwrite` in Python."
 )
 OUTSIDE_FOLDERS = (
     "Allow the folder: `--root FOLDER` on the command line, `resource_folders` of a node, `roots` in Python. Files of "
@@ -37,6 +37,9 @@ BETWEEN_SAMPLES = (
     "`max_step_angle`, or keep the path away from the limit; a lower speed does not help."
 )
 BARRIER = "Choose a goal on this side, move one of both objects away, or plan with a group that moves it."
+GIVE_CASE = "Give a file that `robot_cell plan --case`, `save_case` or the planning node wrote."
+GIVE_BAG = "Give the folder of a bag of rosbag2, such as one of `robot_cell record`."
+EXISTING_BAG = "Choose a folder that does not exist yet; a bag is not added to another one."
 TOGETHER = (
     "Plan one motion of all these robots, with a group of them (`groups` of the cell file): `--group` on the command "
     "line, `group` of a request. In Python, `merge_trajectories` merges the trajectory of the plan with those in "

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, JointLimitError, Value
+from .json_values import array_problem
 from .mechanism import Variable
 from .value import MAX_JOINT_VALUE
 
@@ -49,7 +50,7 @@ def checked_configurations(
     try:
         rows = np.array(configurations, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise InvalidRequestError(f"{what}: not an array of numbers: {error}", stage=stage) from error
+        raise InvalidRequestError(f"{what}: not an array of numbers: {array_problem(error)}", stage=stage) from error
     if rows.ndim != 2 or rows.shape[1] != len(joints):
         text = f"{what}: the shape is {rows.shape}, expected (k, {len(joints)})"
         raise InvalidRequestError(text, stage=stage, subjects=joints)

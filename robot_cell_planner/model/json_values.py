@@ -165,13 +165,19 @@ def _record(kind: type, value: Mapping[str, Any], name: str) -> Any:
     return kind(**{key: from_json(fields[key].annotation, item, f"{name}.{key}") for key, item in value.items()})
 
 
+def array_problem(error: Exception) -> str:
+    """Return why a nested list is no array, from numpy's error."""
+    return "its rows have different lengths" if "inhomogeneous" in str(error) else str(error)
+
+
 def _array(value: Any, name: str) -> Any:
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "fiu":  # conversions of messages have arrays
         _check_numbers(value, name)
     try:
         return np.array(value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
-        raise InvalidValueError(f"{name} is not an array of numbers: {error}", subjects=(name,)) from error
+        text = f"{name} is not an array of numbers: {array_problem(error)}"
+        raise InvalidValueError(text, subjects=(name,)) from error
 
 
 def _check_numbers(value: Any, name: str, depth: int = 0) -> None:

@@ -20,9 +20,11 @@ def unknown_name(text: str, name: str, existing: Iterable[str], count: int = MAX
 
 
 def similar_names(name: str, existing: Iterable[str]) -> list[str]:
-    """Return up to three names that differ from another one by case, or else are the most similar to it."""
+    """Return up to three names that differ from another one by case or by the name before a slash, or else are the most
+    similar to it."""
     names = sorted(existing)[:20_000]
     same = [other for other in names if other.casefold() == name.casefold()][:3]
+    same = same or [other for other in names if other.casefold().endswith(f"/{name.casefold()}")][:3]
     return same or difflib.get_close_matches(name[:MAX_COMPARED], names, n=3, cutoff=0.6)
 
 

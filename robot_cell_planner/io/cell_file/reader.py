@@ -148,10 +148,10 @@ class _Reader:
 
     def cell(self) -> Imported:
         root = self.file.root
-        root.allow(*CELL_KEYS)
-        found = root.text("format")
-        if found != FORMAT:
+        if root.has("format") and (found := root.text("format")) != FORMAT:
             raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
+        root.allow(*CELL_KEYS)
+        root.required("format")
         self.strict = root.flag("strict") or self.strict
         root = root.in_own_units()
         robots, base_poses = self._robots(root)

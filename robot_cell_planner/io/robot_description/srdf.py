@@ -97,6 +97,8 @@ class _Reader:
         robot = self.xml.parse(text)
         if tag(robot) != "robot":
             raise self.xml.error(robot, "is the root element, expected <robot>")
+        for link in robot.iterchildren("link"):
+            raise self.xml.error(link, "is an element of URDF, expected an SRDF with <group> and <disable_collisions>")
         virtual_joints = tuple(self._readable(robot.iterchildren("virtual_joint"), self._virtual_joint))
         self.virtual = frozenset(joint.name for joint in virtual_joints)
         own = [element for element in robot.iterchildren("passive_joint") if not self._is_virtual(element)]

@@ -23,6 +23,7 @@ from rosbags.rosbag2.errors import WriterError
 from rosbags.rosbag2.storage_mcap import McapWriter
 
 from ...errors import FileError
+from ...errors.remedies import EXISTING_BAG, OF_THE_SYSTEM
 from ...system.durable_files import sync_file, sync_folder
 from ...system.private_files import make_folder
 from .definitions import definition_of
@@ -50,7 +51,7 @@ class Bag:
             sync_folder(self.folder)
             sync_folder(self.folder.parent)
         except (WriterError, OSError) as error:
-            raise _error(folder, "made", error) from error
+            raise _error(folder, "made", error, EXISTING_BAG if isinstance(error, WriterError) else "") from error
 
     def __enter__(self) -> Bag:
         return self
@@ -151,9 +152,11 @@ class Bag:
         return _error(self.folder, "written", error)
 
 
-def _error(folder: Path, verb: str, error: Exception) -> FileError:
+def _error(folder: Path, verb: str, error: Exception, remedy: str = "") -> FileError:
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
-    return FileError(f"bag {folder} cannot be {verb}: {reason}", stage="record", subjects=(folder.name,))
+    text = f"bag {folder} cannot be {verb}: {reason}"
+    number = error.errno if isinstance(error, OSError) and error.errno else 0
+    return FileError(text, stage="record", subjects=(folder.name,), remedy=remedy or OF_THE_SYSTEM.get(number, ""))
 
 
 def _to_qos(profile: QoSProfile) -> Qos:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rosbags.rosbag2 import Reader
 
 from ...errors import FileError
-from ...errors.remedies import MISSING_FILE
+from ...errors.remedies import GIVE_BAG, MISSING_FILE
 from .unfinished import STAGE, BagMessage, UnfinishedFile, has_end, merged
 
 METADATA = "metadata.yaml"
@@ -59,7 +59,7 @@ class BagReader:
         except Exception as error:  # rosbags also raises what its reading of damaged data meets: struct.error, KeyError
             what = f"is damaged after message {count}, at {_text(last)}" if count else NO_BAG
             text = f"{self._path} {what}: {' '.join(str(error).split()) or type(error).__name__}"
-            raise FileError(text, stage=STAGE, subjects=(str(self._path),)) from error
+            raise FileError(text, stage=STAGE, subjects=(str(self._path),), remedy="" if count else GIVE_BAG) from error
 
 
 def _warning(file: UnfinishedFile) -> str:

@@ -40,6 +40,20 @@ def test_two_outputs_are_not_one_file(words, options, tmp_path, capsys):
     assert not list(tmp_path.iterdir())
 
 
+LIMIT = '<limit lower="-2" upper="2" effort="9" velocity="1"/>'
+JOINT = f'<joint name="j" type="revolute"><parent link="base"/><child link="arm"/><axis xyz="0 0 1"/>{LIMIT}</joint>'
+
+
+@pytest.mark.parametrize("words", [["fk"], ["export", "--output", "cell.json"]])
+def test_warnings_of_all_commands_have_the_same_form(words, tmp_path):
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm"><link name="base"/><link name="arm"/>{JOINT}</robot>')
+    (tmp_path / "cell.yaml").write_text("format: robot_cell/1\nrobots:\n  arm: {urdf: arm.urdf}\n")
+    program = [sys.executable, "-m", "robot_cell_planner.commands.main", words[0], "cell.yaml", *words[1:]]
+    found = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True).stderr.splitlines()
+    assert any("assumed" in line for line in found)
+    assert all(line.startswith("WARNING: ") for line in found if "arm" in line)
+
+
 @pytest.mark.parametrize("words", [["view", DEMO, "{}", "--output", "{}"], ["execute", DEMO, "{}", "--view", "{}"]])
 def test_an_output_does_not_replace_an_input(words, made, capsys):
     path = made / "plan.json"

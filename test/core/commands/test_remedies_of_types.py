@@ -11,7 +11,7 @@ from robot_cell_planner.commands.group import COMMANDS, commands
 from robot_cell_planner.commands.main import UP, main
 from robot_cell_planner.commands.remedies import REMEDIES, remedy_of
 from robot_cell_planner.errors import ERRORS_BY_CODE, MPNoIKSolutionError, OutOfReachError, RobotCellError
-from robot_cell_planner.io.cell_file.reader import CELL_KEYS, STATE_KEYS
+from robot_cell_planner.io.cell_file.reader import CELL_KEYS, ROBOT_KEYS, STATE_KEYS
 
 ROOT = Path(__file__).parents[3]
 DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
@@ -31,7 +31,7 @@ def known():
         for name in COMMANDS
     }
     parameters = re.findall(r"^\| `(\w+)` \|", (ROOT / "docs" / "parameters.md").read_text(), re.MULTILINE)
-    return options, {*CELL_KEYS, *STATE_KEYS, *parameters, "ignore_groups", "journal_repair"}
+    return options, {*CELL_KEYS, *ROBOT_KEYS, *STATE_KEYS, *parameters, "ignore_groups", "journal_repair"}
 
 
 @pytest.mark.parametrize("kind", ERRORS_BY_CODE.values(), ids=lambda kind: kind.__name__)

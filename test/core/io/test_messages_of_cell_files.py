@@ -6,6 +6,7 @@ import pytest
 
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.model.name_suggestions import similar_names
 from robot_cell_planner.model.start_limits import states_beyond_limits
 
 LINKS = '<link name="base"/><link name="arm"/>'
@@ -101,3 +102,28 @@ def test_an_angle_of_several_turns_is_reported_with_its_value_in_degrees(tmp_pat
     assert "the state has joint j at 2.5 rad, beyond its limit 2 rad" in states_beyond_limits(
         *load_cell(tmp_path / "cell.yaml")
     )
+
+
+def test_a_plan_file_is_told_by_its_format(tmp_path):
+    (tmp_path / "cell.yaml").write_text("format: robot_cell_plan/9\nplan: {}\n")
+    with pytest.raises(RobotCellError, match=r"cell[.]yaml:1: format: is 'robot_cell_plan/9', expected 'robot_cell/1'"):
+        load_cell(tmp_path / "cell.yaml")
+
+
+def test_a_urdf_is_no_srdf(message, tmp_path):
+    (tmp_path / "arm.srdf").write_text(f'<robot name="arm">{LINKS}{JOINT}</robot>')
+    text = "arm.srdf:1: <link> is an element of URDF, expected an SRDF with <group> and <disable_collisions>"
+    assert text in message("urdf: arm.urdf", "urdf: arm.urdf, srdf: arm.srdf")
+
+
+def test_equal_robots_are_told_of_prefixes(message):
+    text = message("bodies:", "  other: {urdf: arm.urdf}\nbodies:")
+    assert "names a link of arm and a link of other" in text
+    assert "a `prefix` each" in text
+
+
+def test_a_name_without_that_of_its_tool_is_completed():
+    names = ["gripper/finger_joint", "gripper/tcp", "finger"]
+    assert similar_names("tcp", names) == ["gripper/tcp"]
+    assert similar_names("Finger", names) == ["finger"]
+    assert similar_names("finger_joint", names) == ["gripper/finger_joint"]
