@@ -64,3 +64,28 @@ def client(domain):
 
     with CellClient("test_client", discovery_timeout=60.0) as client:
         yield client
+
+
+@pytest.fixture
+def node(domain):
+    """A node in the process of the test, in the module's domain."""
+    import rclpy
+
+    from robot_cell_planner.nodes.common.node import CellNode
+
+    rclpy.init()
+    node = CellNode("tested", sole=False)
+    yield node
+    node.destroy_node()
+    rclpy.shutdown()
+
+
+@pytest.fixture
+def executor(node):
+    """The executor of `node`."""
+    from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
+
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    yield executor
+    executor.shutdown()

@@ -4,12 +4,12 @@ import gc
 import time
 
 import pytest
-import rclpy
 from action_msgs.msg import GoalInfo, GoalStatus, GoalStatusArray
 from rclpy.action.server import ActionServer
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.qos import DurabilityPolicy, QoSProfile
 from rclpy.task import Future
+from spinning import spin_until
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 from unique_identifier_msgs.msg import UUID
 
@@ -19,33 +19,17 @@ from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
 from robot_cell_planner.nodes.common.large_trajectories import MIN_POINTS
-from robot_cell_planner.nodes.common.node import CellNode, report_error
+from robot_cell_planner.nodes.common.node import report_error
 from robot_cell_planner.nodes.common.waiting import delay
 from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 
 GOALS = 5
 
 
-@pytest.fixture
-def node(domain):
-    rclpy.init()
-    node = CellNode("goals", sole=False)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
-
-
 def execute(handle):
     handle.publish_feedback(action.PlanMotion.Feedback())
     handle.succeed()
     return action.PlanMotion.Result()
-
-
-def spin_until(executor, done):
-    until = time.monotonic() + 60.0
-    while not done():
-        assert time.monotonic() < until
-        executor.spin_once(timeout_sec=0.2)
 
 
 def served(node, follows_status):

@@ -1,24 +1,9 @@
 """Long work in the coroutine of an executor lets other events in between its slices."""
 
 import pytest
-import rclpy
 from std_srvs.srv import Trigger
 
-from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
-from robot_cell_planner.nodes.common.node import CellNode
 from robot_cell_planner.nodes.common.waiting import Slices
-
-
-@pytest.fixture
-def executor(domain):
-    rclpy.init()
-    node = CellNode("slices", sole=False)
-    executor = GuardedExecutor(node.faults)
-    executor.add_node(node)
-    yield executor
-    executor.shutdown()
-    node.destroy_node()
-    rclpy.shutdown()
 
 
 def test_requests_are_answered_between_the_steps_of_long_work(executor):

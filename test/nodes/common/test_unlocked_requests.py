@@ -4,7 +4,6 @@ contents and the errors of rclpy's own functions."""
 import ctypes
 import os
 import threading
-import time
 from contextlib import suppress
 from types import SimpleNamespace
 
@@ -14,12 +13,11 @@ import rclpy
 from rclpy.action import ActionServer
 from rclpy.exceptions import InvalidHandle
 from rclpy.impl.implementation_singleton import rclpy_implementation
+from spinning import spin_until
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from robot_cell_planner import action, srv
 from robot_cell_planner.nodes.common import large_trajectories, unlocked_requests
-from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
-from robot_cell_planner.nodes.common.node import CellNode
 from robot_cell_planner.nodes.common.unlocked_requests import (
     RequestId,
     call_async,
@@ -32,30 +30,6 @@ from robot_cell_planner.trajectory.trajectory import Trajectory
 
 NAMES = ("shoulder", "elbow")
 COUNT = 2000
-
-
-@pytest.fixture
-def node(domain):
-    rclpy.init()
-    node = CellNode("requests", sole=False)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
-
-
-@pytest.fixture
-def executor(node):
-    executor = GuardedExecutor(node.faults)
-    executor.add_node(node)
-    yield executor
-    executor.shutdown()
-
-
-def spin_until(executor, done):
-    until = time.monotonic() + 60.0
-    while not done():
-        assert time.monotonic() < until
-        executor.spin_once(timeout_sec=0.2)
 
 
 def long_trajectory(velocities=True, accelerations=True):

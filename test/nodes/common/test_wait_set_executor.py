@@ -14,6 +14,7 @@ from rclpy.callback_groups import MutuallyExclusiveCallbackGroup, ReentrantCallb
 from rclpy.exceptions import InvalidHandle
 from rclpy.executors import ExternalShutdownException, SingleThreadedExecutor, TimeoutException
 from rclpy.task import Future
+from spinning import spin_until
 from std_msgs.msg import UInt8
 from std_srvs.srv import Trigger
 
@@ -45,13 +46,6 @@ def executor(node):
     executor.add_node(node)
     yield executor
     executor.shutdown()
-
-
-def spin_until(executor, done):
-    until = time.monotonic() + 60.0
-    while not done():
-        assert time.monotonic() < until
-        executor.spin_once(timeout_sec=0.2)
 
 
 def execute_forever(execute):

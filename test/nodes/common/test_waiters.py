@@ -1,23 +1,6 @@
 """Waits for an event that does not come leave nothing behind."""
 
-import pytest
-import rclpy
-
-from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
-from robot_cell_planner.nodes.common.node import CellNode
 from robot_cell_planner.nodes.common.waiting import Deadline, Waiters
-
-
-@pytest.fixture
-def executor(domain):
-    rclpy.init()
-    node = CellNode("waiters", sole=False)
-    executor = GuardedExecutor(node.faults)
-    executor.add_node(node)
-    yield executor
-    executor.shutdown()
-    node.destroy_node()
-    rclpy.shutdown()
 
 
 def test_waits_that_time_out_are_forgotten(executor):

@@ -3,34 +3,16 @@
 import time
 from types import SimpleNamespace
 
-import pytest
-import rclpy
 from rclpy.qos import DurabilityPolicy, QoSProfile
+from spinning import spin_until
 from visualization_msgs.msg import Marker, MarkerArray
 
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
-from robot_cell_planner.nodes.common.node import CellNode
 from robot_cell_planner.nodes.planning import plan_markers
 from robot_cell_planner.nodes.planning.plan_markers import PlanMarkers
 
 SCENE = SimpleNamespace(cell=SimpleNamespace(group=lambda name: SimpleNamespace(tip_link="tip")))
 PLANS = 20
-
-
-@pytest.fixture
-def node(domain):
-    rclpy.init()
-    node = CellNode("marking", sole=False)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
-
-
-def spin_until(executor, done):
-    until = time.monotonic() + 60.0
-    while not done():
-        assert time.monotonic() < until
-        executor.spin_once(timeout_sec=0.2)
 
 
 def test_the_first_plan_is_shown_and_of_those_that_follow_at_once_the_last(node, monkeypatch):
