@@ -67,6 +67,7 @@ class JointTree:
     def __init__(self, model: CellModel, variables: tuple[str, ...], expanded: Floats) -> None:
         self._model = model.mechanisms.pin_model
         self.joints: list[TreeJoint] = []
+        self._ancestors: list[tuple[int, ...]] = []
         place = {name: index for index, name in enumerate(variables)}
         # For each Pinocchio joint: the joint of the tree that it is fixed to, and its placement there.
         self._at: list[JointPlacement] = [JointPlacement(-1, np.eye(4))]
@@ -88,19 +89,16 @@ class JointTree:
                 TreeJoint(parent.joint, moved, revolute, number, ratio, offset, low, high, parent.varies)
             )
             self._at.append(JointPlacement(len(self.joints) - 1, aligned.T))
+            self._ancestors.append((len(self.joints) - 1, *self.ancestors(parent.joint)))
 
     def placement_of(self, joint: int, placement: Floats) -> JointPlacement:
         """Return the tree joint and placement of a frame at `placement` (4, 4) in a joint of Pinocchio."""
         at = self._at[joint]
         return JointPlacement(at.joint, at.placement @ placement, at.varies)
 
-    def ancestors(self, joint: int) -> list[int]:
+    def ancestors(self, joint: int) -> tuple[int, ...]:
         """Return a joint and all its ancestors, outermost last; empty for the world."""
-        found = []
-        while joint >= 0:
-            found.append(joint)
-            joint = self.joints[joint].parent
-        return found
+        return self._ancestors[joint] if joint >= 0 else ()
 
     def bounds(self, joint: int, points: Floats) -> tuple[Floats, Floats]:
         """Return bounds on the speed of points (n, 3) in the frame of a joint, and on their distance from the world

@@ -20,6 +20,7 @@ from typing import Any
 import coal
 import numpy as np
 import pinocchio as pin
+from numpy.typing import NDArray
 
 from ..geometry.broad_phase import StaticBlock
 from ..geometry.collision_geometry import Surface
@@ -27,6 +28,7 @@ from ..geometry.geometry_model import GeometryModel
 from .base import TOUCHING, Floats
 from .coal_large import DEEP, EPA_TOLERANCE, LARGE, size_of, widening
 
+Indices = NDArray[np.intp]
 FEW = 4  # minimum number of geometries for a separate plain tree
 MANY = 128  # maximum number of listed pairs
 
@@ -77,7 +79,9 @@ class CoalTrees:
         self._data = data
         self.geometry_model = geometry_model
         self._geometries = geometries
-        self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
+        self._is_surface = np.array(
+            [isinstance(geometry, Surface) for geometry in geometry_model.geometries], dtype=bool
+        )
         self.sizes = [size_of(geometry) for geometry in geometry_model.geometries]
         self.moving = self._moving_set(range(geometry_model.moving_count), self._reaches())
         self._sets: list[MovingSet] = []
@@ -140,11 +144,14 @@ class CoalTrees:
 
     def _reaches(self) -> Floats:
         """Return the margin by which the boxes of each pair of moving geometries are inflated (k,) [m]."""
-        model, sizes = self.geometry_model, self.sizes
-        if max(sizes[: model.moving_count], default=0.0) < LARGE:
-            return np.asarray(model.moving_margins)
-        wider = [widening((sizes[i], sizes[j])) for i, j in model.moving_pairs.tolist()]
-        return np.asarray(model.moving_margins + np.array(wider))
+        model = self.geometry_model
+        return np.asarray(model.moving_margins + self._widenings(model.moving_pairs))
+
+    def _widenings(self, pairs: Indices) -> Floats:
+        """Return the `widening` of pairs of geometries (k, 2): (k,) [m]."""
+        if max(self.sizes, default=0.0) < LARGE:
+            return np.zeros(len(pairs))
+        return np.array([widening((self.sizes[i], self.sizes[j])) for i, j in pairs.tolist()])
 
     def _moving_set(self, indices: Sequence[int], margins: Floats | None = None) -> MovingSet:
         """Return a set of moving geometries. margins: margins of the pairs among them, if these are checked."""
@@ -180,9 +187,9 @@ class CoalTrees:
         listed: dict[int, list[tuple[int, float]]] = {}
         subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self.geometry_model.moving_count)): self.moving}
         for block in self.geometry_model.blocks:
+            groups, kinds = self._groups(block), [self._kind(geometry) for geometry in block.static.tolist()]
             for surface, large in ((False, False), (True, False), (False, True), (True, True)):
-                static = [int(s) for s in block.static if self._kind(s) == (surface, large)]
-                groups = self._groups(block)
+                static = [s for s, kind in zip(block.static.tolist(), kinds, strict=True) if kind == (surface, large)]
                 plain = len(groups) == 1 and next(iter(groups.values())) in subsets and len(static) >= FEW
                 if plain or len(static) > MANY:
                     self._add_plain(static, groups, surface, subsets)
@@ -193,7 +200,7 @@ class CoalTrees:
 
     def _kind(self, geometry: int) -> tuple[bool, bool]:
         """Return whether a geometry is a surface, and whether it is large."""
-        return self._is_surface[geometry], self.sizes[geometry] >= LARGE
+        return bool(self._is_surface[geometry]), self.sizes[geometry] >= LARGE
 
     def _groups(self, block: StaticBlock) -> dict[tuple[float, bool, bool], tuple[int, ...]]:
         """Return the moving geometries of a block by margin, and by whether they are surfaces, and large."""
@@ -231,48 +238,56 @@ class CoalTrees:
     def _build_listed(self, listed: dict[int, list[tuple[int, float]]]) -> None:
         """Build Pinocchio's geometry model of the moving and the listed geometries, with all pairs among them."""
         self._listed_partners = listed
+        model, first_static = self.geometry_model, self.geometry_model.moving_count
+        members = np.array((*range(first_static), *listed), dtype=np.intp)
         pin_geometry = pin.GeometryModel()
-        for index in (*range(self.geometry_model.moving_count), *listed):
+        for index in members.tolist():
             pin_geometry.addGeometryObject(self._object(index))
-        pairs = [(i, j) for i, j in self.geometry_model.moving_pairs.tolist()]
-        margins = self.geometry_model.moving_margins.tolist()
-        surfaces = [self._is_surface[i] or self._is_surface[j] for i, j in pairs]
-        wider = [widening((self.sizes[i], self.sizes[j])) for i, j in pairs]
-        for place, (geometry, partners) in enumerate(listed.items(), start=self.geometry_model.moving_count):
-            pairs.extend((moving, place) for moving, _ in partners)
-            margins.extend(margin for _, margin in partners)
-            surfaces.extend(self._is_surface[moving] or self._is_surface[geometry] for moving, _ in partners)
-            wider.extend(widening((self.sizes[moving], self.sizes[geometry])) for moving, _ in partners)
+        counts = [len(partners) for partners in listed.values()]
+        places = np.repeat(np.arange(first_static, len(members)), counts)
+        movers = np.array([moving for partners in listed.values() for moving, _ in partners], dtype=np.intp)
+        of_static = np.array([margin for partners in listed.values() for _, margin in partners])
+        pairs = np.concatenate((model.moving_pairs, np.column_stack((movers, places))))
+        margins = np.concatenate((model.moving_margins, of_static))
+        surfaces = self._is_surface[members[pairs]].any(axis=1)
+        wider = self._widenings(members[pairs])
         order = _add_pairs(pin_geometry, pairs)
-        kinds = [(margins[row], surfaces[row], wider[row]) for row in order]
+        kinds = list(zip(margins[order].tolist(), surfaces[order].tolist(), wider[order].tolist(), strict=True))
         data = pin_geometry.createData()
-        for request, kind in zip(data.collisionRequests, kinds, strict=True):
-            set_boolean_request(request, *kind)
+        data.collisionRequests = _boolean_requests(kinds)
         self._listed, self._listed_data = pin_geometry, data
-        self._certain = [_certain(*kind) for kind in kinds]
+        certain = {kind: _certain(*kind) for kind in set(kinds)}
+        self._certain = [certain[kind] for kind in kinds]
         self._callback = pin.CollisionCallBackDefault(pin_geometry, data, True)
         self._listed_objects = [
-            pin.CollisionObject(
-                self._geometries[geometry], pin.SE3(self.geometry_model.joint_T_geometry[geometry]), place
-            )
-            for place, geometry in enumerate(listed, start=self.geometry_model.moving_count)
+            pin.CollisionObject(self._geometries[geometry], pin.SE3(model.joint_T_geometry[geometry]), place)
+            for place, geometry in enumerate(listed, start=first_static)
         ]
-        widest = [
-            max(margin + widening((self.sizes[moving], self.sizes[geometry])) for moving, margin in partners)
-            for geometry, partners in listed.items()
-        ]
-        self._listed_tree = _static_tree(self._listed_objects, widest) if listed else None
+        self._listed_tree = None
+        if listed:
+            begins = np.cumsum([0, *counts[:-1]])
+            widest = np.maximum.reduceat(of_static + wider[len(model.moving_pairs) :], begins)
+            self._listed_tree = _static_tree(self._listed_objects, widest.tolist())
 
 
-def _add_pairs(pin_geometry: Any, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """Add pairs to a geometry model of Pinocchio, and return the index in `pairs` of each of its pairs."""
-    rows = np.sort(np.array(pairs, dtype=np.intp).reshape(-1, 2), axis=1)
+def _add_pairs(pin_geometry: Any, pairs: Indices) -> Indices:
+    """Add pairs (k, 2) to a geometry model of Pinocchio, and return the row of each of its pairs (k,)."""
+    rows = np.sort(pairs, axis=1)
     # All at once, which takes a fiftieth of the time; they are then ordered by rows of the matrix.
     checked = np.zeros((pin_geometry.ngeoms, pin_geometry.ngeoms), dtype=bool)
     checked[rows[:, 0], rows[:, 1]] = True
     pin_geometry.setCollisionPairs(checked, True)
-    order: list[int] = np.lexsort((rows[:, 1], rows[:, 0])).tolist()
-    return order
+    return np.lexsort((rows[:, 1], rows[:, 0]))
+
+
+def _boolean_requests(kinds: Sequence[tuple[float, bool, float]]) -> Any:
+    """Return the requests of pairs by margin, whether one is a surface, and widening."""
+    requests = {kind: coal.CollisionRequest() for kind in set(kinds)}
+    for kind, request in requests.items():
+        set_boolean_request(request, *kind)
+    found = coal.StdVec_CollisionRequest()
+    found.extend([requests[kind] for kind in kinds])  # copies them, which takes less than setting each
+    return found
 
 
 def set_boolean_request(request: Any, margin: float, surface: bool, wider: float = 0.0) -> None:

@@ -66,9 +66,10 @@ class GeometryModel:
         self.joint_T_geometry = np.array(self._placements).reshape(-1, 4, 4)
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.objects, [(p.moving, p.margin) for p in row.partners]) for row in rows)
-        # Pairs of objects by step and then by names, and (k, 3) the place in these and the geometries of each listed
-        # pair, set by the first search. Entries are created on demand: most of the thousands are never near each other.
-        self._listed: tuple[list[CheckedPair], Indices] = [], np.empty((0, 3), dtype=np.intp)
+        # Pairs of objects with their margins, by step and then by names, and (k, 3) the place in these and the
+        # geometries of each listed pair, set by the first search. `CheckedPair`s are created on demand: most of the
+        # thousands are never near each other.
+        self._listed: tuple[list[tuple[tuple[int, int], float]], Indices] = [], np.empty((0, 3), dtype=np.intp)
         self._checked_pairs: dict[tuple[int, int], CheckedPair] = {}
 
     def _add(self, index: int, model: CellModel) -> None:
@@ -225,17 +226,22 @@ class GeometryModel:
         """Bounds of distances from separating planes, created on first use."""
         return SeparatingPlanes(self.geometries, self.joint_T_geometry, self.placement_rows)
 
-    def _ranked(self, listed: Indices, margins: Floats) -> tuple[list[CheckedPair], Indices]:
-        """Return the pairs of collision objects of geometry pairs (k, 2), in order, and the place of each row in them
-        (k,)."""
-        objects = np.sort(self.object_indices[listed], axis=1)
-        unique, firsts, rows = np.unique(objects, axis=0, return_index=True, return_inverse=True)
-        described = zip(unique.tolist(), margins[firsts].tolist(), strict=True)
-        pairs = [self.checked_pair((one, other), margin) for (one, other), margin in described]
-        order = sorted(range(len(pairs)), key=pairs.__getitem__)
+    def _ranked(self, listed: Indices, margins: Floats) -> tuple[list[tuple[tuple[int, int], float]], Indices]:
+        """Return the pairs of collision objects of geometry pairs (k, 2), by step and then by names, with their
+        margins, and the place of each row in them (k,)."""
+        objects, of_index = np.sort(self.object_indices[listed], axis=1), self.allowed_pairs.objects
+        keys = objects[:, 0] * len(of_index) + objects[:, 1]  # unique rows would take much longer
+        _, firsts, rows = np.unique(keys, return_index=True, return_inverse=True)
+        pairs = [(one, other) for one, other in objects[firsts].tolist()]
+        step = self.allowed_pairs.pair_type
+        described = [
+            (step(of_index[one], of_index[other]), of_index[one].name, of_index[other].name) for one, other in pairs
+        ]
+        order = sorted(range(len(pairs)), key=described.__getitem__)
         ranks = np.empty(len(pairs), dtype=np.intp)
         ranks[order] = np.arange(len(pairs))
-        return [pairs[index] for index in order], ranks[rows.ravel()]
+        of_pairs = margins[firsts].tolist()
+        return [(pairs[index], of_pairs[index]) for index in order], ranks[rows]
 
     def entry(self, first: int, second: int, margin: float) -> GeometryPair:
         """Return a geometry pair with the pair of its collision objects."""
@@ -274,7 +280,7 @@ class GeometryModel:
         """Return a pair in the numbering of `Candidates.listed`."""
         pairs, listed = self._listed
         rank, first, second = listed[row].tolist()
-        return GeometryPair(pairs[rank], first, second)
+        return GeometryPair(self.checked_pair(*pairs[rank]), first, second)
 
     def in_order(self, near: Candidates) -> list[GeometryPair]:
         """Return candidates ordered by step and then by names of their collision objects."""

@@ -164,9 +164,9 @@ class AllowedPairs:
         """Return the type of a pair; the objects are in index order."""
         return pair_type(first.kind, second.kind, same_model=first.model == second.model)
 
-    def reason_to_skip(self, first: CollisionObject, second: CollisionObject) -> str:
+    def _reason_to_skip(self, pair_type: PairType, first: CollisionObject, second: CollisionObject) -> str:
         """Return why a pair is not checked; "" if it is checked."""
-        if self.pair_type(first, second) not in self._options.pair_types:
+        if pair_type not in self._options.pair_types:
             return "its pair type is not requested"
         if first.hidden or second.hidden:
             return f"{(first if first.hidden else second).name} is hidden"
@@ -215,7 +215,7 @@ class AllowedPairs:
 
     def _verdict(self, one: CollisionObject, other: CollisionObject) -> CheckedPair | SkippedPair:
         pair_type = self.pair_type(one, other)
-        reason = self.reason_to_skip(one, other)
+        reason = self._reason_to_skip(pair_type, one, other)
         if reason:
             return SkippedPair(pair_type, one.name, other.name, reason)
         margin = self._margins.between(one, other) + self._options.extra_margin
