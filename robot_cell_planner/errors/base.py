@@ -12,6 +12,7 @@ E = TypeVar("E", bound="RobotCellError")
 MAX_MESSAGE = 4_000  # [characters]
 MAX_SUBJECT = 300
 MAX_ENTRIES = 300  # of subjects and of values
+UNCHANGED: Any = object()  # for an attribute of which None is a value
 
 
 def bounded(text: str, max_length: int = MAX_MESSAGE) -> str:
@@ -103,7 +104,26 @@ class RobotCellError(Exception):
 
     def with_message(self: E, message: str) -> E:
         """Return the same error with another message, such as one with the position in a file."""
-        return _rebuild(type(self), bounded(message), self.__dict__ | {"message": bounded(message)})
+        return self.changed(message)
+
+    def changed(
+        self: E,
+        message: str,
+        *,
+        subjects: tuple[str, ...] | None = None,
+        values: tuple[Value, ...] | None = None,
+        partial: Any = UNCHANGED,
+    ) -> E:
+        """Return the same error with another message, and other attributes where they are given; its stage and remedy
+        are the same."""
+        changes: dict[str, Any] = {"message": bounded(message)}
+        if subjects is not None:
+            changes["subjects"] = _bounded_subjects(subjects)
+        if values is not None:
+            changes["values"] = values[:MAX_ENTRIES]
+        if partial is not UNCHANGED:
+            changes["partial"] = partial
+        return _rebuild(type(self), changes["message"], self.__dict__ | changes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Preserve keyword arguments in pickling, so that errors can be passed between processes."""

@@ -260,13 +260,8 @@ class _SequencePlanner:
         for sequence in sequences:
             plans = max(plans, tuple(self._planned_steps(sequence, index)), key=len)
         failure = error.partial if isinstance(error.partial, PlanFailure) else PlanFailure()
-        return type(error)(
-            f"step {name}: {error.message}",
-            stage=error.stage,
-            subjects=(name, *error.subjects),
-            values=error.values,
-            partial=MultistepFailure(plans[:index], index, failure),
-        )
+        partial = MultistepFailure(plans[:index], index, failure)
+        return error.changed(f"step {name}: {error.message}", subjects=(name, *error.subjects), partial=partial)
 
     def _planned_steps(self, sequence: _Sequence, index: int) -> list[Plan]:
         found: list[Plan] = []
@@ -311,4 +306,4 @@ def _no_line(failures: Sequence[GoalFailure]) -> RobotCellError:
         listed = "; ".join(f"goal {failure.goal}: {failure.error.message}" for failure in failures[:8])
         text = f"no goal can be reached on a straight line: {listed}"
     failure = PlanFailure(goals=tuple(failures))
-    return type(first)(text, stage=first.stage, subjects=first.subjects, values=first.values, partial=failure)
+    return first.changed(text, partial=failure)

@@ -95,7 +95,7 @@ class ExternalFrames:
                 problem = unknown_name(f"frame {reference.frame!r}", reference.frame, existing)
                 text = f"{text}; in the cell, {problem}"
             subjects = (reference.field, *error.subjects)
-            raise type(error)(f"{reference.field}: {text}", subjects=subjects, values=error.values) from error
+            raise error.changed(f"{reference.field}: {text}", subjects=subjects) from error
 
     def latest(self, frame: str) -> StampedPose:
         """Return world_T_frame at the latest time with data.

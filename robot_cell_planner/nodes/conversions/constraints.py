@@ -49,9 +49,7 @@ def _constraint(message: msg.PathConstraint, field: str) -> PathConstraint:
     except RobotCellError as error:
         if error.message.startswith(field):
             raise
-        raise type(error)(
-            f"{field}: {error.message}", stage=error.stage, subjects=(field, *error.subjects), values=error.values
-        ) from error
+        raise error.changed(f"{field}: {error.message}", subjects=(field, *error.subjects)) from error
 
 
 def _frame_constraint(message: msg.PathConstraint, rule: FrameRule, field: str) -> FrameConstraint:

@@ -155,13 +155,8 @@ def _with_all_work(error: PlanningError, request: MotionRequest, work: WorkCount
     failure = error.partial
     if isinstance(failure, PlanFailure):
         failure = replace(failure, states_checked=work.states, motions_checked=work.motions)
-    return type(error)(
-        error.message,
-        stage=error.stage,
-        subjects=error.subjects,
-        values=tuple(states if value.name == states.name else value for value in error.values),
-        partial=failure,
-    )
+    values = tuple(states if value.name == states.name else value for value in error.values)
+    return error.changed(error.message, values=values, partial=failure)
 
 
 def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: MotionRequest, found: SearchResult) -> Plan:

@@ -124,4 +124,4 @@ def _no_solution(errors: list[InverseKinematicsError], count: int, positioner: P
     first = next((error for error in errors if isinstance(error, AllSolutionsInCollisionError)), errors[0])
     names = ", ".join(positioner.variables)
     text = f"{first.message}; {positioner.arm} has no free solution at any of {count} values of {names}"
-    return type(first)(text, stage=first.stage, subjects=first.subjects, values=first.values, partial=first.partial)
+    return first.with_message(text)

@@ -6,12 +6,15 @@ import re
 import numpy as np
 import pytest
 from planning_cells import gantry
+from test_barriers import carriage
 
 from robot_cell_planner.errors import (
     InvalidRequestError,
+    NotConnectedError,
     PlanningError,
     UnknownNameError,
 )
+from robot_cell_planner.errors.remedies import BARRIER
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.mechanism import JointLimits
@@ -46,6 +49,15 @@ def frames(cell, state, plan):
     """Poses of the tool along a path, by other functions than those of the planner."""
     rows = (dict(zip(plan.variables, row, strict=True)) for row in plan.path.tolist())
     return [world_pose(cell, state.with_configuration(row), "gripper/tcp") for row in rows]
+
+
+def test_the_error_of_a_step_has_the_remedy_of_its_cause():
+    step = MotionStep(Goals(({"rail": 0.9, "turn": 0.3},)), "across", group="g")
+    with pytest.raises(NotConnectedError, match=r"step across: no path exists") as caught:
+        plan_multistep(*carriage(0.0), MultistepRequest((step,), PlanningOptions(state_limit=5_000), **UNTIMED))
+    assert caught.value.remedy == BARRIER
+    assert caught.value.subjects[0] == "across"
+    assert isinstance(caught.value.partial, MultistepFailure)
 
 
 @pytest.mark.parametrize("seed", range(3))
