@@ -44,7 +44,9 @@ TESTED := $(CACHE) $(TESTS_OF_ROS)
 BEFORE_TESTS := setup
 endif
 # Tests share the processors; those in which robots move run one by one, also after a failure of others (2 is an
-# interruption). The first files are those that take longest for each test (test/conftest.py).
+# interruption). The first files are those that take longest for each test (test/conftest.py). Half of the time of most
+# tests of nodes is spent waiting for processes, so that there are more workers than processors.
+WORKERS := $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -61,7 +63,7 @@ test: $(BEFORE_TESTS) tests
 tests: setup
 ifeq ($(TESTS),)
 	@status=0; \
-	$(RUN) pytest $(TESTED) -m "not alone" -n logical --dist loadfile --no-loadscope-reorder || status=$$?; \
+	$(RUN) pytest $(TESTED) -m "not alone" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=$$?; \
 	test $$status -ne 2 || exit 2; \
 	$(RUN) pytest $(CACHE) -m alone test/nodes test/demo || status=$$?; \
 	exit $$status
