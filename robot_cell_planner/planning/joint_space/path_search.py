@@ -30,6 +30,10 @@ from .waypoint_hints import direct_path, searched_path, usable_hints
 
 # States of a search before barriers are looked for at the collision of the last direct motion.
 STATES_BEFORE_BARRIERS = 1_000
+# States of a search before barriers are looked for along the straight motions to all goals.
+STATES_BEFORE_ALL_BARRIERS = 20_000
+# Distances that proofs of barriers compute: during a search, and after it has ended without a path.
+BOXES, BOXES_AT_END = 1_000, 8_000
 # Max number of nearest goals for direct motions before a search.
 MAX_DIRECT_MOTIONS = 8
 # Max difference between an end of a planner's path and the start or goal that it was given [rad or m].
@@ -70,7 +74,11 @@ class PathSearch:
             if path is not None:
                 return SearchResult(path)
         barrier_at_collision = partial(self._refuse_barrier, goals, context.checks.blocked.last)
-        with context.checks.calling_after(STATES_BEFORE_BARRIERS, barrier_at_collision):
+        all_barriers = partial(self._refuse_barrier, goals)
+        with (
+            context.checks.calling_after(STATES_BEFORE_BARRIERS, barrier_at_collision),
+            context.checks.calling_after(STATES_BEFORE_ALL_BARRIERS, all_barriers),
+        ):
             result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
             self._refuse_barrier(goals, after=result)
@@ -100,7 +108,7 @@ class PathSearch:
             if at is not None:
                 found = barrier_at(checker, start, goal.q, at.configuration)
             else:
-                found = barrier_between(checker, start, goal.q)
+                found = barrier_between(checker, start, goal.q, BOXES if after is None else BOXES_AT_END)
             if found is None:
                 return
         if found is not None:

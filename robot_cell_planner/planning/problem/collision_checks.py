@@ -66,7 +66,7 @@ class CountedChecks:
         self._proven_motions = ProvenMotions()
         self._free_states = FreeStates()
         self._possible_overlaps: dict[bytes, Overlap] = {}
-        self._later: tuple[int, Callable[[], None]] | None = None
+        self._later: list[tuple[int, Callable[[], None]]] = []
 
     @property
     def states_left(self) -> int:
@@ -110,18 +110,20 @@ class CountedChecks:
     def check(self) -> None:
         """Check the time limit and cancellation; called at least every few thousand states. See `ProgressMonitor`."""
         self.monitor.check(self.states)
-        if self._later is not None and self.states >= self._later[0]:
-            (_, call), self._later = self._later, None
-            call()
+        for later in [each for each in self._later if self.states >= each[0]]:
+            self._later.remove(later)
+            later[1]()
 
     @contextmanager
     def calling_after(self, states: int, call: Callable[[], None]) -> Iterator[None]:
         """Call a function, which may raise, once a number of further states is checked."""
-        self._later = self.states + states, call
+        later = self.states + states, call
+        self._later.append(later)
         try:
             yield
         finally:
-            self._later = None
+            if later in self._later:
+                self._later.remove(later)
 
     @contextmanager
     def certified_only(self) -> Iterator[None]:
