@@ -31,6 +31,7 @@ from ..common.node import LATCHED, end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
+from ..common.shared_answers import SharedAnswers
 from ..common.sphere_preparation import SpherePreparation
 from ..common.waiting import Slices, steady_timer
 from ..conversions.basic import (
@@ -85,10 +86,11 @@ class CollisionNode(ManagedNode):
         self._checked_state: tuple[object, ...] = ()
         self._has_contacts = False
         self._contacts = self.create_publisher(MarkerArray, "collision/contacts", LATCHED)
-        self.serve(srv.CheckStates, "collision/check_states", self._check_states)
-        self.serve(srv.CheckTrajectory, "collision/check_trajectory", self._check_trajectory)
-        self.serve(srv.CheckTargets, "collision/check_targets", self._check_targets)
-        self.serve(srv.ComputeClearance, "collision/compute_clearance", self._compute_clearance)
+        shared = SharedAnswers(self._scene_monitor).shared
+        self.serve(srv.CheckStates, "collision/check_states", shared(self._check_states))
+        self.serve(srv.CheckTrajectory, "collision/check_trajectory", shared(self._check_trajectory))
+        self.serve(srv.CheckTargets, "collision/check_targets", shared(self._check_targets))
+        self.serve(srv.ComputeClearance, "collision/compute_clearance", shared(self._compute_clearance))
         self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
         steady_timer(self, self.parameters["contacts_period"], self._check_present_state)
 

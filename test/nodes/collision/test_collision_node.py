@@ -60,7 +60,7 @@ def call(client):
     def call(kind, **fields):
         service = getattr(srv, kind)
         name = "".join(f"_{c.lower()}" if c.isupper() else c for c in kind).lstrip("_")
-        return client.call_service(service, f"collision/{name}", service.Request(**fields))
+        return client.call_service(service, f"collision/{name}", service.Request(**fields), timeout=240.0)
 
     return call
 
@@ -107,7 +107,7 @@ def test_servo_gets_clearances_while_a_long_request_is_answered(client, call, ki
     busy, ended = threading.Thread(target=lambda: ended.append(call(kind, **fields))), []
     busy.start()
     answers = 0
-    while not ended:
+    while busy.is_alive() and not ended:
         assert call("ComputeClearance", configurations=path_to_message(JOINTS, HOME[None])).clearances
         answers += not ended
     busy.join()
