@@ -45,8 +45,8 @@ REMEDIES: Mapping[type[RobotCellError], str] = {
     errors.CollisionCheckError: f"Change the state, or {CONTACT}.",
     errors.PlanningError: SEARCH,
     errors.MPNoIKSolutionError: (
-        "Move the target or the base of the robot, as the message says what is in the way; a line can be shortened to "
-        "the fraction that the message gives."
+        "Move the target or the base of the robot; the message says what is in the way. Shorten a line to the "
+        "fraction that the message gives."
     ),
     errors.MPInterpolationInCollisionError: (
         "Plan without `--line`, which goes around the obstacle, move the obstacle, or approach from another side."

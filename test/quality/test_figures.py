@@ -65,6 +65,8 @@ FIGURES = [
     ("learning", "safety_layer", "None of {} actions had a contact; {} were scaled back, {} of them to none. Without "
      "the layer, {} of {} actions had one",
      "actions actions_scaled actions_stopped without_layer_actions_with_contact without_layer_actions"),
+    ("learning", "reach_goals", "{} of {} goals need more than 25 actions, and {} more than 20",
+     "goals_beyond_25_actions goals goals_beyond_20_actions"),
     *[("learning", "environments", f"| {engine}, {step} ms | {{}} | {{}} | {{}} | {{}} | {{}} |",
        ENVIRONMENT.format(f"{name}_{step}ms"))
       for engine, name in (("PyBullet", "bullet"), ("MuJoCo", "mujoco")) for step in (2, 10)],

@@ -136,8 +136,9 @@ class Curves {
     });
     stage.scene.add(lines(points, colours));
     const proven = found.verdicts.filter((verdict) => verdict === 'free').length;
-    const others = proven < found.verdicts.length ? '; the others are orange' : '';
-    const said = `${proven} of ${found.verdicts.length} lines of the path are certified (green)${others}`;
+    const percent = Math.floor((100 * proven) / found.verdicts.length);
+    const others = proven < found.verdicts.length ? '; the rest is orange' : '';
+    const said = `${percent} % of the path is certified (green)${others}`;
     this.box.append(element('p', said, 'certificate'));
   }
 }

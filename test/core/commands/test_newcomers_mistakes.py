@@ -1,5 +1,6 @@
 """Common mistakes: each is reported with the message in docs/mistakes.md."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
+CODE = re.compile(r"(`+)(.*)\1")
 PAGE = Path(__file__).parents[3] / "docs" / "mistakes.md"
 LINK = '<link name="l{0}">{1}</link>'
 SHAPE = '<collision><origin xyz="0 0 0.1"/><geometry><box size="0.05 0.05 0.15"/></geometry></collision>'
@@ -106,13 +108,17 @@ MISTAKES = {
     "a misspelt path": misspelt_path,
     "a package that is not sourced": unknown_package,
     "a description outside of the cell's folder": outside,
+    "a path of Windows": edited("urdf: arm.urdf", "urdf: urdf\\arm.urdf"),
     "a forgotten xacro argument": forgotten_argument,
     "a misspelt key": edited("srdf:", "srfd:"),
+    "a key of another format": edited("{position: [0, 0, -0.3]}", "{orientation: [0, 0, 0, 1]}"),
+    "a tab in YAML": edited("    pose", "\tpose"),
     "no SRDF": edited(", srdf: arm.srdf", ""),
     "links without collision shapes": no_shapes,
     "a start in collision": planned(Goals(joint_goals=({"j0": 1.0},)), RAISED),
     "degrees for radians": planned(Goals(joint_goals=({"j0": 90.0},))),
     "degrees in an orientation": edited("-0.3]", "-0.3], rpy: [180, 0, 0]"),
+    "a size in millimetres": edited("[1, 1, 0.1]", "[1200, 800, 40]"),
     "a misspelt joint": planned(Goals(joint_goals=({"J0": 1.0},))),
     "a misspelt name in a touch list": edited("-0.3]}", "-0.3]}\n    touch_bodies: [am]"),
     "a pose in millimetres": planned(Goals(targets=(FrameTarget(pose=Pose((300.0, 0.0, 500.0))),))),
@@ -122,7 +128,7 @@ MISTAKES = {
 def rows():
     """Return the message of each mistake, from the table of the page."""
     cells = (line.strip("| ").split(" | ") for line in PAGE.read_text().splitlines() if line.startswith("| "))
-    return {mistake: output.strip()[1:-1] for mistake, output, _ in cells if mistake != "Mistake"}
+    return {mistake: CODE.fullmatch(output.strip())[2] for mistake, output, _ in cells if mistake != "Mistake"}
 
 
 def test_the_page_has_all_mistakes():
