@@ -290,7 +290,7 @@ class CollisionChecker:
             max_distance: Pairs farther apart than this [m] are not searched.
 
         Raises:
-            InvalidRequestError: q is malformed, or the count is below one.
+            InvalidRequestError: q is malformed, the count is below one, or `max_distance` is not a number.
             UnknownNameError: A name does not exist.
         """
         if count < 1:

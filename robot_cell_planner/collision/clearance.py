@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import UnknownNameError
+from ..errors import InvalidRequestError, UnknownNameError
 from ..model.name_suggestions import unknown_name
 from .clearance_kernels import lower_to_bounds, order_candidates
 from .engines.base import CollisionEngine, DistanceResult, Floats
@@ -34,7 +34,13 @@ def closest_pairs(
     names: tuple[str, ...],
     max_distance: float,
 ) -> tuple[Clearance, ...]:
-    """Return the closest pairs at q (nq,), closest first: at most `count`, none beyond `max_distance` [m]."""
+    """Return the closest pairs at q (nq,), closest first: at most `count`, none beyond `max_distance` [m].
+
+    Raises:
+        InvalidRequestError: The distance is not a number.
+        UnknownNameError: A name does not exist.
+    """
+    check_max_distance(max_distance)
     chosen = _objects_named(geometry_model.allowed_pairs, names)
     poses = engine.place(q)
     radius = FIRST_RADIUS
@@ -50,6 +56,16 @@ def closest_pairs(
         if len(found) == count or limit == max_distance:
             return found
         radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
+
+
+def check_max_distance(max_distance: float) -> None:
+    """Check a maximum distance [m], which may be infinite.
+
+    Raises:
+        InvalidRequestError: It is not a number.
+    """
+    if math.isnan(max_distance):
+        raise InvalidRequestError("max_distance is nan, expected a number or infinity [m]", stage="collision")
 
 
 class Nearest(NamedTuple):
@@ -83,7 +99,12 @@ class ClosestSearch:
 
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
         """Return the index of the configuration (n, dof) with the smallest distance, and that distance, to within a
-        micrometre, or the error of the engine bullet; None if no pair is within `max_distance` [m]."""
+        micrometre, or the error of the engine bullet; None if no pair is within `max_distance` [m].
+
+        Raises:
+            InvalidRequestError: The array has the wrong shape or is not finite, or the distance is not a number.
+        """
+        check_max_distance(max_distance)
         found, _ = self.nearest(configurations, max_distance)
         return None if found is None else (found.state, self.clearance(configurations[found.state], found))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..errors import InvalidRequestError
 from .engines.base import TOUCHING, CollisionEngine, DistanceResult, Floats
 from .geometry.geometry_model import GeometryModel, GeometryPair
 from .pairs.allowed_pairs import CheckedPair
@@ -17,7 +18,12 @@ def colliding_pairs(
 
     The result is non-empty if and only if `engine.collides(q)`. Exactly at the threshold the boolean check and the
     distance computation may differ in their last digits; then the boolean check decides.
+
+    Raises:
+        InvalidRequestError: The number of pairs is below 0.
     """
+    if max_pairs < 0:
+        raise InvalidRequestError(f"max_pairs is {max_pairs}, expected at least 0 (all)", stage="collision")
     near = geometry_model.near(engine.place(q))
     found = pairs_among(geometry_model, engine, near, max_pairs, ROUNDING)
     if not found or max(pair.distance - pair.margin for pair in found) <= -TOUCHING - ROUNDING:

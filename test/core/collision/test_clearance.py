@@ -172,6 +172,17 @@ def test_bad_arguments_are_refused():
         checker.clearances(None, 1, names=("obstacle99",))
 
 
+def test_a_distance_that_is_no_number_is_refused():
+    """With more pairs than there are, the search would not end."""
+    checker = CollisionChecker(*crowded())
+    with pytest.raises(InvalidRequestError, match="max_distance is nan, expected a number or infinity"):
+        checker.clearances(count=10_000, max_distance=math.nan)
+    with pytest.raises(InvalidRequestError, match="max_distance is nan"):
+        checker.closest_of(checker.default[None], math.nan)
+    with pytest.raises(InvalidRequestError, match="max_pairs is -1, expected at least 0"):
+        checker.report(max_pairs=-1)
+
+
 def test_without_pairs_the_distance_is_infinite():
     cell = make_cell()
     empty = CollisionChecker(cell, cell.default_state())
