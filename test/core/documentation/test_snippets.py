@@ -48,6 +48,14 @@ ELSEWHERE = {
 # Command lines whose words are checked, but which are not run: nodes (test/nodes), and files of others.
 OF_RUNNING_NODES = {"record", "replay", "call", "echo", "describe", "doctor", "rpc"}
 FILES_OF_OTHERS = ("panda_moveit_config", "@running", "my_bag")
+LIMIT = '<limit lower="{}" upper="{}" velocity="1" effort="9"/></joint>'
+# An arm of three joints, whose frame tcp they move to any position nearby.
+THREE_JOINTS = f"""<robot name="arm"><link name="base"/><link name="a"/><link name="b"/><link name="tcp"/>
+<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>{LIMIT.format(-3, 3)}
+<joint name="j2" type="revolute"><origin xyz="0 0 0.2"/><parent link="a"/><child link="b"/><axis xyz="0 1 0"/>
+{LIMIT.format(-2, 2)}
+<joint name="j3" type="prismatic"><origin xyz="0.1 0 0"/><parent link="b"/><child link="tcp"/>{LIMIT.format(0, 0.4)}
+</robot>"""
 OTHER_PROGRAMS = {
     "cd",
     "git",
@@ -101,6 +109,9 @@ def prepare(page):
         Path("arm.urdf.xacro").rename("ur.urdf.xacro")
     elif page == "exchange":
         assert main(["export", "config/demo/cell.yaml", "--output", "beam.json", "--state", "beam.state.json"]) == 0
+    elif page == "howto":
+        Path("arm.urdf").write_text(THREE_JOINTS)
+        assert main(["new", "arm.urdf", "--folder", ".", "--overwrite", "--samples", "200"]) == 0
     elif page == "security":
         Path("monitor.policy.xml").write_text(snippet("security", "xml").text)
 
