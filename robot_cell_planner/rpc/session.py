@@ -23,6 +23,7 @@ from .schema import Schemas
 
 MAX_REQUEST = 64 * 2**20  # [bytes]
 SERVER_ERROR = -32000
+VERSION = "2.0"  # of JSON-RPC
 logger = logging.getLogger(__name__)
 RESERVED, DISCOVER = "rpc.discover", "discover"
 
@@ -123,7 +124,7 @@ class RpcSession:
 
 
 def _flaw(request: str) -> str:
-    """Return why a request is refused that the dispatcher would accept; "" for nothing.
+    """Return why a request is refused that the dispatcher would accept, or fail at; "" for nothing.
 
     Of a key that an object has twice, parsers take the last value; and Python takes a boolean for an integer.
     """
@@ -141,6 +142,8 @@ def _flaw(request: str) -> str:
         return ""  # malformed: the dispatcher answers
     if found:
         return f"the request has the key {found[0]!r} twice in one object"
+    if isinstance(parsed, dict) and parsed.get("jsonrpc") != VERSION:  # would be taken for one of JSON-RPC 1.0
+        return f'the request has "jsonrpc": {json.dumps(parsed.get("jsonrpc"))}, expected "{VERSION}"'
     for call in parsed if isinstance(parsed, list) else [parsed]:
         if isinstance(call, dict) and isinstance(call.get("id"), bool):
             return f"the id of the request is {json.dumps(call['id'])}, expected a string, an integer or null"
