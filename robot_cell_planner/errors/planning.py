@@ -83,8 +83,8 @@ class MPNoIKSolutionError(PlanningError):
 
     code = 502
     remedy = (
-        "Move the target or the base of the robot; the message says what is in the way. Shorten a line to the last point "
-        "of `partial`."
+        "Move the target or the base of the robot; the message says what is in the way. Shorten a line to the last "
+        "point of `partial`."
     )
 
 

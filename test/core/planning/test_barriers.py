@@ -52,7 +52,8 @@ def test_the_failure_of_several_goals_behind_an_obstacle_reports_the_search():
     with pytest.raises(NotConnectedError, match="no path exists: carriage and post collide") as caught:
         planned(*carriage(0.0), (0.9, 0.3), (0.95, 0.4))
     failure = caught.value.partial
-    assert failure.start_tree_size > 0 and failure.goal_tree_size > 0
+    assert failure.start_tree_size > 0
+    assert failure.goal_tree_size > 0
     assert 0.0 < failure.nearest_approach < 1.0
 
 
