@@ -30,7 +30,8 @@ def command(start_node, client, domain):
     client.scene()
 
     def run(*words, status=0):
-        given = ["robot_cell", words[0], "--domain-id", str(domain), "--timeout", "30", *words[1:]]  # the last one counts
+        # Of a repeated option, the last one counts.
+        given = ["robot_cell", words[0], "--domain-id", str(domain), "--timeout", "30", *words[1:]]
         done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == status, done.stdout + done.stderr
         return done.stdout if status == 0 or "--json" in words else done.stderr
