@@ -31,7 +31,7 @@ from .waypoint_hints import direct_path, searched_path, usable_hints
 # States of a search before barriers are looked for at the collision of the last direct motion.
 STATES_BEFORE_BARRIERS = 1_000
 # States of a search before barriers are looked for along the straight motions to all goals.
-STATES_BEFORE_ALL_BARRIERS = 20_000
+STATES_BEFORE_ALL_BARRIERS = 100_000
 # Distances that proofs of barriers compute: during a search, and after it has ended without a path.
 BOXES, BOXES_AT_END = 1_000, 8_000
 # Max number of nearest goals for direct motions before a search.
