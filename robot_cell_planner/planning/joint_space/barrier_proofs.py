@@ -3,17 +3,23 @@
 A depth is the length of the shortest translation that separates two objects, or less. Objects of which no point moves
 by more than that relative to the other still collide: a plane that separated them then would be passed by a shorter
 translation now. Boxes of the other variables are bisected until this holds from their centre to their corners.
+
+Distances are those of the engine that proves motions free. A depth has to exceed the motion by a reserve, at which the
+verdict of the checker's engine is certainly a collision, see `_reserve`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ...collision.certification.motion_bounds import MotionModel
 from ...collision.checker import CollisionChecker
-from ...collision.geometry.collision_geometry import Surface, collision_geometries
+from ...collision.engines.base import PROVING_ENGINE, TOUCHING, distance_error, verdict_reserve
+from ...collision.engines.coal_large import size_of, widening
+from ...collision.geometry.collision_geometry import CollisionGeometry, Surface, collision_geometries
 from ...kinematics.ik.seeds import halton
 from ...trajectory.limits import Array
 
@@ -60,6 +66,8 @@ class BarrierProofs:
         motion = self._motions[objects]
         if motion is None or index not in motion.variables or not self._boxes_left:
             return False
+        if not self._model.within_prismatic_limits(q):
+            return False
         others = [column for column, variable in enumerate(motion.variables) if variable != index]
         return bool(others) and self._collide_at(objects, margin, q, motion, others)
 
@@ -67,7 +75,8 @@ class BarrierProofs:
         self, objects: tuple[int, int], margin: float, q: Array, motion: _PairMotion, others: list[int]
     ) -> bool:
         """Return whether two objects are proven to collide for all values of the other variables of a motion."""
-        alone = self._checker.of_pair(min(objects), max(objects), margin)
+        alone = self._checker.with_engine(PROVING_ENGINE).of_pair(min(objects), max(objects), margin)
+        enough = margin - _reserve(self._checker, objects, margin)
         columns = [motion.variables[column] for column in others]
         lower, upper, bounds = motion.lower[others], motion.upper[others], motion.bounds[others]
         probes = np.tile(q, (PROBES, 1))
@@ -80,10 +89,10 @@ class BarrierProofs:
             centre, half = boxes.pop()
             at = q.copy()
             at[columns] = centre
-            depth = margin - alone.distance(at, margin).distance
+            depth = enough - alone.distance(at, margin).distance
             if not depth > 0.0:
                 return False
-            if float(bounds @ half) >= depth:
+            if not float(bounds @ half) < depth:
                 boxes.extend(_halves(centre, half, int(np.argmax(bounds * half))))
         return not boxes
 
@@ -127,7 +136,24 @@ def _motion_of(checker: CollisionChecker, model: MotionModel, objects: tuple[int
     return _PairMotion(tuple(bounds), np.array(list(bounds.values())), np.array(lower), np.array(upper))
 
 
+def _reserve(checker: CollisionChecker, objects: tuple[int, int], margin: float) -> float:
+    """Return by how much the computed distance of two objects has to be below their margin [m], so that the engine of a
+    checker is certain to report a collision at this true distance.
+
+    Objects that touch do not collide, and the distances at both ends of a motion have errors: depths exceed the true
+    ones by up to 3e-6 m (`distance_error`), and those near large geometries by `widening`.
+    """
+    sizes = (size_of(part) for number in objects for part in _parts(checker, number))
+    errors = 3.0 * distance_error(margin) + 2.0 * widening(tuple(sizes))
+    return TOUCHING + errors + verdict_reserve(checker.engine)
+
+
+def _parts(checker: CollisionChecker, number: int) -> Iterator[CollisionGeometry]:
+    """Return the collision geometries of an object, by index in `AllowedPairs.objects`."""
+    for shape in checker.allowed_pairs.objects[number].shapes:
+        yield from collision_geometries(shape.geometry)
+
+
 def _has_surfaces(checker: CollisionChecker, objects: tuple[int, int]) -> bool:
     """Return whether an object has surfaces without interior, whose depths are not those of translations."""
-    shapes = (shape for number in objects for shape in checker.allowed_pairs.objects[number].shapes)
-    return any(isinstance(part, Surface) for shape in shapes for part in collision_geometries(shape.geometry))
+    return any(isinstance(part, Surface) for number in objects for part in _parts(checker, number))
