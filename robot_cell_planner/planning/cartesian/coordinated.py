@@ -167,7 +167,7 @@ class CoordinatedTracker:
             )
             kind, subjects = MPNoIKSolutionError, (follower.group, *error.subjects)
             return tracking_error(self, kind, text, target, waypoint, subjects, error.values, ik=error)
-        return joint_jump_error(self, q, found, point.segment, point.fraction)
+        return joint_jump_error(self, q, found, point.segment, point.fraction, follower.problem, target)
 
     def _refine(self) -> PlanningError | None:
         """Add points where a relative pose changes by more than allowed between points.

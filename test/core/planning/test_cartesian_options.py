@@ -41,6 +41,64 @@ ROBOT = {"mode": TargetMode.ROBOT}
 UNTRIED = {"skip_preplanning_collision_check": True}
 
 
+def elbow(lower=-3.0, upper=3.0, sign=1.0):
+    """Three revolute joints about z: the frame at the end moves in a plane.
+
+    lower, upper: Limits of the first [rad]. sign: -1 for the mirror image.
+    """
+    wide = JointLimits(-3.1, 3.1, 2.0, 8.0, 80.0)
+    joints, parent = {}, "base"
+    for number, (name, length) in enumerate((("shoulder", 0.0), ("elbow", 0.5), ("wrist", 0.4))):
+        limits = wide if number else JointLimits(lower, upper, 2.0, 8.0, 80.0)
+        joints[name] = Joint(
+            name, JointKind.REVOLUTE, parent, f"{name}_link", Pose((length, 0.0, 0.0)), (0.0, 0.0, 1.0), limits
+        )
+        parent = f"{name}_link"
+    links = {name: Link(name) for name in ("base", *(f"{name}_link" for name in joints))}
+    group = PlanningGroup("arm", tuple(joints), tuple(links), "base", parent)
+    robot = Robot("elbow", Mechanism("elbow", frozendict(links), frozendict(joints)), frozendict({"arm": group}))
+    cell = RobotCell(robots=frozendict({"elbow": robot}))
+    return cell, cell.default_state().with_configuration({"shoulder": 0.3 * sign, "elbow": -sign, "wrist": 0.2 * sign})
+
+
+@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize(("sign", "side"), [(1.0, "upper"), (-1.0, "lower")])
+def test_a_joint_at_its_limit_is_named_as_the_cause_of_a_jump(strategy, sign, side):
+    """With the elbow on the other side, the path continues; the wrist and the elbow would have to jump to there."""
+    limit = 0.6 * sign
+    for limits, fails in (({}, False), ({side: limit}, True)):
+        cell, state = elbow(**limits, sign=sign)
+        start = forward_kinematics(cell, state, "arm", TargetMode.ROBOT)
+        goal = Pose((start.position[0], start.position[1] + 0.3 * sign, 0.0), start.quaternion)
+        request = CartesianRequest(
+            FrameWaypoints((goal,), **ROBOT), options=CartesianOptions(strategy=strategy, **UNTRIED), timing=None
+        )
+        if not fails:
+            assert plan_cartesian(cell, state, request).cartesian.fraction == 1.0
+            continue
+        with pytest.raises(
+            MPMaxJumpError, match=f"joint shoulder reaches its {side} limit on the segment to"
+        ) as caught:
+            plan_cartesian(cell, state, request)
+        error = caught.value
+        assert error.subjects == ("shoulder", "elbow")
+        assert "joint elbow would have to jump" in error.message
+        (value,) = (each for each in error.values if each.name == "shoulder")
+        assert value.limit == limit
+        assert abs(value.value - limit) < 1e-3
+        assert error.partial.path[-1, 0] == pytest.approx(limit, abs=1e-3)
+
+
+def test_a_jump_away_from_limits_names_the_joint_that_jumps():
+    cell, state = elbow()
+    start = forward_kinematics(cell, state, "arm", TargetMode.ROBOT)
+    goal = Pose((start.position[0], start.position[1] + 0.3, 0.0), start.quaternion)
+    options = CartesianOptions(strategy=Strategy.GREEDY, max_jump_revolute=1e-5, **UNTRIED)
+    request = CartesianRequest(FrameWaypoints((goal,), **ROBOT), options=options, timing=None)
+    with pytest.raises(MPMaxJumpError, match=r"joint \w+ would jump on the segment to waypoint 0"):
+        plan_cartesian(cell, state, request)
+
+
 def polar():
     """A slide of 0 to 1 m on a turntable: the tip reaches a disc, and is singular at the axis."""
     turn = JointLimits(-4.0, 4.0, 2.0, 8.0, 80.0)
@@ -65,8 +123,8 @@ def test_a_path_through_a_singular_configuration_ends_there(strategy):
     with pytest.raises(MPMaxJumpError) as caught:
         follow(cell, state, axes(moved(start, x=-0.8), **ROBOT), strategy=strategy, **UNTRIED)
     error = caught.value
-    # The axis is at 0.5 m of a path of 0.8 m, and beyond it the table is turned by half a turn.
-    assert error.subjects == ("turn",)
+    # The axis is at 0.5 m of a path of 0.8 m; beyond it the table is turned by half a turn, or the slide below 0.
+    assert error.subjects == ("slide", "turn")
     assert error.partial.cartesian.fraction == pytest.approx(0.5 / 0.8, abs=1e-3)
     assert error.partial.cartesian.min_manipulability < 1e-3
     assert error.values[1].value > error.values[1].limit == pytest.approx(math.pi / 2.0)

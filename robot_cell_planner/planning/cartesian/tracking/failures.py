@@ -18,9 +18,10 @@ from ....errors import (
     PlanningError,
     Value,
 )
+from ....kinematics._kernels import ik_kernels
 from ....kinematics.ik.failure import IkFailure
 from ....kinematics.ik.options import IkOptions
-from ....kinematics.ik.problem import IkProblem, ik_problem, within_limits
+from ....kinematics.ik.problem import IkProblem, ik_problem, unlimited, within_limits
 from ....kinematics.ik.solver import solve
 from ....kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from ....model.pose import Pose
@@ -33,6 +34,8 @@ from ..path.cartesian_path import CartesianPath
 from ..path.options import CartesianOptions
 from ..path.points import Edges, Point
 from ..path.waypoints import FrameWaypoints
+
+CONTINUED_ITERATIONS = 40  # of inverse kinematics beyond a limit
 
 
 class TrackedPath(Protocol):
@@ -148,21 +151,68 @@ def deviation_error(tracked: TrackedPath, edge: Edges, distance: float, angle: f
     return tracking_error(tracked, MPMaxJumpError, text, target, segment.waypoint, (tracked.problem.frame,), values)
 
 
-def joint_jump_error(tracked: TrackedPath, q: Array, found: Array, segment: int, fraction: float) -> PlanningError:
-    """Return the error for a joint jump from q (dof,) before a fraction of a segment."""
-    waypoint = tracked.cartesian_path.segments[segment].waypoint
+def joint_jump_error(
+    tracked: TrackedPath,
+    q: Array,
+    found: Array,
+    segment: int,
+    fraction: float,
+    problem: IkProblem | None = None,
+    target: Array | None = None,
+) -> PlanningError:
+    """Return the error for a joint jump from q (dof,) before a fraction of a segment. If the path continues without a
+    jump beyond the limit of a joint, the error names that joint.
+
+    problem, target: Those of a follower that jumps, if it is not the chain of the path, with its pose (4, 4).
+    """
+    waypoint, pose = tracked.cartesian_path.segments[segment].waypoint, tracked.cartesian_path.pose(segment, fraction)
     jumps = np.abs(found - q)
     worst = int(np.argmax(jumps / tracked.max_jumps))
     variable = tracked.context.space.definitions[worst]
     text = f"joint {variable.name} would jump on the segment to waypoint {waypoint}"
     limit, unit = float(tracked.max_jumps[worst]), unit_of(variable)
-    values = (
+    values: tuple[Value, ...] = (
         Value(f"jump of {variable.name}", float(jumps[worst]), limit if np.isfinite(limit) else None, unit),
         Value("from", float(q[worst]), None, unit),
         Value("to", float(found[worst]), None, unit),
     )
-    target = tracked.cartesian_path.pose(segment, fraction)
-    return tracking_error(tracked, MPMaxJumpError, text, target, waypoint, (variable.name,), values)
+    names: tuple[str, ...] = (variable.name,)
+    limiting = _limit_passed(tracked, q, problem or tracked.problem, pose if target is None else target)
+    if limiting is not None:
+        side, at = limiting
+        text = (
+            f"joint {at.name} reaches its {side} limit on the segment to waypoint {waypoint}; beyond this limit, joint "
+            f"{variable.name} would have to jump"
+        )
+        names, values = tuple(dict.fromkeys((at.name, variable.name))), (*values, at)
+    return tracking_error(tracked, MPMaxJumpError, text, pose, waypoint, names, values)
+
+
+def _limit_passed(tracked: TrackedPath, q: Array, problem: IkProblem, target: Array) -> tuple[str, Value] | None:
+    """Return the side and the value of the joint that would be furthest beyond its position limits, if the motion from
+    q (dof,) to a pose (4, 4) of a chain were to continue without these limits and without a jump; None if it would not
+    continue, or would not pass a limit."""
+    variables = tracked.context.space.variables
+    columns = [variables.index(name) for name in problem.joints.variables]
+    lower, upper = problem.joints.limits[:2]
+    free = unlimited(problem.joints).limits
+    before = q[columns]
+    found = before[None].copy()
+    errors = ik_kernels.solve_many(
+        problem.chain.table, target[None].copy(), problem.rotation_weights, found, free[0], free[1], problem.tolerance,
+        CONTINUED_ITERATIONS, ik_kernels.STALL_TOLERANCE,
+    )  # fmt: skip
+    after = found[0]
+    is_continued = (errors[0] <= problem.tolerance).all() and (
+        np.abs(after - before) <= tracked.max_jumps[columns]
+    ).all()
+    excess = np.maximum(lower - after, after - upper)
+    worst = int(np.argmax(excess))
+    if not is_continued or not excess[worst] > 0.0:
+        return None
+    side, limit = ("upper", upper) if after[worst] > upper[worst] else ("lower", lower)
+    variable = tracked.context.space.definitions[columns[worst]]
+    return side, Value(variable.name, float(before[worst]), float(limit[worst]), unit_of(variable))
 
 
 def tracking_error(
