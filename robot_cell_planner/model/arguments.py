@@ -5,7 +5,8 @@ msgspec struct from its `__post_init__`. All three read the annotations, so that
 same. Values are passed unchanged, except for lossless conversions: a list to the annotated tuple, a dict to the
 frozendict, numbers in lists to the array, a scalar of numpy to the Python number.
 
-Only types are checked here; ranges are checked by the callee.
+Only types are checked here; ranges are checked by the callee. A class can say which value means "none" of a field that
+must not be None, in a mapping `MEANING_NONE` from its fields to texts, such as "0 for none".
 """
 
 from __future__ import annotations
@@ -28,14 +29,13 @@ import numpy as np
 from frozendict import frozendict
 
 from ..errors import InvalidValueError
+from .shown_values import TEXTS, show
 
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C", bound=type)
 Check = Callable[[str, Any], Any]
-SHOWN = 80
 SMALLEST, BEYOND = -(2**63), 2**64  # of integers
-TEXTS = (str, bytes, bytearray)
 
 
 def public(function: Callable[P, R]) -> Callable[P, R]:
@@ -111,24 +111,14 @@ def check_fields(value: Any) -> None:
         given = getattr(value, name)
         if type(given) in entry.types or given is NO_TUPLE:
             continue
+        if given is None and (none := getattr(kind, "MEANING_NONE", {}).get(name)):
+            raise _refused(name, given, none)
         found = entry.check(name, given)
         if found is not given:
             if isinstance(value, msgspec.Struct):
                 msgspec.structs.force_setattr(value, name, found)
             else:
                 object.__setattr__(value, name, found)
-
-
-def show(value: object) -> str:
-    """Return a short text of a value for messages, whatever its size."""
-    if isinstance(value, (*TEXTS, numbers.Number, Enum, type(None))):
-        text = repr(value[:SHOWN] if isinstance(value, TEXTS) else value)
-        return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
-    if isinstance(value, np.ndarray):
-        return f"an array of shape {value.shape} and {value.dtype}"
-    if isinstance(value, collections.abc.Sized):
-        return f"a {type(value).__name__} of {len(value)}"
-    return f"a {type(value).__name__}"
 
 
 class Entry(NamedTuple):

@@ -25,7 +25,8 @@ import msgspec
 import numpy as np
 
 from ..errors import InvalidValueError
-from .arguments import resolved, show
+from .arguments import resolved
+from .shown_values import show
 
 TAG = "type"
 SCALARS = (bool, int, float, str)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from frozendict import frozendict
 
@@ -64,6 +64,7 @@ class CommonOptions:
     engine: str = "coal"
     start_limit_tolerance: float = START_LIMIT_TOLERANCE
     certify: bool = True
+    MEANING_NONE: ClassVar[Mapping[str, str]] = frozendict({"time_limit": "a number; 0 for no time limit"})
 
     def __post_init__(self) -> None:
         check_range("seed", self.seed, 0, 2**63 - 1)

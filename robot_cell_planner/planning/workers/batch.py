@@ -14,8 +14,9 @@ from multiprocessing import forkserver
 from typing import NamedTuple, TypeAlias
 
 from ...errors import CancelledError, InternalError, InvalidRequestError, RobotCellError, WorkerCrashedError
-from ...model.arguments import public, show
+from ...model.arguments import public
 from ...model.cell import RobotCell
+from ...model.shown_values import show
 from ...model.state import RobotCellState
 from ...scene.scene import Scene
 from ...system.lifeline import end_with_parent

@@ -259,6 +259,11 @@ WRONG_TYPES = {
         "objective is 'fast', expected one of Objective: JOINT_LENGTH",
     ),
     "a value deep inside": (lambda: Goals(joint_goals=({"x": "a"},)), "joint_goals[0]['x'] is 'a', expected a number"),
+    "no time limit": (lambda: PlanningOptions(time_limit=None), "time_limit is None, expected a number; 0 for no time"),
+    "no jump limit": (
+        lambda: CartesianOptions(max_jump_revolute=None),
+        "max_jump_revolute is None, expected a number; 0 for no limit",
+    ),
     "a path of text": (lambda: stop_at_waypoints([["a"]], LIMITS), "path is "),
 }
 

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
+
+from frozendict import frozendict
 
 from ....errors import InvalidRequestError
 from ....model.arguments import checked_fields
 from ...problem.request import CommonOptions, check_range
 
 DEFAULT_STATE_LIMIT = 10_000_000
+UNLIMITED = ("max_jump_prismatic", "max_jump_revolute", "max_deviation", "max_deviation_angle")  # by 0
 
 
 class Strategy(str, Enum):
@@ -65,6 +70,9 @@ class CartesianOptions(CommonOptions):
     max_deviation_angle: float = 0.0
     search_step: float = 0.03
     state_limit: int = DEFAULT_STATE_LIMIT
+    MEANING_NONE: ClassVar[Mapping[str, str]] = frozendict(
+        {**CommonOptions.MEANING_NONE, **dict.fromkeys(UNLIMITED, "a number; 0 for no limit")}
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
