@@ -41,6 +41,7 @@ MAX_LINKS = 20_000
 WORD = re.compile(r"\w+")
 OLD_SYNTAX = re.compile(r"<(property|macro|include)\s")
 UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
+ENVIRONMENT_VARIABLE = re.compile(r"environment variable '([^']*)' is not set")
 
 
 class OutsideError(Exception):
@@ -171,7 +172,10 @@ def expand(task: dict[str, Any]) -> dict[str, object]:
 
 
 def reason(error: BaseException, inner: BaseException) -> str:
-    text = str(inner) if isinstance(inner, OutsideError) else str(error)
+    # xacro writes the type of an error in $(...), and its text twice.
+    text = str(error).replace(f"{type(inner)}: {inner} {inner}", str(inner))
+    if isinstance(inner, OutsideError):
+        text = str(inner)
     if isinstance(inner, PermissionError):
         text = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
     elif isinstance(inner, FileNotFoundError) and inner.filename:
@@ -183,6 +187,14 @@ def reason(error: BaseException, inner: BaseException) -> str:
         text += f" (in a call of macro {' in '.join(macros)})"
     if isinstance(inner, NameError):
         text += old_syntax(str(xacro.filestack[-1]) if xacro.filestack else "")
+    if variable := ENVIRONMENT_VARIABLE.search(text):
+        text = text.replace(
+            variable[0], f"$(env {variable[1]}): xacro files are expanded without environment variables"
+        )
+        text += (
+            f"; use an argument instead, $(arg {variable[1]}), and give it a value in xacro_arguments, or expand the "
+        )
+        text += "file beforehand: xacro FILE > robot.urdf"
     if undefined := UNDEFINED_ARGUMENT.search(text):
         text += f"; give it a value: {undefined[1]}:=VALUE on a command line, or in xacro_arguments"
     if isinstance(inner, (MemoryError, RecursionError)):

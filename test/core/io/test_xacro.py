@@ -217,6 +217,28 @@ def test_an_argument_without_a_value_is_named_with_a_remedy(tmp_path):
     assert names(expand_xacro(path, {"side": "left"})) == ["left"]
 
 
+@pytest.mark.parametrize(
+    "text", ['<link name="$(env SIDE)"/>', '<xacro:if value="$(env SIDE)"><link name="a"/></xacro:if>']
+)
+def test_an_environment_variable_is_named_with_a_remedy(tmp_path, monkeypatch, text):
+    """Files are expanded without environment, also where the variable is set."""
+    monkeypatch.setenv("SIDE", "left")
+    write(tmp_path, text, "inner.xacro")
+    path = write(tmp_path, '<xacro:include filename="inner.xacro"/>')
+    with pytest.raises(
+        FileError,
+        match=r"inner\.xacro: \$\(env SIDE\): xacro files are expanded without environment variables; use an argument "
+        r"instead, \$\(arg SIDE\), and give it a value in xacro_arguments, or expand the file beforehand: xacro FILE",
+    ):
+        expand_xacro(path)
+
+
+def test_an_error_in_parentheses_is_written_once_without_its_type(tmp_path):
+    with pytest.raises(FileError, match=r"robot\.urdf\.xacro: Unknown substitution command \[evil x\][^<]*$") as caught:
+        expand_xacro(write(tmp_path, '<link name="$(evil x)"/>'))
+    assert caught.value.message.count("Unknown substitution command") == 1
+
+
 def test_an_empty_argument_in_the_path_of_an_include_is_named(tmp_path):
     text = '<xacro:arg name="dof" default=""/><xacro:include filename="arm_$(arg dof).xacro"/>'
     path = write(tmp_path, text)
