@@ -54,6 +54,7 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
 
     def __init__(self, name: str) -> None:
         self._gated = False  # publishers created before `configure` are always open
+        self._permanent: frozenset[int] | None = None  # entities that exist in all states; None before `configure`
         CellNode.__init__(self, name)
         LifecycleNodeMixin.__init__(self, callback_group=self.concurrent)
         # rclpy's own callback cannot wait, and would block the thread that brings a robot to rest.
@@ -231,13 +232,16 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
                 yield entity, destroy
 
     def _release(self) -> None:
-        """Release everything created since `configure`. Services and actions disappear first."""
+        """Release everything created since `configure`, if it was called. Services and actions disappear first."""
         self.configured = False
+        if self._permanent is None:
+            return
         self._destroy(self._servers())
         self.release()
         self._destroy(self._entities())
 
     def _destroy(self, entities: Iterator[tuple[Any, Callable[[Any], object]]]) -> None:
+        permanent = self._permanent or ()
         for entity, destroy in entities:
-            if id(entity) not in self._permanent:
+            if id(entity) not in permanent:
                 destroy(entity)
