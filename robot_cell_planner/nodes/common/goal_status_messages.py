@@ -9,9 +9,8 @@ import struct
 
 import numpy as np
 from action_msgs.msg import GoalStatus, GoalStatusArray
-from rclpy.serialization import deserialize_message
 
-from .transform_messages import HEADER, LITTLE_ENDIAN_CDR
+from .transform_messages import HEADER, LITTLE_ENDIAN_CDR, deserialized
 
 RUNNING = (GoalStatus.STATUS_ACCEPTED, GoalStatus.STATUS_EXECUTING)
 _COUNT = struct.Struct("<I")
@@ -31,7 +30,7 @@ def running_goals(data: bytes, max_goals: int) -> list[bytes]:
         struct.error: The message is not complete.
     """
     if data[:2] != LITTLE_ENDIAN_CDR:
-        states = deserialize_message(data, GoalStatusArray).status_list[-max_goals:]
+        states = deserialized(data, GoalStatusArray).status_list[-max_goals:]
         return [bytes(state.goal_info.goal_id.uuid) for state in states if state.status in RUNNING]
     (count,) = _COUNT.unpack_from(data, HEADER)
     # The gap before the stamp, which the first goal does not have, is assumed before it.

@@ -9,11 +9,10 @@ import struct
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
 
 from ..conversions.basic import NANOSECONDS, time_from_message
-from .transform_messages import HEADER, LITTLE_ENDIAN_CDR
+from .transform_messages import HEADER, LITTLE_ENDIAN_CDR, deserialized
 
 ENCAPSULATION = LITTLE_ENDIAN_CDR + b"\x00\x00"
 MAX_NAMES_KNOWN = 100  # publishers' lists of names, of different length in bytes
@@ -59,7 +58,7 @@ class JointStateReader:
             struct.error, UnicodeDecodeError: The message is not complete, or a name is no UTF-8.
         """
         if data[:2] != LITTLE_ENDIAN_CDR:
-            return JointValues.of(deserialize_message(data, JointState))
+            return JointValues.of(deserialized(data, JointState))
         sec, nanosec = _STAMP.unpack_from(data, HEADER)
         known = self._names.get(len(data))
         if known is None or not data.startswith(known.data, _AFTER_STAMP):
@@ -73,18 +72,6 @@ class JointStateReader:
             row, at = _read_doubles(data, at)
             values.append(row)
         return JointValues(known.names, sec * NANOSECONDS + nanosec, *values)
-
-
-def stamp_of(data: bytes) -> int:
-    """Return the stamp of a serialized message [ns]; 0 if it is not in CDR of this byte order.
-
-    Raises:
-        struct.error: The message is not complete.
-    """
-    if data[:2] != LITTLE_ENDIAN_CDR:
-        return 0
-    sec, nanosec = _STAMP.unpack_from(data, HEADER)
-    return int(sec) * NANOSECONDS + int(nanosec)
 
 
 def _aligned(at: int, size: int) -> int:

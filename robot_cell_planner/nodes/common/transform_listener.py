@@ -8,7 +8,6 @@ from typing import Protocol
 
 from rclpy.clock import JumpThreshold, TimeJump
 from rclpy.duration import Duration
-from rclpy.serialization import deserialize_message
 from rclpy.time import Time
 from tf2_msgs.msg import TFMessage
 
@@ -25,7 +24,7 @@ from ..conversions.basic import time_from_message
 from .cancellation import CancellationToken, pause
 from .node import CellNode, reliable
 from .polled_subscription import MAX_SIZE, PolledSubscription
-from .transform_messages import transforms_of
+from .transform_messages import deserialized, transforms_of
 from .waiting import steady_timer
 
 try:
@@ -80,7 +79,7 @@ class _Tf2Buffer:
 
     def insert(self, serialized: bytes, *, static: bool) -> None:
         add = self._buffer.set_transform_static if static else self._buffer.set_transform
-        for transform in deserialize_message(serialized, TFMessage).transforms:
+        for transform in deserialized(serialized, TFMessage).transforms:
             add(transform, AUTHORITY)
 
     def lookup(self, target: str, source: str, stamp: int) -> StampedPose:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rclpy.serialization import deserialize_message
 from tf2_msgs.msg import TFMessage
@@ -13,11 +13,25 @@ from ...model.pose import Quaternion
 from ...model.value import Vector3
 from ..conversions.basic import NANOSECONDS, time_from_message
 
+M = TypeVar("M")
 HEADER = 4  # [bytes] of the encapsulation header; alignment is relative to its end
 LITTLE_ENDIAN_CDR = b"\x00\x01"
 _TIME_AND_LENGTH = struct.Struct("<iII")
 _LENGTH = struct.Struct("<I")
 _TRANSFORM = struct.Struct("<7d")
+
+
+def deserialized(data: bytes, kind: type[M]) -> M:
+    """Return a message of any encoding that the middleware reads.
+
+    Raises:
+        struct.error: It cannot be read.
+    """
+    try:
+        message: M = deserialize_message(data, kind)
+    except RuntimeError as error:  # an RMWError, which has no public name
+        raise struct.error(str(error)) from error
+    return message
 
 
 class ReceivedTransform(NamedTuple):
@@ -34,10 +48,13 @@ def transforms_of(serialized: bytes) -> Iterator[ReceivedTransform]:
     """Return the transforms of a message in CDR, or in any other encoding that rclpy reads.
 
     Source: OMG Common Data Representation, in DDSI-RTPS 2.5, chapter 10.
+
+    Raises:
+        struct.error, UnicodeDecodeError: The message is not complete, or a name is no UTF-8; also of the iterator.
     """
     if serialized[:2] == LITTLE_ENDIAN_CDR:
         return _from_cdr(serialized)
-    return _from_objects(deserialize_message(serialized, TFMessage))
+    return _from_objects(deserialized(serialized, TFMessage))
 
 
 def _from_cdr(data: bytes) -> Iterator[ReceivedTransform]:

@@ -40,7 +40,7 @@ def test_running_goals_are_those_that_rclpy_reads(count, max_goals):
 def test_no_goal_of_a_long_message_is_converted_to_an_object(monkeypatch):
     states = states_of(np.random.default_rng(0), 3) * 20_000
     data = serialize_message(GoalStatusArray(status_list=states))
-    monkeypatch.setattr(goal_status_messages, "deserialize_message", None)
+    monkeypatch.setattr(goal_status_messages, "deserialized", None)
     expected = [bytes(each.goal_info.goal_id.uuid) for each in states[-MAX_GOALS:] if each.status in RUNNING]
     assert running_goals(data, MAX_GOALS) == expected
 

@@ -15,11 +15,13 @@ from rclpy.serialization import deserialize_message, serialize_message
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.nodes.common import robot_topics
+from robot_cell_planner.nodes.common.goal_status_messages import running_goals
 from robot_cell_planner.nodes.common.joint_state_messages import JointStateReader, JointStateWriter, JointValues
 from robot_cell_planner.nodes.common.joint_states import MAX_JOINTS
 from robot_cell_planner.nodes.common.node import CellNode, reliable, sensor
 from robot_cell_planner.nodes.common.polled_subscription import PolledSubscription
 from robot_cell_planner.nodes.common.robot_topics import MAX_NAMES, JointMessages, JointOutput, name_inside
+from robot_cell_planner.nodes.common.transform_messages import transforms_of
 from robot_cell_planner.nodes.common.wait_set_executor import WaitSetExecutor
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 
@@ -66,6 +68,13 @@ def test_messages_are_written_as_rclpy_reads_them(sent):
     for message in [*sent, *sent]:
         values = JointValues.of(message)
         same(JointValues.of(deserialize_message(writer.write(*values), JointState)), values)
+
+
+@pytest.mark.parametrize("data", [b"", b"\x00\x00\x00\x00\x01", b"\x00\x00\x00\x00" + b"\xff" * 40])
+def test_a_malformed_message_of_another_encoding_is_an_error_as_in_cdr(data):
+    for read in (JointStateReader().read, transforms_of, lambda data: running_goals(data, 1)):
+        with pytest.raises(struct.error):
+            read(data)
 
 
 @given(messages(), st.data())
