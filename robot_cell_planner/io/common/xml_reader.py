@@ -10,6 +10,7 @@ from typing import Any
 from lxml import etree
 
 from ...errors import FileError, LimitExceededError
+from ...errors.remedies import UNEXPANDED
 from ...model.pose import Pose, normalised
 from .defects import Defects
 from .resources import check_text_length
@@ -75,9 +76,13 @@ class XmlReader:
         for element in instructions:
             parent = element.getparent()
             if parent is None or not is_expanded or etree.QName(element).localname not in XACRO_VALUES:
-                text = "is an instruction of xacro; expand the file with xacro, or give it a name that ends in .xacro"
-                raise self.error(element, text)
+                raise self._unexpanded(element, "is an instruction of xacro")
             parent.remove(element)
+
+    def _unexpanded(self, element: Element, text: str) -> FileError:
+        error = self.error(element, f"{text}; expand the file with xacro, or give it a name that ends in .xacro")
+        error.remedy = UNEXPANDED
+        return error
 
     def _tree(self, text: str) -> Element:
         """Parse the text; "--" in comments and undefined namespace prefixes are mended where the reader allows it."""
@@ -176,11 +181,17 @@ class XmlReader:
         try:
             value = float(text)
         except ValueError as error:
+            self._check_expanded(element, name, text)
             raise self.error(element, f"has {name}={text[:80]!r}, expected a number") from error
         # Python's float accepts underscores; other readers of these files do not.
         if not math.isfinite(value) or "_" in text:
             raise self.error(element, f"has {name}={text[:80]!r}, expected a finite number")
         return value
+
+    def _check_expanded(self, element: Element, what: str, text: str) -> None:
+        """Refuse an expression of xacro in place of a number."""
+        if XACRO_EXPRESSION.search(text):
+            raise self._unexpanded(element, f"has {what}={text[:80]!r}, an expression of xacro")
 
     def numbers(
         self, element: Element, name: str, count: int, default: tuple[float, ...] | None = None
@@ -201,6 +212,7 @@ class XmlReader:
         Raises:
             FileError: The count differs, or numbers are not finite.
         """
+        self._check_expanded(element, what, text)
         parts = text.split()
         if len(parts) != count:
             raise self.error(element, f"has {what}={text[:80]!r}, expected {count} numbers")

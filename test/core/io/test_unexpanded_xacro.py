@@ -5,6 +5,7 @@ values that nothing uses are not.
 import pytest
 
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.errors.remedies import UNEXPANDED
 from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.robot_description.srdf import read_srdf
 from robot_cell_planner.io.robot_description.urdf import read_urdf
@@ -68,6 +69,18 @@ def test_values_that_nothing_uses_are_left_out(namespace, tag):
 def test_values_that_something_may_use_are_refused(rest):
     with pytest.raises(FileError, match="xacro"):
         read_urdf(with_value(rest), defects=Defects())
+
+
+@pytest.mark.parametrize("xyz", ["${l}", "${l} 0 0", "0 ${a + b} 0", "$(arg x) 0 0"])
+def test_expressions_in_place_of_numbers_are_named(xyz):
+    visual = f'<visual>\n<origin xyz="{xyz}"/><geometry><sphere radius="1"/></geometry></visual>'
+    with pytest.raises(FileError) as caught:
+        read_urdf(f'<robot name="r"><link name="a">{visual}</link></robot>', source="r.urdf")
+    assert caught.value.message == (
+        f"r.urdf:2: <origin> has xyz={xyz!r}, an expression of xacro; expand the file with xacro, or give it a name "
+        "that ends in .xacro"
+    )
+    assert caught.value.remedy == UNEXPANDED
 
 
 @pytest.mark.parametrize("tag", ["include", "macro", "property"])
