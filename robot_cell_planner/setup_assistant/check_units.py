@@ -1,9 +1,9 @@
-"""Check of numbers that are probably in other units: degrees, millimetres, or inertias in kg mm2."""
+"""Check of numbers that are probably in other units, such as degrees, mm or kg mm2, and of inertias that cannot be."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -25,12 +25,17 @@ MAX_EDGE, MAX_EVERY_EDGE = 200.0, 20.0  # [m] of a body: of one edge of its boun
 DEGREES = (20.0, 1000.0)  # [rad] range of a position limit that is probably one in degrees
 MAX_GYRATION = 10.0  # [m] radius of gyration of a link
 IN_METRES = "Write lengths in m; `native_scale: 0.001` is for files in mm, `scale: 0.001` for meshes in mm."
+MAX_EXCESS = 1.05  # ratio of the largest principal moment of inertia to the sum of the others; plates have 1
 IN_KG_M2 = "Write inertias in kg m2 about the centre of mass; 1 kg mm2 is 1e-6 kg m2."
+SUM_OF_OTHERS = "Correct the inertia: a principal moment is at most the sum of the other two."
 
 
 def unit_findings(cell: RobotCell) -> Iterator[Finding]:
-    """Find sizes of bodies, and limits, angles and inertias of robots and tools that are probably in other units."""
+    """Find sizes of bodies, and limits, angles and inertias of robots and tools that are probably in other units; and
+    inertias that no body has."""
     for name, body in cell.bodies.items():
+        if body.inertial is not None:
+            yield from _inertias(f"body {name}", {name: body.inertial})
         edges = _edges(body)
         if edges.max() > MAX_EDGE or edges.min() > MAX_EVERY_EDGE:
             text = f"body {name} is {edges[0]:.6g} x {edges[1]:.6g} x {edges[2]:.6g} m large; is its size in mm?"
@@ -39,7 +44,8 @@ def unit_findings(cell: RobotCell) -> Iterator[Finding]:
     for model in models:
         name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
         yield from _limits(name, model.mechanism)
-        yield from _inertias(name, model.mechanism)
+        links = model.mechanism.links.values()
+        yield from _inertias(name, {link.name: link.inertial for link in links if link.inertial is not None})
         yield from _angles(name, model.sources)
 
 
@@ -69,12 +75,28 @@ def _limits(name: str, mechanism: Mechanism) -> Iterator[Finding]:
         yield Finding(WARNING, "limits", text, "Write angles in rad; pi rad are 180 degrees.")
 
 
-def _inertias(name: str, mechanism: Mechanism) -> Iterator[Finding]:
-    inertials = {link.name: link.inertial for link in mechanism.links.values() if link.inertial is not None}
+def _inertias(name: str, inertials: Mapping[str, Inertial]) -> Iterator[Finding]:
+    """Find inertias that no body has, by the name of the link or body."""
     found = [f"{link} {_gyration(inertial):.3g} m" for link, inertial in inertials.items() if _is_too_large(inertial)]
     if found:
         text = f"{name}: inertias that cannot be right, by their radius of gyration: {listed(found)}"
         yield Finding(WARNING, "masses", text, IN_KG_M2)
+    moments = {link: _principal_moments(inertial) for link, inertial in inertials.items()}
+    found = [f"{link} {_in_words(row)}" for link, row in moments.items() if row[2] > MAX_EXCESS * (row[0] + row[1])]
+    if found:
+        text = f"{name}: inertias of which one principal moment is above the sum of the others: {listed(found)}"
+        yield Finding(WARNING, "masses", text, SUM_OF_OTHERS)
+
+
+def _principal_moments(inertial: Inertial) -> list[float]:
+    """Return the principal moments of inertia [kg m2], smallest first."""
+    xx, xy, xz, yy, yz, zz = inertial.inertia
+    moments: list[float] = np.linalg.eigvalsh(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz))).tolist()
+    return moments
+
+
+def _in_words(moments: list[float]) -> str:
+    return f"({', '.join(f'{moment:.3g}' for moment in moments)}) kg m2"
 
 
 def _is_too_large(inertial: Inertial) -> bool:

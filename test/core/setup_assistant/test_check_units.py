@@ -58,6 +58,29 @@ def test_angles_of_a_description_in_degrees(found):
     assert finding == f"{text}, write 0, 1.570796, 0"
 
 
+def inertias_of_no_body(folder, inertia, body=""):
+    """Return the findings about principal moments of inertia in a cell whose link `arm` has diagonal moments."""
+    values = " ".join(f'{name}="{value}"' for name, value in zip(("ixx", "iyy", "izz"), inertia, strict=True))
+    inertial = f'<inertial><mass value="2"/><inertia {values} ixy="0" ixz="0" iyz="0"/></inertial>'
+    link = f'<link name="arm">{inertial}</link>'
+    (folder / "arm.urdf").write_text(f'<robot name="arm">{LINKS}{JOINT}</robot>'.replace('<link name="arm"/>', link))
+    (folder / "cell.yaml").write_text(CELL.replace("  part:\n", f"  part:\n{body}"))
+    return [found.text for found in check_cell_file(folder / "cell.yaml") if "principal moment" in found.text]
+
+
+@pytest.mark.parametrize("inertia", [(0.01, 0.01, 0.01), (0.01, 0.01, 0.0), (0.01, 0.01, 0.0201), (0.0, 0.0, 0.0)])
+def test_inertias_of_spheres_rods_and_plates_are_possible(tmp_path, inertia):
+    assert inertias_of_no_body(tmp_path, inertia) == []
+
+
+def test_a_principal_moment_above_the_sum_of_the_others_is_found(tmp_path):
+    text = "inertias of which one principal moment is above the sum of the others"
+    assert inertias_of_no_body(tmp_path, (0.01, 1.0, 0.01)) == [f"robot arm: {text}: arm (0.01, 0.01, 1) kg m2"]
+    # Both diagonal elements are possible moments, those about the principal axes are not.
+    body = "    inertial: {mass: 2, inertia: [0.6, 0.5, 0, 0.6, 0, 0.2]}\n"
+    assert inertias_of_no_body(tmp_path, (0.01, 0.01, 0.01), body) == [f"body part: {text}: part (0.1, 0.2, 1.1) kg m2"]
+
+
 def test_inertias_in_other_units(found):
     text = "robot arm: inertias that cannot be right, by their radius of gyration: arm 100 m"
     assert found(urdf=('<link name="arm"/>', f'<link name="arm">{INERTIAL.format(20000.0)}</link>')) == [text]
