@@ -9,8 +9,10 @@ from typing import Any, Literal
 import msgspec
 import numpy as np
 
+from ...collision.attachment_topology import ENGINES
 from ...errors import FileError, RobotCellError
 from ...model.json_values import from_json
+from ...model.name_suggestions import unknown_name
 from ...model.value import plain
 from .plan import Plan
 
@@ -38,7 +40,8 @@ def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
     """Return the plan of a JSON text written by `plan_to_json`.
 
     Raises:
-        FileError: The text is malformed, of another version, or not a plan; the message gives the position.
+        FileError: The text is malformed, of another version, or not a plan; the message gives the position. Or the plan
+            names a collision engine that does not exist.
     """
     try:
         document = msgspec.json.decode(data)
@@ -47,6 +50,8 @@ def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
             plan["certified_fraction"] = math.nan  # NaN is null in JSON
         found = msgspec.convert(document, type=_Document, dec_hook=_decode).plan
         _check_path(found)
+        if found.engine not in ENGINES:
+            raise ValueError(unknown_name(f"collision engine {found.engine!r}", found.engine, ENGINES))
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError, RobotCellError) as error:
         raise FileError(f"{source}: {error}", stage="read plan", subjects=(source,)) from error
     return found

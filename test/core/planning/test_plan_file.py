@@ -48,6 +48,7 @@ def test_plans_and_requests_can_be_pickled(plan):
         lambda text: text[: len(text) // 2],
         lambda text: text.replace(b"robot_plan/1", b"robot_plan/9"),
         lambda text: text.replace(b'"seed":0', b'"seed":"zero"'),
+        lambda text: text.replace(b'"engine":"coal"', b'"engine":"fcl"'),
         lambda text: text.replace(b'"path":[[', b'"path":[["a",'),
         lambda text: re.sub(rb'("path":\[\[)[^,]*,', rb"\1true,", text),
         lambda text: re.sub(rb'("path":\[\[)[^,]*,', rb'\1"0.5",', text),
