@@ -55,7 +55,9 @@ class PlannerParameter:
             raise self._error(f"is {text[:40]!r}, expected {kind}") from error
         if not self.low <= value <= self.high:
             limit = self.low if value < self.low else self.high
-            raise self._error(f"is {value:g}, expected {self.range}", (Value(self.name, value, limit),))
+            # A whole number may be larger than any float.
+            values = (Value(self.name, float(text), limit),)
+            raise self._error(f"is {text.strip()[:40]}, expected {self.range}", values)
         return value
 
     def _error(self, text: str, values: tuple[Value, ...] = ()) -> InvalidRequestError:

@@ -7,7 +7,13 @@ import numpy as np
 import pytest
 from planning_cells import is_free, wall_with_gap
 
-from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError, UnknownNameError
+from robot_cell_planner.errors import (
+    CancelledError,
+    InvalidRequestError,
+    NotConnectedError,
+    NotSupportedError,
+    UnknownNameError,
+)
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.simplification import densify
 from robot_cell_planner.planning.problem.planner_info import PlannerInfo
@@ -88,6 +94,12 @@ def test_every_parameter_can_be_set(planner):
         other = not parameter.default if parameter.type == "bool" else parameter.default
         settings = PLANNERS[planner].info.settings({parameter.name: str(other).lower()})
         assert settings[parameter.setter] == other
+
+
+@pytest.mark.parametrize("digits", [30, 400, 5000])
+def test_a_whole_number_beyond_all_floats_is_refused(digits):
+    with pytest.raises(InvalidRequestError, match=r"samples_per_batch is '?9+'?, expected "):
+        plan("BITstar", planner_parameters={"samples_per_batch": "9" * digits})
 
 
 @pytest.fixture
