@@ -117,8 +117,7 @@ def time_path(
         motion = follow_samples(path, limits, options, parameters=parameters, stops=stops, check=model.check)
     else:
         motion = stop_at_waypoints(path, limits, options, check=model.check)
-    # With a start or end velocity, `smooth` limits the speed of each segment.
-    in_joint_space = bool(options.path_speed) and model.path_speeds is None and parameters is None and not moving
+    in_joint_space = bool(options.path_speed) and model.path_speeds is None and parameters is None
     for attempt in range(MAX_SLOWDOWNS + 1):
         efforts = _factors_of_efforts(motion, limits, options, model, reserve=RESERVE if attempt == 0 else 0.0)
         factors = np.maximum(_factors_of_speeds(motion, options, model, in_joint_space), efforts)
@@ -126,7 +125,7 @@ def time_path(
         if not (factors > SMALLEST_FACTOR).any():
             return motion
         if moving:
-            text = "with start or end velocities a motion cannot be slowed down for the tool's speed or torques"
+            text = "with start or end velocities a motion cannot be slowed down for path speed, tool speed or torques"
             raise NotSupportedError(text, stage="trajectory", values=slowest)
         motion = slowed(motion, factors, limits.variables, options.period)
         if options.method is Method.FOLLOW_SAMPLES:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from loaded_cells import loaded
 
-from robot_cell_planner.errors import TrajectoryError
+from robot_cell_planner.errors import NotSupportedError, TrajectoryError
 from robot_cell_planner.kinematics.forward import forward_batch, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.pose import Pose
@@ -14,6 +14,7 @@ from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints,
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Coordination, Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.trajectory import blended, parameterization
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.timing import Method, TimingOptions
@@ -55,6 +56,22 @@ def test_no_joint_motion_is_faster_in_joint_space_than_the_path_speed(method, pa
     assert speeds.max() >= 0.9 * path_speed
     length = np.linalg.norm(STEPS, axis=1).sum()
     assert motion.trajectory.duration >= 0.9 * length / path_speed
+
+
+def test_a_streamed_motion_with_start_velocity_above_the_path_speed_is_refused(monkeypatch):
+    """The streamed curve is checked, also where its path speed cannot be lowered afterwards."""
+
+    def without_path_speed(*arguments, speeds, **keywords):
+        return blended.smooth(*arguments, speeds=None, **keywords)
+
+    direction = STEPS[0] / np.linalg.norm(STEPS[0])
+    velocity = dict(zip(NAMES, (0.05 * direction).tolist(), strict=True))
+    options = TimingOptions(method=Method.SMOOTH, path_speed=0.1, start_velocity=velocity)
+    motion = time_path(PATH, LIMITS, options)
+    assert speed_along(motion.trajectory.curve) <= 0.1 * (1.0 + ROUNDING)
+    monkeypatch.setattr(parameterization, "smooth", without_path_speed)
+    with pytest.raises(NotSupportedError, match="cannot be slowed down for path speed"):
+        time_path(PATH, LIMITS, options)
 
 
 @pytest.mark.parametrize("method", Method)
