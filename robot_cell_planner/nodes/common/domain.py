@@ -60,9 +60,8 @@ def reserve_domain() -> Domain:
 
 def _has_participants(number: int) -> bool:
     """Return whether a process of this computer listens on any port of a domain (7400 + 250 d and the 249 after it,
-    DDSI-RTPS
-    2.3, section 9.6.1.1). Participants restricted to this computer have only unicast ports, not the multicast port of
-    the domain."""
+    DDSI-RTPS 2.3, section 9.6.1.1). Participants restricted to this computer have only unicast ports, not the multicast
+    port of the domain."""
     ports = range(FIRST_PORT + PORTS_PER_DOMAIN * number, FIRST_PORT + PORTS_PER_DOMAIN * (number + 1))
     return any(port in ports for port in _udp_ports())
 

@@ -68,7 +68,7 @@ class JointStateMonitor:
 
     def oldest(self, names: Sequence[str] = ()) -> int:
         """Return the oldest stamp [ns] among the latest ones of the named joints (without names: of all measured ones);
-        0 if one of them, or none at all, was measured."""
+        0 if one of them was not measured, or none of all was."""
         if names:
             return min(map(self._stamp, names))
         return min((measured.stamp for measured in self._states.latest.values()), default=0)

@@ -204,8 +204,7 @@ class GripperMotion(StreamedMotion):
 
 class GripperServer:
     """The action of ros2_control's gripper controllers, GripperCommand or ParallelGripperCommand, and an action of this
-    package, whose result says why a goal was refused or has failed; of the other's, the status of the
-    node says it.
+    package, whose result says why a goal was refused or has failed; for the former, the status of the node says it.
 
     A new goal replaces the running one, which is stopped and aborted first. The fingers are not checked for collisions,
     since they must touch objects.
