@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import ExecutionError, ServiceUnavailableError, StoppedError
+from robot_cell_planner.errors import ExecutionError, FeedbackLostError, ServiceUnavailableError, StoppedError
 from robot_cell_planner.nodes.common.clock_monitor import ClockMonitor
 from robot_cell_planner.nodes.motion import controller_motion
 from robot_cell_planner.nodes.motion.controller_client import ControllerState
@@ -40,7 +40,7 @@ class Goal:
 class Case:
     """A motion of one controller, on simulated time and a steady clock that a test sets."""
 
-    def __init__(self, monkeypatch):
+    def __init__(self, monkeypatch, silence=600.0):
         self.now, self.steady, self.goals = BEGIN, 100.0, []
         monkeypatch.setattr(controller_motion, "time", SimpleNamespace(monotonic=lambda: self.steady))
         self.feedback, one = JointFeedback(10.0), np.full(1, TOLERANCE)
@@ -58,7 +58,7 @@ class Case:
             goal,
             self.feedback,
             global_scale=1.0,
-            timeouts=FeedbackTimeouts(600.0, 600.0, 600.0),
+            timeouts=FeedbackTimeouts(silence, 600.0, 600.0),
             on_done=lambda: None,
         )
         self.motion.send()
@@ -104,6 +104,26 @@ def test_a_stop_for_another_reason_ends_on_the_path(monkeypatch):
     case.pass_time(30.0)
     case.motion.stop(StoppedError("as requested", stage="test"))
     assert [goal.cancelled for goal in case.goals] == [False, False]
+
+
+def test_a_motion_without_joint_states_is_not_held_but_ends_on_its_path(monkeypatch):
+    """Also before `lost_after`, unlike a motion that is streamed."""
+    case = Case(monkeypatch, silence=1.0)
+    phases = []
+    for _ in range(60):  # only time in which the node listens counts
+        case.pass_time(0.02)
+        case.feedback.start_poll(case.steady)
+        case.motion.poll()
+        phases.append(case.motion.phase)
+    moving = phases.count(Phase.MOVING)
+    assert moving == pytest.approx(50, abs=1)
+    assert phases == [Phase.MOVING] * moving + [Phase.STOPPING] * (60 - moving)
+    assert isinstance(case.motion.error, FeedbackLostError)
+    assert [goal.cancelled for goal in case.goals] == [False, False]  # replaced by a stop on the path
+    case.measure(0.1)
+    case.pass_time(GOAL_TIME + GRACE + 5.0)
+    case.motion.poll()
+    assert case.motion.phase is Phase.DONE
 
 
 def begun(monkeypatch, **published):
