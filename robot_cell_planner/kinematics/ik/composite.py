@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +10,14 @@ import numpy as np
 from msgspec.structs import replace
 from numpy.typing import NDArray
 
-from ...errors import AllSolutionsInCollisionError, InvalidRequestError, RobotCellError, UnknownNameError
+from ...errors import (
+    AllSolutionsInCollisionError,
+    InvalidRequestError,
+    RobotCellError,
+    TimedOutError,
+    UnknownNameError,
+    Value,
+)
 from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct
@@ -85,7 +93,7 @@ def composite_inverse_kinematics(
         targets: Target by planning group, or by names joined with "+" of groups that form a chain, such as a rail and
             the arm on it.
         group: Composite group, or names of groups joined with "+"; "" for the groups of `targets`.
-        options: Search options; `max_solutions` counts combinations.
+        options: Search options; `max_solutions` counts combinations, and `timeout` applies to all groups together.
         is_valid: Returns whether a configuration (n,) of all variables is allowed (collision free).
         explain: Returns the problems of a configuration, for the error.
         variables: Variables of the group that may move, in the order of the returned solutions; () for all.
@@ -94,6 +102,7 @@ def composite_inverse_kinematics(
         OutOfReachError, BeyondJointLimitsError, InverseKinematicsError: A target has no solution; the message names its
             group, and `partial` is an IkFailure.
         AllSolutionsInCollisionError: No combination is valid.
+        TimedOutError: The time limit ended the search.
         UnknownNameError: A group or joint does not exist, or a target is for another group.
         InvalidRequestError: There is no target, two are for one joint, or targets refer to each other in a cycle.
         RobotCellError: As `inverse_kinematics`.
@@ -129,6 +138,26 @@ class _CompositeSearch:
         self.cell, self.state, self.targets, self.group, self.options = cell, state, targets, group, options
         self.variables = variables or found.variables
         self.model = cell_model(cell, state)
+        self._deadline = None if options.timeout is None else time.monotonic() + options.timeout
+
+    def _time_left(self) -> float | None:
+        """Return the time until the deadline [s]; None without one.
+
+        Raises:
+            TimedOutError: It has passed.
+        """
+        if self._deadline is None:
+            return None
+        left = self._deadline - time.monotonic()
+        if left > 0.0:
+            return left
+        raise TimedOutError(
+            f"the time limit ended the search of group {self.group}",
+            stage="inverse kinematics",
+            subjects=(self.group,),
+            values=(Value("timeout", self.options.timeout or 0.0, None, "s"),),
+            partial=IkFailure(IkFailureReason.TIMED_OUT),
+        )
 
     def result(self, is_valid: Validity | None, explain: Explanation | None) -> IkResult:
         combinations, complete = self._combinations()
@@ -139,6 +168,7 @@ class _CompositeSearch:
         retained: list[_Combination] = []
         invalid: Array | None = None
         for combination in combinations:
+            self._time_left()
             q = start.copy()
             for name, value in combination.values.items():
                 q[position[name]] = value
@@ -165,6 +195,8 @@ class _CompositeSearch:
             for combination in combinations:
                 try:
                     result = shared or self._solve(part, self.state.with_configuration(combination.values))
+                except TimedOutError:
+                    raise
                 except RobotCellError as error:
                     failure = failure or error
                     continue
@@ -185,7 +217,8 @@ class _CompositeSearch:
     def _solve(self, part: str, state: RobotCellState) -> IkResult:
         own = self.cell.group(part).variables
         variables = tuple(name for name in self.variables if name in own)
-        options = replace(self.options, max_solutions=0, order=IkOrder.NEAREST_TO_SEED)
+        left = self._time_left()
+        options = replace(self.options, max_solutions=0, order=IkOrder.NEAREST_TO_SEED, timeout=left)
         try:
             return inverse_kinematics(self.cell, state, self.targets[part], part, options, variables=variables)
         except RobotCellError as error:

@@ -1,5 +1,7 @@
 """Inverse kinematics of two arms: each reaches its own target, also relative to an object held by the other."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from frozendict import frozendict
@@ -22,8 +24,10 @@ from robot_cell_planner.errors import (
     AllSolutionsInCollisionError,
     InvalidRequestError,
     OutOfReachError,
+    TimedOutError,
     UnknownNameError,
 )
+from robot_cell_planner.kinematics.ik import composite
 from robot_cell_planner.kinematics.ik.options import IkOrder
 from robot_cell_planner.model.state import BodyState
 
@@ -122,6 +126,25 @@ def test_a_target_may_follow_the_other_arm(arms):
     circle = {RIGHT: tool_at(offset, "left_gripper/tcp"), LEFT: tool_at(IDENTITY, "right_gripper/tcp")}
     with pytest.raises(InvalidRequestError, match="refer to frames"):
         composite_inverse_kinematics(cell, state, circle, "both")
+
+
+def test_the_time_limit_applies_to_all_groups_and_combinations_together(arms, monkeypatch):
+    cell, state = arms
+    now = [100.0]
+    monkeypatch.setattr(composite, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    pose = composite_forward_kinematics(cell, state, "both", TargetMode.TOOL)
+    targets = {part: tool_at(pose[part]) for part in (LEFT, RIGHT)}
+    checked = []
+
+    def is_valid(q):
+        checked.append(q)
+        now[0] += 100.0
+        return False
+
+    options = IkOptions(timeout=250.0)
+    with pytest.raises(TimedOutError, match="group both"):
+        composite_inverse_kinematics(cell, state, targets, "both", options, is_valid)
+    assert len(checked) == 3  # one, of 64 combinations, is begun before the limit and ends after it
 
 
 def test_an_arm_without_target_stays_and_errors_name_the_group(arms):
