@@ -6,6 +6,7 @@ The path parameter s of a trajectory is its own time. Its rate ds/dt is the spee
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from dataclasses import dataclass
 
@@ -21,14 +22,25 @@ from .trajectory import Trajectory
 @checked_fields
 @dataclass(frozen=True)
 class SamplerOptions:
-    """Limits of the change of the speed scale: scale_acceleration [1/s], scale_jerk [1/s2]."""
+    """Limits of the change of the speed scale.
+
+    Attributes:
+        scale_acceleration: Max rate of change of the speed scale [1/s].
+        scale_jerk: Max second derivative of the speed scale [1/s2].
+
+    Raises:
+        InvalidRequestError: A limit is not finite and above 0.
+    """
 
     scale_acceleration: float = 4.0
     scale_jerk: float = 40.0
 
     def __post_init__(self) -> None:
-        if not (self.scale_acceleration > 0.0 and self.scale_jerk > 0.0):
-            raise InvalidRequestError("the limits of the speed scale are not above 0", stage="sampling")
+        for name in ("scale_acceleration", "scale_jerk"):
+            value = getattr(self, name)
+            if not (math.isfinite(value) and value > 0.0):
+                text = f"{name} is {value:g}, expected a finite number above 0"
+                raise InvalidRequestError(text, stage="sampling", values=(Value(name, value),))
 
 
 @dataclass(frozen=True)

@@ -35,9 +35,12 @@ class FrameServoOptions:
         linear_speed, angular_speed: Maximum speeds of the frame [m/s, rad/s].
         slow_below, stop_below: Thresholds of the smallest singular value of the Jacobian at which motion towards a
             singularity is slowed down and stopped.
-        damping: Damping of the inverse.
+        damping: Damping of the inverse, at least 0.
         gain: Speed per distance to a target [1/s].
         longest_step: Maximum time between two target poses from which the target velocity is computed [s].
+
+    Raises:
+        InvalidRequestError: A value is out of range.
     """
 
     linear_speed: float = 0.25
@@ -54,6 +57,9 @@ class FrameServoOptions:
             if not (math.isfinite(value) and value > 0.0):
                 text = f"{name} of servo is {value:g}, expected a finite number above 0"
                 raise InvalidRequestError(text, stage="servo", values=(Value(name, value),))
+        if not (math.isfinite(self.damping) and self.damping >= 0.0):
+            text = f"damping of servo is {self.damping:g}, expected a finite number of at least 0"
+            raise InvalidRequestError(text, stage="servo", values=(Value("damping", self.damping),))
         if not 0.0 <= self.stop_below < self.slow_below:
             text = f"servo stops below the singular value {self.stop_below:g}, expected 0 to {self.slow_below:g}"
             raise InvalidRequestError(text, stage="servo", values=(Value("stop_below", self.stop_below),))

@@ -104,6 +104,14 @@ class TimingOptions:
             text = f"the blend tolerance is {self.blend_tolerance:g}, expected a finite number above 0"
             values = (Value("blend tolerance", self.blend_tolerance),)
             raise InvalidRequestError(text, stage="trajectory", values=values)
+        for name in ("limits", "start_velocity", "end_velocity"):
+            object.__setattr__(self, name, frozendict(getattr(self, name)))
+        for name, velocities in (("start_velocity", self.start_velocity), ("end_velocity", self.end_velocity)):
+            for joint, velocity in velocities.items():
+                if not math.isfinite(velocity):
+                    text = f"{name} of joint {joint} is {velocity:g}, expected a finite number"
+                    values = (Value(f"{name} of {joint}", velocity),)
+                    raise InvalidRequestError(text, stage="trajectory", subjects=(joint,), values=values)
 
     @property
     def duration_step(self) -> float:

@@ -78,3 +78,10 @@ def test_a_stop_ends_at_rest_and_a_resume_continues():
 def test_scales_out_of_range_are_refused(scale):
     with pytest.raises(InvalidRequestError, match="0 to 1"):
         TrajectorySampler(TRAJECTORY, 0.0, scale)
+
+
+@pytest.mark.parametrize("name", ["scale_acceleration", "scale_jerk"])
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_limits_of_the_speed_scale_are_finite_and_above_0(name, value):
+    with pytest.raises(InvalidRequestError, match=f"{name} is {value:g}, expected a finite number above 0"):
+        SamplerOptions(**{name: value})

@@ -98,6 +98,12 @@ def test_the_prediction_equals_the_motion():
     np.testing.assert_allclose(ahead[-1], follower.state.positions, atol=1e-6)
 
 
+@pytest.mark.parametrize("damping", [-0.1, np.nan, np.inf])
+def test_an_invalid_damping_is_refused(damping):
+    with pytest.raises(InvalidRequestError, match="damping of servo is"):
+        FrameServoOptions(damping=damping)
+
+
 @pytest.mark.parametrize("positions", [[0.0], [0.0, np.nan]])
 def test_an_invalid_start_is_refused(positions):
     with pytest.raises(InvalidRequestError):
