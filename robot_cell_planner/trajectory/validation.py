@@ -149,12 +149,20 @@ class CollisionSearch:
         pair_of: Function from a configuration (dof,) to the names of the colliding pair; None: names are not reported.
         step: States between two samples are checked if a joint moves further than this [rad or m] between them.
         begin: Time of the first state that is checked [s].
+
+    Raises:
+        InvalidRequestError: The step is not above 0.
     """
 
     in_collision: CollisionCheck
     pair_of: PairOf | None = None
     step: float = 0.001
     begin: float = -math.inf
+
+    def __post_init__(self) -> None:
+        if not self.step > 0.0:
+            text = f"the step between checked states is {self.step:g}, expected a number above 0"
+            raise InvalidRequestError(text, stage="validate trajectory", values=(Value("step", self.step),))
 
 
 @public

@@ -205,3 +205,9 @@ def test_pieces_too_short_for_numbers_are_too_many_states(good):
     times[1] = 5e-324
     with pytest.raises(LimitExceededError, match="too many states"), np.errstate(all="ignore"):
         dense_times(changed(good, times=times), 0.001)
+
+
+@pytest.mark.parametrize("step", [0.0, -0.001, np.nan])
+def test_a_step_between_checked_states_is_above_0(step):
+    with pytest.raises(InvalidRequestError, match="step between checked states is"):
+        CollisionSearch(lambda states: np.zeros(len(states), dtype=bool), step=step)
