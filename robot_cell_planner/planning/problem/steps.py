@@ -146,13 +146,18 @@ def merge_concurrent(request: MultistepRequest, plans: Sequence[Plan]) -> tuple[
         plans: The plans of `plan_multistep`.
 
     Raises:
-        InvalidRequestError: The request has no timing.
+        InvalidRequestError: The request has no timing, or the plans are not those of its steps.
     """
     if request.timing is None:
         raise InvalidRequestError("the plans have no trajectories; request timing", stage=STAGE)
+    if len(plans) != len(request.steps):
+        text = f"{len(plans)} plans are given for {len(request.steps)} steps, expected one for each"
+        raise InvalidRequestError(text, stage=STAGE, values=(Value("plans", len(plans), len(request.steps)),))
     together: list[list[Trajectory]] = []
-    for step, plan in zip(request.steps, plans, strict=True):
-        assert plan.trajectory is not None
+    for index, (step, plan) in enumerate(zip(request.steps, plans, strict=True)):
+        if plan.trajectory is None:
+            text = f"the plan of step {step.label(index)} has no trajectory; plan it with timing"
+            raise InvalidRequestError(text, stage=STAGE, subjects=(step.label(index),))
         if step.concurrent:
             together[-1].append(plan.trajectory)
         else:

@@ -1,6 +1,8 @@
 """A hand-over is one request: motions of two arms together, in turn, and concurrently, with scene changes between
 them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from independent_cell import dense
@@ -128,6 +130,16 @@ AT_THE_SAME_TIME = (
     alone("home", LEFT, SetTouch("bar", touch_links=FINGERS["right"])),
     alone(bar_at("above_place"), RIGHT, concurrent=True),
 )
+
+
+def test_plans_that_are_not_those_of_the_steps_are_not_merged():
+    cell, state = loaded("two_arms")
+    request = MultistepRequest((alone("up", LEFT), alone("up", RIGHT, concurrent=True)))
+    plans = plan_multistep(cell, state, request)
+    with pytest.raises(InvalidRequestError, match="1 plans are given for 2 steps"):
+        merge_concurrent(request, plans[:1])
+    with pytest.raises(InvalidRequestError, match="the plan of step 1 has no trajectory"):
+        merge_concurrent(request, (plans[0], replace(plans[1], trajectory=None)))
 
 
 def test_steps_of_different_robots_are_executed_at_the_same_time():
