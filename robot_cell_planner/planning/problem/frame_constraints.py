@@ -64,11 +64,6 @@ class FrameConstraints:
     def __bool__(self) -> bool:
         return bool(self.frames)
 
-    @property
-    def tightest(self) -> float:
-        """Smallest tolerance [rad or m]."""
-        return min(frame.tolerance for frame in self.frames)
-
     def deviations(self, q: Array) -> Array:
         """Return the deviation of each frame (m,) [rad or m] at q (dof,); for a cone, the angle to its axis."""
         return kernels.deviations(self._sets, _rows(q))
