@@ -49,6 +49,13 @@ class OutsideError(Exception):
     includes."""
 
 
+class UndefinedArgumentError(KeyError):
+    """An argument without a value, in the words that xacro has for it outside of expressions."""
+
+    def __str__(self) -> str:
+        return f"Undefined substitution argument {self.args[0]}"
+
+
 class Arguments(dict[str, str]):
     """Arguments of a file, which keep the names that were requested of them."""
 
@@ -63,6 +70,9 @@ class Arguments(dict[str, str]):
     def __getitem__(self, name: str) -> str:
         self.names.add(name)
         return super().__getitem__(name)
+
+    def __missing__(self, name: str) -> str:
+        raise UndefinedArgumentError(name)
 
 
 class UnknownPackageError(Exception):

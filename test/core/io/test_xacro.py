@@ -210,9 +210,14 @@ def test_all_descriptors_are_closed(tmp_path):
     assert set(os.listdir("/proc/self/fd")) == before
 
 
-def test_an_argument_without_a_value_is_named_with_a_remedy(tmp_path):
-    path = write(tmp_path, '<link name="$(arg side)"/>')
-    with pytest.raises(FileError, match=r"side; give it a value: side:=VALUE on a command line, or in xacro_arguments"):
+@pytest.mark.parametrize(
+    ("name", "where"),
+    [("$(arg side)", ""), ("${xacro.arg('side')}", " when evaluating expression 'xacro.arg('side')'")],
+)
+def test_an_argument_without_a_value_is_named_with_a_remedy(tmp_path, name, where):
+    path = write(tmp_path, f'<link name="{name}"/>')
+    remedy = "; give it a value: side:=VALUE on a command line, or in xacro_arguments"
+    with pytest.raises(FileError, match=re.escape(f"Undefined substitution argument side{where}{remedy}")):
         expand_xacro(path)
     assert names(expand_xacro(path, {"side": "left"})) == ["left"]
 
