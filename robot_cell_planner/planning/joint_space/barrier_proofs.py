@@ -76,13 +76,13 @@ class BarrierProofs:
     ) -> bool:
         """Return whether two objects are proven to collide for all values of the other variables of a motion."""
         alone = self._checker.with_engine(PROVING_ENGINE).of_pair(min(objects), max(objects), margin)
-        enough = margin - _reserve(self._checker, objects, margin)
         columns = [motion.variables[column] for column in others]
         lower, upper, bounds = motion.lower[others], motion.upper[others], motion.bounds[others]
         probes = np.tile(q, (PROBES, 1))
         probes[:, columns] = lower + halton(PROBES, len(columns), 0) * (upper - lower)
         if not alone.in_collision_batch(probes).all():
             return False
+        enough = margin - _reserve(self._checker, objects, margin)
         boxes = [(0.5 * (lower + upper), 0.5 * (upper - lower))]
         while boxes and self._boxes_left:
             self._boxes_left -= 1
