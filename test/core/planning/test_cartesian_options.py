@@ -36,6 +36,7 @@ from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, Strategy, plan_cartesian
 from robot_cell_planner.planning.cartesian.redundancy.self_motion import MIN_SEPARATION, STEPS, trace_self_motion
+from robot_cell_planner.trajectory.timing import TimingOptions
 
 ROBOT = {"mode": TargetMode.ROBOT}
 UNTRIED = {"skip_preplanning_collision_check": True}
@@ -267,3 +268,15 @@ def test_a_path_that_is_too_long_for_its_points_is_refused(demo, strategy, far):
             if far / step > 1e9:
                 assert isinstance(caught.value, LimitExceededError)
                 assert "waypoint 0 is too long" in str(caught.value)
+
+
+@pytest.mark.parametrize("joint", [0, 3, 6])
+def test_a_joint_of_a_redundant_arm_may_have_equal_limits(joint):
+    """Also one that the analytic solver samples."""
+    cell, state = practice_arms()[2]
+    pose, name = forward_kinematics(cell, state), f"j{joint}"
+    value = state.configuration[name]
+    timing = TimingOptions(limits={name: JointLimits(lower=value, upper=value)})
+    plan = plan_cartesian(cell, state, CartesianRequest(FrameWaypoints((moved(pose, z=-0.02),)), timing=timing))
+    assert plan.cartesian.fraction == 1.0
+    assert (plan.path[:, joint] == value).all()

@@ -80,12 +80,15 @@ def _closed_form_solutions(problem: IkProblem, form: AnalyticSolver, targets: Ar
 
 
 def _joint_samples(problem: IkProblem, index: int, count: int) -> Array:
-    """Return evenly spaced values of a joint over its range, including its start value."""
+    """Return evenly spaced values of a joint over its range, including its start value; only that of a range of length
+    zero."""
     low, high = problem.joints.limits[:2, index]
     start = float(problem.start[index])
     if not (np.isfinite(low) and np.isfinite(high)):
         low, high = max(low, start - np.pi), min(high, start + np.pi)
     step = (high - low) / count
+    if not step > 0.0:
+        return np.array([start])
     below, above = int((start - low) / step), int((high - start) / step)
     return np.asarray(start + step * np.arange(-below, above + 1))
 
