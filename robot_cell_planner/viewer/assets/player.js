@@ -17,6 +17,7 @@ class Player {
     this.bindButtons();
     this.bindTimeline();
     this.bindKeys();
+    document.getElementById('transport').classList.toggle('still', !(replay.duration > 0));
     this.seek(0);
   }
 

@@ -84,6 +84,20 @@ const waiting = setInterval(() => {
 }, 50);
 </script>"""
 
+# Records which controls of the page are visible.
+CONTROLS = """<script>
+const waiting = setInterval(() => {
+  if (document.documentElement.dataset.ready !== 'true') return;
+  clearInterval(waiting);
+  const names = ['play', 'timeline', 'clock', 'speed', 'theme'];
+  const visible = (name) => [name, getComputedStyle(document.getElementById(name)).visibility === 'visible'];
+  const shown = document.createElement('pre');
+  shown.id = 'said';
+  shown.textContent = JSON.stringify(Object.fromEntries(names.map(visible)));
+  document.body.append(shown);
+}, 20);
+</script>"""
+
 
 def opened(page, folder, address=""):
     """Return the document of a page after it was loaded in a browser."""
@@ -109,6 +123,14 @@ def test_the_page_draws_the_cell_without_a_network(tmp_path):
     assert 'class="failure"' not in shown
     assert "0.50 / 1.18 s" in shown
     assert '<b id="caption-name">carry' in shown
+
+
+@pytest.mark.parametrize("moving", [True, False])
+def test_only_a_motion_has_controls_of_time(tmp_path, moving):
+    cell, state = demo_cell()
+    recording = small_recording(state) if moving else Recording((Moment(0.0, state),))
+    found = driven(write_html(tmp_path / "state.html", cell, recording), tmp_path, CONTROLS)
+    assert found == {"play": moving, "timeline": moving, "clock": moving, "speed": moving, "theme": True}
 
 
 def test_keys_step_and_play_and_nothing_is_requested(tmp_path):
