@@ -51,11 +51,11 @@ class CommandLimitCheck:
         self._acceleration = limits.acceleration * (1.0 + ACCELERATION_ALLOWANCE)
 
     def rest(self) -> None:
-        """Notify the guard that the joints were brought to rest at the commanded positions by other means."""
+        """Note that the joints were brought to rest at the commanded positions by other means."""
         self._velocities, self._time = np.zeros_like(self._positions), np.nan
 
     def passed(self, sample: TrajectorySample, now: float) -> None:
-        """Notify the guard of a command that is sent for a time [s]."""
+        """Note a command that is sent for a time [s]."""
         self._positions, self._velocities, self._time = sample.positions, sample.velocities, now
 
     def seconds(self, now: float) -> float:
@@ -118,8 +118,8 @@ class CommandLimitCheck:
 
         The result is None if every such command violates a limit.
 
-        point: positions and first two derivatives (dof,) of the path at a path parameter. place: path parameter of the
-        previous command.
+        point: Returns positions and their first two derivatives (dof,) by the path parameter at one of it [s].
+        parameter: That of the previous command [s]. now: Time of the command [s].
         """
         if self._limits is None or not np.isfinite(parameter):
             return None

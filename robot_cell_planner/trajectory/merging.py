@@ -13,7 +13,7 @@ from ..model.arguments import public
 from .curves import PolynomialCurve
 from .limits import Array
 from .separation import JerkSteps, separating_delays
-from .timing import DEFAULT_PERIOD
+from .timing import DEFAULT_PERIOD, TimingOptions
 from .trajectory import Rest, Trajectory, sample_curve
 
 STAGE = "trajectory"
@@ -54,10 +54,11 @@ def merge_trajectories(trajectories: Sequence[Trajectory], period: float = DEFAU
         period: Sample period [s].
 
     Raises:
-        InvalidRequestError: No trajectory is given, or a joint is in two of them.
+        InvalidRequestError: No trajectory is given, a joint is in two of them, or the period is out of range.
         LimitExceededError: The result has more than a million samples.
     """
     check_distinct_joints(trajectories)
+    TimingOptions(period=period)  # checks the range
     trajectories = [
         replace(trajectory, times=trajectory.times + delay) if delay else trajectory
         for trajectory, delay in zip(trajectories, separating_delays(trajectories), strict=True)

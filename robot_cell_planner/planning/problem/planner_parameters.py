@@ -46,7 +46,7 @@ class PlannerParameter:
         """
         if isinstance(self.default, bool):
             if text.strip().lower() not in BOOLEANS:
-                raise self._error(f"is {text!r}, expected true or false")
+                raise self._error(f"is {text[:40]!r}, expected true or false")
             return BOOLEANS[text.strip().lower()]
         try:
             value: int | float = int(text) if isinstance(self.default, int) else float(text)

@@ -8,6 +8,7 @@ import pytest
 from timed_motions import DOF, limits_of, motions
 
 from robot_cell_planner import Trajectory, merge_trajectories, validate
+from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.trajectory.separation import SAME, JerkSteps, separating_delay, separating_delays
 
 APART = 2e-4
@@ -81,3 +82,9 @@ def test_steps_that_no_delay_separates_are_merged_nevertheless():
     merged = merge_trajectories((rough, one))
     assert merged.duration == one.duration
     assert (np.diff(merged.times) >= 0.49e-4).all()
+
+
+@pytest.mark.parametrize("period", [0.0, -0.02, 1e-9, np.nan, np.inf])
+def test_a_sample_period_out_of_range_is_refused(period):
+    with pytest.raises(InvalidRequestError, match="sample period is"):
+        merge_trajectories(motions(0, 2), period)
