@@ -153,20 +153,24 @@ class CoordinatedTracker:
         return self._unreachable(self.followers[first], poses[reached] @ relative, points[reached - 1], path[reached])
 
     def _unreachable(self, follower: Follower, target: Array, point: Point, found: Array) -> PlanningError:
-        """Return the error for a pose (4, 4) that a follower cannot reach, or only by a jump to `found` (dof,)."""
+        """Return the error for a pose (4, 4) that a follower cannot reach, or only by a jump: to `found` (dof,), or, if
+        inverse kinematics has not converged there, to a solution that a search finds."""
         cell, names, q = self.context.cell, self.context.space.variables, self._path[-1]
         state = self.context.state.with_configuration(dict(zip(names, q.tolist(), strict=True)))
         requested = FrameTarget(pose=Pose.from_matrix(target), mode=TargetMode.FRAME, frame=follower.problem.frame)
         waypoint = self.cartesian_path.segments[point.segment].waypoint
         try:
             problem = ik_problem(cell, state, requested, follower.group)
-            solve(within_limits(problem, self.context.space.definitions), IkOptions(max_solutions=1))
+            best = solve(within_limits(problem, self.context.space.definitions), IkOptions(max_solutions=1)).best
         except InverseKinematicsError as error:
             text = (
                 f"{follower.group} cannot keep its relative pose on the segment to waypoint {waypoint}: {error.message}"
             )
             kind, subjects = MPNoIKSolutionError, (follower.group, *error.subjects)
             return tracking_error(self, kind, text, target, waypoint, subjects, error.values, ik=error)
+        if (np.abs(found - q) <= self.max_jumps).all():
+            found = q.copy()
+            found[[names.index(name) for name in problem.joints.variables]] = best
         return joint_jump_error(self, q, found, point.segment, point.fraction, follower.problem, target)
 
     def _refine(self) -> PlanningError | None:

@@ -134,6 +134,20 @@ def test_a_cartesian_motion_beyond_the_limits_of_its_request_returns_its_part(st
     assert part.path[:, joint].max() <= limits[free.variables[joint]].upper
 
 
+@pytest.mark.parametrize("joint", ["shoulder_lift_joint", "wrist_1_joint"])
+def test_a_follower_at_its_limit_is_named_with_the_joint_of_its_own_that_would_jump(joint):
+    cell, state = loaded("two_arms")
+    free = along_a_line(cell, state, "both", limits={}, check_collision=False)
+    name = f"right/{joint}"
+    first, last = free.path[[0, -1], free.variables.index(name)]
+    half = 0.5 * (first + last)
+    limits = {name: JointLimits(-7.0, half) if last > first else JointLimits(half, 7.0)}
+    with pytest.raises(MPMaxJumpError, match=f"joint {name} reaches its (lower|upper) limit") as caught:
+        along_a_line(cell, state, "both", limits=limits, check_collision=False)
+    (jump,) = (value for value in caught.value.values if value.name.startswith("jump of right/"))
+    assert jump.value > jump.limit
+
+
 @pytest.mark.parametrize("side", ["left", "right"])
 def test_all_arms_of_a_coordinated_motion_keep_the_limits_of_its_request(side):
     cell, state = loaded("two_arms")

@@ -180,9 +180,10 @@ def joint_jump_error(
     limiting = _limit_passed(tracked, q, problem or tracked.problem, pose if target is None else target)
     if limiting is not None:
         side, at = limiting
+        jumping = "it" if at.name == variable.name else f"joint {variable.name}"
         text = (
-            f"joint {at.name} reaches its {side} limit on the segment to waypoint {waypoint}; beyond this limit, joint "
-            f"{variable.name} would have to jump"
+            f"joint {at.name} reaches its {side} limit on the segment to waypoint {waypoint}; beyond this limit, "
+            f"{jumping} would have to jump"
         )
         names, values = tuple(dict.fromkeys((at.name, variable.name))), (*values, at)
     return tracking_error(tracked, MPMaxJumpError, text, pose, waypoint, names, values)
