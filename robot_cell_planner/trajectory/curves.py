@@ -1,4 +1,4 @@
-"""Curves over time: piecewise polynomials, paths with a time law, and sequences of curves."""
+"""Curves over time: piecewise polynomials, paths with a time scaling, and sequences of curves."""
 
 from __future__ import annotations
 
@@ -102,11 +102,11 @@ class PolynomialCurve:
 
 @dataclass(frozen=True, eq=False)
 class TraversedPath:
-    """A path q(s) with a time law s(t); derivatives follow from the chain rule (Faa di Bruno).
+    """A path q(s) with a time scaling s(t); derivatives follow from the chain rule (Faa di Bruno).
 
     Attributes:
         path: Path over the path parameter s, from 0.
-        law: Path parameter over time, one column, with values in the range of the path.
+        time_scaling: Path parameter over time, one column, with values in the range of the path.
         of_samples: The path interpolates dense samples of a smooth curve, so that steps of its third derivative need no
             sample of the motion.
     """
@@ -200,7 +200,7 @@ class CurveSequence:
 
 
 def times_at(time_scaling: PolynomialCurve, values: Array, rising: bool = True) -> Array:
-    """Return the times (n,) at which a monotone time law of one column takes values between its start and its end."""
+    """Return the times (n,) at which a monotone time scaling of one column takes values between its ends."""
     sign = 1.0 if rising else -1.0
     # Find the piece by its end values, then bisect within the piece to full precision.
     ends = sign * time_scaling.evaluate(time_scaling.breaks)[:, 0]

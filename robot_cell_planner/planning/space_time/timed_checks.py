@@ -38,7 +38,7 @@ class TimedMotion(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class StraightTimedMotion:
-    """Straight motion, with a monotone time law."""
+    """Straight motion, with a monotone time scaling."""
 
     curve: PolynomialCurve
 
