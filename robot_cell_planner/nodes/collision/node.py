@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from trajectory_msgs.msg import JointTrajectory
 from visualization_msgs.msg import Marker, MarkerArray
 
-from robot_cell_planner import msg, srv
+from robot_cell_planner import srv
 
 from ...collision.certification.certificate import FINE
 from ...collision.certification.certifier import certifier_of
@@ -45,6 +45,7 @@ from ..conversions.basic import (
 from ..conversions.certificates import VERDICTS, path_certificate_to_message
 from ..conversions.collisions import (
     clearance_to_message,
+    max_pairs_of,
     options_from_message,
     path_collision_to_message,
     report_to_message,
@@ -103,11 +104,6 @@ class CollisionNode(ManagedNode):
         cell, values = state.scene.cell, state.scene.state
         return CollisionChecker(cell, values, names or None, engine=self.parameters["engine"], options=options)
 
-    def _max_pairs(self, options: msg.CollisionOptions) -> int:
-        """Maximum number of pairs in a report."""
-        limit = int(self.parameters["max_pairs"])
-        return min(options.max_pairs or limit, limit) if options.full_report or options.verbose else 1
-
     async def _check_states(self, request: srv.CheckStates.Request, response: srv.CheckStates.Response) -> None:
         options = request.options
         collision_options = options_from_message(options, "options")
@@ -126,7 +122,7 @@ class CollisionNode(ManagedNode):
                 verdicts += checker.in_collision_batch(rows[first : first + VERDICTS_AT_ONCE]).tolist()
             response.in_collision = verdicts
             return
-        max_pairs = self._max_pairs(options)
+        max_pairs = max_pairs_of(options, self.parameters["max_pairs"])
         for row in rows:
             await slices.turn()
             report = checker.report(row, max_pairs=_and_one_more(max_pairs), verbose=options.verbose)
@@ -219,7 +215,7 @@ class CollisionNode(ManagedNode):
         checker = TargetChecker(
             cell, values, request.group, engine=self.parameters["engine"], options=collision_options
         )
-        max_pairs, slices = self._max_pairs(options), Slices(self)
+        max_pairs, slices = max_pairs_of(options, self.parameters["max_pairs"]), Slices(self)
         for target in targets:
             await slices.turn()
             report = checker.report_target(target, _and_one_more(max_pairs), verbose=options.verbose)

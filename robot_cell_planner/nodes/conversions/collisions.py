@@ -41,6 +41,11 @@ def options_from_message(message: OptionsMessage, field: str) -> CollisionOption
         raise InvalidRequestError(f"{field}: {error}", subjects=(field,)) from error
 
 
+def max_pairs_of(message: OptionsMessage, limit: int) -> int:
+    """Return the maximum number of pairs in a report: one unless a full report is requested, else `limit` at most."""
+    return min(message.max_pairs or limit, limit) if message.full_report or message.verbose else 1
+
+
 def pair_to_message(pair: CollisionPair, *, contacts: bool = True) -> PairMessage:
     """Return a colliding pair; contacts: with points, normals and depths."""
     return PairMessage(

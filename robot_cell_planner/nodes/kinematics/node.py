@@ -39,7 +39,7 @@ from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..conversions.arrays import check_scale, poses_to_messages
 from ..conversions.basic import check_count, path_from_message, pose_to_message, timeout_from_message
-from ..conversions.collisions import options_from_message
+from ..conversions.collisions import max_pairs_of, options_from_message
 from ..conversions.frame_references import references_of_targets
 from ..conversions.inverse import ORDERS, SOLVERS, failed_to_message, solved_to_message
 from ..conversions.models import ModelReader
@@ -182,12 +182,8 @@ class KinematicsNode(ManagedNode):
         checker = CollisionChecker(
             scene.cell, scene.state, variables, engine=self.parameters["engine"], options=options
         )
-        return _Collisions(checker, self._max_pairs(request.collision), request.collision.contacts)
-
-    def _max_pairs(self, options: msg.CollisionOptions) -> int:
-        """Return the maximum number of colliding pairs in a failure report."""
-        limit = int(self.parameters["max_pairs"])
-        return min(options.max_pairs or limit, limit) if options.full_report or options.verbose else 1
+        max_pairs = max_pairs_of(request.collision, self.parameters["max_pairs"])
+        return _Collisions(checker, max_pairs, request.collision.contacts)
 
     def _ik_options(self, message: msg.IkOptions) -> IkOptions:
         if message.order not in ORDERS or message.solver not in SOLVERS:
