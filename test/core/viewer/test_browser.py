@@ -17,9 +17,10 @@ from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.viewer import Moment, Recording, write_html
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+# The size of the window includes the bars of the browser, 143 pixels high in Chromium 156.
 OPTIONS = (
     "--headless", "--no-sandbox", "--disable-gpu", "--enable-unsafe-swiftshader", "--use-angle=swiftshader",
-    "--window-size=320,240", "--virtual-time-budget=2000", "--proxy-server=127.0.0.1:9", "--disable-quic",
+    "--window-size=500,400", "--virtual-time-budget=2000", "--proxy-server=127.0.0.1:9", "--disable-quic",
     "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--dump-dom",
 )  # fmt: skip
 # Presses keys and clicks on an object, and records the state of the page. Errors of scripts are caught first.
