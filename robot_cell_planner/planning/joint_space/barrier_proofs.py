@@ -21,6 +21,7 @@ from ...collision.engines.base import PROVING_ENGINE, TOUCHING, distance_error, 
 from ...collision.engines.coal_large import size_of, widening
 from ...collision.geometry.collision_geometry import CollisionGeometry, Surface, collision_geometries
 from ...kinematics.ik.seeds import halton
+from ...model.geometry import Cylinder, Sphere
 from ...trajectory.limits import Array
 
 MAX_OTHERS = 2  # variables besides the one with a fixed value
@@ -111,7 +112,7 @@ def _motion_of(checker: CollisionChecker, model: MotionModel, objects: tuple[int
     covers all poses, or the objects have no depths."""
     first, second = (model.placements[number].joint for number in objects)
     joints = [joint for part in model.tree.between(first, second) for joint in part]
-    if len({model.tree.joints[number].variable for number in joints}) > 1 + MAX_OTHERS or _has_surfaces(
+    if len({model.tree.joints[number].variable for number in joints}) > 1 + MAX_OTHERS or not _has_depths(
         checker, objects
     ):
         return None
@@ -154,6 +155,9 @@ def _parts(checker: CollisionChecker, number: int) -> Iterator[CollisionGeometry
         yield from collision_geometries(shape.geometry)
 
 
-def _has_surfaces(checker: CollisionChecker, objects: tuple[int, int]) -> bool:
-    """Return whether an object has surfaces without interior, whose depths are not those of translations."""
-    return any(isinstance(part, Surface) for number in objects for part in _parts(checker, number))
+def _has_depths(checker: CollisionChecker, objects: tuple[int, int]) -> bool:
+    """Return whether the computed depths of two objects are those of translations: not those of surfaces, which have no
+    interior, and of a sphere in a cylinder, whose depth of coal is too large once the center is inside."""
+    first, second = ({type(part) for part in _parts(checker, number)} for number in objects)
+    kinds = [{one, other} for one in first for other in second]
+    return Surface not in first | second and {Sphere, Cylinder} not in kinds

@@ -206,6 +206,18 @@ def test_a_rail_beyond_its_limits_has_no_barrier():
     assert not claimed(checker, link, beyond, 1)
 
 
+def test_depths_of_a_sphere_in_a_cylinder_prove_nothing():
+    """Coal's depth is the way out through the side of a flat cylinder, also if that through its end is shorter."""
+    chain = (
+        ("rail", JointKind.PRISMATIC, X, JointLimits(-1.0, 1.0)),
+        ("lift", JointKind.PRISMATIC, Z, JointLimits(-0.2105, 0.2105)),
+    )
+    checker, link = chain_checker((sphere(0.14),), chain, (Shape(Cylinder(0.18, 0.14)),))
+    assert checker.in_collision(np.zeros(2))
+    assert not checker.in_collision(np.array([0.0, 0.2105]))
+    assert not claimed(checker, link, np.zeros(2), 0)
+
+
 def test_turns_of_a_mimic_joint_at_half_speed_are_not_taken_for_those_of_its_variable():
     """The blade of a joint that mimics a continuous one at half its speed is free only after a whole turn of that."""
     links = {name: Link(name) for name in ("base", "carriage", "wheel")}
