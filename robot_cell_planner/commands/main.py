@@ -14,7 +14,7 @@ import click
 from ..errors import FileError, RobotCellError
 from .group import COMMANDS, commands
 from .interruption import ended_as_by_ctrl_c
-from .outputs import open_standard_streams
+from .outputs import discard_standard_output, open_standard_streams
 from .remedies import remedy_of
 from .reporting import echo_json, error_entry, import_failure
 
@@ -54,11 +54,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         error.show()
         return error.exit_code
     except BrokenPipeError:
-        return FAILED  # nobody reads the output any longer
+        discard_standard_output()  # nobody reads the output any longer
+        return FAILED
     except OSError as error:
         if error.filename is None and error.errno != errno.ENOSPC:
             raise
-        return _failed(FileError.of(error.filename or OUTPUT, error, next(iter(words), UP)), words)
+        failed = _failed(FileError.of(error.filename or OUTPUT, error, next(iter(words), UP)), words)
+        if error.filename is None:
+            discard_standard_output()
+        return failed
     except RobotCellError as error:
         return _failed(error, words)
     return status if isinstance(status, int) else 0
@@ -71,8 +75,10 @@ def _failed(error: RobotCellError, words: Sequence[str]) -> int:
             echo_json({"error": error_entry(error)})
             return FAILED
         except BrokenPipeError:
+            discard_standard_output()
             return FAILED
         except OSError as full:
+            discard_standard_output()
             error = FileError.of(OUTPUT, full, words[0])
     click.echo(f"robot_cell: {error}\n  -> {remedy_of(error)}", err=True)
     return FAILED

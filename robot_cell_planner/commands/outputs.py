@@ -29,6 +29,13 @@ def open_standard_streams() -> None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
+def discard_standard_output() -> None:
+    """Discard what the standard output did not take: Python would write it again at its exit, and fail again."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    os.close(null)
+
+
 def are_same(first: Path, second: Path) -> bool:
     """Return whether two paths are of one file, also through links, or of one that does not exist yet."""
     return first.resolve() == second.resolve() or (first.exists() and second.exists() and first.samefile(second))

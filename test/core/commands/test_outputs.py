@@ -132,15 +132,18 @@ def test_numbers_that_are_not_finite_are_null_in_json(capsys):
     assert found["path"] == [[0.5, None], [1, None, True, "inf"]]
 
 
+@pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize("words", [["--version"], ["check", DEMO], ["check", DEMO, "--json"], ["ik", "none", "--json"]])
-def test_a_standard_output_without_space_is_reported_on_the_other_stream(words):
+def test_a_standard_output_without_space_is_reported_on_the_other_stream(words, unbuffered):
     command = [sys.executable, "-m", "robot_cell_planner.commands.main", *words]
+    environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}
     with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=environment)
     assert done.returncode == 1
     expected = f"robot_cell: {words[0]}: standard output: No space left on device\n  -> Make space on the disk.\n"
     assert done.stderr.endswith(expected)
     assert "Traceback" not in done.stderr
+    assert "ignored" not in done.stderr
 
 
 def test_a_closed_standard_stream_is_not_replaced_by_the_next_file(tmp_path):

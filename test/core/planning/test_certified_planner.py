@@ -177,7 +177,9 @@ def _across():
 
 
 def test_a_cancellation_ends_it():
-    cell, _ = gantry((("wall", (0.0, 0.0), (0.1, 3.0)),))
+    """The cube does not fit between the walls, neither of which is a barrier on its own."""
+    cell, state = gantry((("front", (0.0, -0.8), (0.1, 1.55)), ("back", (0.0, 0.8), (0.1, 1.55))))
+    state = state.with_configuration({"x": -0.8, "y": 0.0})
     cancellation_checks = []
 
     def cancelled():
@@ -186,7 +188,7 @@ def test_a_cancellation_ends_it():
 
     request = MotionRequest(ACROSS, options=PlanningOptions(planner="CertifiedRRTConnect", state_limit=10**9))
     with pytest.raises(CancelledError):
-        plan_motion(cell, _across(), request, cancelled=cancelled)
+        plan_motion(cell, state, request, cancelled=cancelled)
 
 
 def test_combinations_of_joints_hold():
