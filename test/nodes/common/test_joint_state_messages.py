@@ -89,15 +89,6 @@ def test_a_truncated_message_is_an_error_or_lacks_only_padding(message, data):
         same(found, JointValues.of(message))
 
 
-@pytest.fixture
-def node(domain):
-    rclpy.init()
-    node = CellNode("joint_state_messages", sole=False)
-    yield node
-    node.destroy_node()
-    rclpy.shutdown()
-
-
 def received(topic, count):
     found, until = [], time.monotonic() + 60.0
     while len(found) < count:

@@ -5,7 +5,6 @@ import time
 from types import SimpleNamespace
 
 import pytest
-import rclpy
 from geometry_msgs.msg import TransformStamped
 from rclpy.parameter import Parameter
 from rclpy.serialization import serialize_message
@@ -15,21 +14,12 @@ from tf2_msgs.msg import TFMessage
 from robot_cell_planner.errors import TransformError
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.nodes.common import transform_listener
-from robot_cell_planner.nodes.common.node import CellNode, reliable
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.common.transform_listener import TransformListener
 from robot_cell_planner.nodes.conversions.basic import transform_to_message
 
 TIMEOUT = 120.0  # [s]
 SECOND = 10**9
-
-
-@pytest.fixture
-def node(domain):
-    rclpy.init()
-    node = CellNode("listener_test", sole=False)
-    yield node
-    node.destroy_node()
-    rclpy.try_shutdown()
 
 
 def lookup_until_there(listener, frame):
