@@ -35,8 +35,7 @@ def distance_error(distance: float, engine: str = "coal") -> float:
     bounds from separating planes); proofs based on a distance allow several times as much. This holds for geometries up
     to 10 km, the largest of a cell: near contact, those of 8 m and more are corrected (`coal_large`; by at most 0.6e-6
     m in 160,000 distances of boxes, hulls and cylinders). Depths of overlaps of smaller ones exceed the true ones by up
-    to 3e-6 m, except that of a sphere whose center is inside a cylinder: it is the way out through the side, even if
-    the way through an end is shorter. Bullet's error is up to a millimetre.
+    to 3e-6 m. Bullet's error is up to a millimetre.
     """
     return ABSOLUTE_ERROR[engine] + RELATIVE_ERROR * max(distance, 0.0)
 

@@ -11,13 +11,14 @@ import coal
 import numpy as np
 import pinocchio as pin
 
-from ..geometry.collision_geometry import Surface
+from ..geometry.collision_geometry import CollisionGeometry, Surface
 from ..geometry.geometry_model import GeometryModel
 from ..geometry.placements import GeometryPlacements
 from .base import TOUCHING, DistanceResult, Floats
 from .coal_large import LARGE, NEAR, LargeDistance, corrected, widening
 from .coal_shapes import coal_geometry
 from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
+from .sphere_in_cylinder import through_end
 from .surface_overlap import SurfaceOverlaps, moved
 
 MAX_CONTACTS = 256  # of triangles, unless there are more
@@ -177,7 +178,7 @@ class CoalEngine:
             return self._contact_of_surfaces(first, second, margin, result, enough)
         contact = result.getContact(0)
         found = _distance_result(contact.penetration_depth, contact)  # coal's depth is the signed distance
-        return found if any(found.normal) or found.distance > 0.0 else self._with_normal(first, second, found)
+        return self._completed(first, second, found)
 
     def _contact_of_surfaces(
         self, first: int, second: int, margin: float, result: Any, enough: int = MOST_CONTACTS
@@ -232,6 +233,18 @@ class CoalEngine:
         distance = float(self._measure(first, second)(placed, other, self._distance_request, self._nearest))
         return _distance_result(distance, self._nearest) if distance > 0.0 else None
 
+    def _completed(self, first: int, second: int, found: DistanceResult) -> DistanceResult:
+        """Return a distance or contact of coal with what is missing or wrong for overlaps."""
+        if found.distance > 0.0:
+            return found
+        placed, other = self._transform(first), self._transform(second)
+        found = through_end(*self._geometries_of(first, second), placed, other, found)
+        return found if any(found.normal) else self._with_normal(first, second, found)
+
+    def _geometries_of(self, first: int, second: int) -> tuple[CollisionGeometry, CollisionGeometry]:
+        geometries = self._geometry_model.geometries
+        return geometries[first], geometries[second]
+
     def _with_normal(self, first: int, second: int, found: DistanceResult) -> DistanceResult:
         """Return a contact with the normal and points of nearly the same placements.
 
@@ -283,7 +296,8 @@ class CoalEngine:
         if distance > 0.0:
             return distance, _direction(self._nearest)
         if not (self._is_surface[first] or self._is_surface[second]):
-            return distance, None
+            overlap = _distance_result(distance, self._nearest)
+            return through_end(*self._geometries_of(first, second), placed, other, overlap).distance, None
         if poses is not None:
             self.place_at(poses[self._poses.rows])
         return self.distance(first, second).distance, None
@@ -303,10 +317,11 @@ class CoalEngine:
         if distance < self._near and self._is_corrected(first, second):
             exact = self._corrected(first, second, placed, other)
             vectors = (exact.point_first, exact.point_second, exact.direction)
-            return DistanceResult(exact.distance, *(tuple(vector.tolist()) for vector in vectors))
+            found = DistanceResult(exact.distance, *(tuple(vector.tolist()) for vector in vectors))
+            return through_end(*self._geometries_of(first, second), placed, other, found)
         contact = self._touch_of_surfaces(first, second) if distance <= 0.0 else None
         found = _distance_result(distance, self._nearest) if contact is None else contact
-        return found if any(found.normal) or distance > 0.0 else self._with_normal(first, second, found)
+        return self._completed(first, second, found)
 
     def _is_corrected(self, first: int, second: int) -> bool:
         """Return whether small distances of two geometries are corrected: both are convex, and one is large."""

@@ -21,7 +21,6 @@ from ...collision.engines.base import PROVING_ENGINE, TOUCHING, distance_error, 
 from ...collision.engines.coal_large import size_of, widening
 from ...collision.geometry.collision_geometry import CollisionGeometry, Surface, collision_geometries
 from ...kinematics.ik.seeds import halton
-from ...model.geometry import Cylinder, Sphere
 from ...trajectory.limits import Array
 
 MAX_OTHERS = 2  # variables besides the one with a fixed value
@@ -157,7 +156,5 @@ def _parts(checker: CollisionChecker, number: int) -> Iterator[CollisionGeometry
 
 def _has_depths(checker: CollisionChecker, objects: tuple[int, int]) -> bool:
     """Return whether the computed depths of two objects are those of translations: not those of surfaces, which have no
-    interior, and of a sphere in a cylinder, whose depth of coal is too large once the center is inside."""
-    first, second = ({type(part) for part in _parts(checker, number)} for number in objects)
-    kinds = [{one, other} for one in first for other in second]
-    return Surface not in first | second and {Sphere, Cylinder} not in kinds
+    interior."""
+    return not any(isinstance(part, Surface) for number in objects for part in _parts(checker, number))

@@ -102,6 +102,40 @@ def test_shapes_with_the_same_centre_have_a_normal(moving, stationary, depth):
     assert contact.depth == pytest.approx(depth, abs=1e-5)
 
 
+@pytest.mark.parametrize("sphere_moves", [True, False])
+def test_a_sphere_in_a_cylinder_has_the_depth_of_the_shortest_way_out(sphere_moves):
+    """Through the side, or through an end, from any place of its centre in a flat cylinder."""
+    rng = np.random.default_rng(3)
+    through_ends = 0
+    for _ in range(60):
+        radius, size, length = rng.uniform(0.02, 0.3), rng.uniform(0.1, 0.3), rng.uniform(0.05, 0.3)
+        x, y = rng.uniform(-0.7, 0.7, 2) * size
+        z = rng.uniform(-0.45, 0.45) * length
+        in_cylinder = Pose((float(x), float(y), float(z)))
+        cylinder_pose = Pose.from_rpy((0.0, 0.0, 0.0), rng.uniform(-3.0, 3.0, 3).tolist())
+        sphere_pose = cylinder_pose @ in_cylinder
+        shapes = (Sphere(radius), sphere_pose), (Cylinder(size, length), cylinder_pose)
+        (moving, moving_pose), (still, pose) = shapes if sphere_moves else shapes[::-1]
+        check = checker(moving, still, pose, moving_pose=moving_pose)
+        to_side, to_end = size - math.hypot(x, y), 0.5 * length - abs(z)
+        depth = radius + min(to_side, to_end)
+        through_ends += to_end < to_side
+        q = np.zeros(1)
+        (found,) = check.report(q).pairs
+        nearest, along_path = check.distance(q), check.closest_search().closest_of(np.array([q]), 1.0)[1]
+        assert -found.depth == pytest.approx(-depth, abs=1e-5)
+        assert nearest.distance == pytest.approx(-depth, abs=1e-5)
+        assert along_path.distance == pytest.approx(-depth, abs=1e-5)
+        between = np.subtract(nearest.point_first, nearest.point_second)
+        assert between == pytest.approx(-depth * np.array(nearest.normal), abs=1e-5)
+        # The motion of the first object along the normal separates both.
+        names = nearest.first, nearest.second
+        step = (depth + 1e-4) * np.array(nearest.normal) * (1.0 if names == ("slider", "obstacle") else -1.0)
+        away = Pose(tuple((moving_pose.matrix[:3, 3] + step).tolist()), moving_pose.quaternion)
+        assert not checker(moving, still, pose, moving_pose=away).in_collision(q)
+    assert 15 < through_ends < 55
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_capsules_of_any_pose_have_the_distance_of_their_axes(engine):
     """The distance of two capsules is that of two segments (Ericson, 2005, 5.1.9), less both radii."""

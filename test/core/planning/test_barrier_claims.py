@@ -206,8 +206,8 @@ def test_a_rail_beyond_its_limits_has_no_barrier():
     assert not claimed(checker, link, beyond, 1)
 
 
-def test_depths_of_a_sphere_in_a_cylinder_prove_nothing():
-    """Coal's depth is the way out through the side of a flat cylinder, also if that through its end is shorter."""
+def test_a_sphere_that_leaves_a_flat_cylinder_through_its_end_is_not_taken_for_one_that_cannot():
+    """Coal's own depth is the way out through the side, also if that through an end is shorter."""
     chain = (
         ("rail", JointKind.PRISMATIC, X, JointLimits(-1.0, 1.0)),
         ("lift", JointKind.PRISMATIC, Z, JointLimits(-0.2105, 0.2105)),
