@@ -202,10 +202,11 @@ def test_without_autostart_a_node_waits_for_its_transitions(start_node, client):
 
 
 def test_a_node_that_was_never_configured_can_be_shut_down(start_node, client):
-    start_node("kinematics_node", autostart=False)
-    wait_for_state(client, "kinematics_node", "unconfigured")
-    assert change(client, "kinematics_node", T.TRANSITION_UNCONFIGURED_SHUTDOWN)
-    assert state_of(client, "kinematics_node") == "finalized"
+    start_node("kinematics_node", namespace="unused", autostart=False)
+    name = "unused/kinematics_node"
+    assert state_of(client, name) == "unconfigured"
+    assert change(client, name, T.TRANSITION_UNCONFIGURED_SHUTDOWN)
+    assert state_of(client, name) == "finalized"
 
 
 def test_a_node_that_cannot_be_configured_reports_why_and_stays_unconfigured(start_node, client, tmp_path):
