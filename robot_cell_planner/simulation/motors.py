@@ -152,17 +152,23 @@ class Motors:
             setpoint.limit_effort(limit)
 
     def command(self, command: JointCommand, time: float) -> None:
-        """Set the commands of a message, see `SimulatedCell.command`."""
+        """Set the commands of a message, see `SimulatedCell.command`. None of them is set if one is wrong."""
         plain = {name: value for name, value in command.positions.items() if name not in command.velocities}
         guided = {name: value for name, value in command.positions.items() if name in command.velocities}
         held = {name: value for name, value in command.efforts.items() if name in command.positions}
+        limits = {name: abs(value) for name, value in held.items() if self.is_of_tool(name)}
+        driven = {name: value for name, value in command.velocities.items() if name not in command.positions}
+        otherwise = {*command.positions, *command.velocities}
+        efforts = {name: value for name, value in command.efforts.items() if name not in otherwise}
+        self._checked(command.positions, "position")
+        self._checked(command.velocities, "velocity")
+        self._checked(limits, "effort limit")
+        self._checked(efforts, "effort")
         self.set_targets(plain, None, time)
         self.set_targets(guided, {name: command.velocities[name] for name in guided}, time)
-        self.limit_efforts({name: abs(value) for name, value in held.items() if self.is_of_tool(name)})
-        driven = {name: value for name, value in command.velocities.items() if name not in command.positions}
+        self.limit_efforts(limits)
         self.set_velocities(driven, time)
-        otherwise = {*command.positions, *command.velocities}
-        self.set_efforts({name: value for name, value in command.efforts.items() if name not in otherwise}, time)
+        self.set_efforts(efforts, time)
 
     @property
     def limits(self) -> dict[str, CommandLimits]:

@@ -152,6 +152,24 @@ def test_commands_as_ros2_control_sends_them(simulated):
 
 
 @pytest.mark.parametrize(
+    "wrong",
+    [
+        JointCommand({"x": 0.1}, {"nothing": 0.1}),
+        JointCommand({"x": 0.1}, {"x": 0.0, "y": math.nan}),
+        JointCommand({"x": 0.1}, {}, {"nothing": 1.0}),
+        JointCommand({"x": 0.1, "finger": 0.0}, {}, {"finger": math.inf}),
+        JointCommand({"x": 0.1}, {}, {"turn": math.inf}),
+    ],
+)
+def test_no_part_of_a_wrong_command_is_set(simulated, wrong):
+    before = positions(simulated)
+    with pytest.raises((UnknownNameError, InvalidRequestError)):
+        simulated.command(wrong)
+    simulated.step(0.2)
+    np.testing.assert_allclose(positions(simulated), before, atol=1e-5)
+
+
+@pytest.mark.parametrize(
     ("call", "error", "words"),
     [
         (lambda s: s.set_targets({"elbow": 0.0}), UnknownNameError, "elbow"),
