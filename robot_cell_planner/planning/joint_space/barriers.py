@@ -7,9 +7,8 @@ they follow a few variables, a collision at a value of one of them is proven for
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -20,7 +19,8 @@ from ...trajectory.limits import Array
 from .barrier_proofs import BarrierProofs
 
 SAMPLES = 64  # configurations of a straight motion at which barriers are looked for
-_VARIABLES: WeakKeyDictionary[MotionModel, dict[tuple[int, int], int | None]] = WeakKeyDictionary()
+BOXES, BOXES_AT_END = 1_000, 8_000  # distances that proofs compute: during a search, and after it
+Collisions = Sequence[tuple[CollisionPair, Array]]  # with the configurations (dof,) of the collisions
 
 
 @dataclass(frozen=True)
@@ -48,66 +48,65 @@ class Barrier:
 
 
 def barrier_at(checker: CollisionChecker, start: Array, goal: Array, q: Array) -> Barrier | None:
-    """Return a barrier between two configurations at another one, (dof,) each; None if none is found there."""
-    return next(_barriers(checker, start, goal, q), None)
+    """Return a barrier between two configurations at another one, (dof,) each, of objects that one variable moves
+    relative to each other; None if none is found there."""
+    model = motion_model(checker)
+    if not any(len(_variables_between(model, near.objects)) == 1 for near in checker.near_geometries(q, 0.0)):
+        return None  # without the exact distances of other pairs
+    return _of_one_variable(checker, start, goal, [(pair, q) for pair in checker.report(q).pairs])
 
 
-def barrier_between(checker: CollisionChecker, start: Array, goal: Array, boxes: int = 1_000) -> Barrier | None:
+def barrier_between(checker: CollisionChecker, start: Array, goal: Array, boxes: int = BOXES) -> Barrier | None:
     """Return a barrier between two configurations (dof,) that is found on the straight motion, or None.
 
     boxes: Max number of distances that are computed for proofs.
     """
     fractions = (np.arange(SAMPLES) + 0.5)[:, None] / SAMPLES
     rows = start + fractions * (goal - start)
-    for q in rows[checker.in_collision_batch(rows)]:
-        found = barrier_at(checker, start, goal, q)
-        if found is not None:
-            return found
-    return _proven_barrier(checker, start, goal, rows, boxes)
-
-
-def _proven_barrier(checker: CollisionChecker, start: Array, goal: Array, rows: Array, boxes: int) -> Barrier | None:
-    """Return a barrier at a configuration (k, dof) for a pair that a few variables move, proven for all values of the
-    others; None if none is proven."""
-    model, objects = motion_model(checker), checker.allowed_pairs.by_name
-    proofs = BarrierProofs(checker, model, boxes)
     collisions = [(pair, q) for q in rows[checker.in_collision_batch(rows)] for pair in checker.report(q).pairs]
-    collisions.sort(key=lambda each: each[0].distance - each[0].margin)  # the deepest are the easiest to prove
+    found = _of_one_variable(checker, start, goal, collisions)
+    return _proven(checker, start, goal, collisions, boxes) if found is None else found
+
+
+def _of_one_variable(checker: CollisionChecker, start: Array, goal: Array, collisions: Collisions) -> Barrier | None:
+    """Return the first barrier among collisions of objects that one variable moves relative to each other."""
     for pair, q in collisions:
-        indices = objects[pair.first].index, objects[pair.second].index
-        for index in _variables_between(model, indices):
-            low, value, high = sorted((float(start[index]), float(q[index]), float(goal[index])))
-            if value == float(q[index]) and low < value < high and proofs.collide(indices, pair.margin, q, index):
-                return Barrier(pair, checker.variables[index], value, float(start[index]), float(goal[index]))
+        variables = _variables_between(motion_model(checker), _indices(checker, pair))
+        if len(variables) == 1 and _separates(start, goal, q, variables[0]):
+            return _barrier(checker, pair, start, goal, q, variables[0])
     return None
 
 
-def _barriers(checker: CollisionChecker, start: Array, goal: Array, q: Array) -> Iterator[Barrier]:
+def _proven(checker: CollisionChecker, start: Array, goal: Array, collisions: Collisions, boxes: int) -> Barrier | None:
+    """Return a barrier among collisions of objects that a few variables move relative to each other, proven for all
+    values of the others; None if none is proven."""
     model = motion_model(checker)
-    if not any(_variable_between(model, near.objects) is not None for near in checker.near_geometries(q, 0.0)):
-        return  # without the exact distances of other pairs
+    proofs = BarrierProofs(checker, model, boxes)
+    # The deepest are the easiest to prove.
+    for pair, q in sorted(collisions, key=lambda each: each[0].distance - each[0].margin):
+        objects = _indices(checker, pair)
+        for index in _variables_between(model, objects):
+            if _separates(start, goal, q, index) and proofs.collide(objects, pair.margin, q, index):
+                return _barrier(checker, pair, start, goal, q, index)
+    return None
+
+
+def _separates(start: Array, goal: Array, q: Array, index: int) -> bool:
+    """Return whether the value of a variable at q (dof,) is between those of start and goal, and neither of them."""
+    low, high = sorted((start[index], goal[index]))
+    return bool(low < q[index] < high)
+
+
+def _barrier(
+    checker: CollisionChecker, pair: CollisionPair, start: Array, goal: Array, q: Array, index: int
+) -> Barrier:
+    return Barrier(pair, checker.variables[index], float(q[index]), float(start[index]), float(goal[index]))
+
+
+def _indices(checker: CollisionChecker, pair: CollisionPair) -> tuple[int, int]:
+    """Return the indices of the objects of a pair in `AllowedPairs.objects`."""
     objects = checker.allowed_pairs.by_name
-    for pair in checker.report(q).pairs:
-        index = _variable_between(model, (objects[pair.first].index, objects[pair.second].index))
-        if index is None:
-            continue
-        low, value, high = sorted((float(start[index]), float(q[index]), float(goal[index])))
-        if value == float(q[index]) and low < value < high:
-            yield Barrier(pair, checker.variables[index], value, float(start[index]), float(goal[index]))
-
-
-def _variable_between(model: MotionModel, objects: tuple[int, int]) -> int | None:
-    """Return the index of the only variable that moves two collision objects relative to each other; None if there is
-    none, or several do."""
-    known = _VARIABLES.setdefault(model, {})
-    if objects not in known:
-        known[objects] = _computed_variable(model, objects)
-    return known[objects]
-
-
-def _computed_variable(model: MotionModel, objects: tuple[int, int]) -> int | None:
-    variables = _variables_between(model, objects)
-    return variables[0] if len(variables) == 1 else None
+    return objects[pair.first].index, objects[pair.second].index
 
 
 def _variables_between(model: MotionModel, objects: tuple[int, int]) -> tuple[int, ...]:

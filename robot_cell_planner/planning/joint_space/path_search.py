@@ -23,7 +23,7 @@ from ..problem.request import UNTIL_LIMIT, PlanningOptions
 from ..problem.subspace import Subspace
 from ..search.certified_rrt_connect import certified_shortened, certified_tightened
 from ..search.planner import Budget, Planner, SearchProblem, SearchResult
-from .barriers import Barrier, barrier_at, barrier_between
+from .barriers import BOXES, BOXES_AT_END, Barrier, barrier_at, barrier_between
 from .goals import GoalSet
 from .optimization import optimize
 from .waypoint_hints import direct_path, searched_path, usable_hints
@@ -32,8 +32,6 @@ from .waypoint_hints import direct_path, searched_path, usable_hints
 STATES_BEFORE_BARRIERS = 1_000
 # States of a search before barriers are looked for along the straight motions to all goals.
 STATES_BEFORE_ALL_BARRIERS = 100_000
-# Distances that proofs of barriers compute: during a search, and after it has ended without a path.
-BOXES, BOXES_AT_END = 1_000, 8_000
 # Max number of nearest goals for direct motions before a search.
 MAX_DIRECT_MOTIONS = 8
 # Max difference between an end of a planner's path and the start or goal that it was given [rad or m].
@@ -73,46 +71,56 @@ class PathSearch:
                 path = searched_path(start, hints, rows, local_planner, self._search_hint, options.state_limit)
             if path is not None:
                 return SearchResult(path)
-        barrier_at_collision = partial(self._refuse_barrier, goals, context.checks.blocked.last)
-        all_barriers = partial(self._refuse_barrier, goals)
+        barrier_at_collision = partial(self._refuse_barrier_at, context.checks.blocked.last, goals)
         with (
             context.checks.calling_after(STATES_BEFORE_BARRIERS, barrier_at_collision),
-            context.checks.calling_after(STATES_BEFORE_ALL_BARRIERS, all_barriers),
+            context.checks.calling_after(STATES_BEFORE_ALL_BARRIERS, partial(self._refuse_barriers, goals, BOXES)),
         ):
             result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
-            self._refuse_barrier(goals, after=result)
+            self._refuse_barriers(goals, BOXES_AT_END, result)
             raise _not_connected(context, result, options)
         return result
 
-    def _refuse_barrier(
-        self, goals: GoalSet, at: BlockedMotion | None = None, *, after: SearchResult | None = None
-    ) -> None:
-        """Refuse the request if a barrier is between the start and each goal, of which none is missing.
+    def _refuse_barrier_at(self, motion: BlockedMotion | None, goals: GoalSet) -> None:
+        """Refuse the request if a barrier to its only goal is found at the collision of a motion.
+
+        Raises:
+            NotConnectedError: There is no path; the error names the barrier.
+        """
+        if motion is None or len(goals.found) > 1 or not self._barriers_decide(goals):
+            return
+        context = self.context
+        start, goal = context.space.start, goals.found[0].q
+        found = barrier_at(context.checks.checker, start, goal, motion.configuration)
+        if found is not None:
+            raise _behind_barrier(context, found, SearchResult(None))
+
+    def _refuse_barriers(self, goals: GoalSet, boxes: int, result: SearchResult | None = None) -> None:
+        """Refuse the request if barriers are found between the start and each goal.
 
         Args:
-            at: Motion at whose collision a barrier to a single goal is looked for; None for a thorough look.
-            after: Result of the search, if it has ended.
+            boxes: As of `barrier_between`.
+            result: Of the search, if it has ended.
 
         Raises:
             NotConnectedError: There is no path; the error names the barrier of the last goal.
         """
-        context = self.context
-        if not goals.is_exhaustive or context.start_correction is not None or len(goals.found) > MAX_DIRECT_MOTIONS:
+        if not self._barriers_decide(goals):
             return
-        if at is not None and len(goals.found) > 1:
-            return
-        checker, start = context.checks.checker, context.space.start
-        found: Barrier | None = None
+        context, found = self.context, None
         for goal in goals.found:
-            if at is not None:
-                found = barrier_at(checker, start, goal.q, at.configuration)
-            else:
-                found = barrier_between(checker, start, goal.q, BOXES if after is None else BOXES_AT_END)
+            found = barrier_between(context.checks.checker, context.space.start, goal.q, boxes)
             if found is None:
                 return
         if found is not None:
-            raise _behind_barrier(context, found, after or SearchResult(None))
+            raise _behind_barrier(context, found, result or SearchResult(None))
+
+    def _barriers_decide(self, goals: GoalSet) -> bool:
+        """Return whether no path exists if there are barriers to all goals found, which are few: none is missing, and
+        the start is not corrected."""
+        is_few = len(goals.found) <= MAX_DIRECT_MOTIONS
+        return is_few and goals.is_exhaustive and self.context.start_correction is None
 
     def detour(self, context: PlanningContext, start: Array, end: Array, step: float, seed: int) -> Array | None:
         """Return a path between two configurations in a context with a larger margin."""
