@@ -28,8 +28,8 @@ from .tree_axes import tree_axes
 
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
 PULLS = np.array(PULL_FRACTIONS)
-FIRST_CALL_STATES = 20_000  # states before the first look at tree growth, with a check once a search gets long
-LONG_SEARCH_STATES = 2_000
+FIRST_CHECK_STATES = 2_000  # states of one call before the first check, which most searches do not reach
+FIRST_GROWTH_STATES = 20_000  # states before the growth of the trees is examined
 # States of tree growth before bridges are sought, and until the next attempt; each that fails multiplies the latter.
 FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, BRIDGE_BACKOFF = 40_000, 20_000, 2
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
@@ -121,12 +121,12 @@ class CertifiedRrtConnect:
         check(self.states)
         trees = _Trees(self._space, self._axes.weights, options.longest)
         endpoints = self._space.to_reduced(np.array((start, *goals)))
-        outcome = self._grow(trees, endpoints, options, LONG_SEARCH_STATES, is_first=True)
+        outcome = self._grow(trees, endpoints, options, FIRST_CHECK_STATES, is_first=True)
         if outcome == search_kernels.UNPROVEN_ENDS and self._refine():
-            outcome = self._grow(trees, endpoints, options, LONG_SEARCH_STATES, is_first=True)
+            outcome = self._grow(trees, endpoints, options, FIRST_CHECK_STATES, is_first=True)
         if outcome == kernels.NOT_FINISHED:
             check(self.states)
-            outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES)
+            outcome = self._grow(trees, endpoints, options, FIRST_GROWTH_STATES)
         bridged = False
         if outcome in (search_kernels.UNPROVEN_ENDS, kernels.NOT_FINISHED):
             ends = (start, goals, endpoints)
@@ -205,14 +205,14 @@ class CertifiedRrtConnect:
         if outcome == search_kernels.UNPROVEN_ENDS:
             add_roots(0, [start], 1)
             add_roots(1, goals, 1)
-            outcome = self._grow(trees, endpoints, options, FIRST_CALL_STATES)
+            outcome = self._grow(trees, endpoints, options, FIRST_GROWTH_STATES)
         next_bridge, pause, bridged = FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, False
         stalled = {0: [start], 1: list(goals)}
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check()
             if self._refine():
                 # Smaller spheres may be all that is missing; connectors and bridges take as long as a whole search.
-                outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + FIRST_CALL_STATES)
+                outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + FIRST_GROWTH_STATES)
                 continue
             if self._counters[EVALUATED] >= next_bridge and trees.are_rooted:
                 bridged |= (found := self._bridge(trees, options.seed, check))
