@@ -2,21 +2,22 @@
 
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 
-RAIL = """<robot name="arm_on_rail" xmlns:xacro="http://www.ros.org/wiki/xacro">
-<link name="rail"/><link name="carriage"/>
-<joint name="rail_joint" type="prismatic"><parent link="rail"/><child link="carriage"/><axis xyz="0 1 0"/>
-  <limit lower="-2" upper="2" velocity="1" effort="1000"/></joint>
-<xacro:macro name="axis" params="number below above *origin"><link name="${above}"/>
+# Six joints of an arm on a link "base_of_arm", up to "flange".
+AXES = """<xacro:macro name="axis" params="number below above *origin"><link name="${above}"/>
   <joint name="joint_${number}" type="revolute"><parent link="${below}"/><child link="${above}"/>
   <xacro:insert_block name="origin"/><axis xyz="${'0 0 1' if number in (1, 4, 6) else '0 1 0'}"/>
   <limit lower="-3" upper="3" velocity="2" effort="100"/></joint></xacro:macro>
-<xacro:axis number="1" below="carriage" above="link_1"><origin xyz="0 0 0.4"/></xacro:axis>
+<xacro:axis number="1" below="base_of_arm" above="link_1"><origin xyz="0 0 0.4"/></xacro:axis>
 <xacro:axis number="2" below="link_1" above="link_2"><origin xyz="0.1 0 0.1"/></xacro:axis>
 <xacro:axis number="3" below="link_2" above="link_3"><origin xyz="0 0 0.5"/></xacro:axis>
 <xacro:axis number="4" below="link_3" above="link_4"><origin xyz="0 0 0.25"/></xacro:axis>
 <xacro:axis number="5" below="link_4" above="link_5"><origin xyz="0 0 0.25"/></xacro:axis>
-<xacro:axis number="6" below="link_5" above="flange"><origin xyz="0 0 0.1"/></xacro:axis>
-</robot>"""
+<xacro:axis number="6" below="link_5" above="flange"><origin xyz="0 0 0.1"/></xacro:axis>"""
+RAIL = """<robot name="arm_on_rail" xmlns:xacro="http://www.ros.org/wiki/xacro">
+<link name="rail"/><link name="carriage"/>
+<joint name="rail_joint" type="prismatic"><parent link="rail"/><child link="carriage"/><axis xyz="0 1 0"/>
+  <limit lower="-2" upper="2" velocity="1" effort="1000"/></joint>
+AXES</robot>""".replace("AXES", AXES.replace("base_of_arm", "carriage"))
 SRDF = """<robot name="arm_on_rail"><group name="arm"><chain base_link="carriage" tip_link="flange"/></group>
 <group name="arm_and_rail"><chain base_link="rail" tip_link="flange"/></group></robot>"""
 POSITIONER = """<robot name="positioner"><link name="column"/><link name="table"/>

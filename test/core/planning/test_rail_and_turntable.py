@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rail_cells import POSITIONER
+from rail_cells import AXES, POSITIONER
 
 from robot_cell_planner import (
     CartesianRequest,
@@ -25,17 +25,8 @@ from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 RAIL = """<robot name="rail"><link name="track"/><link name="carriage"/>
 <joint name="slide" type="prismatic"><parent link="track"/><child link="carriage"/><axis xyz="0 1 0"/>
   <limit lower="-2" upper="2" velocity="1" effort="1000"/></joint></robot>"""
-ARM = """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/>
-<xacro:macro name="axis" params="number below above *origin"><link name="${above}"/>
-  <joint name="joint_${number}" type="revolute"><parent link="${below}"/><child link="${above}"/>
-  <xacro:insert_block name="origin"/><axis xyz="${'0 0 1' if number in (1, 4, 6) else '0 1 0'}"/>
-  <limit lower="-3" upper="3" velocity="2" effort="100"/></joint></xacro:macro>
-<xacro:axis number="1" below="base" above="link_1"><origin xyz="0 0 0.4"/></xacro:axis>
-<xacro:axis number="2" below="link_1" above="link_2"><origin xyz="0.1 0 0.1"/></xacro:axis>
-<xacro:axis number="3" below="link_2" above="link_3"><origin xyz="0 0 0.5"/></xacro:axis>
-<xacro:axis number="4" below="link_3" above="link_4"><origin xyz="0 0 0.25"/></xacro:axis>
-<xacro:axis number="5" below="link_4" above="link_5"><origin xyz="0 0 0.25"/></xacro:axis>
-<xacro:axis number="6" below="link_5" above="flange"><origin xyz="0 0 0.1"/></xacro:axis></robot>"""
+ARM = f"""<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/>
+{AXES.replace("base_of_arm", "base")}</robot>"""
 SRDF = '<robot name="{0}"><group name="{1}"><chain base_link="{2}" tip_link="{3}"/></group></robot>'
 CELL = """format: robot_cell/1
 robots:
