@@ -234,14 +234,16 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
     def _release(self) -> None:
         """Release everything created since `configure`, if it was called. Services and actions disappear first."""
         self.configured = False
-        if self._permanent is None:
+        permanent = self._permanent
+        if permanent is None:
             return
-        self._destroy(self._servers())
+        _destroy(self._servers(), permanent)
         self.release()
-        self._destroy(self._entities())
+        _destroy(self._entities(), permanent)
 
-    def _destroy(self, entities: Iterator[tuple[Any, Callable[[Any], object]]]) -> None:
-        permanent = self._permanent or ()
-        for entity, destroy in entities:
-            if id(entity) not in permanent:
-                destroy(entity)
+
+def _destroy(entities: Iterator[tuple[Any, Callable[[Any], object]]], permanent: frozenset[int]) -> None:
+    """Destroy entities, each by its function, except permanent ones, which are given by id."""
+    for entity, destroy in entities:
+        if id(entity) not in permanent:
+            destroy(entity)
