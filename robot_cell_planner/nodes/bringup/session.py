@@ -231,6 +231,8 @@ class Session:
             (signal.SIGKILL, float("inf")),
         )
         for more_stops, (number, wait) in enumerate(steps, self._stops_at_end + 1):
+            if number != signal.SIGINT:
+                clean = self._wait_for_ends(0.0) and clean  # a signal may have arrived right after an end
             running = [name for name in names if name in self._members]
             if running and number != signal.SIGINT:
                 self._console.say(f"{', '.join(running)} did not end: sending {number.name}")
@@ -239,14 +241,21 @@ class Session:
                 self._members[name].process.send(number)
             deadline = time.monotonic() + wait
             while any(name in self._members for name in running):
+                if number == signal.SIGKILL:
+                    self._wait(None)
+                    continue
                 remaining = deadline - time.monotonic()
-                if number != signal.SIGKILL and (remaining <= 0 or len(self._stops) >= more_stops):
+                if remaining <= 0 or len(self._stops) >= more_stops:
                     break
-                for member, status in self._wait(remaining if number != signal.SIGKILL else None):
-                    if status not in CLEAN and number != signal.SIGKILL:
-                        self._console.say(f"{member.process.program.name} ended with {describe(status)}")
-                        clean = False
+                clean = self._wait_for_ends(remaining) and clean
         return clean
+
+    def _wait_for_ends(self, timeout: float) -> bool:
+        """Wait as `_wait` does while processes are being ended. Returns whether those that ended did so cleanly."""
+        failed = [(member, status) for member, status in self._wait(timeout) if status not in CLEAN]
+        for member, status in failed:
+            self._console.say(f"{member.process.program.name} ended with {describe(status)}")
+        return not failed
 
     def _wait(self, timeout: float | None) -> list[tuple[_Member, int]]:
         """Wait for output, signals or ends, print the output, and remove ended processes."""
