@@ -14,12 +14,14 @@ from .cancellation import CancellationToken
 from .node import CellNode
 from .scene_monitor import SceneMonitor
 from .threads import lower_priority
-from .waiting import Deadline, Waiters
+from .timed_calls import TimedCall
+from .waiting import Deadline, Waiters, call_later
 
 # [s] that a request waits for sphere models that are loaded from disk. This takes less than a second; the limit is
 # larger so that plans depend on their seed only, also on a busy computer. Nothing waits while models are computed.
 WAIT_TIMEOUT = 10.0
 LOG_PERIOD = 3.0  # [s] between log lines about the progress
+RETRY_PERIOD = 5.0  # [s] after which the computation is started again that found no thread
 UNCERTIFIED = "not certified: the sphere models of new geometry are still being computed"
 NOTHING: tuple[str, tuple[str, ...]] = ("", ())
 
@@ -48,9 +50,11 @@ class SpherePreparation:
         self._required = self._prepared = self._making = NOTHING
         self._waiting = Waiters()
         self._computing = False
+        self._again: TimedCall | None = None  # of the start of a computation
         self._progress = (0, 0)
         self._reported = 0.0  # steady clock [s] of the last line in the log
         scene_monitor.on_change(self._on_scene)
+        node.on_release(self._cancel_retry)
 
     @property
     def ready(self) -> bool:
@@ -96,10 +100,24 @@ class SpherePreparation:
         required = self._required
         if self._making != NOTHING or required == self._prepared:
             return
+        self._cancel_retry()
         self._making, self._computing = required, False
         arguments = (self._scene_monitor.scene.cell, required[1])
         # A daemon thread, so that the process can end meanwhile.
-        threading.Thread(target=self._make, args=arguments, name="sphere models", daemon=True).start()
+        thread = threading.Thread(target=self._make, args=arguments, name="sphere models", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # too many threads; requests do not wait for the next one
+            self._making, self._computing = NOTHING, True
+            self._again = call_later(self._node, RETRY_PERIOD, self._prepare_spheres)
+            text = f"sphere models are not computed, and nothing is certified: {error}; the next try is in"
+            self._node.get_logger().warning(f"{text} {RETRY_PERIOD:g} s")
+            self._waiting.wake()
+
+    def _cancel_retry(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
 
     def _make(self, cell: RobotCell, bodies: tuple[str, ...]) -> None:
         warnings: tuple[str, ...] = ()

@@ -84,7 +84,10 @@ class KinematicsNode(ManagedNode):
     def __init__(self) -> None:
         super().__init__("kinematics_node")
         # Compiled in advance rather than at the first request; requests meanwhile wait only for what they need.
-        threading.Thread(target=warm_up, name="warm up", daemon=True).start()
+        try:
+            threading.Thread(target=warm_up, name="warm up", daemon=True).start()
+        except RuntimeError as error:  # too many threads
+            self.get_logger().warning(f"compiled functions are not loaded in advance: {error}")
 
     def configure(self) -> None:
         models = ModelReader(resource_roots(self.parameters))

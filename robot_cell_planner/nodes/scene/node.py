@@ -143,7 +143,10 @@ class SceneNode(ManagedNode):
         if self._start_state is not None:
             # Other nodes do not wait for it: the first check compiles kernels, which can take a minute.
             check = Thread(target=self._check_start, args=(self._start_state,), name="start state", daemon=True)
-            check.start()
+            try:
+                check.start()
+            except RuntimeError as error:  # too many threads
+                self.get_logger().warning(f"the start state is not checked for collisions: {error}")
             self._start_state = None
 
     def _check_start(self, scene: Scene) -> None:

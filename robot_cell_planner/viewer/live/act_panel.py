@@ -81,7 +81,11 @@ class ActPanel:
 
     async def _stop(self, _: object) -> None:
         """Stop the motion. A coroutine is run by the server's event loop, and not by its threads."""
-        threading.Thread(target=self._run_now, args=("Stop", self._acts.stop), name="stop", daemon=True).start()
+        arguments = "Stop", self._acts.stop
+        try:
+            threading.Thread(target=self._run_now, args=arguments, name="stop", daemon=True).start()
+        except RuntimeError:  # too many threads: the page waits for the node meanwhile
+            self._run_now(*arguments)
 
     def _group_name(self) -> str:
         return "" if self._group.value == NONE else self._group.value

@@ -114,8 +114,12 @@ class LiveView:
     def _start_spheres(self) -> None:
         """Draw missing spheres in a thread: those that are not stored take seconds. Call it with the lock."""
         if not self._computes_spheres and self.meshes.without_spheres():
-            self._computes_spheres = True
-            threading.Thread(target=self._draw_spheres, name="spheres", daemon=True).start()
+            try:
+                threading.Thread(target=self._draw_spheres, name="spheres", daemon=True).start()
+            except RuntimeError as error:  # too many threads; the next change of the layers or the cell tries again
+                self.progress = f"spheres are not computed: {error}"
+            else:
+                self._computes_spheres = True
 
     def _draw_spheres(self) -> None:
         while True:

@@ -7,10 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 from loaded_cells import loaded
+from thread_shortage import ThreadShortage
 
 from robot_cell_planner.errors import CancelledError, GeometryError
 from robot_cell_planner.nodes.common import sphere_preparation
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
+from robot_cell_planner.nodes.common.timed_calls import TimedCall
 
 
 class Surroundings:
@@ -30,6 +32,9 @@ class Surroundings:
 
     def on_change(self, follow):
         self.follow = follow
+
+    def on_release(self, work):
+        self.release = work
 
     def prepare(self, cell, bodies, on_progress):
         on_progress("link", 0, 5)
@@ -184,3 +189,57 @@ def test_the_objects_of_a_scene_are_searched_once_however_many_requests_there_ar
     around.finish()
     assert all(maker.ready for _ in range(20))
     assert len(searches) == 1
+
+
+@pytest.fixture
+def later(monkeypatch):
+    """Timed calls of the preparation."""
+    calls = []
+
+    def call_later(node, seconds, function):
+        calls.append(TimedCall(seconds, function))
+        return calls[-1]
+
+    monkeypatch.setattr(sphere_preparation, "call_later", call_later)
+    return calls
+
+
+def test_models_are_prepared_again_after_a_lack_of_threads(monkeypatch, later, caplog):
+    around, reported = Surroundings(), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around, reported.append, loads_first=True)
+    monkeypatch.setattr(sphere_preparation, "Deadline", lambda node, seconds: SimpleNamespace(passed=False, end=int))
+    shortage = ThreadShortage(monkeypatch, "sphere models")
+    around.follow()
+    assert answer(maker.wait()) is False  # at once
+    assert "can't start new thread" in caplog.text
+    shortage.active = False
+    later[0].function()
+    around.finish()
+    assert maker.ready
+    assert reported == [around.scene]
+
+
+def test_a_scene_change_after_a_lack_of_threads_replaces_the_retry(monkeypatch, later):
+    around = Surroundings()
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    maker = sphere_preparation.SpherePreparation(around, around, loads_first=True)
+    shortage = ThreadShortage(monkeypatch, "sphere models")
+    around.follow()
+    around.follow()
+    assert [call.function is None for call in later] == [True, False]
+    shortage.active = False
+    around.follow()
+    assert later[1].function is None
+    around.finish()
+    assert maker.ready
+    assert len(around.prepared) == 1
+
+
+def test_nothing_is_prepared_after_the_release_of_the_node(monkeypatch, later):
+    around = Surroundings()
+    sphere_preparation.SpherePreparation(around, around)
+    ThreadShortage(monkeypatch, "sphere models")
+    around.follow()
+    around.release()
+    assert later[0].function is None
