@@ -13,7 +13,7 @@ from difflib import get_close_matches
 
 from frozendict import frozendict
 
-from ...errors import ModelError
+from ...errors import FileError, ModelError
 from ...model.geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
 from ...model.joint_extras import JointExtras
 from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
@@ -65,8 +65,8 @@ def read_urdf(
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
             inertias that are not physical, attributes that are not known, shapes of size zero, visuals without a shape,
-            negative velocity and effort limits, a second material, flat meshes for which a hull is requested. None:
-            they are errors.
+            negative velocity and effort limits, colours that are not valid, a second material, flat meshes for which a
+            hull is requested. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
 
@@ -275,10 +275,17 @@ class _Reader:
         uri = "" if texture is None else self.xml.attribute(texture, "filename", "")
         if color is None:
             return None, uri
+        try:
+            return self._colour(color), uri
+        except FileError as error:
+            self.xml.defects.note(error, "the colour is left out")
+            return None, uri
+
+    def _colour(self, color: Element) -> Rgba:
         red, green, blue, alpha = self.xml.numbers(color, "rgba", 4)
         if not all(0.0 <= value <= 1.0 for value in (red, green, blue, alpha)):
             raise self.xml.error(color, f"has rgba={color.get('rgba')!r}, expected numbers from 0 to 1")
-        return (red, green, blue, alpha), uri
+        return red, green, blue, alpha
 
     def _joint(self, element: Element) -> Joint:
         name = self.xml.attribute(element, "name")

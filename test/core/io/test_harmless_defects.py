@@ -84,6 +84,24 @@ def test_the_first_of_two_materials_is_used_with_a_warning():
         read_urdf(text)
 
 
+@pytest.mark.parametrize(
+    ("element", "text"),
+    [
+        ('<color rgba="0.1 0.1 0.1 0 1"/>', "has rgba='0.1 0.1 0.1 0 1', expected 4 numbers"),
+        ('<color rgba="255 0 0 1"/>', "has rgba='255 0 0 1', expected numbers from 0 to 1"),
+        ("<color/>", "has no attribute 'rgba'"),
+    ],
+)
+def test_a_colour_that_is_not_valid_is_left_out_with_a_warning(element, text):
+    material = f'<material name="m">{element}<texture filename="t.png"/></material>'
+    description, defects = link("visual", '<sphere radius="1"/>', material), Defects()
+    shape = read_urdf(description, source="r.urdf", defects=defects).links["a"].visuals[0]
+    assert (shape.material, shape.rgba, shape.texture) == ("m", None, "t.png")
+    assert defects.texts == (f"r.urdf:2: <color> {text}; the colour is left out",)
+    with pytest.raises(FileError, match="<color>"):
+        read_urdf(description)
+
+
 @pytest.mark.parametrize("owner", ["inertial", "collision", "joint"])
 def test_the_first_of_two_origins_is_used_with_a_warning(owner):
     origins = '<origin xyz="1 0 0"/>\n<origin xyz="2 0 0"/>'
