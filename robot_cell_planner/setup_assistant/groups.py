@@ -21,7 +21,12 @@ TIP_NAMES = (
 SIDES = ("left", "right", "front", "rear", "back")
 SHORT_SIDES = {"left": {"l", "larm"}, "right": {"r", "rarm"}}  # words of names
 MAX_RAIL = 3  # prismatic joints in a row before an arm that move its base; more are a telescope, a part of the arm
-PARTS = ("leg", "head", "torso", "neck", "lift", "arm")
+# Words in the names of joints and links of the parts of a robot.
+PARTS = {
+    "leg": ("leg", "hip", "thigh", "knee", "calf", "shank", "ankle", "foot"),
+    "head": ("head",), "torso": ("torso",), "neck": ("neck",), "lift": ("lift",), "arm": ("arm",),
+}  # fmt: skip
+NO_ARMS = frozenset(("leg", "head", "torso", "neck"))
 
 
 @dataclass(frozen=True)
@@ -48,9 +53,9 @@ class DraftedGroup:
 def draft_groups(mechanism: Mechanism) -> tuple[DraftedGroup, ...]:
     """Derive planning groups from the kinematic tree (see `structure_of`).
 
-    A single arm is named "manipulator", several are named after their side or their links. Several arms also form one
-    composite group. A rail before an arm is in its group; another group has the arm alone. Hands are named after their
-    arm. Wheels are in no group.
+    A single arm is named "manipulator", several are named after their side or their links, and legs as legs. Several
+    arms also form one composite group. A rail before an arm is in its group; another group has the arm alone. Hands are
+    named after their arm. Wheels are in no group.
     """
     return _Drafter(mechanism, structure_of(mechanism)).groups()
 
@@ -64,12 +69,13 @@ class _Drafter:
     def groups(self) -> tuple[DraftedGroup, ...]:
         arms = [self._arm(joints) for joints in self.structure.arms]
         result: list[DraftedGroup] = list(arms)
-        if len(arms) > 1:
-            variables = {name for arm in arms for name in arm.group.variables}
+        together = self._moved_together(arms)
+        if together:
+            variables = {name for arm in together for name in arm.group.variables}
             ordered = tuple(v.name for v in self.mechanism.variables if v.name in variables)
-            name, parts = self._unique(COMPOSITE_GROUP), tuple(arm.group.name for arm in arms)
-            links = tuple(link for arm in arms for link in arm.group.links)
-            reason = f"All {len(arms)} arms together."
+            name, parts = self._unique(COMPOSITE_GROUP), tuple(arm.group.name for arm in together)
+            links = tuple(link for arm in together for link in arm.group.links)
+            reason = f"All {len(together)} arms together."
             result.append(DraftedGroup(PlanningGroup(name, ordered, links), "composite", reason, parts))
         for arm, joints in zip(arms, self.structure.arms, strict=True):
             result += self._without_rail(arm, joints)
@@ -77,6 +83,12 @@ class _Drafter:
             result.append(self._hand(hand, arms[index] if 0 <= index < len(arms) else None))
         result += [self._other(joints) for joints in self.structure.others]
         return tuple(result)
+
+    def _moved_together(self, arms: list[DraftedGroup]) -> list[DraftedGroup]:
+        """Return the groups of the composite group: without legs, heads and the like if there are at least two arms."""
+        found = list(zip(arms, self.structure.arms, strict=True))
+        together = [arm for arm, joints in found if _part_of(_names_of(joints), len(joints)) not in NO_ARMS]
+        return next((groups for groups in (together, arms) if len(groups) > 1), [])
 
     def _arm(self, joints: tuple[Joint, ...]) -> DraftedGroup:
         name = MAIN_GROUP if len(self.structure.arms) == 1 else self._name_of(joints, "arm")
@@ -115,8 +127,8 @@ class _Drafter:
 
     def _name_of(self, joints: Sequence[Joint], kind: str) -> str:
         """Return a name from the side, the part or the common beginning in the names of joints and links."""
-        texts = [text.lower() for joint in joints for text in (joint.name, joint.child)]
-        part = next((part for part in PARTS if sum(part in text for text in texts) * 2 >= len(joints)), kind)
+        texts = _names_of(joints)
+        part = _part_of(texts, len(joints)) or kind
         sides = [side for side in SIDES if sum(side in text for text in texts) * 2 >= len(joints)]
         if not sides:
             words = [set(re.split(r"[\W_]+", text)) for text in texts]
@@ -170,6 +182,19 @@ class _Drafter:
                 if joint.parent == link and joint.kind is JointKind.FIXED
             ]
         return found
+
+
+def _names_of(joints: Sequence[Joint]) -> list[str]:
+    """Return the names of joints and of the links that they move, in lower case."""
+    return [text.lower() for joint in joints for text in (joint.name, joint.child)]
+
+
+def _part_of(texts: Sequence[str], joints: int) -> str:
+    """Return the part of a robot that a chain of `joints` joints is by its names `texts`, "" for none."""
+    for part, words in PARTS.items():
+        if sum(any(word in text for word in words) for text in texts) * 2 >= joints:
+            return part
+    return ""
 
 
 def _common_beginning(texts: Sequence[str]) -> str:

@@ -106,6 +106,27 @@ def test_two_arms_on_a_torso_are_a_composite_group_too():
     assert groups["torso"] == ("base", "torso", 1)
 
 
+LEGS = (
+    ("{}_HIP_R", "{}_HIP_P", "{}_HIP_Y", "{}_KNEE", "{}_ANKLE_R", "{}_ANKLE_P"),
+    ("{}_hip_yaw", "{}_hip_roll", "{}_thigh_pitch", "{}_shank_pitch", "{}_foot_pitch", "{}_foot_roll"),
+)
+
+
+@pytest.mark.parametrize("leg", LEGS)
+def test_legs_and_the_neck_of_a_humanoid_are_no_arms(leg):
+    """As of the JVRC-1: its right leg was `right_arm`, and its right arm `right_arm_2`."""
+    joints = [chain("waist", "base", "chest")]
+    for side in ("left", "right"):
+        names = [name.format(side) for name in leg]
+        links = ["base", *(f"{name}_link" for name in names)]
+        joints += [chain(name, links[i], links[i + 1]) for i, name in enumerate(names)]
+        joints += arm(7, "chest", f"{side}_")
+    groups = found(robot(*joints, *arm(3, "chest", "neck_")))
+    assert {name: size for name, (_, _, size) in groups.items()} == {
+        "left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7, "neck": 3, "all_arms": 14, "chest_chain": 1,
+    }  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("name", "side"),
     [
