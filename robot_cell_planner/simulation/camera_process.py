@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -13,14 +13,16 @@ from typing import TYPE_CHECKING
 from ..errors import InternalError, RobotCellError, TimedOutError, WorkerCrashedError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
-from ..system.worker_process import start_worker
+from ..system.worker_process import disconnect, kill, start_worker, wait_or_kill
 from .engines.base import Placement
 from .options import SimulationOptions
+from .outbox import Outbox
 from .process import END_TIMEOUT, STAGE, START_TIMEOUT
 
 WORKER = "robot_cell_planner.simulation.camera_worker"
 RGB, DEPTH, SEGMENTATION, POINTS = "rgb", "depth", "segmentation", "points"
 KINDS = (RGB, DEPTH, SEGMENTATION, POINTS)
+MAX_UNSENT = 10  # messages; a request is sent when the images of the one before have arrived
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,15 @@ if TYPE_CHECKING:  # connections are not generic at run time
     ToCameraWorker = Connection[ToWorker, FromWorker]
 
 
+def _joints_of(_: ToWorker) -> frozenset[str]:
+    """Return no joints: all messages are kept."""
+    return frozenset()
+
+
+def _without(message: ToWorker, _: frozenset[str]) -> ToWorker:
+    return message
+
+
 class CameraProcess:
     """Renders images in its own process, one request after the other. Callbacks run in a thread that receives images.
 
@@ -111,24 +122,25 @@ class CameraProcess:
         self._waiting: ImageRequest | None = None
         connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
         self._connection: ToCameraWorker = connection
-        try:
-            self.names = self._begin(start)
-        except BaseException:
-            self._process.kill()
-            self._process.wait()
-            self._connection.close()
-            os.close(self._lifeline)
-            raise
         self._thread = threading.Thread(target=self._listen, name="cameras", daemon=True)
-        self._thread.start()
+        with ExitStack() as on_error:
+            on_error.callback(os.close, self._lifeline)
+            on_error.callback(self._connection.close)
+            on_error.callback(kill, self._process)
+            self._outbox: Outbox[ToWorker] = Outbox(self._connection, MAX_UNSENT, _joints_of, _without)
+            on_error.callback(self._outbox.close)
+            on_error.callback(disconnect, self._connection)
+            self.names = self._begin(start)
+            self._thread.start()
+            on_error.pop_all()
 
     def _begin(self, start: CameraStart) -> tuple[str, ...]:
+        self._outbox.put(start)
         try:
-            self._connection.send(start)
             if not self._connection.poll(START_TIMEOUT):
                 raise TimedOutError(f"the cameras were not ready within {START_TIMEOUT:g} s", stage=STAGE)
             answer = self._connection.recv()
-        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+        except (EOFError, ConnectionResetError) as error:
             raise self._crash() from error
         if isinstance(answer, RobotCellError):
             raise answer
@@ -137,8 +149,8 @@ class CameraProcess:
         return answer.names
 
     def _crash(self) -> WorkerCrashedError:
-        status = self._process.wait()
-        return WorkerCrashedError(f"the process of the cameras ended with status {status}", stage=STAGE)
+        how = wait_or_kill(self._process, END_TIMEOUT)
+        return WorkerCrashedError(f"the process of the cameras {how}", stage=STAGE)
 
     def render(self, request: ImageRequest) -> None:
         """Render images as soon as those of earlier requests are sent. A request that waits is replaced by a later
@@ -154,10 +166,7 @@ class CameraProcess:
 
     def _send(self, request: ImageRequest) -> None:
         self._is_busy = True
-        try:
-            self._connection.send(request)
-        except (BrokenPipeError, ConnectionResetError, OSError):
-            return  # the process ended or is being closed; the listening thread reports it
+        self._outbox.put(request)
 
     def _listen(self) -> None:
         try:
@@ -192,11 +201,9 @@ class CameraProcess:
             self._closing = True
             self._waiting, self._is_busy = None, True
         self._process.terminate()
-        try:
-            self._process.wait(END_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        wait_or_kill(self._process, END_TIMEOUT)
+        disconnect(self._connection)
         self._thread.join()
+        self._outbox.close()
         self._connection.close()
         os.close(self._lifeline)

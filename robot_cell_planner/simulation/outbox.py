@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-import select
 import threading
 from collections import deque
 from collections.abc import Callable
+from multiprocessing.reduction import ForkingPickler
 from typing import TYPE_CHECKING, Generic
 
+from ..system.readiness import wait_writable
 from .quotas import MessageT, Quotas
 
 if TYPE_CHECKING:
     from ..system.worker_process import AnyConnection
 
+# Bytes of a message that a connection takes at once if it takes any: Linux reports a socket as writable while less than
+# a quarter of its buffer, 208 KiB by default, is in use.
+AT_ONCE = 1 << 15
+
 
 class Outbox(Generic[MessageT]):
-    """Sends messages in order: at once if the connection takes them, or by a thread as soon as it does.
+    """Sends messages in order: at once if the connection takes them, or by a thread as soon as it does. The thread also
+    sends those above AT_ONCE, which can block until the other end reads.
 
     Args:
         connection: Where they are sent. Who owns it closes it after this.
@@ -42,6 +48,7 @@ class Outbox(Generic[MessageT]):
         self._kept = 0  # messages without joints that wait
         self._changed = threading.Condition()
         self._open = True
+        self._is_sending = False  # the thread sends a message, outside the lock
         self.accepted = 0
         self._thread = threading.Thread(target=self._send_waiting, name="outbox", daemon=True)
         self._thread.start()
@@ -77,13 +84,25 @@ class Outbox(Generic[MessageT]):
     def _flush(self) -> None:
         """Send what the connection takes without blocking."""
         try:
-            while self._waiting and select.select((), (self._connection,), (), 0.0)[1]:
-                self._connection.send(self._waiting[0])
-                sent = self._waiting.popleft()
-                self._quotas.removed(sent)
-                self._kept -= not self._joints_of(sent)
+            while self._sends_next():
+                content = ForkingPickler.dumps(self._waiting[0])
+                if len(content) > AT_ONCE:
+                    return
+                self._connection.send_bytes(content)
+                self._next()
         except (BrokenPipeError, ConnectionResetError):
             self._end()  # who reads from the process reports its end
+
+    def _sends_next(self) -> bool:
+        """Return whether there is a message, and the connection takes some of it."""
+        return bool(self._waiting) and not self._is_sending and wait_writable(self._connection, 0.0)
+
+    def _next(self) -> MessageT:
+        """Return the first message, which does not wait any longer."""
+        message = self._waiting.popleft()
+        self._quotas.removed(message)
+        self._kept -= not self._joints_of(message)
+        return message
 
     def _end(self) -> None:
         self._open = False
@@ -96,7 +115,20 @@ class Outbox(Generic[MessageT]):
                 self._changed.wait_for(lambda: self._waiting or not self._open)
                 if not self._open:
                     return
-            # Also returns when the other end is closed.
-            select.select((), (self._connection,), ())
+            wait_writable(self._connection)
             with self._changed:
                 self._flush()
+                if not self._sends_next():
+                    continue
+                message, self._is_sending = self._next(), True
+            self._send_large(message)
+
+    def _send_large(self, message: MessageT) -> None:
+        """Send a message for which the other end has to read, without the lock."""
+        try:
+            self._connection.send(message)
+        except (BrokenPipeError, ConnectionResetError):
+            with self._changed:
+                self._end()
+        finally:
+            self._is_sending = False

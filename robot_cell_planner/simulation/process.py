@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import itertools
 import os
-import subprocess
 import threading
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOu
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from ..system.worker_process import start_worker
+from ..system.worker_process import disconnect, kill, start_worker, wait_or_kill
 from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .disturbances import Disturbance
@@ -189,19 +189,19 @@ class SimulationProcess:
         self._answers: dict[int, Callable[[Answer], None]] = {}
         self._requests = itertools.count()
         self._connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
-        try:
+        with ExitStack() as on_error:
+            on_error.callback(os.close, self._lifeline)
+            on_error.callback(self._connection.close)
+            on_error.callback(kill, self._process)
+            self._outbox: Outbox[Downwards] = Outbox(self._connection, MAX_UNSENT, joints_of, without)
+            on_error.callback(self._outbox.close)
+            on_error.callback(disconnect, self._connection)
             ready = self._begin(start)
-        except BaseException:
-            self._process.kill()
-            self._process.wait()
-            self._connection.close()
-            os.close(self._lifeline)
-            raise
+            on_error.pop_all()
         self.names_of_joints = ready.names_of_joints
         self.joint_names, self.driven_joints = self.names_of_joints.all, self.names_of_joints.driven
         self.warnings = ready.warnings
         self.command_limits = ready.command_limits
-        self._outbox: Outbox[Downwards] = Outbox(self._connection, MAX_UNSENT, joints_of, without)
         self._samples = Repetition(start.schedule.delay, lambda: self._outbox.accepted, on_sample)
         self._thread = threading.Thread(target=self._listen, name="simulation", daemon=True)
 
@@ -217,12 +217,12 @@ class SimulationProcess:
         return self._outbox.discarded + self._dropped
 
     def _begin(self, start: Start) -> Ready:
+        self._outbox.put(start)
         try:
-            self._connection.send(start)
             if not self._connection.poll(START_TIMEOUT):
                 raise TimedOutError(f"the cell was not ready within {START_TIMEOUT:g} s", stage=STAGE)
             answer = self._connection.recv()
-        except (EOFError, BrokenPipeError, ConnectionResetError) as error:
+        except (EOFError, ConnectionResetError) as error:
             raise self._crash() from error
         if isinstance(answer, RobotCellError):
             raise answer
@@ -231,8 +231,8 @@ class SimulationProcess:
         return answer
 
     def _crash(self) -> WorkerCrashedError:
-        status = self._process.wait()
-        return WorkerCrashedError(f"the process of the physics ended with status {status}", stage=STAGE)
+        how = wait_or_kill(self._process, END_TIMEOUT)
+        return WorkerCrashedError(f"the process of the physics {how}", stage=STAGE)
 
     def _listen(self) -> None:
         try:
@@ -289,14 +289,12 @@ class SimulationProcess:
         """End the process. Has no effect if it already ended."""
         self._closing = True
         self._outbox.put(None)
-        try:
-            self._process.wait(END_TIMEOUT)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        wait_or_kill(self._process, END_TIMEOUT)
+        if self._connection.closed:
+            return
+        disconnect(self._connection)
         if self._thread.is_alive():
             self._thread.join()
         self._outbox.close()
-        if not self._connection.closed:
-            self._connection.close()
-            os.close(self._lifeline)
+        self._connection.close()
+        os.close(self._lifeline)

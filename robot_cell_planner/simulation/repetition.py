@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-import select
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
+
+from ..system.readiness import wait_readable
 
 if TYPE_CHECKING:
     from ..system.worker_process import AnyConnection
@@ -68,7 +69,7 @@ class Repetition:
 
     def wait(self, connection: AnyConnection) -> None:
         """Repeat samples when they are due, until there is a message of the simulation."""
-        while not select.select((connection,), (), (), self._left())[0]:
+        while not wait_readable(connection, self._left()):
             if self._left() is not None:
                 self._repeat(time.monotonic() - self._delay)
 

@@ -6,7 +6,6 @@ import importlib
 import math
 import os
 import pickle
-import select
 import sys
 import time
 from bisect import insort
@@ -21,6 +20,7 @@ import msgspec
 from ..errors import RobotCellError, SimulationError
 from ..system.lifeline import end_when_closed
 from ..system.physics import has_physics
+from ..system.readiness import wait_readable
 from .contacts import ContactRecord, ContactStamps
 from .disturbances import DisturbanceKind
 from .engines.names import BULLET
@@ -117,7 +117,7 @@ class _Run:
         self._commanded: dict[str, float] = {}  # latest positions that were carried out; NaN after other commands
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
-        self._received = 1  # messages: the one to begin
+        self._received = 2  # messages: the configuration, and the one to begin
         self._rests = False  # samples are repeated by the other end
         self.periods = 0
         self.paused = False
@@ -196,13 +196,13 @@ class _Run:
         report = math.ceil(self.periods / self._periods_a_report) * self._periods_a_report
         now = time.monotonic()
         left = max(-self._pace.lag((report + 1) * self._pace.period, now), 0.0)
-        if not select.select((self._connection,), (), (), left)[0]:
+        if not wait_readable(self._connection, left):
             self._pass_periods(now + left)
             return True
         messages = []
         while True:
             now = time.monotonic()
-            if not select.select((self._connection,), (), (), 0.0)[0]:
+            if not wait_readable(self._connection, 0.0):
                 break
             messages.append(self._connection.recv())
         # A process that was not scheduled for a while carries out its commands in time.
@@ -227,7 +227,7 @@ class _Run:
     def _receive_all(self, timeout: float = 0.0) -> bool:
         """Process all messages, and wait for the first [s]; return whether to continue."""
         # What `Connection.poll` does, at a tenth of its processor time.
-        while select.select((self._connection,), (), (), timeout)[0]:
+        while wait_readable(self._connection, timeout):
             if not self._receive(self._connection.recv()):
                 return False
             timeout = 0.0

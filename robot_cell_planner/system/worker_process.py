@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
 import subprocess
+from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
@@ -11,13 +13,17 @@ from typing import TYPE_CHECKING, Any
 from ..errors import WorkerCrashedError
 from .forked_process import ForkedProcess
 from .module_start import module_command, module_environment
+from .process_end import wait_for_end
 from .reserved_process import start_reserved
 
 if TYPE_CHECKING:  # connections are not generic at run time
     AnyConnection = Connection[Any, Any]
+    AnyProcess = subprocess.Popen[bytes] | ForkedProcess
+
+KILL_TIME = 5.0  # [s] in which a killed process ends, unless the kernel holds it
 
 
-def start_worker(module: str, stage: str) -> tuple[AnyConnection, int, subprocess.Popen[bytes] | ForkedProcess]:
+def start_worker(module: str, stage: str) -> tuple[AnyConnection, int, AnyProcess]:
     """Start a module as a program whose arguments are the descriptors of a connection and of a pipe for
     `lifeline.end_when_closed`.
 
@@ -46,3 +52,30 @@ def start_worker(module: str, stage: str) -> tuple[AnyConnection, int, subproces
         theirs.close()
         os.close(watched)
     return ours, lifeline, process
+
+
+def wait_or_kill(process: AnyProcess, seconds: float) -> str:
+    """Wait for the end of a worker that is to end or has closed its connection; it is killed after `seconds` [s].
+
+    Returns:
+        What it did, for an error.
+    """
+    left = wait_for_end(process.pid, seconds) if process.poll() is None else 0.0
+    try:
+        return f"ended with status {process.wait(left)}"
+    except subprocess.TimeoutExpired:
+        kill(process)
+        return f"closed its connection, did not end within {seconds:g} s and was killed"
+
+
+def kill(process: AnyProcess) -> None:
+    """Kill a worker, and wait for its end for up to KILL_TIME."""
+    process.kill()
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(KILL_TIME)
+
+
+def disconnect(connection: AnyConnection) -> None:
+    """Let all threads that read from or write to a connection go on: they find it closed by the other end."""
+    with socket.socket(fileno=os.dup(connection.fileno())) as opened, suppress(OSError):
+        opened.shutdown(socket.SHUT_RDWR)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import select
 import socket
 import subprocess
 from collections.abc import Callable, Mapping
@@ -19,6 +18,7 @@ from typing import IO
 from ...system.command_line import ROOM
 from ...system.forked_process import ForkedProcess
 from ...system.module_start import module_command
+from ...system.readiness import wait_readable
 from .adoption import adopting, end_with
 from .prepared_process import MAX_REQUEST, READY
 from .program import Program
@@ -77,7 +77,7 @@ class PreparedProcess:
     def wait(self, goes_on: Callable[[], bool]) -> None:
         """Wait until its libraries are imported, or it has failed, while `goes_on()`."""
         for _ in range(round(MAX_PREPARATION / POLL_PERIOD) if self._usable else 0):
-            if select.select([self._socket], [], [], POLL_PERIOD)[0]:
+            if wait_readable(self._socket, POLL_PERIOD):
                 with suppress(OSError):
                     self._usable = self._socket.recv(len(READY)) == READY
                 self._socket.settimeout(MAX_ANSWER_TIME)
