@@ -13,7 +13,8 @@ from robot_cell_planner import action, msg
 from ...errors import CancelledError, RobotCellError
 from ..common.cancellation import CancellationToken
 from ..common.node import LATCHED, CellNode
-from ..conversions.basic import error_to_message, time_to_message
+from ..conversions.basic import error_to_message, time_to_message, unexpected
+from ..conversions.wire_types import to_wire
 
 ResultT = TypeVar("ResultT", action.PlanMotion.Result, action.PlanCartesian.Result, action.PlanMultistep.Result)
 Handler = Callable[[Any, Callable[[Any], None], CancellationToken, ResultT], Coroutine[Any, Any, None]]
@@ -33,11 +34,13 @@ class Outcomes:
             outcome = msg.PlanningOutcome(action=name)
             try:
                 await handler(goal, send, token, result)
+                to_wire(result, "result")  # a result that cannot be sent is an error of its request
                 outcome.plans = [*result.plans] if isinstance(result, action.PlanMultistep.Result) else [result.plan]
             except CancelledError:
                 raise
-            except RobotCellError as error:
-                outcome.error = error_to_message(error)
+            except Exception as error:
+                found = error if isinstance(error, RobotCellError) else unexpected(error, name)
+                outcome.error = error_to_message(found)
                 if isinstance(result, action.PlanMotion.Result):
                     outcome.failure = result.failure
                 self._node.soon(partial(self._publish, outcome))
