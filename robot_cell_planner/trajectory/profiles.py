@@ -16,6 +16,7 @@ import ruckig
 
 from ..errors import TrajectoryError, Value
 from .curves import PolynomialCurve
+from .ruckig_calls import calculated
 
 # Slack against rounding, so that results checked at 1e-6 of a limit obey it.
 SLACK = 1.0 - 1e-9
@@ -73,20 +74,15 @@ def solved(intervals: Sequence[PathInterval]) -> ruckig.Trajectory:
     request.max_velocity = [max(each.rates.speed * SLACK, each.start, each.end) for each in intervals]
     request.max_acceleration = [each.rates.acceleration * SLACK for each in intervals]
     request.max_jerk = [each.rates.jerk * SLACK for each in intervals]
-    answer = ruckig.Trajectory(count)
-    try:
-        result = ruckig.Ruckig(count).calculate(request, answer)
-    except ruckig.RuckigError:  # numbers outside the range that Ruckig supports
-        result = ruckig.Result.Error
-    if result in (ruckig.Result.Working, ruckig.Result.Finished):
-        return answer
-    if count > 1:
-        for interval in intervals:
-            solved([interval])
     rates = intervals[0].rates
     numbers = (Value("velocity", rates.speed), Value("acceleration", rates.acceleration), Value("jerk", rates.jerk))
-    values = (Value("length", intervals[0].length), *numbers)
-    raise TrajectoryError(f"Ruckig cannot time a motion: {result}", values=values)
+    try:
+        return calculated(ruckig.Ruckig(count), request, Value("length", intervals[0].length), *numbers)
+    except TrajectoryError:
+        if count > 1:
+            for interval in intervals:  # name the numbers of the one that fails
+                solved([interval])
+        raise
 
 
 def pieces_of(interval: PathInterval, profile: ruckig.Profile) -> Pieces:

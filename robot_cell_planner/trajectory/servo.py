@@ -14,10 +14,11 @@ from functools import cached_property
 import numpy as np
 import ruckig
 
-from ..errors import InvalidRequestError
+from ..errors import InvalidRequestError, Value
 from ..kinematics.velocity import VelocityBounds
 from .limits import Array, MotionLimits
 from .profiles import SLACK
+from .ruckig_calls import calculated
 
 # Fraction of the fastest exponential approach to a position limit that acceleration and jerk limits would allow.
 APPROACH_FRACTION = 0.5
@@ -96,6 +97,9 @@ class VelocityFollower:
         """Follow finite velocities (dof,) for a time [s] and return the state after it.
 
         Velocities beyond the limits are clamped.
+
+        Raises:
+            TrajectoryError: Ruckig finds no motion; the state is unchanged.
         """
         bounds = self._approach.bounds(self.state.positions)
         targets = np.clip(requested, bounds.lower * SLACK, bounds.upper * SLACK)
@@ -112,7 +116,11 @@ class VelocityFollower:
         return reached
 
     def predicted(self, requested: Array, seconds: float, samples: int) -> Array:
-        """Return predicted positions (samples, dof): velocities are followed for a time [s], then the joints stop."""
+        """Return predicted positions (samples, dof): velocities are followed for a time [s], then the joints stop.
+
+        Raises:
+            TrajectoryError: Ruckig finds no motion.
+        """
         bounds = self._approach.bounds(self.state.positions)
         first = self._profile(self.state, np.clip(requested, bounds.lower, bounds.upper))
         stop = self._profile(_at(first, seconds), np.zeros_like(requested))
@@ -136,9 +144,8 @@ class VelocityFollower:
         request.current_velocity = state.velocities.tolist()
         request.current_acceleration = state.accelerations.tolist()
         request.target_velocity = targets.tolist()
-        profile = ruckig.Trajectory(len(targets))
-        self._solver.calculate(request, profile)
-        return profile
+        fastest = Value("largest velocity", float(np.abs(targets).max(initial=0.0)))
+        return calculated(self._solver, request, fastest)
 
 
 def _at(profile: ruckig.Trajectory, seconds: float) -> ServoState:

@@ -11,12 +11,15 @@ import copy
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
 import ruckig
 
+from ..errors import TrajectoryError, Value
 from .limits import RATES, Array, MotionLimits
+from .ruckig_calls import calculated
 from .trajectory import Trajectory
 
 # Candidate changes: fractions of the fastest change, with these delays of the start [s].
@@ -90,15 +93,19 @@ class TimeScaling:
         return TimeScaling(self.starts[first:], self.states[first:], self.jerks[first:])
 
     def changed(self, rate: float, start: float, acceleration: float, jerk: float) -> TimeScaling:
-        """Return a time scaling that changes to `rate` from `start` on, within limits of the rate's derivatives."""
+        """Return a time scaling that changes to `rate` from `start` on, within limits of the rate's derivatives.
+
+        Raises:
+            TrajectoryError: Ruckig finds no change.
+        """
         request = ruckig.InputParameter(1)
         request.control_interface = ruckig.ControlInterface.Velocity
         state = self.at(start)
         request.current_position, request.current_velocity, request.current_acceleration = ([v] for v in state)
         request.target_velocity, request.target_acceleration = [rate], [0.0]
         request.max_acceleration, request.max_jerk = [acceleration], [jerk]
-        found = ruckig.Trajectory(1)
-        ruckig.Ruckig(1).calculate(request, found)
+        limits = Value("max acceleration of the rate", acceleration), Value("max jerk of the rate", jerk)
+        found = calculated(ruckig.Ruckig(1), request, Value("rate", rate), *limits)
         profile = found.profiles[0][0]
         count = bisect_right(self.starts, start)
         starts, states, jerks = list(self.starts[:count]), list(self.states[:count]), list(self.jerks[:count])
@@ -142,15 +149,18 @@ def change_within_limits(
         acceleration: Maximum acceleration of the rate [1/s].
         jerk: Maximum jerk of the rate [1/s2].
         limits: Limits of the trajectory's variables; None: unknown and not checked.
+
+    Raises:
+        TrajectoryError: Ruckig finds no change that begins at `start`.
     """
     quickest = time_scaling.changed(rate, start, acceleration, jerk)
     if limits is None:
         return quickest
-    tried = [
-        time_scaling.changed(rate, begin, fraction * acceleration, fraction * jerk)
-        for begin in _beginnings(time_scaling, start, DELAYS)
-        for fraction in FRACTIONS
-    ]
+    tried = [quickest]
+    for begin in _beginnings(time_scaling, start, DELAYS):
+        for fraction in FRACTIONS:
+            with suppress(TrajectoryError):
+                tried.append(time_scaling.changed(rate, begin, fraction * acceleration, fraction * jerk))
     tried.sort(key=lambda candidate: candidate.settled_at)
     limit_check = _LimitCheck(trajectory, time_scaling, start, tried[-1].settled_at, limits)
     for check in (limit_check, limit_check.of_means()):
@@ -206,8 +216,11 @@ def _step(
             left = abs(rate - between)
             rest = left / acceleration + (acceleration / jerk if left > 0.0 else 0.0)
             for fraction in STEP_FRACTIONS:
-                step = time_scaling.changed(between, begin, fraction * acceleration, fraction * jerk)
-                tried.append((step.settled_at + rest, step))
+                with suppress(TrajectoryError):
+                    step = time_scaling.changed(between, begin, fraction * acceleration, fraction * jerk)
+                    tried.append((step.settled_at + rest, step))
+        if not tried:
+            continue
         tried.sort(key=lambda candidate: candidate[0])
         found, excess = limit_check.first_within([step for _, step in tried])
         if excess <= 1.0 + ALLOWANCE:

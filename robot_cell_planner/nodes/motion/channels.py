@@ -96,6 +96,9 @@ class Channel:
         """Return the next command; None if it violates a limit."""
         try:
             sample = self._next(now, max_command_gap)
+        except RobotCellError as error:
+            self.violation = error.changed(f"no next command: {error.message}")
+            return None
         except Exception as error:
             # Any error in the trajectory brings the robot to rest; the stream continues.
             self.violation = InternalError(f"no next command: {type(error).__name__}: {error}", stage=STAGE)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from rclpy.node import Node
 from rclpy.time import Time
 
-from ...errors import MotionBusyError, NotSupportedError, RobotCellError, Value
+from ...errors import MotionBusyError, NotSupportedError, RobotCellError, TrajectoryError, Value
 from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
 from ..common.realtime_priority import set_realtime_priority
@@ -26,13 +26,10 @@ from .channels import Channel
 from .command_topic import check_alone, moment
 from .command_values import CommandValues, left_out_of_commands, sendable
 from .joint_feedback import LONGEST_PAUSE
+from .speed_changes import change_speed
 
 Clock = Callable[[], float]
-# Time ahead at which a change of speed starts, so that the stream need not wait for it [s]; the next one if a change is
-# late.
-LEADS = (0.02, 0.06, 0.2)
 REPORT_PERIOD = 5.0  # [s] between reports of errors
-KEPT = 1.0  # [s] of the past of the time scaling that is kept at a change of speed
 Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
 
 
@@ -204,7 +201,7 @@ class CommandStream:
         return called_off
 
     def _change_speed(self, channel: Channel, scale: float) -> None:
-        """Compute the change while the stream continues, for a time that is still in the future when it is applied."""
+        """Change the speed of a channel; one whose speed cannot be changed stops, with the error as its violation."""
         with self._lock:
             withdrawn = channel.withdraw_successor()
             channel.scale, sampler = scale, channel.sampler
@@ -212,19 +209,12 @@ class CommandStream:
             withdrawn.on_end()
         if sampler is None:
             return
-        for lead in LEADS:
+        try:
+            change_speed(channel, sampler, scale, self._lock, self._clock)
+        except TrajectoryError as error:
+            self._node.get_logger().error(f"{channel.owner} is stopped, since its speed cannot be changed: {error}")
             with self._lock:
-                time_scaling, start = sampler.time_scaling, self._clock() + lead
-            changed = sampler.changed(scale, start)
-            with self._lock:
-                if sampler.time_scaling is time_scaling and self._clock() <= start:
-                    sampler.follow(changed.since(start - lead - KEPT), scale)
-                    channel.awaits_resume = False
-                    return
-        with self._lock:
-            now = self._clock()
-            sampler.follow(sampler.changed(scale, now).since(now - KEPT), scale)
-            channel.awaits_resume = False
+                channel.violation = channel.violation or (None if channel.ended else error)
 
     def replace(self, old: Channel, new: Channel, time_scaling: TimeScaling) -> bool:
         """Replace a channel by another one at the start of that, which must contain its joints. Returns False if it is

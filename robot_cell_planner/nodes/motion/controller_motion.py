@@ -15,13 +15,13 @@ from typing import Any
 
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
-from control_msgs.msg import JointTolerance
 
 from ...errors import (
     ExecutionError,
     NotSupportedError,
     RobotCellError,
     ServiceUnavailableError,
+    TrajectoryError,
     Value,
     distinct_texts,
 )
@@ -33,8 +33,8 @@ from ..common.clock_monitor import CLOCK, CLOCK_SKEW
 from ..conversions.basic import duration_to_message
 from ..conversions.trajectories import trajectory_to_message
 from .controller_client import STAGE, ControllerClient, ControllerGoal, ControllerState
+from .goal_tolerances import joint_tolerances
 from .motion import Array, Motion, Sent, Tracking
-from .trajectory_goals import MotionGoal
 
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
 # [s] of the past of the time scaling that is kept, for delayed measurements, too.
@@ -217,14 +217,19 @@ class ControllerMotion(Motion):
                 continue
             message = trajectory_to_message(share.of(whole), self._epoch + nanoseconds)
             goal = FollowJointTrajectory.Goal(trajectory=message)
-            goal.path_tolerance = _tolerances(self.goal, share, tolerances.path, tolerances.path_velocity)
-            goal.goal_tolerance = _tolerances(self.goal, share, tolerances.goal, tolerances.goal_velocity)
+            joints = self.goal.joints, share.joints
+            goal.path_tolerance = joint_tolerances(*joints, tolerances.path, tolerances.path_velocity)
+            goal.goal_tolerance = joint_tolerances(*joints, tolerances.goal, tolerances.goal_velocity)
             goal.goal_time_tolerance = duration_to_message(tolerances.goal_time)
             share.before, share.goal = share.goal, share.controller.send(goal, self._on_end)
         self._sent.last = time.monotonic()
 
     def _change(self, scale: float) -> None:
-        """Continue along the path at another speed scale, from shortly in the future."""
+        """Continue along the path at another speed scale, from shortly in the future.
+
+        Raises:
+            TrajectoryError: There is no such change; the speed is unchanged.
+        """
         sampler = self._sampler
         if scale == sampler.scale or sampler.at_end(self._now()):
             return
@@ -368,29 +373,22 @@ class ControllerMotion(Motion):
         now = self._now()
         # If the clock was set, the position on the path is unknown.
         clock_was_set = self.error is not None and self.error.stage == CLOCK
-        if self._scaled_by or clock_was_set or self._sampler.at_end(now):
+        if self._scaled_by or clock_was_set or self._sampler.at_end(now) or not self._slows_to_rest():
             for share in self._shares:
                 share.cancel()
-        else:
-            self._change(0.0)
         end = now if clock_was_set else end_time(self.goal.trajectory, self._sampler.time_scaling)
         left = max(end - now, 0.0)
         self._stopped_by = time.monotonic() + left + self.goal.tolerances.goal_time + GRACE
+
+    def _slows_to_rest(self) -> bool:
+        """Begin a stop on the path; return False if there is none, and the controllers have to stop by themselves."""
+        try:
+            self._change(0.0)
+        except TrajectoryError:
+            return False
+        return True
 
     def _drop(self) -> None:
         for share in self._shares:
             if not share.ended:
                 share.cancel()
-
-
-def _tolerances(goal: MotionGoal, share: Share, positions: Array, velocities: Array) -> list[JointTolerance]:
-    """Return tolerances in the convention of the controller: -1 for no limit."""
-    return [
-        JointTolerance(name=name, position=_or_none(position), velocity=_or_none(velocity))
-        for name, position, velocity in zip(goal.joints, positions.tolist(), velocities.tolist(), strict=True)
-        if name in share.joints
-    ]
-
-
-def _or_none(limit: float) -> float:
-    return limit if np.isfinite(limit) else -1.0
