@@ -34,6 +34,7 @@ from ..problem.request import STAGE
 from ..problem.timing_limits import timing_of_motion
 from .coordinated import CoordinatedTracker, coordinated_tracker
 from .deviations import deviation_warnings
+from .kept_speed import speed_warnings
 from .ladder.search import LadderTracker
 from .limit_arrivals import round_limit_arrivals
 from .limit_reserves import CurveBeyondLimits, LimitReserves
@@ -184,8 +185,9 @@ def _planned(
         check_collision=options.check_collision,
         validation_step=options.resolution,
     )
-    if motions:
+    if motions and timing is not None:
         found = steep_warnings(path, _frame_path(tracker).parameters, plan.variables)
+        found += _speed_warnings(context, motions[-1], tracker, timing)
         plan = replace(plan, warnings=plan.warnings + found)
     for motion in motions:
         if isinstance(tracker, CoordinatedTracker):
@@ -238,6 +240,13 @@ def _frame_path(tracker: IkTracker | CoordinatedTracker) -> FramePath:
     leader = tracker.leader if isinstance(tracker, CoordinatedTracker) else tracker
     free_axes = leader.cartesian_path.free_axes
     return FramePath(leader.parameters(), leader.speeds(), leader.in_place(), leader.problem.chain, free_axes)
+
+
+def _speed_warnings(
+    context: PlanningContext, motion: TimedMotion, tracker: IkTracker | CoordinatedTracker, timing: TimingOptions
+) -> tuple[str, ...]:
+    waypoints = tracker.report().waypoint_of_point
+    return speed_warnings(motion, _frame_path(tracker), timing, context.limits, waypoints, tracker.stops())
 
 
 def _skips_waypoint_check(request: CartesianRequest) -> bool:
