@@ -24,6 +24,7 @@ from ...kinematics.ik.solver import solve
 from ...kinematics.targets import FrameTarget, TargetMode
 from ...model.pose import IDENTITY, Pose
 from ...trajectory.limits import Array
+from ...trajectory.timing import TimedMotion
 from ...trajectory.trajectory import Trajectory
 from ..path.finish import bare_plan
 from ..path.motion_checks import MotionChecks
@@ -47,6 +48,7 @@ from .tracking.ik_tracker import (
 # Max change of the relative pose, unless the options have deviations [m], [rad].
 MAX_DISTANCE = 1e-4
 MAX_ANGLE = 1e-3
+RELATIVE_FRACTION = 0.5  # of the allowed change, for the rounding of a corner of a path
 LONGER = 1.0 + 1e-9  # for rounding of steps
 
 
@@ -259,10 +261,19 @@ class CoordinatedTracker:
         return self._path
 
     def stops(self) -> tuple[int, ...]:
-        """Return the indices of the points at which the motion has to rest: with relative paths, all waypoints."""
+        """Return the indices of the points at which the motion has to rest, because of corners of a path."""
         if not self._relative_paths:
             return self.leader.stops()
-        return tuple((np.flatnonzero(self.leader.edges().ends == 1.0) + 1).tolist())
+        spacings, allowed = self.leader.spacings(), RELATIVE_FRACTION * self.allowed[0]
+        extents = np.array([segment.extent for segment in self.cartesian_path.segments])
+        rests = self.cartesian_path.rests(spacings, allowed)
+        for path in self._relative_paths:
+            rests |= path.rests(extents, spacings, allowed)
+        return self.leader.points_at_ends(rests)
+
+    def all_waypoints(self) -> tuple[int, ...]:
+        """Return the indices of the points at the waypoints."""
+        return self.leader.points_at_ends(np.ones(len(self.cartesian_path.segments), dtype=bool))
 
     def report(self) -> CartesianReport:
         """Return the report of the leader; deviations include those of the followers from their relative poses."""
@@ -274,21 +285,27 @@ class CoordinatedTracker:
             max_deviation_angle=max(own.max_deviation_angle, float(angles.max(initial=0.0))),
         )
 
-    def check_trajectory(self, trajectory: Trajectory, passing_times: Array) -> None:
-        """Check that the relative poses are held at all points of a trajectory.
+    def keeps_relative_poses(self, motion: TimedMotion) -> bool:
+        """Return whether the relative poses change by no more than allowed at all samples of a motion."""
+        distances, angles = self._trajectory_changes(motion.trajectory, motion.passing_times)
+        return not ((distances > self.allowed[0]).any() or (angles > self.allowed[1]).any())
 
-        passing_times: Times at which it passes the points of the path [s].
+    def check_motion(self, motion: TimedMotion) -> None:
+        """Check that the relative poses are held at all samples of a motion.
 
         Raises:
             TrajectoryError: They change by more than allowed.
         """
-        waypoints, fractions = self._places(trajectory, passing_times)
-        distances, angles = self._changes(trajectory.positions, waypoints, fractions, along=True)
-        if (distances > self.allowed[0]).any() or (angles > self.allowed[1]).any():
+        if not self.keeps_relative_poses(motion):
+            distances, angles = self._trajectory_changes(motion.trajectory, motion.passing_times)
             names = tuple(follower.group for follower in self.followers)
             text = "the robots leave their relative poses along the trajectory; a smaller max_step_distance keeps them"
             values = self._values(float(distances.max()), float(angles.max()))
             raise TrajectoryError(text, stage="timing", subjects=names, values=values)
+
+    def _trajectory_changes(self, trajectory: Trajectory, passing_times: Array) -> tuple[Array, Array]:
+        waypoints, fractions = self._places(trajectory, passing_times)
+        return self._changes(trajectory.positions, waypoints, fractions, along=True)
 
     def _deviations(self) -> tuple[Array, Array]:
         """Return the largest change of a relative pose on each motion between points, (k,) [m] and [rad]."""

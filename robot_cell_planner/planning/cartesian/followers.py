@@ -15,8 +15,8 @@ from ...kinematics.ik.problem import IkProblem
 from ...trajectory.limits import Array
 from ..problem.context import PlanningContext
 from ..problem.request import STAGE
-from .path.cartesian_path import CartesianPath
-from .path.curves import deviations, tangents
+from .path.cartesian_path import KINK_FRACTION, MAX_KINK, CartesianPath, rotation_rate
+from .path.curves import deviations, parameter_length, tangents
 from .path.waypoints import FrameWaypoints
 
 PROBE = 0.1  # [rad or m] of joints, to find out whether a frame moves with the leader
@@ -59,6 +59,46 @@ class RelativePath:
             selected = waypoints == waypoint
             result[selected] = tangents(self.path.curves[waypoint], fractions[selected])
         return result
+
+    def rests(self, extents: Array, spacings: Array, allowed: float) -> NDArray[np.bool_]:
+        """Return for each waypoint (w,) whether the motion has to rest there, because the direction or the rate of this
+        path changes too much; as `CartesianPath.rests`.
+
+        Args:
+            extents: Length of the path of the leader to each waypoint (w,) [m or rad].
+            spacings: Spacing of the points on it (w,) [m or rad].
+            allowed: Allowed deviation of a smooth curve from the corner [m, rad].
+        """
+        rests = np.ones(len(extents), dtype=bool)
+        if len(extents) > 1:
+            moves, turns = self._rates / extents[:, None, None], self._turns / extents[:, None, None]
+            incoming, outgoing = moves[:-1, 1], moves[1:, 0]
+            crossed = np.linalg.norm(np.cross(incoming, outgoing), axis=1)
+            kinks = np.arctan2(crossed, np.sum(incoming * outgoing, axis=1))
+            changes = np.maximum(
+                np.linalg.norm(incoming - outgoing, axis=1), np.linalg.norm(turns[:-1, 1] - turns[1:, 0], axis=1)
+            )
+            deviations = KINK_FRACTION * np.maximum(spacings[:-1], spacings[1:]) * changes
+            rests[:-1] = (kinks > MAX_KINK) | (deviations > allowed)
+        return rests
+
+    @cached_property
+    def _rates(self) -> Array:
+        """Derivative of the position [m] by the fraction of the way to each waypoint, at both ends (w, 2, 3)."""
+        ends = np.array([0.0, 1.0])
+        return np.array([curve.length * tangents(curve, ends) for curve in self.path.curves])
+
+    @cached_property
+    def _turns(self) -> Array:
+        """Rotation [rad] by the fraction of the way to each waypoint, at both ends (w, 2, 3), in the frame's axes."""
+        return np.array(
+            [
+                [parameter_length(curve) * rotation_rate(curve, end) for end in (0.0, 1.0)]
+                if curve.angle > 0.0
+                else np.zeros((2, 3))
+                for curve in self.path.curves
+            ]
+        )
 
 
 @dataclass(frozen=True, eq=False)

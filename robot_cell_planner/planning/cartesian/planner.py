@@ -25,6 +25,7 @@ from ...model.arguments import checked_fields, public
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct
 from ...model.state import RobotCellState
+from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion, TimingOptions
 from ..path.finish import bare_plan, finish_plan
 from ..problem.context import PlanningContext, check_start, create_context
@@ -57,8 +58,8 @@ class CartesianRequest:
             tip links of the others keep their poses relative to its frame.
         joints: Joints of the group to move, the others are fixed; empty for all.
         relative_paths: Waypoints of other robots of a composite group, by planning group, relative to a frame that the
-            first robot moves, such as its workpiece: as many as `waypoints`, each reached at the same time. The motion
-            rests at all waypoints then, and none has a blend.
+            first robot moves, such as its workpiece: as many as `waypoints`, each reached at the same time. None has a
+            blend then.
         timing: Options of time parameterization, which rests at sharp corners; None for no timing. Its method and
             `blend_tolerance` do not apply, with a warning in the plan if they were set to others than the defaults.
 
@@ -161,15 +162,12 @@ def _planned(
         context = replace(context, space=replace(context.space, start=path[0]))
 
     motions: list[TimedMotion] = []
+    rested: list[tuple[int, ...]] = []  # the points at which each of them rests because of corners
 
     def timed(requested: TimingOptions) -> TimedMotion:
-        try:
-            motion = time_along(
-                context, path, requested, options.resolution, frame_path=_frame_path(tracker), stops=tracker.stops()
-            )
-        except TrajectoryLimitError as error:
-            raise CurveBeyondLimits(error) from error
+        motion, stops = _timed(context, path, requested, options.resolution, tracker)
         motions.append(motion)
+        rested.append(stops)
         return motion
 
     plan = bare_plan(context, path, tracker.origin, goal=len(request.waypoints) - 1, cartesian=tracker.report())
@@ -187,15 +185,38 @@ def _planned(
     )
     if motions and timing is not None:
         found = steep_warnings(path, _frame_path(tracker).parameters, plan.variables)
-        found += _speed_warnings(context, motions[-1], tracker, timing)
+        waypoints = plan.cartesian.waypoint_of_point if plan.cartesian is not None else ()
+        limits = context.limits
+        found += speed_warnings(motions[-1], _frame_path(tracker), timing, limits, waypoints, rested[-1])
         plan = replace(plan, warnings=plan.warnings + found)
     for motion in motions:
         if isinstance(tracker, CoordinatedTracker):
-            tracker.check_trajectory(motion.trajectory, motion.passing_times)
+            tracker.check_motion(motion)
         else:
             found = deviation_warnings(tracker, motion.trajectory, motion.passing_times)
             plan = replace(plan, warnings=plan.warnings + found)
     return plan
+
+
+def _timed(
+    context: PlanningContext, path: Array, timing: TimingOptions, step: float, tracker: IkTracker | CoordinatedTracker
+) -> tuple[TimedMotion, tuple[int, ...]]:
+    """Return the motion through the points of a path, and the points at which it rests because of corners: at all
+    waypoints, if several robots would otherwise leave their relative poses.
+
+    Raises:
+        CurveBeyondLimits: The curve through the points is beyond position limits.
+    """
+    along = partial(time_along, context, path, timing, step, frame_path=_frame_path(tracker))
+    try:
+        stops = tracker.stops()
+        motion = along(stops=stops)
+        if isinstance(tracker, CoordinatedTracker) and not tracker.keeps_relative_poses(motion):
+            stops = tracker.all_waypoints()
+            motion = along(stops=stops)
+    except TrajectoryLimitError as error:
+        raise CurveBeyondLimits(error) from error
+    return motion, stops
 
 
 def _tracker(
@@ -240,13 +261,6 @@ def _frame_path(tracker: IkTracker | CoordinatedTracker) -> FramePath:
     leader = tracker.leader if isinstance(tracker, CoordinatedTracker) else tracker
     free_axes = leader.cartesian_path.free_axes
     return FramePath(leader.parameters(), leader.speeds(), leader.in_place(), leader.problem.chain, free_axes)
-
-
-def _speed_warnings(
-    context: PlanningContext, motion: TimedMotion, tracker: IkTracker | CoordinatedTracker, timing: TimingOptions
-) -> tuple[str, ...]:
-    waypoints = tracker.report().waypoint_of_point
-    return speed_warnings(motion, _frame_path(tracker), timing, context.limits, waypoints, tracker.stops())
 
 
 def _skips_waypoint_check(request: CartesianRequest) -> bool:

@@ -12,6 +12,7 @@ from robot_cell_planner import (
     MotionRequest,
     Pose,
     SimultaneousGoal,
+    TimingOptions,
     composite_inverse_kinematics,
     load_cell,
     plan_cartesian,
@@ -113,6 +114,51 @@ def test_a_path_on_the_part_is_followed_by_rail_and_arm_while_the_table_turns(st
     distance, angle = world_pose(cell, reached, "flange").distance_to(goal)
     assert max(distance, angle) < 2e-6
     assert abs(followed.path[-1] - followed.path[0])[followed.variables.index("tilt")] == pytest.approx(0.2, abs=1e-6)
+
+
+def turning(station, relative, angle=0.6):
+    """Plan for a path (w, 3) on the part, from its frame `seam`, at a constant speed of the table, and return the plan,
+    the positions on the part at its samples (n, 3), and the number of inner rests."""
+    cell, state = station
+    goal = SimultaneousGoal({CHAIN: SEAM, "table": {"tilt": 2.4}})
+    plan = plan_motion(
+        cell, state.with_configuration({"slide": 1.5}), MotionRequest(Goals(simultaneous=(goal,)), "station")
+    )
+    start, count = reached_by(state, plan), len(relative)
+    table = world_pose(cell, start, "table")
+    turns = tuple(table @ Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, angle * (k + 1) / count)) for k in range(count))
+    path = FrameWaypoints(tuple(Pose(tuple(point)) for point in relative.tolist()), reference_frame="seam")
+    timing = TimingOptions(path_speed=0.2)
+    request = CartesianRequest(FrameWaypoints(turns), f"table+{CHAIN}", timing=timing, relative_paths={CHAIN: path})
+    plan = plan_cartesian(cell, start, request)
+    positions = plan.trajectory.positions
+    states = [start.with_configuration(dict(zip(plan.variables, q.tolist(), strict=True))) for q in positions]
+    places = [(world_pose(cell, at, "seam").inverse() @ world_pose(cell, at, "flange")).position for at in states]
+    resting = (np.abs(plan.trajectory.velocities).max(axis=1) == 0.0).sum()
+    return plan, np.array(places), int(resting) - 2
+
+
+def test_a_curve_on_the_part_is_passed_without_rests_while_the_table_turns(station):
+    angles = np.linspace(0.0, 2.0 * np.pi, 61)[1:]
+    ring = 0.03 * np.column_stack((np.sin(angles), 1.0 - np.cos(angles), np.zeros(60)))
+    plan, places, rests = turning(station, ring)
+    assert rests == 0
+    assert plan.duration < 1.1 * 0.6 / 0.2 + 0.5
+    away = np.linalg.norm(places - (0.0, 0.03, 0.0), axis=1) - 0.03
+    assert np.abs(away).max() < 1.5e-4  # 0.1 mm, and the 0.04 mm of the chords
+    assert not any("is not kept" in text for text in plan.warnings)
+
+
+def test_corners_on_the_part_are_rests_while_the_table_turns(station):
+    corners = np.array([(0.0, 0.03, 0.0), (0.03, 0.03, 0.0), (0.06, 0.03, 0.0), (0.06, 0.0, 0.0)])
+    plan, _, rests = turning(station, corners)
+    assert rests == 2  # at the first and third waypoint: the second one is on a line
+    assert any("rests at 2 waypoints, the first of which is waypoint 0" in text for text in plan.warnings)
+
+
+def test_a_jump_of_the_speed_on_the_part_is_a_rest_while_the_table_turns(station):
+    _, _, rests = turning(station, np.array([(0.0, 0.01, 0.0), (0.0, 0.06, 0.0)]))
+    assert rests == 1
 
 
 def test_rail_and_arm_follow_a_line_together(station):

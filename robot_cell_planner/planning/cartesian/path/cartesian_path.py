@@ -219,7 +219,7 @@ class CartesianPath:
         for index in np.flatnonzero(~lines.is_line).tolist():
             curve = self.segments[index].curve
             tangent[index] = tangents(curve, np.array([0.0, 1.0]))
-            rate[index] = _rotation_rate(curve, 0.0), _rotation_rate(curve, 1.0)
+            rate[index] = rotation_rate(curve, 0.0), rotation_rate(curve, 1.0)
         return tangent, rate
 
 
@@ -349,7 +349,7 @@ def _trims(curves: Sequence[PoseCurve], waypoints: Waypoints) -> list[tuple[floa
     return trims
 
 
-def _rotation_rate(curve: PoseCurve, fraction: float) -> Array:
+def rotation_rate(curve: PoseCurve, fraction: float) -> Array:
     """Return the rotation (3,) [rad] per path parameter at an end of a curve, in the axes of the pose."""
     step = 1e-4
     pair = curve.poses([0.0, step] if fraction == 0.0 else [1.0 - step, 1.0])

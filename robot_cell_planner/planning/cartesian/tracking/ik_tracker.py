@@ -279,14 +279,21 @@ class IkTracker:
             ([0.0], self.cartesian_path.starts[edges.segments] + edges.ends * extents[edges.segments])
         )
 
+    def spacings(self) -> Array:
+        """Return the largest spacing of points on each segment (p,) [m or rad]."""
+        edges, segments = self.edges(), self.cartesian_path.segments
+        extents, widest = np.array([segment.extent for segment in segments]), np.zeros(len(segments))
+        np.maximum.at(widest, edges.segments, (edges.ends - edges.begins) * extents[edges.segments])
+        return widest
+
     def stops(self) -> tuple[int, ...]:
         """Return the indices of the points of the joint path at which the motion has to rest."""
-        edges, count = self.edges(), len(self.cartesian_path.segments)
-        extents = np.array([segment.extent for segment in self.cartesian_path.segments])
-        widest = np.zeros(count)
-        np.maximum.at(widest, edges.segments, (edges.ends - edges.begins) * extents[edges.segments])
-        rests = self.cartesian_path.rests(widest, self.options.max_deviation)
-        return tuple((np.flatnonzero((edges.ends == 1.0) & rests[edges.segments]) + 1).tolist())
+        return self.points_at_ends(self.cartesian_path.rests(self.spacings(), self.options.max_deviation))
+
+    def points_at_ends(self, selected: NDArray[np.bool_]) -> tuple[int, ...]:
+        """Return the indices of the points of the joint path at the ends of selected segments (p,)."""
+        edges = self.edges()
+        return tuple((np.flatnonzero((edges.ends == 1.0) & selected[edges.segments]) + 1).tolist())
 
     def speeds(self) -> Array:
         """Return the requested speed of the frame on the motion to each point (n,) [m/s]; 0 for none."""
