@@ -20,7 +20,7 @@ from rclpy.qos import QoSProfile, ReliabilityPolicy, qos_profile_parameters
 from std_msgs.msg import Bool
 
 from robot_cell_planner.errors import InternalError, LimitExceededError, RobotCellError
-from robot_cell_planner.nodes.common.node import SERVICES
+from robot_cell_planner.nodes.common.service_quality import SERVICES
 from robot_cell_planner.nodes.conversions.wire_types import to_wire
 
 from .cell import PACKAGE, Cell, Usage

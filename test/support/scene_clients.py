@@ -18,8 +18,9 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import RevisionConflictError, UnknownNameError
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.msg import BodyModel, BodyState, Geometry, SceneChange, Shape
-from robot_cell_planner.nodes.common.node import SERVICES, CellNode
+from robot_cell_planner.nodes.common.node import CellNode
 from robot_cell_planner.nodes.common.scene_monitor import SceneMonitor
+from robot_cell_planner.nodes.common.service_quality import SERVICES
 from robot_cell_planner.nodes.conversions.models import ModelReader
 
 C = SceneChange

@@ -26,9 +26,10 @@ from ...errors import CancelledError, ExecutionError, InvalidRequestError, Servi
 from ..common.callback_guard import GuardedExecutor
 from ..common.dds_profile import set_dds_profile
 from ..common.goal_requests import RepeatableActionClient
-from ..common.node import SERVICES, CellNode
+from ..common.node import CellNode
 from ..common.robot_topics import ROBOT_TOPICS
 from ..common.server_monitor import ServerMonitor, ServerMonitors
+from ..common.service_quality import SERVICES
 from ..conversions.basic import error_from_message
 from ..conversions.wire_types import to_wire
 from .usage import Usage

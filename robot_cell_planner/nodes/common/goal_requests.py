@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,16 +21,17 @@ from unique_identifier_msgs.msg import UUID
 
 from ..conversions.filled_messages import filled
 from .large_trajectories import in_memory, taken
+from .service_quality import ACTIONS
 from .unlocked_requests import RequestId, has_pointer, is_available, send_goal_response, take_goal_request
 from .waiting import call_later
 
 if TYPE_CHECKING:
     from .node import CellNode
 
-MAX_GOALS = 1000  # goals that are recognised when they are sent again
 # Time after which a goal whose response could not be sent ends without being executed [s]: clients send a goal again
 # for half as long.
 UNANSWERED = 60.0
+RECOGNISED = 60.0  # [s] for which a goal is recognised after its result has expired
 
 
 class GoalHandle(ServerGoalHandle):  # type: ignore[type-arg]  # not generic in rclpy of Jazzy
@@ -76,11 +78,13 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         self._cell_node = node
         self._begins_early = begins_early
         self._withdraw = withdraw
-        self._begun: OrderedDict[bytes, bool] = OrderedDict()  # by goal ID: whether its execution has begun
+        self._begun: dict[bytes, bool] = {}  # by ID of a goal with a handle: whether its execution has begun
+        self._past: OrderedDict[bytes, float] = OrderedDict()  # by ID of an expired goal: when to forget it [s]
         self._responses: dict[bytes, Any] = {}  # with results, by goal ID
         self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
         self._status_due = False
-        super().__init__(node, *arguments, handle_accepted_callback=self._begin, **keywords)
+        options = {**ACTIONS, **keywords}
+        super().__init__(node, *arguments, handle_accepted_callback=self._begin, **options)
         self._request = self._action_type.Impl.SendGoalService.Request
         self._request_in_memory = in_memory(self._request)
         check_for_type_support(self._action_type.Impl.SendGoalService.Response)
@@ -148,7 +152,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         header, request = request_header_and_message
         goal = bytes(request.goal_id.uuid)
         stamp = self._node.get_clock().now().to_msg()
-        known = goal in self._begun
+        known = goal in self._begun or goal in self._past
         if not known:
             with self._lock:
                 handle = GoalHandle(self, GoalInfo(goal_id=request.goal_id, stamp=stamp), request.goal)
@@ -162,7 +166,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         except RuntimeError:  # an RCLError, which has no public name
             again = "repeated " if known else ""
             self._logger.warning(f"the response to a {again}goal request could not be sent")
-            if self._withdraw is not None and not self._begun[goal]:
+            if self._withdraw is not None and not self._begun.get(goal, True):
                 call_later(self._cell_node, UNANSWERED, lambda: self._end_unanswered(goal))
             return
         self._begin_once(goal)
@@ -178,8 +182,6 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
     def _remember(self, goal: bytes, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         """Keep a goal that is accepted."""
         self._begun[goal] = False
-        while len(self._begun) > MAX_GOALS:
-            self._begun.popitem(last=False)
         self._goal_handles[goal], self._asked[goal] = handle, []
 
     async def _execute_goal(self, execute_callback: Any, goal_handle: ServerGoalHandle[Any, Any, Any]) -> None:
@@ -211,12 +213,16 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             self._logger.warning("a result could not be sent (the client may have gone away)")
 
     async def _execute_expire_goals(self, expired_goals: Any) -> None:
-        """Forget goals whose results have been kept for long enough."""
+        """Forget goals whose results have been kept for long enough, and later their IDs."""
+        now = time.monotonic()
         for expired in expired_goals:
             goal = bytes(expired.goal_id.uuid)
             self._goal_handles.pop(goal).destroy()
-            self._responses.pop(goal, None)
-            self._asked.pop(goal, None)
+            for kept in (self._begun, self._responses, self._asked):
+                kept.pop(goal, None)
+            self._past[goal] = now + RECOGNISED
+        while self._past and next(iter(self._past.values())) <= now:
+            self._past.popitem(last=False)
 
 
 def unconverted(kind: Any) -> Any:
@@ -243,7 +249,7 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
     def __init__(self, *arguments: Any, follows_status: bool = True, **keywords: Any) -> None:
         """follows_status: keep the `status` of all goal handles up to date. Every change of a goal sends a message with
         all goals of the last ten seconds; without, they are not converted while no goal is followed (`status_of`)."""
-        super().__init__(*arguments, **keywords)
+        super().__init__(*arguments, **{**ACTIONS, **keywords})
         self._follows_all = follows_status
         self._followed: set[bytes] = set()  # goal IDs
         self._unread_status = unconverted(self._action_type.Impl.GoalStatusMessage)

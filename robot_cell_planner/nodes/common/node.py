@@ -50,6 +50,7 @@ from .parameters import Parameter, Parameters, refuse_parameters
 from .presence import NameTakenError, Presence
 from .replies import repeat_replies
 from .requests import Requests
+from .service_quality import SERVICES
 from .waiting import call_later
 
 if TYPE_CHECKING:
@@ -72,10 +73,6 @@ ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
 CLOSING_TIME = 5.0
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
-
-# Depth for many simultaneous clients. With rmw_fastrtps every client receives all replies of a service and ignores
-# those of others, which would displace its own in a shallow queue.
-SERVICES = QoSProfile(depth=1000, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE)
 
 
 def report_error(message: Any, error: RobotCellError) -> None:
@@ -204,7 +201,9 @@ class CellNode(Node):
     def create_service(
         self, srv_type: Any, srv_name: str, callback: Callable[[Any, Any], Any], **keywords: Any
     ) -> Service[Any, Any]:
-        """As rclpy's, but a reply is also sent if the callback raises, and again while its client is not discovered."""
+        """As rclpy's, but a reply is also sent if the callback raises, and again while its client is not discovered.
+        The queue holds the requests of many clients."""
+        keywords.setdefault("qos_profile", SERVICES)
 
         async def answer(request: Any, response: Any) -> Any:
             try:

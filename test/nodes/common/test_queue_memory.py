@@ -7,7 +7,7 @@ from running import DEMO
 from benchmarks.fuzz.cell import Usage
 from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneChange
-from robot_cell_planner.nodes.common.node import SERVICES
+from robot_cell_planner.nodes.common.service_quality import SERVICES
 
 AT_ONCE = 8
 SIZE = 6_000_000  # [characters] of a request

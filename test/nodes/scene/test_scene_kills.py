@@ -9,7 +9,7 @@ from running import DEMO, wait_until_answered
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneChange
-from robot_cell_planner.nodes.common.node import SERVICES
+from robot_cell_planner.nodes.common.service_quality import SERVICES
 
 KILLS = int(os.environ.get("SCENE_KILLS", "2"))
 AT_ONCE = 8
