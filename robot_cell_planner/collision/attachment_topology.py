@@ -18,7 +18,7 @@ from ..model.pose import Matrix
 from ..model.state import BodyState, RobotCellState
 from ..model.value import changed_items
 from ..system.cache import IdentityCache
-from ..system.physics import require_physics
+from ..system.physics import load_pybullet, require_physics
 from .engines.base import CollisionEngine
 from .engines.coal_engine import CoalEngine
 from .geometry.geometry_model import GeometryModel
@@ -89,6 +89,7 @@ def _engine(name: str, model: CellModel, geometry_model: GeometryModel) -> Colli
         return CoalEngine(pin_model, geometry_model)
     if name == "bullet":
         require_physics("collision engine bullet")
+        load_pybullet()
         # Import lazily: PyBullet is slow to import, and most processes do not use it.
         from .engines.bullet_engine import BulletEngine
 

@@ -13,7 +13,7 @@ from ..errors import RobotCellError
 from ..model.placement import Placements, placements
 from ..model.simulated_sensors import CameraSensor
 from ..system.lifeline import end_when_closed
-from ..system.physics import require_physics
+from ..system.physics import load_pybullet, require_physics
 from .camera_process import (
     DEPTH,
     POINTS,
@@ -25,7 +25,6 @@ from .camera_process import (
     ImageRequest,
     Rendered,
 )
-from .worker import import_quietly
 
 if TYPE_CHECKING:
     from .camera_process import FromWorker, ToWorker
@@ -58,7 +57,7 @@ def _serve(connection: ToParent) -> None:
         return
     try:
         require_physics("the image of a camera")
-        import_quietly("pybullet")
+        load_pybullet()
         engine, frames = _build(start)
     except RobotCellError as error:
         connection.send(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..system.physics import require_physics
+from ..system.physics import load_pybullet, require_physics
 from .camera_view import CameraImage, CameraView
 from .engines.base import Engine, PhysicsSettings
 from .multibody.multibodies import Multibodies
@@ -27,6 +27,7 @@ class Images:
             NotSupportedError: PyBullet is not installed.
         """
         require_physics("the image of a camera")
+        load_pybullet()
         from .engines.bullet_engine import BulletEngine  # not installed everywhere
         from .imaging import image
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import math
-import os
 import pickle
 import sys
 import time
@@ -19,7 +17,7 @@ import msgspec
 
 from ..errors import RobotCellError, SimulationError
 from ..system.lifeline import end_when_closed
-from ..system.physics import has_physics
+from ..system.physics import has_physics, load_pybullet
 from ..system.readiness import wait_readable
 from .contacts import ContactRecord, ContactStamps
 from .disturbances import DisturbanceKind
@@ -71,7 +69,7 @@ def _serve(connection: ToParent) -> None:
     if not isinstance(start, Start):
         return
     if start.options.engine == BULLET and has_physics():
-        import_quietly("pybullet")
+        load_pybullet()
     from .measuring import Measuring
     from .simulated_cell import SimulatedCell
 
@@ -354,23 +352,6 @@ def _sample(simulated: SimulatedCell, pace: Pace) -> JointSample:
     return JointSample(
         moment, states.positions.tolist(), states.velocities.tolist(), states.efforts.tolist(), pace.lost
     )
-
-
-def import_quietly(name: str) -> None:
-    """Import a module that writes to the standard streams while it is loaded, as PyBullet does with its build time."""
-    sys.stdout.flush()
-    sys.stderr.flush()
-    saved = os.dup(1), os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
-    try:
-        os.dup2(nowhere, 1)
-        os.dup2(nowhere, 2)
-        importlib.import_module(name)
-    finally:
-        for descriptor, stream in zip(saved, (1, 2), strict=True):
-            os.dup2(descriptor, stream)
-            os.close(descriptor)
-        os.close(nowhere)
 
 
 if __name__ == "__main__":

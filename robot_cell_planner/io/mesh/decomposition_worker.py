@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from ...system.physics import has_physics
+from ...system.physics import has_physics, load_pybullet
 
 RESOLUTION, MAX_CORNERS, MAX_PIECES = 100_000, 64, 32
 
@@ -16,6 +16,7 @@ RESOLUTION, MAX_CORNERS, MAX_PIECES = 100_000, 64, 32
 def main() -> None:
     source, target, log = sys.argv[1:4]
     if has_physics():
+        load_pybullet()
         import pybullet
 
         pybullet.vhacd(source, target, log, resolution=RESOLUTION, concavity=0.001, maxNumVerticesPerCH=MAX_CORNERS)

@@ -15,7 +15,7 @@ from ...kinematics import transform_buffer  # noqa: F401
 from ...scene import allowed_collision_changes, history, journal, model_changes, state_changes  # noqa: F401
 from ...simulation import measuring, process, simulated_cell, worker  # noqa: F401
 from ...system import time_limit  # noqa: F401
-from ...system.physics import has_physics
+from ...system.physics import has_physics, load_pybullet
 from ...trajectory import (  # noqa: F401
     command_limits,
     prediction,
@@ -79,7 +79,7 @@ def find_sources() -> None:
 
 
 if has_physics():
-    worker.import_quietly("pybullet")
+    load_pybullet()
 for _name in INTERFACES:
     import_type_support(import_module(_name))
 warm_up.warm_up()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...system.physics import require_mujoco, require_physics
+from ...system.physics import load_pybullet, require_mujoco, require_physics
 from ..multibody.multibodies import Multibodies
 from .base import Engine, PhysicsSettings
 from .names import MUJOCO
@@ -33,6 +33,7 @@ def make_engine(name: str, multibodies: Multibodies, settings: PhysicsSettings) 
         from .mujoco_engine import MujocoEngine  # not installed everywhere
 
         return MujocoEngine(multibodies, settings)
+    load_pybullet()
     from .bullet_engine import BulletEngine  # not installed everywhere
 
     return BulletEngine(multibodies, settings)
