@@ -2,19 +2,23 @@
 
     make bench AREA=planning                                     families made here, for a UR5 and a Panda
     tools/with_environment python -m benchmarks.planning --problems FILE [--every 3] [--seeds 3] [--peers gestalt]
+        [--planner RRTConnect] [--runs runs.csv]
 
 Each path is checked again at 1/1000 rad of the fastest joint. Ours plans, simplifies and verifies; the time of peers
 holds their planning and simplification. All take turns on each problem, so that a busy moment affects all of them.
+`--runs` writes a table of all single runs, to be plotted or compared.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from time import perf_counter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +35,7 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.path.simplification import densify
 from robot_cell_planner.planning.problem.plan import path_length
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
+from robot_cell_planner.planning.search.registry import PLANNERS
 
 from .planning_peers import PEERS, Planner, quiet
 from .planning_problems import FAMILIES, Problem, own_problems, read_problems
@@ -41,6 +46,21 @@ FINE = 0.001  # [rad]
 # Errors that make a problem unsolvable with the exact model: they are printed, and the problem is not counted.
 UNSOLVABLE = (MPStartStateInCollisionError, StartBeyondLimitsError, GoalInCollisionError, JointLimitError)
 OURS = "ours"
+DEFAULT_PLANNER = PlanningOptions().planner
+
+
+class Row(NamedTuple):
+    """One run, a line of the table of `--runs`; what was not measured is None."""
+
+    planner: str
+    family: str
+    problem: str
+    seed: int
+    solved: bool
+    total_ms: float | None = None
+    length: float | None = None
+    states: int | None = None
+    proven: float | None = None
 
 
 @dataclass
@@ -57,6 +77,7 @@ class Runs:
     certified_fraction: list[float] = field(default_factory=list)
     ratio: list[float] = field(default_factory=list)  # our time to the peer's, of the same problem and seed
     colliding: int = 0
+    rows: list[Row] = field(default_factory=list)
 
 
 def goals_of(problem: Problem) -> Goals:
@@ -92,6 +113,7 @@ def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> float | N
         raise
     except RobotCellError as error:
         print(f"not solved: {problem.name}, seed {seed}: {error}", flush=True)
+        runs.rows.append(Row(planner, problem.family, problem.name, seed, solved=False))
         return None
     runs.total.append(perf_counter() - start)
     times = {entry.stage: entry.seconds for entry in plan.times}
@@ -102,10 +124,12 @@ def run_ours(problem: Problem, seed: int, planner: str, runs: Runs) -> float | N
     runs.states.append(plan.states_checked)
     runs.certified_fraction.append(plan.certified_fraction)
     runs.colliding += collides(problem, plan.path)
+    figures = (1e3 * runs.total[-1], plan.path_length, plan.states_checked, plan.certified_fraction)
+    runs.rows.append(Row(planner, problem.family, problem.name, seed, True, *figures))
     return runs.total[-1]
 
 
-def run_peer(problem: Problem, seed: int, planner: Planner, runs: Runs) -> float | None:
+def run_peer(problem: Problem, seed: int, name: str, planner: Planner, runs: Runs) -> float | None:
     """Plan once with a peer; seconds that it took, or None."""
     runs.tried += 1
     start = perf_counter()
@@ -113,9 +137,11 @@ def run_peer(problem: Problem, seed: int, planner: Planner, runs: Runs) -> float
         path = planner(seed)
     elapsed = perf_counter() - start
     if path is None:
+        runs.rows.append(Row(name, problem.family, problem.name, seed, solved=False))
         return None
     runs.total.append(elapsed)
     runs.length.append(path_length(path))
+    runs.rows.append(Row(name, problem.family, problem.name, seed, True, 1e3 * elapsed, runs.length[-1]))
     runs.colliding += collides(problem, path)
     return elapsed
 
@@ -131,7 +157,7 @@ def measure(problems: Sequence[Problem], seeds: int, planner: str, peers: Sequen
             for seed in range(seeds):
                 ours = run_ours(problem, seed, planner, found[OURS, problem.family])
                 for name, call in others.items():
-                    theirs = run_peer(problem, seed, call, found[name, problem.family])
+                    theirs = run_peer(problem, seed, name, call, found[name, problem.family])
                     if ours is not None and theirs is not None:
                         found[name, problem.family].ratio.append(ours / theirs)
         except UNSOLVABLE as error:
@@ -179,13 +205,23 @@ def _add(results: Results, prefix: str, runs: Sequence[Runs]) -> None:
     results.add(f"{prefix}.colliding_at_1_1000_rad", float(sum(entry.colliding for entry in runs)))
 
 
+def write_runs(path: Path, rows: Sequence[Row]) -> None:
+    """Write a table of runs as CSV, with a line of names."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(Row._fields)
+        writer.writerows(rows)
+    print(f"written: {path}")
+
+
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--problems", type=Path, help="a file of problems, instead of the families made here")
     parser.add_argument("--every", type=int, default=1, help="take only every n-th problem")
     parser.add_argument("--count", type=int, default=5, help="problems of each family that are made")
     parser.add_argument("--seeds", type=int, default=3, help="seeds of each problem")
-    parser.add_argument("--planner", default=PlanningOptions().planner, help="ours")
+    parser.add_argument("--planner", default=DEFAULT_PLANNER, choices=list(PLANNERS), help="ours")
+    parser.add_argument("--runs", type=Path, help="file for a table of all runs (CSV)")
     parser.add_argument("--peers", nargs="*", default=list(PEERS), choices=list(PEERS), help="which of them")
     return parser.parse_args()
 
@@ -194,14 +230,18 @@ def main() -> None:
     options = arguments()
     if options.problems:
         problems = read_problems(options.problems)[:: options.every]
-        area = f"planning_{options.problems.stem}"
+        names = [options.problems.stem]
     else:
         arms = ("ur5", "panda")
         problems = [p for arm in arms for family in FAMILIES for p in own_problems(arm, family, options.count, SEED)]
-        area = "planning"
-    results = Results(area, SEED)
-    report(results, measure(problems, options.seeds, options.planner, options.peers))
+        names = []
+    names += [options.planner] * (options.planner != DEFAULT_PLANNER)
+    results = Results("_".join(("planning", *names)), SEED)
+    found = measure(problems, options.seeds, options.planner, options.peers)
+    report(results, found)
     results.finish()
+    if options.runs:
+        write_runs(options.runs, [row for runs in found.values() for row in runs.rows])
 
 
 if __name__ == "__main__":

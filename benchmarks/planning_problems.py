@@ -1,19 +1,18 @@
 """Planning problems: those of a file, and families made here for an arm of six and one of seven joints.
 
-A file is JSON: `joints`, and `problems` with `scene` (the family), `index`, `start`, `goals`, `fixed` (values of other
-joints by name), `obstacles` (`name`, `type` box or cylinder, `position`, `quat_xyzw`, `size` or `length` and
-`radius`; in metres), and optionally `valid`. `robot` is "panda" for that of example-robot-data with its meshes, or has
-`urdf`, `srdf` (files beside it), `group` and `mesh_use`. The base is at the origin.
+A file is JSON: `joints`, and `problems` with `scene` (the family), `index`, `start`, `goals` (configurations),
+`obstacles` (`type` box, cylinder or sphere, `position`, `quat_xyzw`, `size` or `length` and `radius`; in metres), and
+optionally `fixed` (values of other joints by name) and `valid`. `robot` is "panda" for that of example-robot-data with
+its meshes, or has `urdf`, `srdf` (files beside it), `group` and `mesh_use`. The base is at the origin.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 import msgspec
 import numpy as np
@@ -21,7 +20,7 @@ from frozendict import frozendict
 from numpy.typing import NDArray
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.errors import InverseKinematicsError
+from robot_cell_planner.errors import InverseKinematicsError, RobotCellError
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.kinematics.ik.options import IkOptions
@@ -29,7 +28,8 @@ from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.model.geometry import Box, Cylinder, MeshUse, Shape
+from robot_cell_planner.model.geometry import Box, Cylinder, MeshUse, Shape, Sphere
+from robot_cell_planner.model.name_suggestions import unknown_name
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.model.state import BodyState, RobotCellState
@@ -38,6 +38,7 @@ from .arms import GROUP
 from .motion_cells import robot as public_robot
 
 Array = NDArray[np.float64]
+Form = Box | Cylinder | Sphere
 MODELS = "package://example-robot-data/robots"
 TRIES = 400
 
@@ -98,43 +99,91 @@ def arm(name: str) -> Arm:
     return Arm(robot, "manipulator", (0.0, -1.57, 1.57, -1.57, -1.57, 0.0), 0.05)
 
 
-def _robot_of(entry: Any, folder: Path) -> Arm:
+class _Robot(msgspec.Struct):
+    urdf: str
+    group: str
+    srdf: str = ""
+    mesh_use: MeshUse = MeshUse.HULL
+
+
+class _Obstacle(msgspec.Struct):
+    type: Literal["box", "cylinder", "sphere"]
+    position: tuple[float, float, float]
+    quat_xyzw: tuple[float, float, float, float] = (0.0, 0.0, 0.0, 1.0)
+    size: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    radius: float = 0.0
+    length: float = 0.0
+
+    def placed(self) -> tuple[Form, Pose]:
+        """Raises ValueError if a size is missing."""
+        pose = Pose(self.position, self.quat_xyzw)
+        if self.type == "box":
+            return Box(self.size), pose
+        return (Sphere(self.radius) if self.type == "sphere" else Cylinder(self.radius, self.length)), pose
+
+
+class _Entry(msgspec.Struct):
+    scene: str
+    index: int | str
+    start: tuple[float, ...]
+    goals: tuple[tuple[float, ...], ...]
+    obstacles: tuple[_Obstacle, ...]
+    fixed: dict[str, float] = {}
+    valid: bool = True
+
+
+class _File(msgspec.Struct):
+    joints: tuple[str, ...]
+    problems: tuple[_Entry, ...]
+    robot: str | _Robot = "panda"
+
+
+def _robot_of(entry: str | _Robot, folder: Path) -> Arm:
     if isinstance(entry, str):
         return arm(entry)
-    urdf = folder / entry["urdf"]
-    srdf = str(folder / entry["srdf"]) if "srdf" in entry else ""
-    use = MeshUse(entry.get("mesh_use", MeshUse.HULL))
+    urdf = folder / entry.urdf
+    srdf = str(folder / entry.srdf) if entry.srdf else ""
     roots = ResourceRoots(folders=(str(urdf.parent),))
-    return Arm(load_robot(urdf.stem, urdf, srdf, roots=roots, mesh_use=use), entry["group"], (), 0.0)
+    robot = load_robot(urdf.stem, urdf, srdf, roots=roots, mesh_use=entry.mesh_use)
+    robot.group(entry.group)
+    return Arm(robot, entry.group, (), 0.0)
 
 
 def read_problems(path: Path) -> list[Problem]:
-    """The problems of a file, those that it calls invalid left out."""
-    data = json.loads(path.read_text())
-    robot = _robot_of(data.get("robot", "panda"), path.parent)
-    joints = tuple(data["joints"])
+    """The problems of a file, those that it calls invalid left out.
+
+    Raises:
+        SystemExit: The file cannot be used; the text says where, and what was expected.
+    """
+    try:
+        data = msgspec.json.decode(path.read_bytes(), type=_File)
+        robot = _robot_of(data.robot, path.parent)
+        for joint in data.joints:
+            if joint not in (names := [variable.name for variable in robot.robot.mechanism.variables]):
+                raise ValueError(unknown_name(f"joint {joint!r}", joint, names))
+    except (OSError, ValueError, RobotCellError) as error:
+        raise SystemExit(f"{path}: {error}") from error
     found = []
-    for entry in data["problems"]:
-        if not entry.get("valid", True):
-            continue
-        obstacles = [_obstacle(item) for item in entry["obstacles"]]
-        cell, state = cell_around(robot, obstacles)
-        fixed = {joint: value for joint, value in entry["fixed"].items() if joint in cell.variables}
-        state = state.with_configuration({**fixed, **dict(zip(joints, entry["start"], strict=True))})
-        goals = tuple(tuple(goal) for goal in entry["goals"])
-        name = f"{entry['scene']} {entry['index']}"
-        found.append(Problem(entry["scene"], name, robot.group, joints, cell, state, goals))
+    for number, entry in enumerate(data.problems):
+        if entry.valid:
+            try:
+                found.append(_problem(entry, robot, data.joints))
+            except (ValueError, RobotCellError) as error:
+                raise SystemExit(f"{path}: problem {number} ({entry.scene} {entry.index}): {error}") from error
     return found
 
 
-def _obstacle(item: Any) -> tuple[Box | Cylinder, Pose]:
-    pose = Pose(tuple(item["position"]), tuple(item["quat_xyzw"]))
-    if item["type"] == "box":
-        return Box(tuple(item["size"])), pose
-    return Cylinder(item["radius"], item["length"]), pose
+def _problem(entry: _Entry, robot: Arm, joints: tuple[str, ...]) -> Problem:
+    for what, values in (("the start", entry.start), *((f"goal {i}", goal) for i, goal in enumerate(entry.goals))):
+        if len(values) != len(joints):
+            raise ValueError(f"{what} has {len(values)} values, expected {len(joints)}, one for each of `joints`")
+    cell, state = cell_around(robot, [obstacle.placed() for obstacle in entry.obstacles])
+    fixed = {joint: value for joint, value in entry.fixed.items() if joint in cell.variables}
+    state = state.with_configuration({**fixed, **dict(zip(joints, entry.start, strict=True))})
+    return Problem(entry.scene, f"{entry.scene} {entry.index}", robot.group, joints, cell, state, entry.goals)
 
 
-def cell_around(robot: Arm, obstacles: Sequence[tuple[Box | Cylinder, Pose]]) -> tuple[RobotCell, RobotCellState]:
+def cell_around(robot: Arm, obstacles: Sequence[tuple[Form, Pose]]) -> tuple[RobotCell, RobotCellState]:
     """The robot at the origin with obstacles around it."""
     bodies = {f"obstacle{i}": RigidBody(f"obstacle{i}", (Shape(shape),)) for i, (shape, _) in enumerate(obstacles)}
     name = robot.robot.name

@@ -27,8 +27,10 @@ make bench AREA=planning PROBLEMS=problems.json OPTIONS="--every 3 --seeds 3"
 ```
 
 - **Your own problems.** `motions` (certified RRT-Connect alone), `request` (whole requests with timing and validation)
-  and `planning` (one planner, by default RRTConnect, beside peers) take `PROBLEMS=FILE`, a JSON file with `joints` and
+  and `planning` (one planner, by default Automatic, beside peers) take `PROBLEMS=FILE`, a JSON file with `joints` and
   `problems`: [benchmarks/planning_problems.py](../benchmarks/planning_problems.py) describes its fields.
+- **Single runs.** `OPTIONS="--runs runs.csv"` of `planning` writes a table of all runs: planner, problem, seed, time,
+  length, states and proven fraction. The figures of another planner than the default one have its name in their file.
 - **Peers** are measured on the same problems, in turn, where they are installed:
   [benchmarks/peers.txt](../benchmarks/peers.txt) lists them. VAMP has to be built from its source.
 - **What is checked.** Paths of all planners are checked again at 1/1000 rad, and colliding ones are counted, since a
