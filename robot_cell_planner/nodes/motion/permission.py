@@ -11,6 +11,7 @@ from ...errors import StoppedError, StopRequestedError
 from ..common.node import CellNode, reliable
 from ..common.polled_subscription import MAX_SIZE, PolledSubscription
 
+MODE = "robot mode"  # stage of errors
 DEPTH = 10  # messages kept between two reads
 
 
@@ -66,6 +67,12 @@ class MotionPermission:
         if reason is not None:
             raise reason
 
+    def check_until_known(self) -> None:
+        """As `check`, for a goal that waits for the robot to appear: its mode may not be known yet."""
+        reason = self.reason
+        if reason is not None and (self._mode or reason.stage != MODE):
+            raise reason
+
     def forbidden(self, seen: int) -> tuple[int, StoppedError | None]:
         """Return how often motion was forbidden, and why no command may be sent: the present reason, or the last one if
         motion was forbidden more often than `seen`, since a stop that is released at once also counts."""
@@ -96,7 +103,7 @@ class MotionPermission:
             return StoppedError("the emergency stop is pressed", stage="emergency stop")
         if self._modes and self._mode not in self._modes:
             mode = f"the robot's mode is {self._mode!r}" if self._mode else "the robot's mode is unknown"
-            return StoppedError(f"{mode}; motion needs {' or '.join(self._modes)}", stage="robot mode")
+            return StoppedError(f"{mode}; motion needs {' or '.join(self._modes)}", stage=MODE)
         return None
 
     def _read(self) -> None:

@@ -72,6 +72,7 @@ class MotionRunner:
             node, drive, feedback, permission, planning, options, self._faults, read_measurements
         )
         self._on_progress: dict[Motion, OnProgress] = {}
+        self._awaiting: set[CancellationToken] = set()  # of goals that wait for the robot to appear
         self.speed_scales = speed_scales
         self.last_error: RobotCellError | None = None
 
@@ -99,8 +100,17 @@ class MotionRunner:
         its joints.
 
         Raises:
+            StoppedError: motion is not allowed, or was forbidden meanwhile.
             ServiceUnavailableError: it did not appear in time.
         """
+        self._permission.check_until_known()
+        self._awaiting.add(token)
+        try:
+            return await self._appeared(token)
+        finally:
+            self._awaiting.discard(token)
+
+    async def _appeared(self, token: CancellationToken) -> tuple[str, ...]:
         within = self._node.parameters["server_timeout"]
         joints = self._options.joints
 
@@ -128,8 +138,10 @@ class MotionRunner:
         self._preparation.call_off(error)
 
     def abort(self, error: RobotCellError) -> None:
-        """End all motions at once."""
+        """End all motions at once, and the goals that wait for the robot to appear."""
         self.last_error = error
+        for token in tuple(self._awaiting):
+            token.set(error)
         for motion in self.motions:
             motion.abort(error)
 

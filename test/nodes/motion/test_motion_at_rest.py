@@ -93,7 +93,7 @@ class Robot:
         self.validated, self._reply, self._stamp = [], reply, 0
         held = HeldPositions(MagicMock(), self.stream, self.feedback, TOLERANCE, passive)
         self.drive = StreamDrive(MagicMock(), self.stream, SamplerOptions(), held)
-        permission = SimpleNamespace(check=lambda: None)
+        permission = SimpleNamespace(check=lambda: None, check_until_known=lambda: None)
         planning = SimpleNamespace(validate=self._validate)
         options = RunnerOptions(TOLERANCE, TIMEOUTS, ("joint",), passive)
         self.runner = MotionRunner(
