@@ -9,6 +9,7 @@ import numpy as np
 from robot_cell_planner.msg import LimitViolation
 
 from ...errors import TrajectoryLimitError, Value, distinct_texts
+from ...model.start_limits import START_LIMIT_TOLERANCE
 from ...trajectory.limits import RATES, MotionLimits
 from ..conversions.basic import duration_from_message
 from ..conversions.trajectories import NAMES
@@ -33,9 +34,11 @@ def _is_narrower(goal: MotionGoal, found: LimitViolation) -> bool:
         return True
     column, slack = goal.names.index(found.joint), RELATIVE * abs(found.limit)
     if found.quantity == LimitViolation.POSITION:
-        if found.value < found.limit:
-            return bool(found.limit > validated.lower[column] + slack)
-        return bool(found.limit < validated.upper[column] - slack)
+        below = found.value < found.limit
+        bound = float((validated.lower if below else validated.upper)[column])
+        if abs(goal.trajectory.positions[0, column] - bound) <= slack:
+            slack += START_LIMIT_TOLERANCE  # the validation may have widened the limit to the start
+        return (found.limit - bound if below else bound - found.limit) > slack
     return bool(found.limit < getattr(validated, ORDERS[found.quantity])[column] - slack)
 
 

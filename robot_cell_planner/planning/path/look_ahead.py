@@ -15,7 +15,7 @@ from ...collision.checker import CollisionChecker
 from ...errors import GeometryError, JointLimitError
 from ...model.arguments import checked_fields
 from ...model.mechanism import JointLimits
-from ...model.start_limits import START_LIMIT_TOLERANCE
+from ...model.start_limits import START_LIMIT_TOLERANCE, limits_around_start
 from ...scene.scene import Scene
 from ...trajectory.limits import RATES, Array, MotionLimits
 from ...trajectory.remaining import remaining
@@ -48,8 +48,8 @@ class LookAheadRequest:
         step: Step between states without a certificate [rad or m].
         engine: "coal" or "bullet".
         certify: Prove the motion free where possible; otherwise only states are checked.
-        start_limit_tolerance: Allowed excess over position limits, by which a motion may have started beyond them [rad
-            or m].
+        start_limit_tolerance: Allowed excess over position limits of the begin of the remaining part, beyond which it
+            must not lead: a motion may have started beyond a limit [rad or m].
 
     Raises:
         InvalidRequestError: The step is not within 1e-5 to 1.
@@ -105,10 +105,12 @@ def _violations(scene: Scene, request: LookAheadRequest) -> tuple[LimitViolation
     known = [name for name, found in definitions.items() if _has_rates(found.limits)]
     if not known:
         return ()
-    trajectory, slack = _of_joints(request.trajectory, known), request.start_limit_tolerance
-    limits = MotionLimits.of([definitions[name] for name in known])
+    trajectory = _of_joints(request.trajectory, known)
+    variables = [definitions[name] for name in known]
+    limits = MotionLimits.of(variables)
     bounds = dict(zip(known, zip(limits.lower.tolist(), limits.upper.tolist(), strict=True), strict=True))
-    widened = limits.around([(lower - slack, upper + slack) for lower, upper in bounds.values()])
+    here = dict(zip(known, trajectory.positions[0].tolist(), strict=True))
+    widened = limits.around(limits_around_start(variables, here, request.start_limit_tolerance)[0])
     measured = [Quantity.POSITION, Quantity.VELOCITY]
     begins_short = len(trajectory) > 1 and trajectory.times[1] - trajectory.times[0] < SHORT_PIECE
     violations = []

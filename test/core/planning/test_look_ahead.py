@@ -231,6 +231,14 @@ def test_a_motion_that_started_shortly_beyond_a_position_limit_is_not_reported()
     assert look_ahead(scene, LookAheadRequest(smooth(), start_limit_tolerance=1e-4)).violations
 
 
+@pytest.mark.parametrize("limits", [{"upper": 0.4995}, {"lower": -0.4995, "upper": 0.4995}])
+def test_a_limit_that_is_a_little_narrower_than_the_motion_is_reported(limits):
+    """The tolerance is for the begin of the motion only."""
+    found = look_ahead(with_limits(**limits), LookAheadRequest(smooth(begin=1.0))).violations
+    assert {(one.variable, one.limit) for one in found} == {("x", 0.4995)}
+    assert max(one.value for one in found) == pytest.approx(0.5)
+
+
 def test_joints_without_known_limits_are_not_checked():
     scene = with_limits(velocity=0.5, jerk=None)
     assert look_ahead(scene, LookAheadRequest(smooth())).violations == ()
