@@ -207,6 +207,12 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
             publisher.is_open = lambda: self._publishing
         return publisher
 
+    def destroy_node(self) -> None:
+        """As that of `CellNode`; also destroys the state machine, with which rclpy keeps the node: its DDS participant
+        would be listed until its lease expires."""
+        super().destroy_node()
+        self._state_machine.destroy_when_not_in_use()
+
     def _servers(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
         """Return all services and action servers with their destructors."""
         for service in tuple(self.services):

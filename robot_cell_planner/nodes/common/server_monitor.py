@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 
 from rclpy.action.graph import get_action_server_names_and_types_by_node
 from rclpy.node import Node
+from rclpy.topic_endpoint_info import TopicEndpointInfo
 
 from ...errors import OutcomeUnknownError, ServerLostError
+from .other_publishers import UNKNOWN
 from .presence import Observed
 
 CHECK_PERIOD = 0.1  # [s] between checks of a server
@@ -205,13 +207,17 @@ class ServerMonitor:
 
     def _endpoints(self) -> list[frozenset[bytes]]:
         """Return the GUIDs of the servers' endpoints, for each topic of the service or action."""
+        return [frozenset(bytes(each.endpoint_gid) for each in topic) for topic in self._topics()]
+
+    def _topics(self) -> list[list[TopicEndpointInfo]]:
+        """Return the servers' endpoints, for each topic; empty for a middleware with other topic names."""
         name, node = self._name, self._node
         services = [f"{name}/_action/{part}" for part in GOAL_SERVICES] if self._is_action else [name]
         found = [node.get_subscriptions_info_by_topic(f"rq{each}Request", no_mangle=True) for each in services]
         found += [node.get_publishers_info_by_topic(f"rr{each}Reply", no_mangle=True) for each in services]
         if self._is_action:
             found += [node.get_publishers_info_by_topic(f"{name}/_action/{part}") for part in GOAL_TOPICS]
-        return [frozenset(bytes(each.endpoint_gid) for each in topic) for topic in found]
+        return found
 
     def _is_local(self) -> bool:
         return self._server is not None and self._server.observed is not None
@@ -285,8 +291,18 @@ class ServerMonitor:
     def _observed(self, node: str) -> Observed:
         return Observed(self._node.context.get_domain_id(), node)
 
-    def _serving(self) -> Iterator[str]:
-        """Return the full names of the servers."""
+    def _serving(self) -> Iterable[str]:
+        """Return the full names of the servers: of their endpoints. Services by the name of a node are those of one of
+        its processes only, which may have been killed, until its DDS lease expires."""
+        found = {
+            f"{each.node_namespace.rstrip('/')}/{each.node_name}"
+            for topic in self._topics()
+            for each in topic
+            if each.node_name != UNKNOWN
+        }
+        return sorted(found) or self._serving_by_name()
+
+    def _serving_by_name(self) -> Iterator[str]:
         for name, namespace in self._node.get_node_names_and_namespaces():
             try:
                 if self._is_action:

@@ -220,3 +220,17 @@ def test_a_node_that_cannot_be_configured_reports_why_and_stays_unconfigured(sta
         wait_for_resources(node.process, before)
     assert "absent.yaml" in node.output
     assert "Traceback" not in node.output
+
+
+def test_a_node_that_has_ended_is_no_longer_listed(start_node, client):
+    """Other nodes used to list it until the lease of its DDS participant expired, 20 s later."""
+    node = start_node("kinematics_node", namespace="ended")
+    wait_for_state(client, "ended/kinematics_node", "active")
+    node.stop()
+    tries, listed = threading.Event(), True
+    for _ in range(100):
+        listed = ("kinematics_node", "/ended") in client.node.get_node_names_and_namespaces()
+        if not listed:
+            break
+        tries.wait(0.05)
+    assert not listed
