@@ -59,13 +59,14 @@ class ForkedProcess:
 
     def terminate(self) -> None:
         """Ask it to end."""
-        self._send(signal.SIGTERM)
+        self.send_signal(signal.SIGTERM)
 
     def kill(self) -> None:
         """Kill it."""
-        self._send(signal.SIGKILL)
+        self.send_signal(signal.SIGKILL)
 
-    def _send(self, number: signal.Signals) -> None:
+    def send_signal(self, number: signal.Signals) -> None:
+        """Send it a signal, unless its end was seen."""
         with self._lock:
             if self.returncode is None:
                 os.kill(self.pid, number)

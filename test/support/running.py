@@ -1,4 +1,8 @@
-"""Nodes in processes of their own, over real DDS, in a domain of their own."""
+"""Nodes in processes of their own, over real DDS, in a domain of their own.
+
+As in `robot_cell`, they are forked from one process that has imported their libraries. Nodes with code that runs before
+their imports, and those with other variables of the environment, are started from their files.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,9 @@ import threading
 from pathlib import Path
 from typing import ClassVar
 
+from robot_cell_planner.nodes.bringup.command_line import FIRST, NODES
+from robot_cell_planner.nodes.bringup.prepared import Forked, PreparedProcess
+from robot_cell_planner.nodes.bringup.program import Program
 from robot_cell_planner.nodes.common.start import MODULES
 
 ROOT = Path(__file__).parents[2]
@@ -56,6 +63,45 @@ def wait_until_answered(client, request, attempts=12, timeout=5.0):
     raise AssertionError(f"{client.srv_name} did not answer")
 
 
+class PreparedNodes:
+    """The process that nodes are forked from. It is started with the first of them, and ends with the tests."""
+
+    OWN = ("ROS_DOMAIN_ID", "ROS_AUTOMATIC_DISCOVERY_RANGE", "PYTEST_CURRENT_TEST")  # variables that each node may have
+    ENTRIES = "robot_cell_planner.nodes.common.start"
+    FORKED = frozenset(f"{name}_node" for name in NODES)
+
+    def __init__(self):
+        self._lock = threading.Lock()
+        self._process, self._environment, self._is_complete = None, {}, False
+
+    def fork(self, name, arguments, environment):
+        """The process of a node; None if it is started from its file, as are those with further variables."""
+        if name not in self.FORKED:
+            return None
+        with self._lock:
+            if self._process is None:
+                self._environment = dict(environment)
+                self._process = PreparedProcess(environment)
+                self._process.wait(lambda: True)
+            if self._without_own(environment) != self._without_own(self._environment):
+                return None
+            if not self._is_complete and name.removesuffix("_node") not in FIRST:
+                self._is_complete = True
+                self._process.load()
+                self._process.wait(lambda: True)
+            own = {key: environment[key] for key in self.OWN if key in environment}
+            entry = f"{self.ENTRIES}:{name}"
+            return self._process.fork(
+                Program(name, (name, *arguments), holds_interrupt=True, variables=own, entry=entry)
+            )
+
+    def _without_own(self, environment):
+        return {key: value for key, value in environment.items() if key not in self.OWN}
+
+
+PREPARED = PreparedNodes()
+
+
 class RunningNode:
     """A node's process; its output is stored. before: Python code to run in it first, to inject faults. namespace: of
     the node, where another one of its name runs in the domain.
@@ -70,31 +116,44 @@ class RunningNode:
         for key, value in {**DEFAULTS.get(name, {}), **parameters}.items():
             arguments += ["-p", f"{key}:={value}"]
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
-        code = PRELUDE + before + RUN.format(module=MODULES[name], name=name)
         self.name = name
         self._interrupted = False
+        self.process = None if before else PREPARED.fork(name, arguments, environment)
+        if self.process is None:
+            code = PRELUDE + before + RUN.format(module=MODULES[name], name=name)
+            self.process = self._start(code, arguments, environment)
+        self.lines = []
+        self._printed = threading.Condition()
+        self.started.append(self)
+        pipes = [self.process.stdout, *([self.process.stderr] if isinstance(self.process, Forked) else [])]
+        self._readers = [threading.Thread(target=self._read, args=(pipe,), daemon=True) for pipe in pipes]
+        for reader in self._readers:
+            reader.start()
+
+    @staticmethod
+    def _start(code, arguments, environment):
         before_start = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # the process inherits it
         try:
-            self.process = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-c", code, *arguments],
                 env=environment,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
-                text=True,
             )
         finally:
             signal.pthread_sigmask(signal.SIG_SETMASK, before_start)
-        self.lines = []
-        self._printed = threading.Condition()
-        self.started.append(self)
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
 
-    def _read(self):
-        for line in self.process.stdout:
-            with self._printed:
-                self.lines.append(line)
-                self._printed.notify_all()
+    def _read(self, pipe):
+        with open(pipe.fileno(), encoding="utf-8", errors="replace", closefd=False) as stream:
+            for line in stream:
+                with self._printed:
+                    self.lines.append(line)
+                    self._printed.notify_all()
+        pipe.close()
+
+    def _join(self, timeout):
+        for reader in self._readers:
+            reader.join(timeout)
 
     @property
     def output(self):
@@ -109,7 +168,7 @@ class RunningNode:
 
     def wait(self, timeout=200):
         status = self.process.wait(timeout)
-        self._reader.join(timeout)
+        self._join(timeout)
         return status
 
     def kill(self):
@@ -133,7 +192,7 @@ class RunningNode:
                 self.process.kill()
                 self.process.wait()
                 raise AssertionError(f"{self.name} did not end on SIGINT:\n{self.output}") from None
-        self._reader.join(15)
+        self._join(15)
 
 
 def start_demo_with_parallel_gripper(start_node, **joint):
