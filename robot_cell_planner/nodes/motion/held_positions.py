@@ -60,6 +60,12 @@ class HeldPositions:
         moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
         return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
 
+    def late(self) -> frozenset[str]:
+        """Return the joints of `of_others` whose measurements are late. Lost ones are not among them: their robot may
+        be switched off for long."""
+        _, old = self.of_others()
+        return frozenset(joint for joint, age in old.items() if age.value <= self._timeouts.lost_after)
+
     def present(self, joints: Sequence[str], positions: Array) -> Array:
         """Return where joints are: at positions (dof,), such as their last commands, unless they are measured elsewhere
         [rad or m]."""

@@ -300,9 +300,8 @@ class StreamDrive:
 
     @property
     def lacks_measurements(self) -> bool:
-        """Whether a motion cannot begin yet, since recent measurements of joints that it would hold are missing."""
-        _, old = self.held.of_others()
-        return not self._stream.held.isdisjoint(old)
+        """Whether a motion cannot begin yet, since measurements of joints that it would hold are late."""
+        return not self._stream.held.isdisjoint(self.held.late())
 
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot subscribes to commands."""

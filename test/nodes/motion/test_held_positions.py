@@ -340,3 +340,17 @@ def test_old_measurements_matter_only_for_joints_that_are_held(make):
     case.wait(2.0 * SILENCE)
     case.measure(left_elbow=0.0)
     assert drive.lacks_measurements
+
+
+def test_measurements_that_are_lost_are_not_waited_for(make):
+    """A robot that is switched off does not delay the motions of another one."""
+    case = make()
+    drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.wait(LOST_AFTER - 0.1)
+    case.measure(left_elbow=0.0)
+    assert drive.lacks_measurements
+    case.wait(0.2)
+    case.measure(left_elbow=0.0)
+    assert not drive.lacks_measurements
+    assert set(case.held.of_others()[1]) == {OTHER}
