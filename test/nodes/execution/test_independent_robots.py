@@ -32,6 +32,7 @@ JOINTS = {side: (f"{side}/shoulder", f"{side}/elbow") for side in SIDES}
 BOTH = JOINTS["left"] + JOINTS["right"]
 FAR = np.array([1.0, -0.6])
 LONG = 60.0  # [s] of a motion that does not end by itself during a test
+LONG_WAY = 9.0 * FAR  # of such a motion, which gets going sooner than on a short way; the validator permits 10 rad
 PERIOD = 0.02  # [s] of joint states: this process has more to do than publish them
 RIGHT = (
     "import rclpy; rclpy.init(); from fake_robot import FakeRobot; node = rclpy.create_node('right_robot'); "
@@ -63,8 +64,8 @@ def at_rest(client, robot):
 
 
 def start(client, robot, side, send=execute, **options):
-    """A long motion of one robot, from zero to the far place, that has begun."""
-    sent = send(client, swing(JOINTS[side], np.zeros(2), FAR, duration=LONG, samples=61), **options)
+    """A long motion of one robot, from zero along a long way, that has begun."""
+    sent = send(client, swing(JOINTS[side], np.zeros(2), LONG_WAY, duration=LONG, samples=61), **options)
     goes_on(robot, side, sent, 1e-4)
     return sent
 
@@ -85,11 +86,11 @@ def cancel(robot, side, sent):
 
 
 def check_path(robot, side):
-    """All commands of a robot lie on the path from zero to the far place, in order and without a jump."""
+    """All commands of a robot lie on the long way from zero, in order and without a jump."""
     commands = [command for command, _ in list(robot.commands)]
     rows = np.array([[command.get(joint, 0.0) for joint in JOINTS[side]] for command in commands])
-    fractions = rows @ FAR / (FAR @ FAR)
-    np.testing.assert_allclose(rows, fractions[:, None] * FAR, atol=1e-9)
+    fractions = rows @ LONG_WAY / (LONG_WAY @ LONG_WAY)
+    np.testing.assert_allclose(rows, fractions[:, None] * LONG_WAY, atol=1e-9)
     assert (np.diff(fractions) >= -1e-12).all()
     assert 0.0 < fractions[-1] < 1.0
 
@@ -165,7 +166,7 @@ def test_pause_resume_and_stop_apply_to_the_robots_that_are_named(client, robot)
 
 
 def test_a_motion_of_both_robots_pauses_as_a_whole(client, robot):
-    sent = execute(client, swing(BOTH, np.zeros(4), np.tile(FAR, 2), duration=LONG, samples=61), owner="both")
+    sent = execute(client, swing(BOTH, np.zeros(4), np.tile(LONG_WAY, 2), duration=LONG, samples=61), owner="both")
     goes_on(robot, "left", sent, 1e-4)
     assert client.pause_motion(["left"]) == "both"
     robot.wait_for_rest(BOTH)
@@ -218,7 +219,7 @@ def test_goals_of_follow_joint_trajectory_replace_those_of_the_same_robot(client
     both = follow(client, swing(BOTH, np.zeros(4), np.ones(4))).wait()
     assert both.status == GoalStatus.STATUS_ABORTED
     assert "MotionBusyError" in both.result.error_string
-    newer = follow(client, swing(JOINTS["left"], np.zeros(2), FAR, duration=LONG, samples=61))
+    newer = follow(client, swing(JOINTS["left"], np.zeros(2), LONG_WAY, duration=LONG, samples=61))
     assert left.wait().status == GoalStatus.STATUS_ABORTED
     assert "replaced by a newer goal" in left.result.error_string
     goes_on(robot, "right", right)
