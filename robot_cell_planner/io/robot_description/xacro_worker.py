@@ -38,6 +38,10 @@ REFUSED_EVENTS = (
 )  # fmt: skip
 MODULES = (".py", ".pyc", ".so")
 MAX_LINKS = 20_000
+CUT_OFF = (
+    "$(eval {}): xacro ends $(...) at its first closing parenthesis; write an expression with parentheses as ${{...}}, "
+    "in which the value of an argument is xacro.arg('NAME'); environment variables are not available"
+)
 WORD = re.compile(r"\w+")
 OLD_SYNTAX = re.compile(r"<(property|macro|include)\s")
 UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
@@ -147,7 +151,12 @@ def restrict_expressions(packages: dict[str, str]) -> None:
         names.update({k: substitution_args.convert_value(v, "auto") for k, v in given.items() if k not in names})
         if isinstance(given, Arguments):
             given.names.update(given.keys() & set(WORD.findall(text)))
-        return str(evaluate(text, names))
+        try:
+            return str(evaluate(text, names))
+        except SyntaxError as error:
+            if text.count("(") > text.count(")"):
+                raise SyntaxError(CUT_OFF.format(text)) from error
+            raise
 
     functions: dict[str, Any] = {name: value for name, value in vars(math).items() if not name.startswith("_")}
     functions.update({kind.__name__: kind for kind in (list, dict, map, str, float, int)}, true=True, false=False)

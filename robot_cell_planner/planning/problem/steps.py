@@ -81,9 +81,9 @@ class MultistepRequest:
             straight steps.
 
     Raises:
-        InvalidRequestError: There is no step, paired steps have different numbers of goals, the first step is straight
-            and has a start correction, the first step is concurrent, or one without timing, or the timing has a start
-            or end velocity.
+        InvalidRequestError: There is no step, paired steps have different numbers of goals, a step is paired with the
+            name or index of several steps, the first step is straight and has a start correction, the first step is
+            concurrent, or one without timing, or the timing has a start or end velocity.
         UnknownNameError: A step is paired with one that is not before it.
         LimitExceededError: There are more than 100 steps.
     """
@@ -116,11 +116,17 @@ class MultistepRequest:
         step, before = self.steps[index], self.steps[:index]
         if not step.paired_with:
             return None
-        labels = {label: number for number, other in enumerate(before) for label in (str(number), other.name) if label}
-        if step.paired_with not in labels:
-            text = unknown_name(f"step {step.paired_with!r} before step {step.label(index)}", step.paired_with, labels)
-            raise UnknownNameError(text, stage=STAGE, subjects=(step.paired_with,))
-        found = labels[step.paired_with]
+        label = step.paired_with
+        matches = [number for number, other in enumerate(before) if label in (str(number), other.name)]
+        if not matches:
+            labels = {label for number, other in enumerate(before) for label in (str(number), other.name) if label}
+            text = unknown_name(f"step {label!r} before step {step.label(index)}", label, labels)
+            raise UnknownNameError(text, stage=STAGE, subjects=(label,))
+        if len(matches) > 1:
+            numbers = " and ".join(str(number) for number in matches)
+            text = f"step {step.label(index)} is paired with {label!r}, which is the name or index of steps {numbers}"
+            raise InvalidRequestError(f"{text}; give them other names", stage=STAGE, subjects=(label,))
+        found = matches[0]
         counts = step.goals.count, before[found].goals.count
         if counts[0] != counts[1]:
             text = f"step {step.label(index)} has {counts[0]} goals, and step {step.paired_with} has {counts[1]}"

@@ -238,6 +238,19 @@ def test_an_environment_variable_is_named_with_a_remedy(tmp_path, monkeypatch, t
         expand_xacro(path)
 
 
+@pytest.mark.parametrize("text", ["env('SIDE')", "arg('side')", "(1 + 2) * 3"])
+def test_parentheses_that_xacro_cuts_off_are_named_with_a_remedy(tmp_path, text):
+    path = write(tmp_path, f'<link name="$(eval {text})"/>')
+    cut = re.escape(text[: text.index(")")])
+    with pytest.raises(
+        FileError,
+        match=rf"robot\.urdf\.xacro: \$\(eval {cut}\): xacro ends \$\(...\) at its first closing parenthesis; write an "
+        r"expression with parentheses as \$\{...\}, in which the value of an argument is xacro.arg\('NAME'\); "
+        r"environment variables are not available$",
+    ):
+        expand_xacro(path)
+
+
 def test_an_error_in_parentheses_is_written_once_without_its_type(tmp_path):
     with pytest.raises(FileError, match=r"robot\.urdf\.xacro: Unknown substitution command \[evil x\][^<]*$") as caught:
         expand_xacro(write(tmp_path, '<link name="$(evil x)"/>'))

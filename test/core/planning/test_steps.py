@@ -176,6 +176,12 @@ def test_unsupported_paired_and_straight_steps_are_refused(demo):
         MotionStep(two, "a"),
         MotionStep(goal, paired_with="a"),
     )
+    ambiguous = "step 2 is paired with '1', which is the name or index of steps 0 and 1; give them other names"
+    refused(InvalidRequestError, ambiguous, MotionStep(goal, "1"), MotionStep(goal), MotionStep(goal, paired_with="1"))
+    twice = "step c is paired with 'a', which is the name or index of steps 0 and 1"
+    refused(InvalidRequestError, twice, *(MotionStep(goal, "a") for _ in "01"), MotionStep(goal, "c", paired_with="a"))
+    own = MotionStep(goal, "0"), MotionStep(goal, paired_with="0")
+    assert MultistepRequest(own).partner(1) == 0
     refused(InvalidRequestError, "takes no start correction", MotionStep(goal, straight=True), max_start_correction=0.1)
     with pytest.raises(InvalidRequestError, match="must be targets"):
         MotionStep(joints, straight=True)
