@@ -15,7 +15,6 @@ import collections.abc
 import dataclasses
 import functools
 import inspect
-import math
 import numbers
 import sys
 import types
@@ -233,10 +232,9 @@ def _number(name: str, value: Any) -> Any:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
         raise _refused(name, value, "a number")
     try:
-        math.isfinite(value)
+        return float(value)  # integers too, since equal values have equal digests
     except OverflowError:
         raise _refused(name, value, "a number of usual size") from None
-    return _without_numpy(value)
 
 
 def _integer(name: str, value: Any) -> Any:

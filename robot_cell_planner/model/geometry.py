@@ -123,13 +123,15 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
         if len(self.vertices) < 3 or not self.faces:
             count = f"{len(self.vertices)} vertices and {len(self.faces)} faces"
             raise InvalidValueError(f"mesh has {count}, expected 3 and 1")
-        for index, vertex in enumerate(self.vertices):
-            vector3(vertex, f"vertex {index}")
+        vertices = tuple(vector3(vertex, f"vertex {index}") for index, vertex in enumerate(self.vertices))
         top = len(self.vertices) - 1
         for index, face in enumerate(self.faces):
             if not _is_face(face, top):
                 text = str(face)[:80]
                 raise InvalidValueError(f"face {index} is {text}, expected three indices from 0 to {top}")
+        # Lists become tuples, and numbers of other types those of the annotations.
+        msgspec.structs.force_setattr(self, "vertices", vertices)
+        msgspec.structs.force_setattr(self, "faces", tuple((int(a), int(b), int(c)) for a, b, c in self.faces))
 
 
 def _is_face(face: object, top: int) -> bool:

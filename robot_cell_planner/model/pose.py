@@ -15,7 +15,6 @@ from .value import Vector3, finite, vector3
 Matrix = NDArray[np.float64]
 Quaternion = tuple[float, float, float, float]
 QUATERNION_TOLERANCE = 1e-3
-PLAIN = (float, int)
 
 
 class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -40,7 +39,7 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         norm = math.sqrt(sum(value * value for value in quaternion))
         if abs(norm - 1.0) > QUATERNION_TOLERANCE:
             raise InvalidValueError(f"quaternion {list(quaternion)} has length {norm:.6g}, expected 1 within 1e-3")
-        # Lists and arrays become tuples, numbers of numpy those of Python.
+        # Lists and arrays become tuples, numbers of numpy those of Python, and integers floats.
         msgspec.structs.force_setattr(self, "position", position)
         msgspec.structs.force_setattr(self, "quaternion", quaternion)
 
@@ -51,9 +50,9 @@ class Pose(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             return False
         try:
             (px, py, pz), (x, y, z, w) = position, quaternion
-            total, square = px + py + pz, x * x + y * y + z * z + w * w
-            numbers = type(total) in PLAIN and type(square) in PLAIN  # sums with a number of numpy are of numpy
-            return numbers and math.isfinite(total) and abs(square - 1.0) <= QUATERNION_TOLERANCE
+            if not type(px) is type(py) is type(pz) is type(x) is type(y) is type(z) is type(w) is float:
+                return False
+            return math.isfinite(px + py + pz) and abs(x * x + y * y + z * z + w * w - 1.0) <= QUATERNION_TOLERANCE
         except (TypeError, ValueError, OverflowError):
             return False
 

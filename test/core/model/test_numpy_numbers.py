@@ -1,4 +1,5 @@
-"""NumPy numbers in values are converted to Python numbers: digests and plans are equal."""
+"""NumPy numbers in values are converted to Python numbers, and integers to floats where a float is expected: digests
+and plans are equal."""
 
 from fractions import Fraction
 
@@ -8,11 +9,11 @@ import pytest
 from loaded_cells import loaded
 from numpy.typing import NDArray
 
-from robot_cell_planner import Goals, MotionRequest, PlanningOptions, plan_motion
+from robot_cell_planner import Goals, MotionRequest, PlanningOptions, plan_motion, verify_plan
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.model.arguments import public
 from robot_cell_planner.model.bodies import RigidBody
-from robot_cell_planner.model.geometry import Box, Cylinder, Mesh, Shape
+from robot_cell_planner.model.geometry import Box, Cylinder, Mesh, Shape, Triangles
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
@@ -38,6 +39,34 @@ def test_plans_are_the_same(number):
     plans = [plan_motion(*given) for given in (expected, (cell, state, request))]
     first, second = (plan_to_json(plan, repeatable=True) for plan in plans)
     assert first == second
+
+
+@pytest.mark.parametrize("number", [int, np.int64, Fraction])
+def test_whole_numbers_of_other_types_have_the_digests_of_floats(number):
+    def made(number):
+        shapes = (
+            Shape(Box((number(1), number(2), number(3))), Pose((number(1), number(0), number(0)))),
+            Shape(Cylinder(number(1), number(2)), rgba=(number(0), number(0), number(1), number(1))),
+            Shape(Mesh("file.stl", "file.stl", "0", scale=(number(2), number(2), number(2)))),
+            Shape(Triangles([[number(x) for x in row] for row in np.eye(3)], [[np.int64(0), 1, 2]])),
+        )
+        state = STATE.with_configuration({"elbow_joint": number(1)})
+        state = state.with_body("box", BodyState(pose=Pose((number(2), number(0), number(1)))))
+        return msgspec.structs.replace(CELL, bodies=CELL.bodies.set("box", RigidBody("box", shapes))), state
+
+    (cell, state), (expected_cell, expected_state) = made(number), made(float)
+    assert (cell, state) == (expected_cell, expected_state)
+    assert cell.digest() == expected_cell.digest()
+    assert state.digest() == expected_state.digest()
+
+
+def test_a_plan_holds_for_an_equal_state_whose_numbers_are_integers():
+    plan = plan_motion(CELL, STATE.with_configuration({"elbow_joint": 1}), goal_of("elbow_joint", 2))
+    assert not verify_plan(CELL, STATE.with_configuration({"elbow_joint": 1.0}), plan).violations
+
+
+def goal_of(joint, value):
+    return MotionRequest(Goals(joint_goals=({joint: value},)), options=PlanningOptions(seed=1))
 
 
 def test_fields_are_numbers_of_python():
