@@ -133,7 +133,10 @@ class ServoSession:
         return min(measured.stamp for measured in found if measured is not None)
 
     def has_arrived(self) -> bool:
-        """Return whether the robot has reached its stop position, or the time limit of trajectory ends has expired."""
+        """Return whether the robot has reached its stop position, its measurements are lost, or the time limit of
+        trajectory ends has expired."""
+        if self._feedback.age(self.task.joints, time.monotonic()) > self._timeouts.lost_after:
+            return True
         parameters, last, stamp = self._node.parameters, self.channel.last.positions, self._stamp()
         if np.abs(self._measured() - last).max() <= parameters["goal_tolerance"]:
             return True
