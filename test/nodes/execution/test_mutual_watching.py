@@ -26,7 +26,7 @@ FINGERS = {f"{side}_gripper/finger_joint": 0.042 for side in SIDES}
 SLOW = 120.0  # [s]
 ARM = [-1.0, 1.0, -1.5707963267948966, -1.5707963267948966, -1.5707963267948966]  # all but the first joint
 BEGIN, BEFORE, MIDDLE, END = ([pan, *ARM] for pan in (-1.2, -0.3, 0.0, 1.2))  # before: no collision
-HORIZON = 40.0  # [s], more than a check takes on a busy machine
+HORIZON = 45.0  # [s], more than a check takes on a busy machine
 CHECKER = CollisionChecker(CELL, STATE, BOTH)
 
 
@@ -83,7 +83,7 @@ def start(client, robot, side, end=END):
     """A slow motion that has begun."""
     sent = send(client, side, end)
     joint = JOINTS[side][0]
-    while robot.positions[joint] < BEGIN[0] + 1e-3:
+    while robot.positions[joint] < BEGIN[0] + 1e-4:
         assert not sent.done.is_set(), sent.result
         robot.run_for(1)
     return sent
