@@ -52,7 +52,7 @@ def wait_for_message(client, kind, topic, qos, condition):
     return found[0]
 
 
-def wait_until_answered(client, request, attempts=12, timeout=5.0):
+def wait_until_answered(client, request, attempts=60, timeout=1.0):
     """Call until a reply arrives: on a busy computer the first replies of a node that has just appeared can be lost."""
     assert client.wait_for_service(60.0), client.srv_name
     for _ in range(attempts):
