@@ -60,6 +60,7 @@ MODEL_KEYS = (
     "mesh_uses",
 )  # fmt: skip
 ROBOT_KEYS = (*MODEL_KEYS, "prefix", "base_pose", "attached_to")
+KEYS_OF_STATE = dict.fromkeys(("configuration", "joints"), "`state: {configuration: ...}` at the top of the file")
 SHAPE_KEYS = ("native_scale", "collisions", "visuals", "inertial", "mass", "density")
 PLACE_KEYS = ("pose", "attached_to", "relative_to")
 STATE_KEYS = (*PLACE_KEYS, "touch_links", "touch_bodies", "hidden")
@@ -186,7 +187,7 @@ class _Reader:
         robots: dict[str, Robot] = {}
         base_poses: dict[str, Pose] = {}
         for section in root.sections("robots"):
-            section.allow(*ROBOT_KEYS)
+            section.allow(*ROBOT_KEYS, elsewhere=KEYS_OF_STATE)
             sources, roots = self._sources(section, ("urdf", "srdf", "limits"))
             prefix, meshes = section.text("prefix", ""), section.choice("meshes", MeshUse, MeshUse.HULL)
             base_poses[section.name] = read_pose(section, "base_pose")

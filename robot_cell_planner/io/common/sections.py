@@ -5,9 +5,11 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from typing import Any, TypeVar
+
+from frozendict import frozendict
 
 from ...errors import FileError
 from ...model.name_suggestions import unknown_name
@@ -27,6 +29,7 @@ SYNONYMS = {
     "joints": ("configuration",),
     "color": ("rgba",),
 }
+NOWHERE: Mapping[str, str] = frozendict()
 NUMBER_WITH_UNIT = re.compile(r"([-+]?[0-9]*[.,]?[0-9]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z°]{0,8})")
 DEGREES = ("deg", "degree", "degrees", "°")
 KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
@@ -87,13 +90,17 @@ class Section:
             raise self.error(f"lacks {key!r}{f'; is {near[0]!r} meant to be it?' if near else ''}")
         return self.values[key]
 
-    def allow(self, *keys: str) -> None:
+    def allow(self, *keys: str, elsewhere: Mapping[str, str] = NOWHERE) -> None:
         """Refuse all keys except those given.
 
+        elsewhere: Place in the file of keys that belong to another section.
+
         Raises:
-            FileError: A key is not allowed; the message gives the most similar allowed keys.
+            FileError: A key is not allowed; the message gives its place, or the most similar allowed keys.
         """
         for key in self.values:
+            if key in elsewhere:
+                raise self.error(f"key {key!r} does not exist here; write it as {elsewhere[key]}", key)
             if key not in keys:
                 raise self.error(_unknown_key(key, keys), key)
 

@@ -54,6 +54,8 @@ MISTAKES = {
     "a similar key": ("{position:", "{positon:", "key 'positon' does not exist; nearest: position"),
     "a parent": ("attached_to: base", "attached_to: Base", "cell.yaml:8: bodies.table.attached_to: frame 'Base', to"),
     "a loop": ("attached_to: base", "attached_to: table", "cell.yaml:5: bodies.table: "),
+    "joint values": ("arm.urdf", "arm.urdf, configuration: {j: 0.1}",
+        "'configuration' does not exist here; write it as `state: {configuration: ...}` at the top"),
     "a joint": ("{j:", "{k:", "cell.yaml:10: state.configuration.k: joint 'k' does not exist"),
     "a description": ("arm.urdf", "arn.urdf", "cell.yaml:3: robots.arm.urdf: 'arn.urdf' leads to arn.urdf: No"),
     "a folder": ("arm.urdf", "C:\\robot\\arm.urdf", "-> Separate the folders of a path by /"),
