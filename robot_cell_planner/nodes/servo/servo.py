@@ -18,6 +18,7 @@ from ...errors import CancelledError, InvalidRequestError, RobotCellError, Unkno
 from ...kinematics.targets import target_frame
 from ...model.cell import RobotCell
 from ...trajectory.limits import MotionLimits
+from ...trajectory.servo_frames import FrameServo
 from ..common.cancellation import CancellationToken, available
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.external_frames import ExternalFrames
@@ -25,6 +26,7 @@ from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode, reliable
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
+from ..common.threads import in_thread
 from ..common.waiting import Waiters, steady_timer
 from ..conversions.basic import unexpected
 from ..conversions.models import ModelReader
@@ -73,6 +75,7 @@ class ServoServer:
         self._scene_monitor: SceneMonitor | None = None
         self._session_access = ExclusiveAccess("is servoing", lambda: None)
         self._running: _Running | None = None
+        self._loaded = False
         node.serve(srv.SetServo, "execution/set_servo", self._set_servo)
 
     @property
@@ -127,12 +130,22 @@ class ServoServer:
             response.state = state.used
             task = self._task(options, state, settings)
             self._motion_access.widen(claim, self._robots.of_joints(task.joints))
+            await self._load(task)
             self._drive.check()
             if options.check_collision:
                 within = self.node.parameters["server_timeout"]
                 await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
             self.permission.check()
             self._begin(owner, options, task, token, stack.pop_all())
+
+    async def _load(self, task: ServoTask) -> None:
+        """Load the compiled functions of a session at the first one. Motions of other robots go on meanwhile."""
+        if self._loaded:
+            return
+        frames = FrameServo(task.cell, task.state, task.frame, task.limits, task.settings.frames)
+        rest = np.zeros(len(task.joints))
+        await in_thread(self.node, "servo", lambda: frames.command(rest, np.zeros(6)))
+        self._loaded = True
 
     @cached_property
     def _frames(self) -> ExternalFrames:
