@@ -50,7 +50,7 @@ def blocked(client, robot, change, subjects):
     """A slow motion whose path becomes obstructed; it stops before the obstacle."""
     start_at(client, robot)
     sent = execute(client, swing(ARM, HOME, FAR, duration=SLOW, samples=301))
-    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.03)
+    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.003)
     revision = client.apply(*change)
     error = check_error(sent.wait(), "CollisionAheadError", "look-ahead", *subjects)
     numbers = {value.name: value.value for value in error.values}
@@ -112,8 +112,8 @@ def request_to(configuration):
 
 def test_a_move_leaves_the_contact_that_it_begins_in(client, robot, box):
     start_at(client, robot)
-    client.apply(put("box", in_the_way(beyond=0.06, at=HOME)))
     request = request_to(FAR)
+    request.start.min_revision = client.apply(put("box", in_the_way(beyond=0.06, at=HOME)))
     check_error(move(client, request, speed_scale=SPEED).wait(), "MPStartStateInCollisionError", "start", "box")
     request.options.max_start_correction = 0.1
     sent = move(client, request, speed_scale=SPEED).wait()

@@ -80,7 +80,7 @@ def test_a_signal_that_ends_the_command_brings_the_robot_to_rest_on_its_path(num
     start, end = here(robot), [1.5, 1.0]
     file = write_plan(tmp_path / "plan.json", start, end, 120.0)
     process = subprocess.Popen(["robot_cell", "execute", "@running", file], stderr=subprocess.PIPE, text=True)
-    robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.003, timeout=120.0)
+    robot.wait_for(lambda command: command["shoulder"] > start[0] + 3e-4, timeout=120.0)
     process.send_signal(number)
     _, text = process.communicate(timeout=60)
     assert process.returncode == 1
