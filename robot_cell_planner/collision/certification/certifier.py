@@ -17,8 +17,8 @@ from ..checker import CollisionChecker
 from ..engines.base import PROVING_ENGINE, TOUCHING, verdict_reserve
 from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
-from ._kernels.arrays import EVALUATED, HITS, UNDECIDED_MIDDLE, Packed, work_space
-from ._kernels.schedule import FREE, MAX_OPEN, SPACING, certify_straight, check_boxes, undecided_intervals
+from ._kernels.arrays import EVALUATED, HITS, MAX_OPEN, UNDECIDED_MIDDLE, Packed, work_space
+from ._kernels.schedule import FREE, SPACING, certify_straight, check_boxes, undecided_intervals
 from .arguments import check_margin, check_numbers, check_pieces
 from .certificate import FINE, MotionCertificate, Verdict
 from .curves import JointCurve, StraightMotion, intervals, joined

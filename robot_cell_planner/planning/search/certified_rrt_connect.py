@@ -82,7 +82,8 @@ class CertifiedRrtConnect:
         work.arrays[HITS].fill(0)
         basis = self._axes.basis
         buffers, ends = (scene.address, work.address), np.empty((2, len(basis)))
-        self._motions = MotionSpace(*buffers, self._axes.origin, basis, COARSE, self._counters, ends)
+        whole = self._space.whole
+        self._motions = MotionSpace(*buffers, self._axes.origin, basis, COARSE, self._counters, ends, whole)
         self._connectors = FreeSpaceConnectors(certifier, self._space)
 
     def _refine(self) -> bool:

@@ -24,6 +24,7 @@ from frozendict import frozendict
 
 from robot_cell_planner.collision.certification._kernels import arrays, lanes, schedule
 from robot_cell_planner.collision.certification._kernels.arrays import (
+    ALONG,
     CENTRES,
     DISPLACEMENTS,
     FEW_CANDIDATES,
@@ -564,10 +565,16 @@ def test_indices_of_arrays_match_their_names():
 
 
 def test_initial_intervals_cover_the_motion():
+    _, work = MotionCertifier(CollisionChecker(*along_a_wall())).packed()
     for longest in (0.0, 0.3, 2.0, 2.1, 9.0):
-        places = np.sort(schedule.initial_parameters(longest))
+        batches = schedule.batches_of(longest)
+        places = np.empty((batches, LANES))
+        for batch in range(batches):
+            schedule.spread(work.address, batch, batches)
+            places[batch] = work.arrays[ALONG]
+        assert (places[:, -1] - places[:, 0] > 0.9 * (1.0 - 1.0 / LANES)).all()
+        places = np.sort(places.ravel())
         half = 0.5 / len(places)
-        assert len(places) % LANES == 0
         assert np.allclose(places, (2.0 * np.arange(len(places)) + 1.0) * half)
         assert 2.0 * half * longest <= schedule.SPACING + 1e-12
 

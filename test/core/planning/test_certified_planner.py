@@ -10,6 +10,7 @@ import trimesh
 from frozendict import frozendict
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
+from robot_cell_planner.collision.certification._kernels.arrays import HITS
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, certifier_of
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
@@ -106,8 +107,13 @@ def test_colliding_motions_are_deflected():
         aim = root + rng.uniform(-0.6, 0.6, 2)
         if np.abs(aim).max() > 1.0:
             continue
-        new = aim.copy()
-        outcome = extend(space, limits, np.ones(2), root, new, DEFLECTION_DISTANCE)
+        new, same, gradients = aim.copy(), aim.copy(), np.empty((2, 2))
+        work.arrays[HITS].fill(0)  # previous hits decide which one deflects
+        outcome = extend(space, limits, np.ones(2), root, new, DEFLECTION_DISTANCE, gradients)
+        whole = space._replace(whole=True)
+        work.arrays[HITS].fill(0)
+        assert extend(whole, limits, np.ones(2), root, same, DEFLECTION_DISTANCE, gradients) == outcome
+        assert same.tolist() == new.tolist()
         outcomes[outcome] += 1
         straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
         assert (outcome == DIRECT) <= (straight and bool((new == aim).all()))

@@ -16,6 +16,7 @@ UNBOUNDED = 1e15  # represents a missing bound; its square is still finite in si
 RECENT = 32  # number of hits that are remembered
 FEW_CANDIDATES = 48  # up to which all are listed; of more, only those that make further lanes undecided are searched
 MAX_CANDIDATES = 512  # maximum number of listed candidates (two spheres, or a sphere and an obstacle) not proven free
+MAX_OPEN = 512  # maximum number of pending intervals of a motion
 NEVER = -1.0  # margin of pairs that are not checked
 # Indices into the counters (3,) of a check: configurations evaluated, and the middle and half length of an interval
 # that is not free, as fractions of the motion.
@@ -122,6 +123,7 @@ class WorkSpace(NamedTuple):
         candidates: (MAX_CANDIDATES, 5) candidates that may be hit in the intervals that are not proven free, as in
             `hits`, and a mark for those that remain.
         widths: (n,) widths of spheres in the pair that is checked, see `certificate.width`.
+        pending: (2, MAX_OPEN) middles of the intervals of a motion that are not proven free yet, by parity of level.
     """
 
     q: Double
@@ -146,6 +148,7 @@ class WorkSpace(NamedTuple):
     depths: Single
     candidates: Integers
     widths: Single
+    pending: Double
 
 
 def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
@@ -177,6 +180,7 @@ def work_space(arrays: MotionArrays, variables: int) -> WorkSpace:
         np.zeros((1, LANES), dtype=np.float32),
         np.zeros((MAX_CANDIDATES, 5), dtype=np.int64),
         np.zeros(spheres, dtype=np.float32),
+        np.zeros((2, MAX_OPEN)),
     )
 
 
@@ -245,6 +249,7 @@ SEPARATING = WorkSpace._fields.index("separating")
 DEPTHS = WorkSpace._fields.index("depths")
 CANDIDATES = WorkSpace._fields.index("candidates")
 WIDTHS = WorkSpace._fields.index("widths")
+PENDING = WorkSpace._fields.index("pending")
 
 # Indices in the bits of the work space.
 UNCERTAIN, HIT, EVALUATION, LISTED, NEAR_LANES, TWISTED, UNLISTED = 0, 1, 2, 3, 4, 5, 6

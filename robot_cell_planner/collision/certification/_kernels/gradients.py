@@ -62,17 +62,18 @@ def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
     kind, which, n, m = hit_at(work, 0)
     if kind == A_MAP:
         return map_gradient(scene, which, q, gradient)
-    poses, at, other, away = np.empty((rows(scene, JOINTS), 12)), np.empty(3), np.empty(3), np.empty(3)
-    compute_poses(scene, q, poses)
     if kind == AN_OBSTACLE:
         first, second = joint_of(scene, which), -1
-        centre(scene, poses, first, n, at)
+    else:
+        first, second = joint_of(scene, first_object(scene, which)), joint_of(scene, second_object(scene, which))
+    poses, vectors = np.empty((max(first, second) + 1, 12)), np.empty((3, 3))  # joints follow their parents
+    at, other, away = vectors[0], vectors[1], vectors[2]
+    compute_poses(scene, q, poses)
+    centre(scene, poses, first, n, at)
+    if kind == AN_OBSTACLE:
         distance = distance_from(scene, m, at, away)
         contact = float(contact_distance(scene, which, n, m))
     else:
-        first = joint_of(scene, first_object(scene, which))
-        second = joint_of(scene, second_object(scene, which))
-        centre(scene, poses, first, n, at)
         centre(scene, poses, second, m, other)
         away[:] = at - other
         distance = unit(away)
@@ -125,7 +126,7 @@ def deepest(scene: int, work: int) -> float:
 
 @rounded
 def compute_poses(scene: int, q: Double, poses: Double) -> None:
-    """Compute the poses (j, 12) of all joints: the columns x, y, z of the rotation, then the position."""
+    """Compute the poses (j, 12) of the first j joints: the columns x, y, z of the rotation, then the position."""
     for j in range(poses.shape[0]):
         parent, f = parent_of(scene, j), 12 * j
         value = q[variable_of(scene, j)] * multiplier_of(scene, j) + offset_of(scene, j)

@@ -22,6 +22,8 @@ from .arrays import (
     LANES,
     LISTED,
     MAX_CANDIDATES,
+    MAX_OPEN,
+    PENDING,
     UNCERTAIN,
     UNDECIDED_HALF,
     UNDECIDED_MIDDLE,
@@ -32,25 +34,19 @@ from .arrays import (
 from .certificate import evaluate
 from .fields import multiplier_of, variable_of
 from .listed_candidates import evaluate_listed, retain_marked
-from .simd import load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
+from .simd import double, load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 from .velocities import set_box, set_interval
 
 SPACING = 0.125  # [rad or m], initial step of the fastest joint
-MAX_OPEN = 512  # maximum number of pending intervals
 FREE, BLOCKED, OPEN = 0, 1, 2  # result for a motion: proven free; a configuration is hit; neither
 
 
 @vectorised
-def evaluate_along(
-    scene: int, work: int, start: Double, end: Double, parameters: Double, first: int, stop: bool, listed_only: bool
-) -> None:
-    """Evaluate LANES path parameters from index `first` on; the last one is repeated if there are fewer.
+def evaluate_along(scene: int, work: int, start: Double, end: Double, stop: bool, listed_only: bool) -> None:
+    """Evaluate the LANES path parameters of the work space on a straight motion.
 
     listed_only: evaluate the listed candidates only.
     """
-    last = parameters.shape[0] - 1
-    for lane in range(LANES):
-        set_double(work, ALONG, lane, parameters[min(first + lane, last)])
     along = load_double(work, ALONG, 0)
     for variable in range(start.shape[0]):
         store_double(work, Q, variable, along * (end[variable] - start[variable]) + start[variable])
@@ -58,6 +54,31 @@ def evaluate_along(
         evaluate_listed(scene, work)
     else:
         evaluate(scene, work, stop)
+
+
+@vectorised
+def spread(work: int, batch: int, batches: int) -> None:
+    """Set the path parameters to middles of equal intervals of a motion, such that each batch of LANES of them is
+    spread over all of it."""
+    for lane in range(LANES):
+        set_double(work, ALONG, lane, (batch + batches * lane + 0.5) / (batches * LANES))
+
+
+@vectorised
+def take_pending(work: int, level: int, first: int, count: int) -> None:
+    """Set the path parameters to middles of pending intervals of a level from index `first` on; the last one is
+    repeated if there are fewer than LANES."""
+    for lane in range(LANES):
+        set_double(work, ALONG, lane, double(work, PENDING, level % 2 * MAX_OPEN + min(first + lane, count - 1)))
+
+
+@vectorised
+def batches_of(longest: float) -> int:
+    """Return the number of batches of LANES intervals into which a motion is divided at first.
+
+    longest: maximum displacement of any joint [rad or m].
+    """
+    return max(1, math.ceil(longest / (SPACING * LANES)))
 
 
 @vectorised
@@ -83,18 +104,6 @@ def fastest(scene: int, start: Double, end: Double) -> float:
 
 
 @vectorised
-def initial_parameters(longest: float) -> Double:
-    """Return the middles of equal intervals of a motion, ordered such that each LANES of them are spread over all of
-    it."""
-    batches = max(1, math.ceil(longest / (SPACING * LANES)))
-    parameters = np.empty(batches * LANES)
-    for batch in range(batches):
-        for lane in range(LANES):
-            parameters[batch * LANES + lane] = (batch + batches * lane + 0.5) / (batches * LANES)
-    return parameters
-
-
-@vectorised
 def middle_of(bits: int) -> int:
     """Return the middle lane of those whose bits are set: among hit configurations the one most likely in collision."""
     count, before = 0, 0
@@ -117,41 +126,42 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
     counters: (3,); the number of configurations evaluated is added, and the interval that is not free is set.
     """
     longest = fastest(scene, start, end)
-    parameters = initial_parameters(longest)
-    half = 0.5 / parameters.shape[0]
-    if longest == 0.0:
-        parameters, half = np.full(1, 0.5), 0.5
+    batches = batches_of(longest)
+    count, level, listed_only = batches * LANES if longest > 0.0 else 1, 0, False
+    half = 0.5 / count
     set_number(work, BITS, LISTED, 0)
-    listed_only = False
     while True:
         set_interval(scene, work, start, end, half)
-        open_parameters = parameters  # most motions of a search are blocked before another array is needed
-        count = 0
-        for first in range(0, parameters.shape[0], LANES):
-            evaluate_along(scene, work, start, end, parameters, first, True, listed_only)
+        opened = 0
+        for first in range(0, count, LANES):
+            if level == 0:
+                spread(work, first // LANES, batches)
+                if count == 1:
+                    set_double(work, ALONG, 0, 0.5)
+            else:
+                take_pending(work, level, first, count)
+            evaluate_along(scene, work, start, end, True, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
-            size = min(LANES, parameters.shape[0] - first)
+            size = min(LANES, count - first)
             counters[EVALUATED] += size
             if hits != 0:
-                counters[UNDECIDED_MIDDLE], counters[UNDECIDED_HALF] = (
-                    parameters[first + min(middle_of(hits), size - 1)],
-                    half,
-                )
+                lane = min(middle_of(hits), size - 1)
+                counters[UNDECIDED_MIDDLE], counters[UNDECIDED_HALF] = double(work, ALONG, lane), half
                 return BLOCKED
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
                     continue
-                counters[UNDECIDED_MIDDLE], counters[UNDECIDED_HALF] = parameters[first + lane], half
-                if count + 2 > MAX_OPEN or half * longest <= resolution:
+                middle = double(work, ALONG, lane)
+                counters[UNDECIDED_MIDDLE], counters[UNDECIDED_HALF] = middle, half
+                if opened + 2 > MAX_OPEN or half * longest <= resolution:
                     return OPEN
-                if count == 0:
-                    open_parameters = np.empty(MAX_OPEN)
-                open_parameters[count] = parameters[first + lane] - 0.5 * half
-                open_parameters[count + 1] = parameters[first + lane] + 0.5 * half
-                count += 2
-        if count == 0:
+                row = (level + 1) % 2 * MAX_OPEN + opened
+                set_double(work, PENDING, row, middle - 0.5 * half)
+                set_double(work, PENDING, row + 1, middle + 0.5 * half)
+                opened += 2
+        if opened == 0:
             return FREE
-        parameters, half = open_parameters[:count].copy(), 0.5 * half
+        count, half, level = opened, 0.5 * half, level + 1
         listed_only = next_level(work, listed_only)
 
 
@@ -164,10 +174,8 @@ def undecided_intervals(
     An interval with a hit is not bisected further. Arguments are as in `certify_straight`.
     """
     longest = fastest(scene, start, end)
-    parameters = np.sort(initial_parameters(longest))
-    half = 0.5 / parameters.shape[0]
-    if longest == 0.0:
-        parameters, half = np.full(1, 0.5), 0.5
+    pieces = batches_of(longest) * LANES if longest > 0.0 else 1
+    parameters, half = (np.arange(pieces) + 0.5) / pieces, 0.5 / pieces
     left = np.empty((2 * MAX_OPEN + LANES, 2))
     set_number(work, BITS, LISTED, 0)
     listed_only = False
@@ -180,7 +188,9 @@ def undecided_intervals(
         for first in range(0, parameters.shape[0], LANES):
             size = min(LANES, parameters.shape[0] - first)
             counters[EVALUATED] += size
-            evaluate_along(scene, work, start, end, parameters, first, False, listed_only)
+            for lane in range(LANES):
+                set_double(work, ALONG, lane, parameters[first + min(lane, size - 1)])
+            evaluate_along(scene, work, start, end, False, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:

@@ -24,6 +24,7 @@ class MotionSpace(NamedTuple):
         resolution: Intervals in which no joint moves by more than this are not bisected [rad or m].
         counters: Counters (3,) of the checks, by EVALUATED, UNDECIDED_MIDDLE and UNDECIDED_HALF.
         ends: Configurations (2, dof) at the ends of the latest motion.
+        whole: Whether q = z, so that origin and basis are not needed.
     """
 
     scene: int
@@ -33,6 +34,7 @@ class MotionSpace(NamedTuple):
     resolution: float
     counters: Array
     ends: Array
+    whole: bool = False
 
 
 @rounded
@@ -40,6 +42,9 @@ def motion_verdict(space: MotionSpace, first: Array, second: Array) -> int:
     """Return whether the straight motion between two points (k,) is FREE, BLOCKED or OPEN; sets `space.ends`."""
     origin, basis, ends = space.origin, space.basis, space.ends
     for i in range(basis.shape[0]):
+        if space.whole:
+            ends[0, i], ends[1, i] = first[i], second[i]
+            continue
         ends[0, i] = ends[1, i] = origin[i]
         for k in range(basis.shape[1]):
             ends[0, i] += basis[i, k] * first[k]

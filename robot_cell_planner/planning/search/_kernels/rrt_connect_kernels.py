@@ -65,7 +65,9 @@ class Trees(NamedTuple):
 
 
 @rounded
-def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array, gap: float) -> int:
+def extend(
+    space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array, gap: float, gradients: Array
+) -> int:
     """Extend a tree from `start` to `new`.
 
     A colliding end is moved by the shortest step that separates the colliding pair to first order, so that trees grow
@@ -75,6 +77,7 @@ def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new:
         limits: Joint limits (2, dof).
         weights: Weights (k,) of the coordinates in distances.
         gap: Distance [m] from the object to which a colliding motion is deflected.
+        gradients: Work space (2, dof).
 
     Returns:
         DIRECT if the motion is proven free; DEFLECTED if the motion to a displaced point is, which replaces `new`;
@@ -84,7 +87,7 @@ def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new:
     if verdict == FREE:
         return DIRECT
     basis, ends = space.basis, space.ends
-    gradient, reduced_gradient = np.empty(basis.shape[0]), np.empty(basis.shape[1])
+    gradient, reduced_gradient = gradients[0], gradients[1]
     for _ in range(MAX_DEFLECTIONS):
         if verdict != BLOCKED:
             break
@@ -94,8 +97,8 @@ def extend(space: MotionSpace, limits: Array, weights: Array, start: Array, new:
         distance = hit_gradient(space.scene, space.work, ends[0], gradient)
         space.counters[EVALUATED] += 1.0
         for k in range(basis.shape[1]):
-            reduced_gradient[k] = 0.0
-            for i in range(basis.shape[0]):
+            reduced_gradient[k] = gradient[k] if space.whole else 0.0
+            for i in range(0 if space.whole else basis.shape[0]):
                 reduced_gradient[k] += basis[i, k] * gradient[i]
             reduced_gradient[k] /= weights[k]
             square += reduced_gradient[k] * reduced_gradient[k]
@@ -192,8 +195,8 @@ def within(space: MotionSpace, limits: Array, point: Array) -> bool:
     """Return whether a point of the subspace is within joint limits (2, dof)."""
     basis = space.basis
     for i in range(basis.shape[0]):
-        value = space.origin[i]
-        for k in range(basis.shape[1]):
+        value = point[i] if space.whole else space.origin[i]
+        for k in range(0 if space.whole else basis.shape[1]):
             value += basis[i, k] * point[k]
         if value < limits[0, i] - ROUNDING or value > limits[1, i] + ROUNDING:
             return False
@@ -218,6 +221,7 @@ def grow(
     counts, counters = trees.counts, space.counters
     size = space.basis.shape[1]
     point, new, step, start = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    gradients = np.empty((2, space.basis.shape[0]))
     rejected = 0
     while counters[EVALUATED] < max_evaluated:
         tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
@@ -241,7 +245,7 @@ def grow(
         towards(start, point, distance, extension, new)
         is_narrow = counters[EVALUATED] > LONG_SEARCH and counts[SAMPLES] % 2 == 0
         gap = NARROW_DISTANCE if is_narrow else DEFLECTION_DISTANCE
-        outcome = extend(space, limits, trees.weights, start, new, gap)
+        outcome = extend(space, limits, trees.weights, start, new, gap, gradients)
         if outcome == TRAPPED:
             trees.ranges[tree, node] = max(RANGE_DECREASE * extension, MIN_RANGE * longest)
             continue
