@@ -48,7 +48,7 @@ def test_a_motion_beyond_a_narrower_limit_stops(client, robot, quantity, name, l
 
 
 def test_a_move_plans_again_within_the_narrower_limits_if_requested(client, robot):
-    limit, slower = 1.0, 0.2
+    limit, slower = 0.3, 0.2
     start_at(client, robot)
     request = MotionRequest(goal=make_goal([dict(zip(ARM, FAR, strict=True))]))
     sent = move(client, request, speed_scale=slower, replan=True)
