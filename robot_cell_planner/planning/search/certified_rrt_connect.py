@@ -29,9 +29,11 @@ from .tree_axes import tree_axes
 STATES_PER_CALL = 4_000  # states between checks for cancellation: some milliseconds
 PULLS = np.array(PULL_FRACTIONS)
 FIRST_CHECK_STATES = 2_000  # states of one call before the first check, which most searches do not reach
-FIRST_GROWTH_STATES = 20_000  # states before the growth of the trees is examined
-# States of tree growth before bridges are sought, and until the next attempt; each that fails multiplies the latter.
-FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, BRIDGE_BACKOFF = 40_000, 20_000, 2
+# States before the growth of the trees is examined and smaller spheres are used, and before bridges are sought; at most
+# a share of the state limit. Few searches need either.
+FIRST_GROWTH_STATES, FIRST_GROWTH_SHARE = 40_000, 0.2
+FIRST_BRIDGE_STATES, FIRST_BRIDGE_SHARE = 100_000, 0.4
+STATES_BETWEEN_BRIDGES, BRIDGE_BACKOFF = 20_000, 2  # until the next attempt; each that fails multiplies the former
 MIN_GROWTH = 4  # nodes per root below which a tree gets more connectors
 EXTRA_CONNECTORS = 6  # max number of connectors of a root in such a tree
 LONGEST = float(CERTIFIED_RANGE.default)
@@ -55,6 +57,16 @@ class CertifiedSearchOptions:
     state_limit: int = 1_000_000
     shorten: bool = True
     tighten: bool = False
+
+    @property
+    def first_growth(self) -> float:
+        """Number of configurations evaluated before the growth of the trees is examined."""
+        return min(FIRST_GROWTH_STATES, FIRST_GROWTH_SHARE * self.state_limit)
+
+    @property
+    def first_bridge(self) -> float:
+        """Number of configurations evaluated before bridges are sought."""
+        return min(FIRST_BRIDGE_STATES, FIRST_BRIDGE_SHARE * self.state_limit)
 
 
 class CertifiedRrtConnect:
@@ -127,7 +139,7 @@ class CertifiedRrtConnect:
             outcome = self._grow(trees, endpoints, options, FIRST_CHECK_STATES, is_first=True)
         if outcome == kernels.NOT_FINISHED:
             check(self.states)
-            outcome = self._grow(trees, endpoints, options, FIRST_GROWTH_STATES)
+            outcome = self._grow(trees, endpoints, options, options.first_growth)
         bridged = False
         if outcome in (search_kernels.UNPROVEN_ENDS, kernels.NOT_FINISHED):
             ends = (start, goals, endpoints)
@@ -206,14 +218,14 @@ class CertifiedRrtConnect:
         if outcome == search_kernels.UNPROVEN_ENDS:
             add_roots(0, [start], 1)
             add_roots(1, goals, 1)
-            outcome = self._grow(trees, endpoints, options, FIRST_GROWTH_STATES)
-        next_bridge, pause, bridged = FIRST_BRIDGE_STATES, STATES_BETWEEN_BRIDGES, False
+            outcome = self._grow(trees, endpoints, options, options.first_growth)
+        next_bridge, pause, bridged = options.first_bridge, STATES_BETWEEN_BRIDGES, False
         stalled = {0: [start], 1: list(goals)}
         while outcome == kernels.NOT_FINISHED and self.states < options.state_limit:
             check()
             if self._refine():
                 # Smaller spheres may be all that is missing; connectors and bridges take as long as a whole search.
-                outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + FIRST_GROWTH_STATES)
+                outcome = self._grow(trees, endpoints, options, self._counters[EVALUATED] + options.first_growth)
                 continue
             if self._counters[EVALUATED] >= next_bridge and trees.are_rooted:
                 bridged |= (found := self._bridge(trees, options.seed, check))
