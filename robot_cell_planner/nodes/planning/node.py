@@ -302,7 +302,10 @@ class PlanningNode(ManagedNode):
 
     async def _list_planners(self, request: srv.ListPlanners.Request, response: srv.ListPlanners.Response) -> None:
         response.default_planner = self.parameters["default_planner"]
-        response.planners = [plans.planner_to_message(planner.info) for planner in PLANNERS.values()]
+        planners, errors = PLANNERS.loaded()
+        for error in errors:
+            self.get_logger().warning(str(error))
+        response.planners = [plans.planner_to_message(planner.info) for planner in planners]
 
     def _preparing(self) -> tuple[str, int, int]:
         """Return what is being prepared, "" if all is; how many workers are prepared, and how many there are."""

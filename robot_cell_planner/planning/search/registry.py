@@ -1,16 +1,13 @@
-"""Registry of planners by name. A planner is added by a line in `_PLANNERS`."""
+"""Registry of planners by name."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-
-from frozendict import frozendict
 
 from ...errors import UnknownNameError
 from ...model.name_suggestions import unknown_name
 from ..problem.planner_info import AUTOMATIC, PlannerInfo
 from .certified_planner import CertifiedPlanner
 from .fallback import Attempt, FallbackPlanner
+from .installed_planners import Planners
 from .ompl_planners import OMPL_PLANNERS
 from .planner import Planner
 from .rrt_connect import RrtConnect
@@ -27,13 +24,17 @@ _AUTOMATIC = FallbackPlanner(
     ),
     (Attempt(CertifiedPlanner(), fraction=0.75, max_states=500_000), Attempt(RrtConnect())),
 )
-_PLANNERS: tuple[Planner, ...] = (
-    _AUTOMATIC,
-    RrtConnect(),
-    CertifiedPlanner(),
-    *OMPL_PLANNERS,
-)
-PLANNERS: Mapping[str, Planner] = frozendict({planner.info.name: planner for planner in _PLANNERS})
+PLANNERS = Planners((_AUTOMATIC, RrtConnect(), CertifiedPlanner(), *OMPL_PLANNERS))
+
+
+def register_planner(planner: Planner) -> None:
+    """Add a planner for this process alone; see `installed_planners` for planners that all processes know.
+
+    Raises:
+        InvalidRequestError: It is not a planner.
+        DuplicateNameError: A planner of this library or of an installed distribution has its name.
+    """
+    PLANNERS.add(planner)
 
 
 def planner_named(name: str) -> Planner:
@@ -41,6 +42,7 @@ def planner_named(name: str) -> Planner:
 
     Raises:
         UnknownNameError: There is none.
+        NotSupportedError: It cannot be loaded.
     """
     if name not in PLANNERS:
         raise UnknownNameError(unknown_name(f"planner {name!r}", name, PLANNERS), stage="request", subjects=(name,))

@@ -20,6 +20,7 @@ from robot_cell_planner.planning.problem.planner_info import PlannerInfo
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.search import registry
 from robot_cell_planner.planning.search.fallback import Attempt, FallbackPlanner
+from robot_cell_planner.planning.search.installed_planners import Planners
 from robot_cell_planner.planning.search.planner import Budget, SearchResult
 from robot_cell_planner.planning.search.registry import PLANNERS
 
@@ -104,10 +105,11 @@ def test_a_whole_number_beyond_all_floats_is_refused(digits):
 
 @pytest.fixture
 def add(monkeypatch):
-    """Adds a planner to the registry, like a line there."""
+    """Adds a planner for one test."""
 
     def added(planner):
-        monkeypatch.setattr(registry, "PLANNERS", {**registry.PLANNERS, planner.info.name: planner})
+        monkeypatch.setattr(registry, "PLANNERS", Planners(tuple(registry.PLANNERS.values())))
+        registry.register_planner(planner)
 
     return added
 
