@@ -211,7 +211,9 @@ class ManagedNode(LifecycleNodeMixin, CellNode):
         """As that of `CellNode`; also destroys the state machine, with which rclpy keeps the node: its DDS participant
         would be listed until its lease expires."""
         super().destroy_node()
-        self._state_machine.destroy_when_not_in_use()
+        machine = getattr(self, "_state_machine", None)  # none in a node that ended while it was created
+        if machine is not None:
+            machine.destroy_when_not_in_use()
 
     def _servers(self) -> Iterator[tuple[Any, Callable[[Any], object]]]:
         """Return all services and action servers with their destructors."""

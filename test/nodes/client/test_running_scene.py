@@ -11,7 +11,7 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner import srv
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.commands.options import opened
-from robot_cell_planner.errors import TrajectoryStartError
+from robot_cell_planner.errors import StaleStateError, TrajectoryStartError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.planning.problem.plan_file import plan_from_json
@@ -31,12 +31,12 @@ def stored(start_node, client):
     message = JointState(name=list(values), position=list(values.values()))
     message.header.stamp = client.node.get_clock().now().to_msg()
     wait = srv.WaitForState.Request(min_joint_stamp=message.header.stamp, joint_names=list(values))
-    wait.timeout.sec = 60
-    while not publisher.get_subscription_count():
-        client.call_service(srv.GetState, "scene/get_state", srv.GetState.Request())
-    publisher.publish(message)
-    client.call_service(srv.WaitForState, "scene/wait_for_state", wait)
-    return client.scene()[0].state
+    wait.timeout.sec = 1
+    while True:  # until the node has discovered the publisher
+        publisher.publish(message)
+        with contextlib.suppress(StaleStateError):
+            client.call_service(srv.WaitForState, "scene/wait_for_state", wait)
+            return client.scene()[0].state
 
 
 def test_the_running_scene_has_the_measured_joints(stored, client):

@@ -130,9 +130,14 @@ def goals_served(node, duration=0.0, begins_early=False, on_begin=int, **client_
     return client, executor
 
 
+def send(client, **options):
+    """Send a goal in this thread, in which the executor spins, too."""
+    return client.send_goal_async(action.PlanMotion.Goal(), **options)
+
+
 def result_of(client, executor, **options):
     """The handle of a goal, and the response with its result."""
-    sent = client.send_goal_async(action.PlanMotion.Goal(), **options)
+    sent = send(client, **options)
     spin_until(executor, sent.done)
     requested = client.request_result(sent.result())
     spin_until(executor, requested.done)

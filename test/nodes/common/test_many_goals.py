@@ -7,7 +7,7 @@ from action_msgs.msg import GoalInfo, GoalStatus
 from rclpy.task import Future
 from spinning import spin_until
 from std_srvs.srv import Trigger
-from test_goal_requests import goals_served, result_of
+from test_goal_requests import goals_served, result_of, send
 from unique_identifier_msgs.msg import UUID
 
 from robot_cell_planner import action
@@ -19,10 +19,6 @@ from robot_cell_planner.nodes.common.service_quality import SERVICES
 BURST = 100  # more than the queues of rclpy hold by default
 MANY = 1001
 IDENTITY = UUID(uuid=list(range(16)))
-
-
-def send(client, **options):
-    return client.send_goal_async(action.PlanMotion.Goal(), **options)
 
 
 def all_done(futures):
