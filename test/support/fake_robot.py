@@ -212,8 +212,10 @@ class EmergencyStop:
         self._publish()
 
     def end(self):
-        self.release()
         self._node.destroy_timer(self._timer)
+        self.release()
+        # Of a publisher that is destroyed at once, the last message may be lost.
+        assert self._publisher.wait_for_all_acked(RosDuration(seconds=60.0))
         self._node.destroy_publisher(self._publisher)
 
 

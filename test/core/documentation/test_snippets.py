@@ -40,6 +40,7 @@ ELSEWHERE = {
     ("records", "yaml", 0): OF_NODES,
     ("tutorial", "python", 0): "test/core/documentation/test_tutorial.py",
     ("tutorial", "yaml", 0): "test/core/documentation/test_tutorial.py",
+    ("planning", "toml", 0): "test/core/planning/test_installed_planners.py",
     ("cell_file", "yaml", 0): "test/core/io/test_cell_file.py",
     ("cell_file", "yaml", 1): "test/core/scene/test_attached_robot_changes.py",
     ("cell_file", "yaml", 2): "test/core/io/test_cell_file.py",

@@ -1,6 +1,7 @@
 """Planners of installed distributions, and those that a program adds."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -89,6 +90,16 @@ def test_their_names_are_known_before_they_are_imported(planners):
     assert MODULE not in sys.modules
     assert planners[AUTOMATIC] is registry.PLANNERS[AUTOMATIC]
     assert MODULE not in sys.modules
+
+
+def test_the_entry_point_of_the_documentation_is_read(folder):
+    """With the module of the test in place of that of the page."""
+    section = DOCUMENTATION.read_text().partition("## Add a planner")[2]
+    block = section.partition("```toml\n")[2].partition("```")[0]
+    [(group, name, value)] = re.findall(r'^\[project\.entry-points\."(.+)"\]\n(\w+) = "(.+)"$', block, re.MULTILINE)
+    assert group == GROUP
+    distribution(folder, "my_planners", {name: value.replace("my_planners.one_stop", MODULE)})
+    assert Planners(OWN)["OneStop"].info.library == "my_planners"
 
 
 def test_classes_and_instances_are_planners(planners):

@@ -53,8 +53,9 @@ def button(client, blocked):
     button.release()
     blocked(False)
     yield button
+    button.release()
+    blocked(False)  # while the button is published still
     button.end()
-    blocked(False)
 
 
 def check_stopped(sent):
