@@ -9,7 +9,7 @@ from ...trajectory.sampler import TrajectorySampler
 from .channels import Channel
 
 # Times ahead for which a change is computed [s]; the next one if the computation takes longer.
-LEADS = (0.02, 0.06, 0.2)
+LEAD_TIMES = (0.02, 0.06, 0.2)
 KEPT = 1.0  # [s] of the past of the time scaling that is kept at a change of speed
 
 
@@ -28,7 +28,7 @@ def change_speed(
     Raises:
         TrajectoryError: There is no such change; the speed is unchanged.
     """
-    for lead in LEADS:
+    for lead in LEAD_TIMES:
         with lock:
             time_scaling, start = sampler.time_scaling, clock() + lead
         changed = sampler.changed(scale, start)

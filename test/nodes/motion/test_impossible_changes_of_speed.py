@@ -1,40 +1,22 @@
 """A motion whose speed cannot be changed stops with that error instead of moving on."""
 
-from types import SimpleNamespace
-from unittest.mock import MagicMock
-
 import numpy as np
 import pytest
 from test_controller_motion import Case
+from test_many_changes_of_speed import LIMITS, LINE
 
 from robot_cell_planner.errors import StopRequestedError, TrajectoryError
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.servo.channel import ServoChannel
-from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.sampler import SamplerOptions
-from robot_cell_planner.trajectory.trajectory import Trajectory
 
-LIMITS = MotionLimits(("joint",), *(np.array([value]) for value in (-9.0, 9.0, 2.0, 5.0, 50.0)))
-LINE = Trajectory(("joint",), np.array([0.0, 30.0, 60.0]), np.array([[0.0], [2.0], [4.0]]))
 PERIOD = 0.004
 ERROR = TrajectoryError("Ruckig cannot time a motion")
 
 
 def impossible(*_):
     raise ERROR
-
-
-@pytest.fixture
-def clock():
-    return SimpleNamespace(now=0.0)
-
-
-@pytest.fixture
-def stream(clock):
-    made = CommandStream(MagicMock(), MagicMock(), rate=250.0, clock=lambda: clock.now)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("change", [CommandStream.stop, lambda stream, channel: stream.set_scale(channel, 0.0)])

@@ -1,13 +1,11 @@
 """A motion whose speed is changed continually retains only the last changes."""
 
 from types import SimpleNamespace
-from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
 
 from robot_cell_planner.nodes.motion.channels import Channel
-from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.controller_motion import ControllerMotion, ControllerOptions
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
@@ -19,18 +17,6 @@ from robot_cell_planner.trajectory.trajectory import Trajectory
 LIMITS = MotionLimits(("joint",), *(np.array([value]) for value in (-9.0, 9.0, 2.0, 5.0, 50.0)))
 LINE = Trajectory(("joint",), np.array([0.0, 30.0, 60.0]), np.array([[0.0], [2.0], [4.0]]))
 CHANGES, PERIOD = 100, 0.1  # and the time between them [s]
-
-
-@pytest.fixture
-def clock():
-    return SimpleNamespace(now=0.0)
-
-
-@pytest.fixture
-def stream(clock):
-    made = CommandStream(MagicMock(), MagicMock(), rate=250.0, clock=lambda: clock.now)
-    yield made
-    made.close()
 
 
 @pytest.mark.parametrize("late", [False, True])
