@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..errors import InternalError, RobotCellError, TimedOutError, WorkerCrashedError
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
-from ..system.worker_process import disconnect, kill, start_worker, wait_or_kill
+from ..system.worker_process import disconnect, ended_on_error, start_worker, wait_or_kill
 from .engines.base import Placement
 from .options import SimulationOptions
 from .outbox import Outbox
@@ -123,16 +122,12 @@ class CameraProcess:
         connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
         self._connection: ToCameraWorker = connection
         self._thread = threading.Thread(target=self._listen, name="cameras", daemon=True)
-        with ExitStack() as on_error:
-            on_error.callback(os.close, self._lifeline)
-            on_error.callback(self._connection.close)
-            on_error.callback(kill, self._process)
+        with ended_on_error(self._connection, self._lifeline, self._process) as on_error:
             self._outbox: Outbox[ToWorker] = Outbox(self._connection, MAX_UNSENT, _joints_of, _without)
             on_error.callback(self._outbox.close)
             on_error.callback(disconnect, self._connection)
             self.names = self._begin(start)
             self._thread.start()
-            on_error.pop_all()
 
     def _begin(self, start: CameraStart) -> tuple[str, ...]:
         self._outbox.put(start)

@@ -9,7 +9,6 @@ import itertools
 import os
 import threading
 from collections.abc import Callable, Collection
-from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
@@ -18,7 +17,7 @@ from ..errors import InternalError, InvalidRequestError, RobotCellError, TimedOu
 from ..model.cell import RobotCell
 from ..model.pose import Pose
 from ..model.state import RobotCellState
-from ..system.worker_process import disconnect, kill, start_worker, wait_or_kill
+from ..system.worker_process import disconnect, ended_on_error, start_worker, wait_or_kill
 from .commands import CommandLimits, JointCommand
 from .contacts import ContactRecord
 from .disturbances import Disturbance
@@ -189,15 +188,11 @@ class SimulationProcess:
         self._answers: dict[int, Callable[[Answer], None]] = {}
         self._requests = itertools.count()
         self._connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
-        with ExitStack() as on_error:
-            on_error.callback(os.close, self._lifeline)
-            on_error.callback(self._connection.close)
-            on_error.callback(kill, self._process)
+        with ended_on_error(self._connection, self._lifeline, self._process) as on_error:
             self._outbox: Outbox[Downwards] = Outbox(self._connection, MAX_UNSENT, joints_of, without)
             on_error.callback(self._outbox.close)
             on_error.callback(disconnect, self._connection)
             ready = self._begin(start)
-            on_error.pop_all()
         self.names_of_joints = ready.names_of_joints
         self.joint_names, self.driven_joints = self.names_of_joints.all, self.names_of_joints.driven
         self.warnings = ready.warnings

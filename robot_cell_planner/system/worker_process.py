@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import socket
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any
@@ -73,6 +74,21 @@ def kill(process: AnyProcess) -> None:
     process.kill()
     with suppress(subprocess.TimeoutExpired):
         process.wait(KILL_TIME)
+
+
+@contextmanager
+def ended_on_error(connection: AnyConnection, lifeline: int, process: AnyProcess) -> Iterator[ExitStack]:
+    """End a worker of `start_worker` if the block raises: kill it, and close its connection and lifeline.
+
+    Yields:
+        A stack of what is to be undone before that.
+    """
+    with ExitStack() as on_error:
+        on_error.callback(os.close, lifeline)
+        on_error.callback(connection.close)
+        on_error.callback(kill, process)
+        yield on_error
+        on_error.pop_all()
 
 
 def disconnect(connection: AnyConnection) -> None:
