@@ -26,6 +26,8 @@ MIN_QUATERNION_LENGTH = 1e-6
 XACRO = re.compile(r".*/xacro/?|urn:undefined:xacro")
 XACRO_VALUES = ("property", "arg")  # instructions that add no elements
 XACRO_EXPRESSION = re.compile(r"\$[{(]")
+# Drake's namespace, and that of its prefix in files that do not declare it, which Drake accepts.
+DRAKE = ("http://drake.mit.edu", "urn:undefined:drake")
 
 
 class XmlReader:
@@ -178,6 +180,7 @@ class XmlReader:
         return self._number(element, name, self.attribute(element, name))
 
     def _number(self, element: Element, name: str, text: str) -> float:
+        name = _written(element, name)
         try:
             value = float(text)
         except ValueError as error:
@@ -289,6 +292,13 @@ def _parser() -> etree.XMLParser:
 def tag(element: Element) -> str:
     """Return the name of an element, without its namespace."""
     return etree.QName(element).localname
+
+
+def _written(element: Element, name: str) -> str:
+    """Return the name of an attribute as its file has it: with a prefix in place of a namespace."""
+    namespace, _, local = name.removeprefix("{").rpartition("}")
+    prefix = next((prefix for prefix, uri in element.nsmap.items() if prefix and uri == namespace), None)
+    return f"{prefix}:{local}" if prefix else name
 
 
 def text_of(element: Element) -> str:

@@ -20,13 +20,15 @@ from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Me
 from ...model.value import WORLD, Vector3
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
-from ..common.xml_reader import Element, XmlReader, tag, text_of
+from ..common.xml_reader import DRAKE, Element, XmlReader, tag, text_of
 from .meshes import MeshReader
 from .urdf_attributes import check_attributes
 
 STAGE = "read urdf"
 AXIS_TOLERANCE = 1e-3
-UNBOUNDED_RATES = frozenset(("acceleration", "deceleration", "jerk"))
+# Attributes of <limit> of which the smallest is the acceleration limit.
+ACCELERATIONS = ("acceleration", "deceleration", *(f"{{{namespace}}}acceleration" for namespace in DRAKE))
+UNBOUNDED_RATES = frozenset((*ACCELERATIONS, "jerk"))
 SIZES: Mapping[str, tuple[str, ...]] = frozendict(
     {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 )
@@ -329,8 +331,8 @@ class _Reader:
         if kind in (JointKind.REVOLUTE, JointKind.PRISMATIC):
             lower, upper = self.xml.number(element, "lower", 0.0), self.xml.number(element, "upper", 0.0)
         velocity, effort = self._limit(element, "velocity"), self._limit(element, "effort")
-        both = [self._limit(element, name) for name in ("acceleration", "deceleration")]
-        acceleration = min((value for value in both if value is not None), default=None)
+        given = [self._limit(element, name) for name in ACCELERATIONS]
+        acceleration = min((value for value in given if value is not None), default=None)
         try:
             return JointLimits(lower, upper, velocity, acceleration, self._limit(element, "jerk"), effort)
         except ValueError as error:

@@ -16,7 +16,7 @@ from ...model.value import WORLD
 from ..common.defects import Defects
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.urdf_elements import add_origin, number_list
-from ..common.xml_reader import Element, XmlReader
+from ..common.xml_reader import DRAKE, Element, XmlReader
 from .document import STAGE, VERSIONS, SdfFile, SdfJoint, SdfLink, not_supported, read_pose, read_root
 from .frames import SEPARATOR, Reference, Scope, SdfKind
 from .reader import SdfReader
@@ -25,6 +25,10 @@ from .shapes import read_colour, read_inertial
 MOVING = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic"}
 UNBOUNDED = 1e15  # [rad or m] larger limits mean none
 AXIS_IN_JOINT_SINCE = VERSIONS.index("1.5")  # before, axes were given in the frame of the model
+# Attributes of <limit> in URDF by the elements of <limit> here. Limits below 0 are refused for Drake's element, as by
+# Drake; for others they mean that there is none.
+LIMITS = {name: name for name in ("lower", "upper", "effort", "velocity")}
+DRAKE_LIMITS = {f"{{{namespace}}}acceleration": "acceleration" for namespace in DRAKE}
 SIZES = {"box": ("size",), "sphere": ("radius",), "cylinder": ("radius", "length"), "capsule": ("radius", "length")}
 
 
@@ -235,13 +239,15 @@ class _Converter:
     def _limits(self, file: SdfFile, axis: Element) -> dict[str, str]:
         limit = file.xml.child(axis, "limit")
         found: dict[str, str] = {}
-        for name in ("lower", "upper", "effort", "velocity") if limit is not None else ():
+        for name, attribute in {**LIMITS, **DRAKE_LIMITS}.items() if limit is not None else ():
             element = None if limit is None else file.xml.child(limit, name)
             if element is None or (element.text or "").strip().lower().lstrip("+-") in ("inf", "infinity"):
                 continue
             value = file.xml.text_numbers(element, 1)[0]
+            if value < 0.0 and name in DRAKE_LIMITS:
+                raise file.xml.error(element, f"is {value:g}, expected a number of at least 0")
             if abs(value) < UNBOUNDED and (value >= 0.0 or name in ("lower", "upper")):  # -1 means no limit
-                found[name] = repr(value)
+                found[attribute] = repr(value)
         return found
 
     def _axis(self, name: str, joint: SdfJoint, file: SdfFile, axis: Element) -> Sequence[float]:

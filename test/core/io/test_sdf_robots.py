@@ -165,3 +165,18 @@ def test_a_joint_with_one_position_limit_does_not_lose_it(kind, case):
 def test_a_revolute_joint_without_position_limits_is_continuous():
     found = read(link("base"), link("arm"), joint("j", "base", "arm", limit="<velocity>2</velocity>"))
     assert (found.joints["j"].kind, found.joints["j"].limits.velocity) == (JointKind.CONTINUOUS, 2.0)
+
+
+@pytest.mark.parametrize(("text", "acceleration"), [("7", 7.0), ("inf", None)])
+def test_the_acceleration_limit_of_drake_is_read(text, acceleration):
+    limit = f"<lower>-1</lower><upper>1</upper><drake:acceleration>{text}</drake:acceleration>"
+    content = link("base"), link("arm"), joint("j", "base", "arm", limit=limit)
+    declared = "1.10' xmlns:drake='http://drake.mit.edu"
+    assert read(*content, version=declared).joints["j"].limits.acceleration == acceleration
+
+
+def test_a_negative_acceleration_limit_of_drake_is_refused():
+    limit = "<lower>-1</lower><upper>1</upper><drake:acceleration>-1</drake:acceleration>"
+    content = link("base"), link("arm"), joint("j", "base", "arm", limit=limit)
+    with pytest.raises(FileError, match="<acceleration> is -1"):
+        convert(*content, version="1.10' xmlns:drake='http://drake.mit.edu")

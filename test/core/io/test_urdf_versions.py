@@ -7,7 +7,7 @@ import pytest
 
 from robot_cell_planner.errors import FileError
 from robot_cell_planner.io.common.defects import Defects
-from robot_cell_planner.io.robot_description.limits import with_default_limits
+from robot_cell_planner.io.robot_description.limits import read_limits, with_default_limits
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 
 
@@ -114,3 +114,33 @@ def test_acceleration_and_jerk_limits_are_those_of_the_file(attributes, accelera
 def test_other_acceleration_and_jerk_limits_are_refused(attribute, value):
     with pytest.raises(FileError):
         read_urdf(robot(joint=f'{LIMIT} {attribute}="{value}"/>'), defects=Defects())
+
+
+@pytest.mark.parametrize("declared", [' xmlns:drake="http://drake.mit.edu"', ""], ids=["declared", "undeclared"])
+@pytest.mark.parametrize(
+    ("attributes", "acceleration"),
+    [
+        ('drake:acceleration="7"', 7.0),
+        ('acceleration="5" drake:acceleration="7"', 5.0),
+        ('acceleration="5" deceleration="4" drake:acceleration="3"', 3.0),
+        ('drake:acceleration="inf"', None),
+    ],
+)
+def test_the_smallest_acceleration_counts_with_that_of_drake(declared, attributes, acceleration):
+    """Drake reads its attribute also in files that do not declare the namespace."""
+    mechanism = read_urdf(robot(f'version="1.2"{declared}', joint=f"{LIMIT} {attributes}/>"), defects=Defects())
+    assert mechanism.joints["j"].limits.acceleration == acceleration
+    read = read_limits("joint_limits: {j: {max_acceleration: 9}}", mechanism)
+    assert read.joints["j"].limits.acceleration == 9.0
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "fast"])
+def test_other_accelerations_of_drake_are_refused_by_name(value):
+    text = robot('xmlns:drake="http://drake.mit.edu"', joint=f'{LIMIT} drake:acceleration="{value}"/>')
+    with pytest.raises(FileError, match=rf"drake:acceleration='{value}'|acceleration limit is {value}"):
+        read_urdf(text, defects=Defects())
+
+
+def test_acceleration_of_another_namespace_is_an_extension():
+    text = robot('xmlns:v="urn:vendor"', joint=f'{LIMIT} v:acceleration="7"/>')
+    assert read_urdf(text).joints["j"].limits.acceleration is None
