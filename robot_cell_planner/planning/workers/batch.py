@@ -31,6 +31,7 @@ from .server import PRELOAD, safe_start
 from .stop_flags import SharedFlags, StopFlag, new_stop_flag, shared_flags, use_flags
 
 Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest
+SentRequest: TypeAlias = tuple[str, RobotCellState, Request]  # with the digest of the cell
 OnProgress: TypeAlias = Callable[[int], None]
 STAGE = "batch"
 MAX_CHUNK = 10_000
@@ -140,7 +141,7 @@ class _Chunk(NamedTuple):
     the flag that tells them to stop."""
 
     cells: dict[str, bytes]
-    requests: tuple[tuple[str, RobotCellState, Request], ...]
+    requests: tuple[SentRequest, ...]
     stop: StopFlag
 
 
@@ -191,10 +192,22 @@ class _Runner:
                     self._restart(waiting)
                     return _one_by_one(sent.chunk)
                 self._restart((sent, *waiting))
+            except Exception:
+                # Such as the end of a cluster's workers: one request of this chunk, or of another, may have ended them.
+                return self._as_tasks_of_their_own(sent.chunk)
+
+    def _as_tasks_of_their_own(self, chunk: _Chunk) -> list[PlanningOutcome]:
+        """Return the outcomes of the requests of a chunk, each submitted alone. Whatever the executor raises affects
+        only its request."""
+        alone = [_alone(chunk, request) for request in chunk.requests]
+        outcomes: list[PlanningOutcome] = []
+        for each, future in zip(alone, [self._submitted(each) for each in alone], strict=True):
+            try:
+                outcomes += future.result()
             except Exception as error:
-                # Whatever the executor raises, such as the end of a cluster's worker, affects only this chunk.
-                text = f"the executor failed: {type(error).__name__}: {error}"
-                return _failed(sent.chunk, WorkerCrashedError(text))
+                text = f"the executor failed, also with no other request: {type(error).__name__}: {error}"
+                outcomes += _failed(each, WorkerCrashedError(text))
+        return outcomes
 
     def _restart(self, chunks: Iterable[_Sent]) -> None:
         """Submit the chunks that were lost to a new executor."""
@@ -225,7 +238,7 @@ def _one_by_one(chunk: _Chunk) -> list[PlanningOutcome]:
     try:
         for request in chunk.requests:
             executor = executor or local_executor(1)
-            alone = chunk._replace(requests=(request,))
+            alone = _alone(chunk, request)
             try:
                 outcomes += executor.submit(run_chunk, alone).result()
             except BrokenExecutor as error:
@@ -237,6 +250,12 @@ def _one_by_one(chunk: _Chunk) -> list[PlanningOutcome]:
         if executor is not None:
             executor.shutdown(wait=False, cancel_futures=True)
     return outcomes
+
+
+def _alone(chunk: _Chunk, request: SentRequest) -> _Chunk:
+    """Return a request of a chunk as a chunk."""
+    digest = request[0]
+    return chunk._replace(cells={digest: chunk.cells[digest]}, requests=(request,))
 
 
 def _failed(chunk: _Chunk, error: RobotCellError) -> list[PlanningOutcome]:

@@ -170,6 +170,39 @@ def test_a_request_that_ends_its_process_fails_alone(jobs, expected):
     assert [described(outcome) for outcome in outcomes] == expected
 
 
+class KilledWorkerError(Exception):
+    """As a cluster raises for tasks whose workers have ended."""
+
+
+class LikeACluster(InThisThread):
+    """Fails a task whose request ends its worker, and the first task that waits for that worker."""
+
+    def __init__(self, is_fatal):
+        super().__init__()
+        self._is_fatal, self.lost = is_fatal, 0
+
+    def submit(self, function, /, chunk):
+        ends = any(self._is_fatal(request) for _, _, request in chunk.requests)
+        if not ends and self.lost != 1:
+            return super().submit(function, chunk)
+        self.lost += 1
+        future = Future()
+        future.set_exception(KilledWorkerError("all workers that tried it have ended"))
+        return future
+
+
+def test_a_request_that_ends_the_workers_of_a_cluster_fails_alone(jobs, expected):
+    """The chunk that is submitted after its own is lost with the same worker."""
+    fatal = jobs[4].request
+    cluster = LikeACluster(lambda request: request is fatal)
+    outcomes = list(plan_many(jobs, cluster, chunk=3))
+    failed = outcomes.pop(4)
+    assert cluster.lost == 3
+    assert isinstance(failed.error, WorkerCrashedError)
+    assert "also with no other request: KilledWorkerError: all workers" in str(failed.error)
+    assert [described(outcome) for outcome in outcomes] == expected[:4] + expected[5:]
+
+
 def test_jobs_of_a_wrong_type_are_refused_by_their_number(jobs):
     cell, state, request = jobs[0]
     for wrong, text in (
