@@ -12,13 +12,14 @@ from typing import Any, TypeVar
 
 from rclpy.task import Future
 
-from ...errors import RobotCellError
+from ...errors import NoCellError, RobotCellError, StaleStateError, TransformError
 from ..conversions.basic import time_from_message
 from .monitored_scene import MonitoredScene
 
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 Handler = Callable[[RequestT, ResponseT], Coroutine[Any, Any, None]]
+WAITED_IN_VAIN = StaleStateError, NoCellError, TransformError  # errors at the end of a wait for the scene or for TF
 STILL = 1e-3  # [rad or m] maximum motion of a joint between two requests about the same state
 
 
@@ -40,6 +41,8 @@ class SharedAnswers:
 
     The scene is the same if it has the same revision, and the joints stand where they stood. Joints do not matter if
     the request says how new they must be, or contains its own state: the first reply then is what was requested.
+
+    Each request waits for the scene and for TF by its own timeout: the end of another one's wait is no answer to it.
     """
 
     def __init__(self, scene_monitor: MonitoredScene) -> None:
@@ -50,8 +53,8 @@ class SharedAnswers:
         running: list[_Served] = []
 
         async def serve(request: RequestT, response: ResponseT) -> None:
-            first = next((served for served in running if self._answers(served, request)), None)
-            if first is not None:
+            while first := next((served for served in running if self._answers(served, request)), None):
+                await self._wait_for_scene(request)
                 await first.ended
                 if _is_answered(first, response):
                     return
@@ -68,6 +71,9 @@ class SharedAnswers:
                 served.ended.set_result(None)
 
         return serve
+
+    async def _wait_for_scene(self, request: Any) -> None:
+        await self._scene_monitor.resolve(request.state)
 
     def _answers(self, served: _Served, request: Any) -> bool:
         """Return whether the reply to a request in progress is also that to another one."""
@@ -90,11 +96,13 @@ class SharedAnswers:
 
 
 def _is_answered(first: _Served, response: Any) -> bool:
-    """Copy the reply to another request into a response. Returns False if it failed unexpectedly.
+    """Copy the reply to another request into a response. Returns False if it failed unexpectedly, or waited in vain.
 
     Raises:
         RobotCellError: The error of the other request.
     """
+    if isinstance(first.error, WAITED_IN_VAIN):
+        return False
     if first.error is not None:
         raise first.error
     if not first.is_complete:

@@ -8,7 +8,7 @@ from builtin_interfaces.msg import Time
 from rclpy.task import Future
 
 from robot_cell_planner import srv
-from robot_cell_planner.errors import TrajectoryError
+from robot_cell_planner.errors import NoCellError, StaleStateError, TrajectoryError, TransformError
 from robot_cell_planner.msg import RobotCellState, StateRef, StateUsed
 from robot_cell_planner.nodes.common.shared_answers import STILL, SharedAnswers
 
@@ -16,13 +16,21 @@ JOINT = "elbow_joint"
 
 
 class Server:
-    """Serves requests that end when the test lets them."""
+    """Serves requests that end when the test lets them. waits: for the scene, of requests that join another one."""
 
     def __init__(self):
-        self.monitor = SimpleNamespace(revision=3, measured=SimpleNamespace(values={JOINT: 0.5}))
+        measured = SimpleNamespace(values={JOINT: 0.5})
+        self.monitor = SimpleNamespace(revision=3, measured=measured, resolve=self._resolve)
         self.calls = deque()
+        self.waits = deque()
+        self.is_present = True
         self._received = []
         self._serve = SharedAnswers(self.monitor).shared(self._handle)
+
+    async def _resolve(self, reference):
+        if not self.is_present:
+            self.waits.append(Future())
+            await self.waits[-1]
 
     async def _handle(self, request, response):
         ended = Future()
@@ -133,3 +141,33 @@ def test_after_an_internal_error_the_other_request_is_computed(server):
     assert len(server.calls) == 2
     server.calls[1].set_result(8)
     assert again.answer == 8
+
+
+def test_a_request_that_joins_another_one_waits_for_the_scene_by_its_own_timeout(server):
+    server.is_present = False
+    first, again = server.receive(), server.receive()
+    server.calls[0].set_exception(StaleStateError("not within the timeout of the first"))
+    with pytest.raises(StaleStateError, match="of the first"):
+        first.resume()
+    again.resume()
+    assert not again.is_done
+    server.waits[0].set_exception(StaleStateError("not within its own timeout"))
+    with pytest.raises(StaleStateError, match="its own"):
+        again.resume()
+
+
+@pytest.mark.parametrize("error", [StaleStateError, NoCellError, TransformError])
+def test_what_another_one_waited_for_in_vain_may_have_come(server, error):
+    """Of several that joined it, one is computed."""
+    server.is_present = False
+    first, *others = (server.receive() for _ in range(3))
+    server.calls[0].set_exception(error("not in time"))
+    with pytest.raises(error):
+        first.resume()
+    server.is_present = True
+    for wait, other in zip(server.waits, others, strict=True):
+        wait.set_result(None)
+        other.resume()
+    assert len(server.calls) == 2
+    server.calls[1].set_result(8)
+    assert [other.answer for other in others] == [8, 8]
