@@ -218,18 +218,17 @@ class CellConnection:
                 handle = accepted_goal(send, name, monitor, ready, until)
                 if not handle.accepted:
                     raise CancelledError(f"action {name} rejected the goal", subjects=(name,))
-                request_result = partial(client.request_result, handle)
+                request_result = partial(client.request_result, goal_id)
                 return result_of_goal(request_result, lambda: client.status_of(handle), name, monitor, ready, until)
             except BaseException as ending:
                 # A goal is also cancelled if it is unknown whether it was accepted: no client would monitor it.
-                response = cast("Any", kind).Impl.SendGoalService.Response()
-                cancelled = ClientGoalHandle(client, goal_id, response).cancel_goal_async()
+                cancelled = client.cancel(goal_id)
                 if isinstance(ending, KeyboardInterrupt):  # this process is about to end
                     with suppress(ServiceUnavailableError):
                         self._wait(cancelled, CANCELLED_WITHIN, name)
                 raise
             finally:
-                client.unfollow(goal_id)
+                client.forget(goal_id)
 
     def _action_client(self, kind: type[Any], name: str) -> RepeatableActionClient:
         """Return the client of an action, which is created by the first call."""

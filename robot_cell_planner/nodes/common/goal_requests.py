@@ -236,7 +236,8 @@ def unconverted(kind: Any) -> Any:
 
 
 class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
-    """Ignores further responses to a repeated goal, which rclpy reports, or takes for two goals with the same ID.
+    """Ignores further responses to a repeated goal, which rclpy reports, or takes for two goals with the same ID, and
+    responses about goals that are not followed any more (`forget`).
 
     Goals and requests for results may be sent in any thread. rclpy 9 registers two futures for a goal, one after the
     other: a response that is taken between the two resolves only the first, and the first is kept for ever otherwise;
@@ -252,6 +253,7 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         super().__init__(*arguments, **{**ACTIONS, **keywords})
         self._follows_all = follows_status
         self._followed: set[bytes] = set()  # goal IDs
+        self._cancellations: dict[bytes, Future[Any]] = {}  # by goal ID
         self._unread_status = unconverted(self._action_type.Impl.GoalStatusMessage)
         self._unread_feedback = unconverted(self._action_type.Impl.FeedbackMessage)
         self._sending = threading.Lock()  # held until a request and its future are registered
@@ -276,11 +278,37 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
             self.add_future(future)
         return future
 
-    def request_result(self, handle: ClientGoalHandle[Any, Any, Any]) -> Future[Any]:
-        """Request the result of a goal; returns the future of the response."""
+    def request_result(self, goal_id: UUID) -> Future[Any]:
+        """Request the result of a goal, also of one without a response; returns the future of the response."""
         with self._sending:
-            future: Future[Any] = handle.get_result_async()
+            future: Future[Any] = self._handle_of(goal_id).get_result_async()
         return future
+
+    def _handle_of(self, goal_id: UUID) -> ClientGoalHandle[Any, Any, Any]:
+        return ClientGoalHandle(self, goal_id, self._action_type.Impl.SendGoalService.Response())
+
+    def cancel(self, goal_id: UUID) -> Future[Any]:
+        """Request the cancellation of a goal, also of one without a response; returns the future of the answer."""
+        with self._sending:
+            future: Future[Any] = self._handle_of(goal_id).cancel_goal_async()
+        self._cancellations[bytes(goal_id.uuid)] = future
+        return future
+
+    def forget(self, goal_id: UUID) -> None:
+        """Remove the pending requests about a goal and its feedback callback. A server that has ended never answers
+        them, and rclpy keeps them until it does."""
+        self.unfollow(goal_id)
+        cancellation = self._cancellations.pop(bytes(goal_id.uuid), None)
+        if cancellation is not None:
+            cancellation.cancel()
+        for goals, pending in (
+            (self._goal_sequence_number_to_goal_id, self._pending_goal_requests),
+            (self._result_sequence_number_to_goal_id, self._pending_result_requests),
+        ):
+            for number in [number for number, goal in list(goals.items()) if goal == goal_id]:
+                if number in pending:
+                    pending[number].cancel()  # its callback removes it
+        self._feedback_callbacks.pop(bytes(goal_id.uuid), None)
 
     def status_of(self, handle: ClientGoalHandle[Any, Any, Any]) -> int:
         """Return the last known status of a goal, which is followed from the first call until `unfollow`."""
@@ -315,4 +343,7 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
             identity = self._goal_sequence_number_to_goal_id.get(taken_data["goal"][0])
             if identity is None or bytes(identity.uuid) in self._goal_handles:
                 del taken_data["goal"]
+        for kind, pending in (("cancel", self._pending_cancel_requests), ("result", self._pending_result_requests)):
+            if kind in taken_data and taken_data[kind][0] not in pending:
+                del taken_data[kind]
         await super().execute(taken_data)

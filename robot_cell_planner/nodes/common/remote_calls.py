@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from action_msgs.msg import GoalStatus
-from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from unique_identifier_msgs.msg import UUID
 
-from ...errors import CancelledError, RobotCellError, ServiceUnavailableError
+from ...errors import CancelledError, RobotCellError, ServerLostError, ServiceUnavailableError
 from ..conversions.basic import error_from_message
 from .cancellation import CancellationToken, available, outcome
 from .goal_requests import RepeatableActionClient
@@ -27,6 +27,7 @@ from .server_monitor import (
     ServerMonitors,
     is_idempotent,
     outcome_unknown,
+    server_lost,
 )
 from .unlocked_requests import call_async
 
@@ -158,7 +159,6 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
             node, kind, name, callback_group=node.concurrent, follows_status=False
         )
         self._monitors = ServerMonitors(node, name, is_action=True)
-        self._kind: Any = kind
         node.on_release(self._monitors.close)
 
     async def __call__(
@@ -169,7 +169,8 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
         *,
         rest: bool = False,
     ) -> ResultT:
-        """Return the result of a goal. rest: after a cancellation, wait for the result: the robot is at rest then.
+        """Return the result of a goal. rest: after a cancellation, wait for the result: the robot is at rest then. A
+        goal that the server does not know is not waited for.
 
         Raises:
             ServiceUnavailableError: The node does not run, ends, or rejects the goal.
@@ -203,28 +204,47 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
             feedback_callback=None if on_feedback is None else lambda message: on_feedback(message.feedback),
             goal_uuid=identity,
         )
-        result: Future[Any] | None = None
+        result_of = partial(self._result_of, monitor, lives)
         try:
             limit = timeouts[self._limit]
             handle = await _repeated(node, send, Future.cancel, GOAL_AGAIN, limit, what, token, lives)
             if not handle.accepted:
                 raise ServiceUnavailableError(f"{what} rejected the goal", subjects=(self._name,))
-            result = handle.get_result_async()
-            found = await outcome(node, result, token, math.inf, what, lives)
+            found = await result_of(identity, token, math.inf)
         except RobotCellError:
-            self._cancel(identity)
-            if rest and result is not None and lives():
-                await outcome(node, result, CancellationToken(), STOP_TIMEOUT, what, lives)
+            client.cancel(identity)
+            if rest and lives():  # the goal may have begun although its response has not arrived
+                with suppress(ServerLostError):
+                    await result_of(identity, CancellationToken(), STOP_TIMEOUT)
             raise
+        finally:
+            client.forget(identity)
         done: ResultT = checked(found.result)
         if found.status != GoalStatus.STATUS_SUCCEEDED:
             raise CancelledError(f"{what} ended without a result", subjects=(self._name,))
         return done
 
-    def _cancel(self, identity: UUID) -> None:
-        """Cancel a goal, also one without a response."""
-        unknown = self._kind.Impl.SendGoalService.Response()
-        ClientGoalHandle(self._client, identity, unknown).cancel_goal_async()
+    async def _result_of(
+        self,
+        monitor: ServerMonitor,
+        lives: Callable[[], bool],
+        identity: UUID,
+        token: CancellationToken,
+        timeout: float,
+    ) -> Any:
+        """Return the result of a goal, with its status. It is requested again after 3 s, then 6 s and so on:
+        a response can be lost, and a node that was configured again does not know the goal.
+
+        Raises:
+            ServerLostError: The server does not know the goal.
+            ServiceUnavailableError: It has ended, or the goal has not within a timeout [s].
+            RobotCellError: The reason of a cancellation.
+        """
+        send, what = partial(self._client.request_result, identity), f"action {self._name}"
+        found = await _repeated(self._node, send, Future.cancel, REQUEST_AGAIN, timeout, what, token, lives)
+        if found.status == GoalStatus.STATUS_UNKNOWN:
+            raise server_lost(what, monitor.node, "goal", replaced=True)
+        return found
 
 
 def checked(reply: ResultT) -> ResultT:

@@ -141,6 +141,7 @@ class ServerMonitor:
         self._server: Server | None = None
         self._missing_since: float | None = None
         self._checked_at = -math.inf
+        self._is_lost = False  # at that time
         self._known = KnownServers() if known is None else known
         self._sought_since = math.inf
 
@@ -153,7 +154,7 @@ class ServerMonitor:
         """Monitor the present server. Returns False if the client has to wait: DDS has not discovered all of its
         endpoints, so that a request could be lost, or the former server on this computer has terminated and was not
         restarted yet."""
-        self._missing_since = None
+        self._missing_since, self._is_lost = None, False
         if not self._has_living():
             self._replace()
         if self._server is None:
@@ -229,9 +230,14 @@ class ServerMonitor:
         if server is not None and server.observed is not None:
             return not server.observed.lives
         now = time.monotonic()
-        if now - self._checked_at < GRAPH_CHECK_PERIOD:
-            return False
-        self._checked_at = now
+        if now - self._checked_at >= GRAPH_CHECK_PERIOD:
+            self._checked_at = now
+            self._is_lost = self._is_missing(ready, now)
+        return self._is_lost
+
+    def _is_missing(self, ready: bool, now: float) -> bool:
+        """Return whether the server has been missing in the graph for GRAPH_TIMEOUT. now: steady clock [s]."""
+        server = self._server
         if server is None:
             self._find()
             self._known.are_local = self._known.are_local or self._is_local()

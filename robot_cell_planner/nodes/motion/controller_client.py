@@ -138,7 +138,7 @@ class ControllerGoal:
         self._handle = handle
         if self._cancelled:
             handle.cancel_goal_async()
-        self._controller.client.request_result(handle).add_done_callback(self._on_result)
+        self._controller.client.request_result(handle.goal_id).add_done_callback(self._on_result)
 
     def _on_result(self, future: Future[GetResultServiceResponse[Result]]) -> None:
         found = future.result()

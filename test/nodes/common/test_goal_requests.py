@@ -139,7 +139,7 @@ def result_of(client, executor, **options):
     """The handle of a goal, and the response with its result."""
     sent = send(client, **options)
     spin_until(executor, sent.done)
-    requested = client.request_result(sent.result())
+    requested = client.request_result(sent.result().goal_id)
     spin_until(executor, requested.done)
     return sent.result(), requested.result()
 
@@ -229,12 +229,12 @@ def test_a_result_can_be_requested_again_until_the_goal_expires(node):
     client, executor = goals_served(node)
     handle, first = result_of(client, executor)
     for _ in range(2):
-        again = client.request_result(handle)
+        again = client.request_result(handle.goal_id)
         spin_until(executor, again.done)
         assert again.result() == first
     server = next(part for part in node.waitables if isinstance(part, RepeatableActionServer))
     executor.create_task(server._execute_expire_goals, (GoalInfo(goal_id=handle.goal_id),))
-    unknown = client.request_result(handle)
+    unknown = client.request_result(handle.goal_id)
     spin_until(executor, unknown.done)
     assert unknown.result().status == GoalStatus.STATUS_UNKNOWN
     assert node.faults.count == 0
@@ -318,7 +318,7 @@ def test_a_goal_is_taken_and_answered_while_other_threads_run(node, monkeypatch,
     sent = client.send_goal_async(goal, goal_uuid=UUID(uuid=list(range(16))))
     spin_until(executor, sent.done)
     assert sent.result().accepted
-    ended = client.request_result(sent.result())
+    ended = client.request_result(sent.result().goal_id)
     spin_until(executor, ended.done)
     (found,) = received
     assert list(found.points) == points
@@ -341,7 +341,7 @@ def test_a_goal_contains_a_long_trajectory_as_arrays(node, count):
     spin_until(executor, client.server_is_ready)
     sent = client.send_goal_async(goal)
     spin_until(executor, sent.done)
-    ended = client.request_result(sent.result())
+    ended = client.request_result(sent.result().goal_id)
     spin_until(executor, ended.done)
     assert ended.result().status == GoalStatus.STATUS_SUCCEEDED
     assert isinstance(received[0], PointBlocks) == (count >= MIN_POINTS)

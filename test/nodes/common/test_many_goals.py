@@ -29,7 +29,7 @@ def test_no_goal_and_no_result_of_a_burst_is_lost(node):
     client, executor = goals_served(node)
     sent = [send(client) for _ in range(BURST)]
     spin_until(executor, all_done(sent))
-    results = [client.request_result(each.result()) for each in sent]
+    results = [client.request_result(each.result().goal_id) for each in sent]
     spin_until(executor, all_done(results))
     assert {each.result().status for each in results} == {GoalStatus.STATUS_SUCCEEDED}
     executor.shutdown()
@@ -85,7 +85,7 @@ def test_a_goal_that_is_older_than_many_others_is_executed_once(served, node):
         burst = [send(served.client) for _ in range(BURST)]
         spin_until(served.executor, all_done(burst))
     again = send(served.client, goal_uuid=IDENTITY)
-    result = served.client.request_result(first.result())
+    result = served.client.request_result(first.result().goal_id)
     last = send(served.client)
     spin_until(served.executor, last.done)
     served.finish.set_result(None)
