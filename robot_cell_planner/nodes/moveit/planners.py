@@ -7,7 +7,9 @@ from collections.abc import Iterable
 
 from moveit_msgs.msg import PlannerInterfaceDescription
 
-from ...errors import UnknownNameError
+from robot_cell_planner import msg, srv
+
+from ...errors import NotSupportedError, UnknownNameError
 from ...model.name_suggestions import unknown_name
 from ...planning.search.registry import PLANNERS
 
@@ -55,6 +57,23 @@ def planner_named(name: str) -> tuple[str, str]:
     if plain.lower() in MISSING:
         return "", f"planner {plain} is not available, the default planner was used"
     text = unknown_name(f"planner {name!r}", plain, [*PLANNERS, *MOTIONS])
+    raise UnknownNameError(text, stage="request", subjects=(name,))
+
+
+def planner_of(reply: srv.ListPlanners.Response, name: str) -> msg.PlannerInfo:
+    """Return the description of a planner from a list of planners.
+
+    Raises:
+        NotSupportedError: It cannot be loaded.
+        UnknownNameError: The list does not contain it: the planning node runs in another environment.
+    """
+    for report in reply.unavailable:
+        if name in report.subjects:
+            raise NotSupportedError(report.message, stage=report.stage, subjects=tuple(report.subjects))
+    for planner in reply.planners:
+        if planner.name == name:
+            return planner
+    text = unknown_name(f"planner {name!r}", name, [planner.name for planner in reply.planners])
     raise UnknownNameError(text, stage="request", subjects=(name,))
 
 

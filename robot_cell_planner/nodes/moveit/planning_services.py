@@ -29,7 +29,7 @@ from .motion_requests import Converted, Start, motion_request, robot_trajectory
 from .path_checks import check_path
 from .path_constraints import path_constraints
 from .pilz import PilzMotions
-from .planners import OMPL, PILZ, interface_descriptions, pipeline_named, planner_named
+from .planners import OMPL, PILZ, interface_descriptions, pipeline_named, planner_named, planner_of
 from .scene_access import SceneAccess
 from .scene_messages import SceneWriter
 from .suite import Suite
@@ -161,10 +161,15 @@ class PlanningServices:
             response.params.descriptions.append(f"{parameter.description} ({parameter.type}, {parameter.range})")
 
     async def _info(self, name: str) -> msg.PlannerInfo:
-        """Return the description of a planner; of the default one without a name."""
+        """Return the description of a planner; of the default one without a name.
+
+        Raises:
+            UnknownNameError: There is none of this name.
+            NotSupportedError: It cannot be loaded.
+        """
         reply = await self._suite.list_planners(srv.ListPlanners.Request())
         requested = planner_named(name)[0] or reply.default_planner
-        return next(planner for planner in reply.planners if planner.name == requested)
+        return planner_of(reply, requested)
 
     async def _set_parameters(self, request: SetPlannerParams.Request, response: SetPlannerParams.Response) -> None:
         """Set parameters for later requests. Those that the planner does not have are refused, all of them."""

@@ -38,8 +38,9 @@ from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.shared_answers import SharedAnswers
 from ..common.sphere_preparation import UNCERTIFIED, SpherePreparation
-from ..common.threads import converted
+from ..common.threads import converted, in_thread
 from ..conversions import plans
+from ..conversions.basic import error_to_message
 from ..conversions.cartesian import cartesian_request_from_message, fill_cartesian_failure, fill_cartesian_result
 from ..conversions.frame_references import (
     frames_added,
@@ -302,10 +303,10 @@ class PlanningNode(ManagedNode):
 
     async def _list_planners(self, request: srv.ListPlanners.Request, response: srv.ListPlanners.Response) -> None:
         response.default_planner = self.parameters["default_planner"]
-        planners, errors = PLANNERS.loaded()
-        for error in errors:
-            self.get_logger().warning(str(error))
+        # In a thread: libraries of others may take seconds to import, and running motions wait for look_ahead.
+        planners, errors = await in_thread(self, "planners", PLANNERS.loaded)
         response.planners = [plans.planner_to_message(planner.info) for planner in planners]
+        response.unavailable = [error_to_message(error) for error in errors]
 
     def _preparing(self) -> tuple[str, int, int]:
         """Return what is being prepared, "" if all is; how many workers are prepared, and how many there are."""

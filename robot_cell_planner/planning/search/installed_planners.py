@@ -100,7 +100,7 @@ def _loaded(name: str, entries: Sequence[EntryPoint]) -> Planner:
         problem = _problem_of(planner) or (
             "" if planner.info.name == name else f"its name is {planner.info.name!r}, that of its entry point {name!r}"
         )
-    except Exception as error:  # code of others
+    except (Exception, SystemExit) as error:  # code of others, such as one that exits without its licence
         problem = f"{type(error).__name__}: {error}"
         raise _not_loaded(name, sources, problem) from error
     if problem:

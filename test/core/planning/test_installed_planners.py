@@ -23,6 +23,7 @@ ENTRIES = {
     "Other": f"{MODULE}:OneStop",
     "Absent": "module_that_does_not_exist:Planner",
     "Fails": f"{MODULE}:fails",
+    "Leaves": f"{MODULE}:leaves",
     "Nothing": f"{MODULE}:NOTHING",
 }
 MORE = """
@@ -36,6 +37,11 @@ class Instance(OneStop):
 class fails(OneStop):
     def __init__(self):
         raise ValueError("no licence")
+
+
+class leaves(OneStop):
+    def __init__(self):
+        raise SystemExit("no licence server")
 
 
 instance, NOTHING = Instance(), object()
@@ -113,6 +119,7 @@ def test_classes_and_instances_are_planners(planners):
     [
         ("Absent", "ModuleNotFoundError: .*module_that_does_not_exist"),
         ("Fails", "ValueError: no licence"),
+        ("Leaves", "SystemExit: no licence server"),
         ("Nothing", "its info is not a PlannerInfo"),
         ("Other", "its name is 'OneStop', that of its entry point 'Other'"),
     ],
@@ -129,7 +136,7 @@ def test_one_that_cannot_be_loaded_is_refused_with_the_reason(planners, monkeypa
 def test_the_others_are_listed(planners):
     found, errors = planners.loaded()
     assert [planner.info.name for planner in found] == [*registry.PLANNERS, "Instance", "OneStop"]
-    assert [error.subjects for error in errors] == [("Absent",), ("Fails",), ("Nothing",), ("Other",)]
+    assert [error.subjects for error in errors] == [("Absent",), ("Fails",), ("Leaves",), ("Nothing",), ("Other",)]
 
 
 def test_an_unknown_name_is_compared_with_theirs(planners, monkeypatch):
