@@ -6,17 +6,16 @@ import math
 from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, LimitExceededError, Value
+from ..system.steps import returned
 from .checker import STATES_AT_ONCE, CollisionChecker
 from .motion_sampling import halving_order, segments
 from .report import Clearance, CollisionPair
 
-T = TypeVar("T")
 Floats = NDArray[np.float64]
 MAX_STATES = 10_000_000
 MAX_COLLISIONS = 100_000
@@ -107,7 +106,7 @@ def check_path(
         max_collisions=max_collisions,
         max_states=max_states,
     )
-    return _returned(steps)
+    return returned(steps)
 
 
 def check_path_in_steps(
@@ -159,17 +158,7 @@ def smallest_clearance(
     """Return the smallest distance of all checked pairs on a path; arguments and errors as in `check_path`."""
     path = np.asarray(waypoints, dtype=np.float64)
     checker.require_configurations(path)
-    return _returned(_smallest(checker, path, _places(path, resolution), _times(times, len(path))))
-
-
-def _returned(steps: Generator[None, None, T]) -> T:
-    """Return what a generator returns after its steps."""
-    while True:
-        try:
-            next(steps)
-        except StopIteration as end:
-            result: T = end.value
-            return result
+    return returned(_smallest(checker, path, _places(path, resolution), _times(times, len(path))))
 
 
 def _smallest(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError
+from ...system.steps import returned
 from .arguments import require_ascending, require_no_jump
 from .certificate import FINE, MotionCertificate, Verdict
 from .certifier import MotionCertifier
@@ -56,6 +58,9 @@ class PathCertificate:
         return "spheres and exact" if self.states else "exact"
 
 
+Steps: TypeAlias = Generator[None, None, PathCertificate]
+
+
 def certify_path(
     certifier: MotionCertifier, path: Floats, margin: float = 0.0, resolution: float = FINE
 ) -> PathCertificate:
@@ -63,6 +68,13 @@ def certify_path(
 
     Arguments and errors are as in `MotionCertifier.certify`.
     """
+    return returned(certify_path_in_steps(certifier, path, margin, resolution))
+
+
+def certify_path_in_steps(
+    certifier: MotionCertifier, path: Floats, margin: float = 0.0, resolution: float = FINE
+) -> Steps:
+    """As `certify_path`, with a step for each segment."""
     if len(path) == 0:
         raise InvalidRequestError("the path has no waypoints", stage="certificate")
     rows = path if len(path) > 1 else np.concatenate((path, path))
@@ -71,7 +83,7 @@ def certify_path(
         found = certifier.certify(rows[index], rows[index + 1], margin, resolution=resolution)
         return found, found.place
 
-    return _of_segments(certifier, rows, segment, margin, resolution)
+    return (yield from _of_segments(certifier, rows, segment, margin, resolution))
 
 
 def certify_trajectory(
@@ -85,6 +97,17 @@ def certify_trajectory(
 
     Arguments and errors are as in `MotionCertifier.certify_curve`.
     """
+    return returned(certify_trajectory_in_steps(certifier, breaks, coefficients, margin, resolution))
+
+
+def certify_trajectory_in_steps(
+    certifier: MotionCertifier,
+    breaks: Floats,
+    coefficients: Floats,
+    margin: float = 0.0,
+    resolution: float = FINE,
+) -> Steps:
+    """As `certify_trajectory`, with a step for each piece."""
     require_ascending(breaks)
     spans = np.diff(breaks)
     if coefficients.ndim != 3 or len(coefficients) != len(spans) or not len(spans):
@@ -101,7 +124,7 @@ def certify_trajectory(
         found = certifier.certify_curve(piece, margin, resolution=resolution)
         return found, found.place / float(spans[index]) if spans[index] > 0.0 else 0.0
 
-    return _of_segments(certifier, rows, segment, margin, resolution)
+    return (yield from _of_segments(certifier, rows, segment, margin, resolution))
 
 
 def certified_fraction(path: Floats, certified: Sequence[bool]) -> float:
@@ -121,11 +144,12 @@ def _of_segments(
     segment: Callable[[int], tuple[MotionCertificate, float]],
     margin: float,
     resolution: float,
-) -> PathCertificate:
+) -> Steps:
     verdicts: list[Verdict | None] = [None] * (len(rows) - 1)
     first: MotionCertificate | None = None
     place, states, exact_states = 0.0, 0, 0
     for index in range(len(verdicts)):
+        yield
         found, fraction = segment(index)
         verdicts[index] = found.verdict
         states, exact_states = states + found.states, exact_states + found.exact_states

@@ -13,7 +13,7 @@ from robot_cell_planner import srv
 
 from ...collision.certification.certificate import FINE
 from ...collision.certification.certifier import certifier_of
-from ...collision.certification.paths import certify_path, certify_trajectory
+from ...collision.certification.paths import certify_path_in_steps, certify_trajectory_in_steps
 from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import DEFAULT_OPTIONS, CollisionOptions
 from ...collision.paths import check_path_in_steps, path_at
@@ -191,11 +191,13 @@ class CollisionNode(ManagedNode):
             self.get_logger().debug("a certificate waits for the sphere models of new geometry")
         checker = CollisionChecker(state.scene.cell, state.scene.state, names)
         certifier = certifier_of(checker)
+        times = None
         if trajectory is None:
-            found, times = certify_path(certifier, rows, margin, resolution), None
+            steps = certify_path_in_steps(certifier, rows, margin, resolution)
         else:
             curve, times = trajectory.curve, trajectory.times.tolist()
-            found = certify_trajectory(certifier, curve.breaks, curve.coefficients, margin, resolution)
+            steps = certify_trajectory_in_steps(certifier, curve.breaks, curve.coefficients, margin, resolution)
+        found = await Slices(self).returned(steps)
         response.certificate = path_certificate_to_message(found, checker, times)
         response.segments = bytes(VERDICTS[verdict] for verdict in found.segments)
         response.warnings = [*found.warnings, *unchecked_warnings(state.scene.cell, names)]

@@ -1,0 +1,18 @@
+"""Long work as a generator, whose steps let a caller do other things in between."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def returned(steps: Generator[None, None, T]) -> T:
+    """Do all steps at once, and return what the generator returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            result: T = end.value
+            return result
