@@ -14,7 +14,12 @@ from ..common.cancellation import CancellationToken
 from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..common.remote_calls import RemoteAction, RemoteService
-from ..conversions.basic import time_from_message, time_to_message
+from ..conversions.basic import (
+    configuration_from_message,
+    configuration_to_message,
+    time_from_message,
+    time_to_message,
+)
 from ..conversions.trajectories import error_of_report
 
 LIMIT = "validation_timeout"  # parameter of the node
@@ -63,7 +68,11 @@ class PlanningCalls:
 def fresh_state(reference: StateRef, names: tuple[str, ...], measured: dict[str, Measurement]) -> StateRef:
     """Return the state for the validation: the requested one, with measured joints, and at least as new as those.
 
-    names: the joints in the names of the cell, in the order of `measured`.
+    names: the joints in the names of the cell, in the order of `measured`. Other joints, such as those of a tool, keep
+    the values of the requested state.
+
+    Raises:
+        InvalidRequestError: The configuration of the requested state is malformed.
     """
     found = list(measured.values())
     state = StateRef(
@@ -78,6 +87,7 @@ def fresh_state(reference: StateRef, names: tuple[str, ...], measured: dict[str,
     if oldest > time_from_message(reference.min_joint_stamp):
         state.min_joint_stamp = time_to_message(oldest)
     if reference.own_state:
-        state.configuration.joint_names = list(names)
-        state.configuration.positions = [measurement.position for measurement in found]
+        given = configuration_from_message(reference.configuration, "state.configuration")
+        positions = dict(zip(names, (measurement.position for measurement in found), strict=True))
+        state.configuration = configuration_to_message({**given, **positions})
     return state
