@@ -2,30 +2,23 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..model.mechanism import Joint, JointKind, Mechanism
 from ..model.robot import PlanningGroup
+from .group_names import name_of, names_of_arms, part_of
 from .kinematic_tree import Hand, Structure, structure_of
 from .names import free_name
 
 MAIN_GROUP = "manipulator"
-COMPOSITE_GROUP = "all_arms"
+COMPOSITE_GROUP, ALL_LEGS = "all_arms", "all_legs"
 # Names of tips, preferred first: ROS-Industrial's tool frame, REP-199's flange, and what vendors use.
 TIP_NAMES = (
     "tool0", "flange", "tool_flange", "tool_frame", "ee_link", "link_ee", "link_eef", "eef", "end_effector_link",
     "end_effector", "tcp", "tool_link", "tool", "gripper_link", "hand",
 )  # fmt: skip
-SIDES = ("left", "right", "front", "rear", "back")
-SHORT_SIDES = {"left": {"l", "larm"}, "right": {"r", "rarm"}}  # words of names
 MAX_RAIL = 3  # prismatic joints in a row before an arm that move its base; more are a telescope, a part of the arm
-# Words in the names of joints and links of the parts of a robot.
-PARTS = {
-    "leg": ("leg", "hip", "thigh", "knee", "calf", "shank", "ankle", "foot"),
-    "head": ("head",), "torso": ("torso",), "neck": ("neck",), "lift": ("lift",), "arm": ("arm",),
-}  # fmt: skip
 NO_ARMS = frozenset(("leg", "head", "torso", "neck"))
 
 
@@ -53,9 +46,9 @@ class DraftedGroup:
 def draft_groups(mechanism: Mechanism) -> tuple[DraftedGroup, ...]:
     """Derive planning groups from the kinematic tree (see `structure_of`).
 
-    A single arm is named "manipulator", several are named after their side or their links, and legs as legs. Several
-    arms also form one composite group. A rail before an arm is in its group; another group has the arm alone. Hands are
-    named after their arm. Wheels are in no group.
+    A single arm is named "manipulator", several are named after their side or their links (see `names_of_arms`), and
+    legs as legs. Several arms also form one composite group, as do the legs of a robot without arms. A rail before an
+    arm is in its group; another group has the arm alone. Hands are named after their arm. Wheels are in no group.
     """
     return _Drafter(mechanism, structure_of(mechanism)).groups()
 
@@ -67,17 +60,20 @@ class _Drafter:
         self.names: set[str] = set()
 
     def groups(self) -> tuple[DraftedGroup, ...]:
-        arms = [self._arm(joints) for joints in self.structure.arms]
+        chains = self.structure.arms
+        names = names_of_arms(self.mechanism, chains) if len(chains) > 1 else [MAIN_GROUP] * len(chains)
+        arms = [self._arm(*found) for found in zip(names, chains, strict=True)]
         result: list[DraftedGroup] = list(arms)
         together = self._moved_together(arms)
         if together:
             variables = {name for arm in together for name in arm.group.variables}
             ordered = tuple(v.name for v in self.mechanism.variables if v.name in variables)
-            name, parts = self._unique(COMPOSITE_GROUP), tuple(arm.group.name for arm in together)
+            legs = {part_of(joints) for arm, joints in zip(arms, chains, strict=True) if arm in together} == {"leg"}
+            name, parts = self._unique(ALL_LEGS if legs else COMPOSITE_GROUP), tuple(arm.group.name for arm in together)
             links = tuple(link for arm in together for link in arm.group.links)
-            reason = f"All {len(together)} arms together."
+            reason = f"All {len(together)} {'legs' if legs else 'arms'} together."
             result.append(DraftedGroup(PlanningGroup(name, ordered, links), "composite", reason, parts))
-        for arm, joints in zip(arms, self.structure.arms, strict=True):
+        for arm, joints in zip(arms, chains, strict=True):
             result += self._without_rail(arm, joints)
         for hand, index in self.structure.hands:
             result.append(self._hand(hand, arms[index] if 0 <= index < len(arms) else None))
@@ -87,11 +83,10 @@ class _Drafter:
     def _moved_together(self, arms: list[DraftedGroup]) -> list[DraftedGroup]:
         """Return the groups of the composite group: without legs, heads and the like if there are at least two arms."""
         found = list(zip(arms, self.structure.arms, strict=True))
-        together = [arm for arm, joints in found if _part_of(_names_of(joints), len(joints)) not in NO_ARMS]
+        together = [arm for arm, joints in found if part_of(joints) not in NO_ARMS]
         return next((groups for groups in (together, arms) if len(groups) > 1), [])
 
-    def _arm(self, joints: tuple[Joint, ...]) -> DraftedGroup:
-        name = MAIN_GROUP if len(self.structure.arms) == 1 else self._name_of(joints, "arm")
+    def _arm(self, name: str, joints: tuple[Joint, ...]) -> DraftedGroup:
         tip, why = self._tip(joints)
         group = self._chain(self._unique(name), joints[0].parent, tip)
         side = "" if len(joints) == len(group.variables) else ", some of which follow others"
@@ -117,28 +112,13 @@ class _Drafter:
         return DraftedGroup(PlanningGroup(name, variables, links), "hand", reason, hand=hand, arm=owner)
 
     def _other(self, joints: tuple[Joint, ...]) -> DraftedGroup:
-        name = self._unique(self._name_of(joints, "chain"))
+        name = self._unique(name_of(joints, "chain"))
         return DraftedGroup(self._chain(name, joints[0].parent, joints[-1].child), "other", "No arm: a side chain.")
 
     def _chain(self, name: str, base: str, tip: str) -> PlanningGroup:
         joints = self.mechanism.chain(base, tip)
         variables = tuple(variable for joint in joints for variable in joint.variables)
         return PlanningGroup(name, variables, tuple(joint.child for joint in joints), base, tip)
-
-    def _name_of(self, joints: Sequence[Joint], kind: str) -> str:
-        """Return a name from the side, the part or the common beginning in the names of joints and links."""
-        texts = _names_of(joints)
-        part = _part_of(texts, len(joints)) or kind
-        sides = [side for side in SIDES if sum(side in text for text in texts) * 2 >= len(joints)]
-        if not sides:
-            words = [set(re.split(r"[\W_]+", text)) for text in texts]
-            sides = [side for side, marks in SHORT_SIDES.items() if all(marks & found for found in words)]
-        if sides:
-            return "_".join((sides[0], part))
-        common = _common_beginning(texts).rstrip("_-0123456789")
-        if part in PARTS:
-            return part if not common or part in common else f"{common}_{part}"
-        return f"{common or joints[0].child}_{kind}"
 
     def _unique(self, name: str) -> str:
         result = free_name((name,), self.names)
@@ -182,26 +162,6 @@ class _Drafter:
                 if joint.parent == link and joint.kind is JointKind.FIXED
             ]
         return found
-
-
-def _names_of(joints: Sequence[Joint]) -> list[str]:
-    """Return the names of joints and of the links that they move, in lower case."""
-    return [text.lower() for joint in joints for text in (joint.name, joint.child)]
-
-
-def _part_of(texts: Sequence[str], joints: int) -> str:
-    """Return the part of a robot that a chain of `joints` joints is by its names `texts`, "" for none."""
-    for part, words in PARTS.items():
-        if sum(any(word in text for word in words) for text in texts) * 2 >= joints:
-            return part
-    return ""
-
-
-def _common_beginning(texts: Sequence[str]) -> str:
-    """Return the longest text that all texts begin with."""
-    first, last = min(texts), max(texts)
-    count = next((i for i, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
-    return first[:count]
 
 
 def passive_joints(mechanism: Mechanism) -> Iterable[Joint]:

@@ -13,10 +13,18 @@ from ..model.mechanism import COMPOUND_SUFFIXES, Joint, JointKind, Mechanism
 
 # Names of joints, in lower case, that move fingers or wheels.
 HAND_NAME = re.compile(r"finger|gripper|knuckle|jaw|claw|thumb|digit|grasp|(^|_)hand_")
+FINGER_LINK = re.compile(r"thumb|knuckle|metacarp|phalan")  # names of links
+# Names of fingers, which also have other meanings: they count beside other fingers.
+FINGER_WORD = re.compile(r"(^|[\W_])(index|middle|ring|pinky|pinkie|little)([\W_\d]|$)")
+LIMB_WORD = re.compile(r"shoulder|(^|[\W_])(arm|leg|hip|neck|head)([\W_\d]|$)")  # in names of no finger
+HAND_WORD = re.compile(r"(^|[\W_])(hand|gripper)([\W_\d]|$)")  # in the name of a robot that is a hand
 WHEEL_NAME = re.compile(r"wheel|caster|castor|roller|steer")
 MIN_ARM = 3  # variables in a row of an arm beside which there are others
 MIN_BEFORE_HAND = 3  # variables in a row before branches are taken for fingers
 LONGEST_FINGER = 4  # variables in a row of a finger
+LONGEST_OF_MANY = 5  # of a finger of a hand that has at least
+MANY_FINGERS = 4
+MIN_LIKENESS = 3  # fingers found by name, to which others are compared
 PARALLEL = 1.0 - 1e-6  # cosine of the angle between axes that count as parallel
 LONGEST_NAMED_FINGER = 8  # of a finger recognised by its name, whose couplings the description may leave out
 
@@ -71,7 +79,8 @@ def structure_of(mechanism: Mechanism) -> Structure:
     Links that are fixed to each other count as one part. From the root, the branch with the most variables in a row is
     followed; side branches (covers, parallelogram rods, heads) do not end it. Several branches with at least three
     variables in a row are several arms, and the joints before them a chain of its own. An arm ends at fingers: joints
-    with such a name, or branches of the same size after at least three joints.
+    with such a name and others of the same size beside them, or branches of the same size after at least three joints.
+    A robot that is called a hand consists of fingers.
     """
     return _Finder(mechanism).structure()
 
@@ -149,23 +158,41 @@ class _Finder:
         return chain
 
     def _is_wheel(self, joint: Joint, path: list[Joint]) -> bool:
-        return not path and self.depth[joint.name] <= 2 and WHEEL_NAME.search(joint.name.lower()) is not None
+        """Return whether a joint begins the drive of a wheel, which can be steered."""
+        names = (inner.name.lower() for inner in self._all(joint))
+        return not path and self.depth[joint.name] <= 2 and any(map(WHEEL_NAME.search, names))
 
     def _fingers(self, joints: list[Joint], path: list[Joint]) -> list[Joint]:
         """Return the joints of a part that begin fingers."""
-        named = [joint for joint in joints if HAND_NAME.search(joint.name.lower())]
+        named = _named_fingers(joints)
         if named and all(self.depth[joint.name] <= LONGEST_NAMED_FINGER for joint in named):
             drives = {inner.mimic.joint for joint in named for inner in self._all(joint) if inner.mimic is not None}
-            return [joint for joint in joints if joint in named or joint.name in drives]
-        if sum(len(joint.variables) for joint in path) < MIN_BEFORE_HAND or len(joints) < 2:
+            sizes = {self.size[joint.name] for joint in named} if len(named) >= MIN_LIKENESS else set()
+            alike = [j for j in joints if self.size[j.name] in sizes and self.depth[j.name] <= LONGEST_OF_MANY]
+            return [joint for joint in joints if joint in named or joint in alike or joint.name in drives]
+        longest = LONGEST_FINGER if len(joints) < MANY_FINGERS else LONGEST_OF_MANY
+        short = all(self.depth[joint.name] <= longest for joint in joints)
+        if len(joints) < 2 or not short or any(LIMB_WORD.search(joint.name.lower()) for joint in joints):
             return []
-        sizes = sorted(self.size[joint.name] for joint in joints)
-        alike = any(first == second for first, second in pairwise(sizes))
-        short = all(self.depth[joint.name] <= LONGEST_FINGER for joint in joints)
-        return joints if alike and short else []
+        if not path and HAND_WORD.search(self.mechanism.name.lower()):
+            return joints
+        if sum(len(joint.variables) for joint in path) < MIN_BEFORE_HAND:
+            return []
+        sizes_in_order = sorted(self.size[joint.name] for joint in joints)
+        return joints if any(first == second for first, second in pairwise(sizes_in_order)) else []
 
     def _all(self, joint: Joint) -> Iterator[Joint]:
         """Yield a joint and all movable joints below it."""
         yield joint
         for inner in self.below[joint.child]:
             yield from self._all(inner)
+
+
+def _named_fingers(joints: list[Joint]) -> list[Joint]:
+    """Return the joints that begin fingers by their names."""
+    words = [joint for joint in joints if FINGER_WORD.search(joint.name.lower())]
+    sure = [
+        joint for joint in joints if HAND_NAME.search(joint.name.lower()) or FINGER_LINK.search(joint.child.lower())
+    ]
+    several = bool(sure) or len(words) > 1
+    return [joint for joint in joints if joint in sure or (several and joint in words)]

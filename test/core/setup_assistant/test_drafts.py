@@ -123,7 +123,7 @@ def test_legs_and_the_neck_of_a_humanoid_are_no_arms(leg):
         joints += arm(7, "chest", f"{side}_")
     groups = found(robot(*joints, *arm(3, "chest", "neck_")))
     assert {name: size for name, (_, _, size) in groups.items()} == {
-        "left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7, "neck": 3, "all_arms": 14, "chest_chain": 1,
+        "left_leg": 6, "right_leg": 6, "left_arm": 7, "right_arm": 7, "neck": 3, "all_arms": 14, "torso": 1,
     }  # fmt: skip
 
 
