@@ -115,8 +115,10 @@ class JointPath:
         return Chain(np.array(rows), variables, used)
 
 
+JointAxis = tuple[bool, Array]
 _joint_paths: IdentityCache[JointPath] = IdentityCache(size=512)
 _chains: IdentityCache[Chain] = IdentityCache(size=512)
+_axes: IdentityCache[tuple[JointAxis, ...]] = IdentityCache(size=64, owners=64)
 
 
 def joints_to(model: CellModel, frame: str) -> JointPath:
@@ -125,7 +127,7 @@ def joints_to(model: CellModel, frame: str) -> JointPath:
     Raises:
         UnknownNameError: The frame does not exist.
     """
-    return _joint_paths.get((model,), (frame,), lambda: JointPath(model, frame))
+    return _joint_paths.get((_owner(model, frame),), (frame,), lambda: JointPath(model, frame))
 
 
 def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], fixed: tuple[tuple[str, float], ...]) -> Chain:
@@ -137,16 +139,31 @@ def chain_of(model: CellModel, frame: str, variables: tuple[str, ...], fixed: tu
         UnknownNameError: The frame does not exist.
     """
     return _chains.get(
-        (model,), (frame, variables, fixed), lambda: joints_to(model, frame).chain(variables, dict(fixed))
+        (_owner(model, frame),),
+        (frame, variables, fixed),
+        lambda: joints_to(model, frame).chain(variables, dict(fixed)),
     )
 
 
-def joint_axis(model: pin.Model, index: int) -> tuple[bool, Array]:
-    """Return whether a joint with one degree of freedom is revolute, and its unit axis in its own frame."""
+def _owner(model: CellModel, frame: str) -> object:
+    """Return what places a frame: the mechanisms, which cells with the same robots and tools share, or the whole
+    model."""
+    return model.mechanisms if frame in model.mechanisms.frames else model
+
+
+def joint_axis(model: pin.Model, index: int) -> JointAxis:
+    """Return whether a joint with one degree of freedom is revolute, and its unit axis in its own frame, read-only."""
+    return _axes.get((model,), (), lambda: tuple(_joint_axis(model, number) for number in range(1, model.njoints)))[
+        index - 1
+    ]
+
+
+def _joint_axis(model: pin.Model, index: int) -> JointAxis:
     joint = model.joints[index]
     data = joint.createData()
     joint.calc(data, np.zeros(model.nq), np.zeros(model.nv))
-    column = np.asarray(data.S).reshape(6)
+    column = np.array(data.S).reshape(6)
+    column.setflags(write=False)
     revolute = bool(np.any(column[3:]))
     return revolute, column[3:] if revolute else column[:3]
 

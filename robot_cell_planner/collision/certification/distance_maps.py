@@ -128,8 +128,10 @@ def _pair(model: MotionModel, ends: tuple[int, int], margin: float) -> LinkPair 
     one, other = model.tree.between(first.joint, second.joint)
     if other:
         first, second, one, other, ends = second, first, other, one, ends[::-1]
+    if other or len(one) != 2 or first.varies or second.varies:
+        return None
     joints = [model.tree.joints[number] for number in one]
-    if other or len(joints) != 2 or first.varies or second.varies or not all(map(_is_free, joints)):
+    if not all(map(_is_free, joints)):
         return None
     if joints[0].variable == joints[1].variable:
         return None

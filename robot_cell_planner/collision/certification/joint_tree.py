@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kinematics.chain import aligned_rotation, joint_axis, joint_transform
 from ...kinematics.model import CellModel
+from ...kinematics.pinocchio_model import MechanismModel
 from ...model.mechanism import Variable
+from ...system.cache import IdentityCache
 from ._kernels.arrays import UNBOUNDED
 from ._kernels.motion_bound_kernels import cylinders_in_parent
 
@@ -61,18 +63,23 @@ class JointPlacement:
     varies: bool = False
 
 
-class JointTree:
-    """Joints of a cell that `variables` move; all other joints keep the values of a configuration (nv,)."""
+Chain = tuple[tuple[int, bool, float, float, bytes], ...]
 
-    def __init__(self, model: CellModel, variables: tuple[str, ...], expanded: Floats) -> None:
-        self._model = model.mechanisms.pin_model
-        self.joints: list[TreeJoint] = []
+
+class JointTree:
+    """Joints of robots and tools that `variables` move; all other joints keep the values of a configuration (nv,)."""
+
+    def __init__(self, mechanisms: MechanismModel, variables: tuple[str, ...], expanded: Floats) -> None:
+        self._model = mechanisms.pin_model
+        joints: list[TreeJoint] = []
         self._ancestors: list[tuple[int, ...]] = []
+        self._chains: list[Chain] = []
+        self._between: dict[tuple[int, int], tuple[tuple[int, ...], tuple[int, ...]]] = {}
         place = {name: index for index, name in enumerate(variables)}
         # For each Pinocchio joint: the joint of the tree that it is fixed to, and its placement there.
         self._at: list[JointPlacement] = [JointPlacement(-1, np.eye(4))]
         for index in range(1, self._model.njoints):
-            coupling = model.mechanisms.couplings[index - 1]
+            coupling = mechanisms.couplings[index - 1]
             parent = self._at[self._model.parents[index]]
             before = parent.placement @ self._model.jointPlacements[index].homogeneous
             revolute, axis = joint_axis(self._model, index)
@@ -81,15 +88,16 @@ class JointTree:
                 self._at.append(JointPlacement(parent.joint, moved, True))
                 continue
             aligned = aligned_rotation(axis)
-            variable = model.mechanisms.variables[coupling.variable]
+            variable = mechanisms.variables[coupling.variable]
             low, high = _range(variable, coupling.multiplier, coupling.offset, 0.0 if revolute else LIMIT_SLACK)
             number, moved = place[coupling.variable], before @ aligned
             ratio, offset = coupling.multiplier, coupling.offset
-            self.joints.append(
-                TreeJoint(parent.joint, moved, revolute, number, ratio, offset, low, high, parent.varies)
-            )
-            self._at.append(JointPlacement(len(self.joints) - 1, aligned.T))
-            self._ancestors.append((len(self.joints) - 1, *self.ancestors(parent.joint)))
+            joints.append(TreeJoint(parent.joint, moved, revolute, number, ratio, offset, low, high, parent.varies))
+            self._at.append(JointPlacement(len(joints) - 1, aligned.T))
+            self._ancestors.append((len(joints) - 1, *self.ancestors(parent.joint)))
+            own = len(joints) - 1, revolute, low, high, moved.tobytes()
+            self._chains.append((own, *self.chain(parent.joint)))
+        self.joints = tuple(joints)
 
     def placement_of(self, joint: int, placement: Floats) -> JointPlacement:
         """Return the tree joint and placement of a frame at `placement` (4, 4) in a joint of Pinocchio."""
@@ -99,6 +107,11 @@ class JointTree:
     def ancestors(self, joint: int) -> tuple[int, ...]:
         """Return a joint and all its ancestors, outermost last; empty for the world."""
         return self._ancestors[joint] if joint >= 0 else ()
+
+    def chain(self, joint: int) -> Chain:
+        """Return index, whether it is revolute, low, high and placement (4, 4) as bytes of a joint and its ancestors,
+        innermost first; empty for the world."""
+        return self._chains[joint] if joint >= 0 else ()
 
     def bounds(self, joint: int, points: Floats) -> tuple[Floats, Floats]:
         """Return bounds on the speed of points (n, 3) in the frame of a joint, and on their distance from the world
@@ -111,26 +124,34 @@ class JointTree:
         enclosed by a cylinder about the joint axis. In the frame of the parent joint the position farthest from the
         parent's axis is a corner of the polygons that enclose the two ends of the cylinder.
         """
-        chain = []
-        for index in self.ancestors(joint):
-            moving = self.joints[index]
-            chain.append((index, moving.revolute, moving.low, moving.high, moving.before.tobytes()))
-        return _chain_bounds(tuple(chain), len(self.joints), np.ascontiguousarray(points).tobytes())
+        return chain_bounds(self.chain(joint), len(self.joints), np.ascontiguousarray(points).tobytes())
 
-    def between(self, first: int, second: int) -> tuple[list[int], list[int]]:
+    def between(self, first: int, second: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the joints that move only the first of two links, and those that move only the second."""
-        one, other = self.ancestors(first), self.ancestors(second)
-        return [j for j in one if j not in other], [j for j in other if j not in one]
+        found = self._between.get((first, second))
+        if found is None:
+            one, other = self.ancestors(first), self.ancestors(second)
+            found = tuple(j for j in one if j not in other), tuple(j for j in other if j not in one)
+            self._between[first, second] = found
+        return found
+
+
+_trees: IdentityCache[JointTree] = IdentityCache(size=64)
+
+
+def joint_tree(model: CellModel, variables: tuple[str, ...], configuration: Floats) -> JointTree:
+    """Return the tree of the joints that some variables of a model move, shared by cells with the same robots and
+    tools. configuration: values of all variables (n,), of which only the other ones matter."""
+    fixed = np.delete(configuration, model.indices(variables)).tobytes()
+    make = partial(JointTree, model.mechanisms, variables, model.expand(configuration))
+    return _trees.get((model.mechanisms,), (variables, fixed), make)
 
 
 @lru_cache(maxsize=1024)
-def _chain_bounds(
-    chain: tuple[tuple[int, bool, float, float, bytes], ...], joints: int, content: bytes
-) -> tuple[Floats, Floats]:
+def chain_bounds(chain: Chain, joints: int, content: bytes) -> tuple[Floats, Floats]:
     """Compute the bounds of points (n, 3), cached and read-only; they do not depend on other objects of the cell.
 
-    chain: index, whether the joint is revolute, low, high and placement (4, 4) as bytes of the joint and its ancestors,
-    innermost first. content: the points as bytes of float64.
+    chain: as of `JointTree.chain`. content: the points as bytes of float64.
     """
     points = np.frombuffer(content).reshape(-1, 3)
     coefficients = np.zeros((len(points), joints))

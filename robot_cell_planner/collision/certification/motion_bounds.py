@@ -24,7 +24,7 @@ from ..pairs.allowed_pairs import AllowedPairs
 from ..pairs.objects import ObjectKind
 from ..sphere_model.polytopes import polytope_around
 from .arguments import STAGE
-from .joint_tree import JointPlacement, JointTree
+from .joint_tree import Chain, JointPlacement, JointTree, chain_bounds, joint_tree
 
 Floats = NDArray[np.float64]
 MAX_CORNERS = 128  # of a collision geometry; those with more are replaced by the corners of their bounding box
@@ -99,7 +99,7 @@ class PairGroups:
         else:
             one, other = self._tree.between(self._placements[i].joint, self._placements[j].joint)
             if one or other:
-                self.pairs.append(ScenePair(first, second, margin, tuple(one), tuple(other)))
+                self.pairs.append(ScenePair(first, second, margin, one, other))
             else:
                 self.fixed_pairs.append((i, j, margin))
 
@@ -128,8 +128,7 @@ class MotionModel:
     def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
         self.allowed_pairs: AllowedPairs = checker.allowed_pairs
         self.variables = checker.variables
-        base = model.expand(model.configuration(checker.state))
-        self.tree = JointTree(model, checker.variables, base)
+        self.tree = joint_tree(model, checker.variables, model.configuration(checker.state))
         self.placements = _Placements(model, self.tree, self.allowed_pairs)
         objects = (self.allowed_pairs, model.mechanisms)
         make = partial(PairGroups, self.allowed_pairs, self.tree, self.placements)
@@ -158,13 +157,9 @@ class MotionModel:
         m per m]."""
         found = np.zeros((len(self.moving_objects), len(self.tree.joints)))
         for number, index in enumerate(self.moving_objects):
-            at = self.placements[index]
-            corners = np.concatenate([_placed_corners(shape) for shape in self.allowed_pairs.objects[index].shapes])
-            points = corners[:, :3] @ at.placement[:3, :3].T + at.placement[:3, 3]
-            coefficients, _ = self.tree.bounds(at.joint, points)
-            for j in self.tree.ancestors(at.joint):
-                radius = corners[:, 3] if self.tree.joints[j].revolute else 0.0
-                found[number, j] = float((coefficients[:, j] + radius).max())
+            at, shapes = self.placements[index], self.allowed_pairs.objects[index].shapes
+            chain = self.tree.chain(at.joint)
+            found[number] = _speed_bounds(shapes, at.placement.tobytes(), chain, len(self.tree.joints))
         found.setflags(write=False)
         return found
 
@@ -211,9 +206,9 @@ class MotionModel:
         one, other = self.tree.between(self.placements[i].joint, self.placements[j].joint)
         found = np.zeros(len(self.tree.joints))
         if i in self.number:
-            found[one] = self.speed_bounds[self.number[i]][one]
+            found[[*one]] = self.speed_bounds[self.number[i]][[*one]]
         if j in self.number:
-            found[other] = self.speed_bounds[self.number[j]][other]
+            found[[*other]] = self.speed_bounds[self.number[j]][[*other]]
         return found
 
     @cached_property
@@ -250,6 +245,23 @@ def motion_model(checker: CollisionChecker) -> MotionModel:
     key = (checker.variables, fixed.tobytes())
     objects = checker.allowed_pairs, model.mechanisms
     return _models.get(objects, key, lambda: MotionModel(model, checker))
+
+
+@lru_cache(maxsize=1024)
+def _speed_bounds(shapes: tuple[Shape, ...], pose: bytes, chain: Chain, joints: int) -> Floats:
+    """Return a row (joints,) of `MotionModel.speed_bounds`, which does not depend on other objects; read-only.
+
+    pose: placement (4, 4) of the object in its joint, bytes of float64. chain: as of `JointTree.chain`.
+    """
+    found, placement = np.zeros(joints), np.frombuffer(pose).reshape(4, 4)
+    corners = np.concatenate([_placed_corners(shape) for shape in shapes])
+    points = corners[:, :3] @ placement[:3, :3].T + placement[:3, 3]
+    coefficients, _ = chain_bounds(chain, joints, np.ascontiguousarray(points).tobytes())
+    for index, revolute, *_ in chain:
+        radius = corners[:, 3] if revolute else 0.0
+        found[index] = float((coefficients[:, index] + radius).max())
+    found.setflags(write=False)
+    return found
 
 
 def _placed_corners(shape: Shape) -> Floats:

@@ -13,11 +13,11 @@ import pinocchio as pin
 
 from ..geometry.collision_geometry import CollisionGeometry, Surface
 from ..geometry.geometry_model import GeometryModel
-from ..geometry.placements import GeometryPlacements
 from .base import TOUCHING, DistanceResult, Floats
 from .coal_large import LARGE, NEAR, LargeDistance, corrected, widening
+from .coal_moving import MovingGeometries, TreeVerdict, moving_geometries, set_boolean_request
 from .coal_shapes import coal_geometry
-from .coal_trees import CoalTrees, TreeVerdict, changed_placements, coal_transform, set_boolean_request
+from .coal_trees import CoalTrees, changed_placements, coal_transform
 from .sphere_in_cylinder import through_end
 from .surface_overlap import SurfaceOverlaps, moved
 
@@ -41,20 +41,21 @@ class CoalEngine:
 
     def __init__(self, model: Any, geometry_model: GeometryModel, geometries: list[Any] | None = None) -> None:
         self._geometry_model = geometry_model
+        count = geometry_model.moving_count
         self._model = model
-        self._data = model.createData()
-        self._geometries = geometries or [coal_geometry(geometry) for geometry in geometry_model.geometries]
+        if geometries is None:
+            moving = moving_geometries(model, geometry_model)
+            static = [coal_geometry(geometry) for geometry in geometry_model.geometries[count:]]
+        else:
+            moving, static = MovingGeometries(model, geometry_model, geometries[:count]), geometries[count:]
+        self._geometries = [*moving.geometries, *static]
         self._is_surface = [isinstance(geometry, Surface) for geometry in geometry_model.geometries]
         self._transforms: list[Any] = [coal_transform(pose) for pose in geometry_model.joint_T_geometry]
-        self._trees = CoalTrees(model, self._data, geometry_model, self._geometries)
+        self._trees = CoalTrees(model, moving, geometry_model, self._geometries)
         self._sizes = self._trees.sizes
         self._near = NEAR if max(self._sizes, default=0.0) >= LARGE else -math.inf
-        self._poses = GeometryPlacements(
-            model,
-            geometry_model.joints[: geometry_model.moving_count],
-            geometry_model.joint_T_geometry[: geometry_model.moving_count],
-        )
-        self._nowhere = [None] * geometry_model.moving_count
+        self._poses = moving.placements
+        self._nowhere = [None] * count
         self._checks: dict[tuple[int, int, float], tuple[Any, Any, bool]] = {}
         self._measures: dict[tuple[int, int], Any] = {}
         self._contacts = coal.CollisionResult()
@@ -141,10 +142,10 @@ class CoalEngine:
         if found is None:
             # Transforms are converted on demand, since most geometries are not near another one.
             given = self._given
-            if given is None and self._trees.geometry_model is not self._geometry_model:
+            if given is None and self._trees.moving.placed_by is not self._geometry_model:
                 self._place_again()
             found = (
-                self._trees.moving.objects[geometry].getTransform()
+                self._trees.moving.whole.objects[geometry].getTransform()
                 if given is None
                 else coal_transform(given[geometry])
             )

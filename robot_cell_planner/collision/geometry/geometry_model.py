@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...kinematics.model import CellModel
+from ...model.geometry import Shape
 from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import ROUNDING, BoxSearch, Candidates, StaticBlock
@@ -77,13 +78,11 @@ class GeometryModel:
         at = model.frame(obj.name)
         joint_T_frame = at.placement.homogeneous
         start = len(self.geometries)
-        for shape in obj.shapes:
-            frame_T_shape = shape.pose.matrix
-            for geometry in collision_geometries(shape.geometry):
-                self.geometries.append(geometry)
-                self._object_list.append(index)
-                self._joint_list.append(at.joint)
-                self._placements.append(joint_T_frame @ frame_T_shape)
+        geometries, poses = _parts(obj.shapes)
+        self.geometries.extend(geometries)
+        self._object_list.extend([index] * len(geometries))
+        self._joint_list.extend([at.joint] * len(geometries))
+        self._placements.extend([joint_T_frame @ pose for pose in poses])
         self._geometries_of[index] = range(start, len(self.geometries))
 
     def contains(self, index: int) -> bool:
@@ -103,8 +102,7 @@ class GeometryModel:
         found.joint_T_geometry = self.joint_T_geometry.copy()
         moved: list[int] = []
         for index, placement in placements.items():
-            shapes = self.allowed_pairs.objects[index].shapes
-            poses = [shape.pose.matrix for shape in shapes for _ in collision_geometries(shape.geometry)]
+            _, poses = _parts(self.allowed_pairs.objects[index].shapes)
             for geometry, pose in zip(self._geometries_of[index], poses, strict=True):
                 found.joint_T_geometry[geometry] = placement @ pose
                 moved.append(geometry)
@@ -305,3 +303,10 @@ class GeometryModel:
         poses: the different placements of moving geometries (n, p, 4, 4), see `placement_rows`.
         """
         return self._search.candidates_along(poses, reach)
+
+
+@lru_cache(maxsize=1024)
+def _parts(shapes: tuple[Shape, ...]) -> tuple[tuple[CollisionGeometry, ...], tuple[Matrix, ...]]:
+    """Return the collision geometries of an object and the pose (4, 4) of each in its frame."""
+    parts = [(geometry, shape.pose.matrix) for shape in shapes for geometry in collision_geometries(shape.geometry)]
+    return tuple(geometry for geometry, _ in parts), tuple(pose for _, pose in parts)

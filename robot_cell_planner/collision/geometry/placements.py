@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -20,12 +21,20 @@ MATRIX = 16
 
 
 def placement_rows(joints: Indices, joint_T_geometry: Floats) -> Indices:
-    """Return the row of each geometry (m,) among the different placements: the parts of a decomposed mesh have one.
+    """Return the row of each geometry (m,) among the different placements, read-only: the parts of a decomposed mesh
+    have one.
 
     joints: joint of each geometry (m,). joint_T_geometry: placements (m, 4, 4).
     """
-    placed = np.column_stack((joints, joint_T_geometry.reshape(-1, MATRIX)))
-    return np.unique(placed, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+    return _placement_rows(joints.tobytes(), joint_T_geometry.tobytes())
+
+
+@lru_cache(maxsize=64)
+def _placement_rows(joints: bytes, poses: bytes) -> Indices:
+    placed = np.column_stack((np.frombuffer(joints, dtype=np.intp), np.frombuffer(poses).reshape(-1, MATRIX)))
+    found = np.unique(placed, axis=0, return_inverse=True)[1].ravel().astype(np.intp)
+    found.setflags(write=False)
+    return found
 
 
 class GeometryPlacements:

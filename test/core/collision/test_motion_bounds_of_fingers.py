@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from robot_cell_planner.collision.certification.joint_tree import _chain_bounds
+from robot_cell_planner.collision.certification.joint_tree import chain_bounds
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.io.cell_file.cell_file import load_cell
@@ -43,5 +43,5 @@ def test_a_small_move_of_a_finger_computes_no_bounds_again():
         scene = MotionScene(CollisionChecker(cell, state.with_tool("gripper", gripper)))
         for obj in range(len(scene.moving_objects)):
             scene._motion_bounds(obj)
-        computed.append(_chain_bounds.cache_info().misses)
+        computed.append(chain_bounds.cache_info().misses)
     assert computed[0] == computed[1]

@@ -34,7 +34,7 @@ from robot_cell_planner.planning.workers.process import TaskControl
 from robot_cell_planner.scene.scene import Scene
 
 SCENE = Scene(*wall_with_gap())
-MAKERS = (sphere_tree._made, joint_tree._chain_bounds, approximation.approximate)
+MAKERS = (sphere_tree._made, joint_tree.chain_bounds, approximation.approximate)
 
 
 @pytest.fixture(scope="module")
