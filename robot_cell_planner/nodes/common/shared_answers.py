@@ -99,14 +99,12 @@ def _is_answered(first: _Served, response: Any) -> bool:
     """Copy the reply to another request into a response. Returns False if it failed unexpectedly, or waited in vain.
 
     Raises:
-        RobotCellError: The error of the other request.
+        RobotCellError: The error of the other request; the response then has what was filled before it.
     """
-    if isinstance(first.error, WAITED_IN_VAIN):
-        return False
-    if first.error is not None:
-        raise first.error
-    if not first.is_complete:
+    if isinstance(first.error, WAITED_IN_VAIN) or (first.error is None and not first.is_complete):
         return False
     for name in response.get_fields_and_field_types():
         setattr(response, name, getattr(first.response, name))
+    if first.error is not None:
+        raise first.error
     return True

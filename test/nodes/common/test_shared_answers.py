@@ -35,7 +35,8 @@ class Server:
     async def _handle(self, request, response):
         ended = Future()
         self.calls.append(ended)
-        response.state = StateUsed(revision=await ended)
+        response.state = StateUsed(joint_stamp=Time(sec=9))
+        response.state.revision = await ended
 
     def receive(self, **fields):
         """Begin to serve a request; returns it with its response."""
@@ -50,7 +51,7 @@ class Served:
     """A request in progress."""
 
     def __init__(self, work, response):
-        self._work, self._response = work, response
+        self._work, self.response = work, response
         self.is_done = False
 
     def resume(self):
@@ -63,7 +64,7 @@ class Served:
     def answer(self):
         self.resume()
         assert self.is_done
-        return self._response.state.revision
+        return self.response.state.revision
 
 
 @pytest.fixture
@@ -130,6 +131,7 @@ def test_an_error_is_the_answer_to_both(server):
     for served in (first, again):
         with pytest.raises(TrajectoryError):
             served.resume()
+        assert served.response.state.joint_stamp.sec == 9
 
 
 def test_after_an_internal_error_the_other_request_is_computed(server):
