@@ -9,7 +9,7 @@ from robot_cell_planner import action, msg
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget, PointAxisTarget
 from ...planning.cartesian.path.options import DEFAULT_STATE_LIMIT, CartesianOptions, Strategy
-from ...planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment, common_fields
+from ...planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment, Waypoints, common_fields
 from ...planning.problem.plan import CartesianReport, Plan
 from ...planning.problem.request import PlanningOptions
 from ...planning.workers.tasks import CartesianRequest
@@ -64,21 +64,18 @@ def cartesian_request_from_message(
     )
 
 
-def _relative_paths(messages: list[msg.RelativePath]) -> dict[str, FrameWaypoints]:
-    found: dict[str, FrameWaypoints] = {}
+def _relative_paths(messages: list[msg.RelativePath]) -> dict[str, Waypoints]:
+    found: dict[str, Waypoints] = {}
     for index, message in enumerate(messages):
         field = f"relative_paths[{index}]"
         waypoints = _waypoints(message.waypoints, f"{field}.waypoints")
-        if not isinstance(waypoints, FrameWaypoints):
-            text = f"{field} has targets of type POINT_AXIS, expected poses"
-            raise InvalidRequestError(text, subjects=(field,))
         if message.group in found:
             raise InvalidRequestError(f"{field}: {message.group} has two relative paths", subjects=(field,))
         found[message.group] = waypoints
     return found
 
 
-def _waypoints(messages: list[msg.CartesianWaypoint], name: str) -> FrameWaypoints | PointAxisWaypoints:
+def _waypoints(messages: list[msg.CartesianWaypoint], name: str) -> Waypoints:
     if not messages:
         raise InvalidRequestError(f"{name} is empty", subjects=(name,))
     targets: list[FrameTarget | PointAxisTarget] = []

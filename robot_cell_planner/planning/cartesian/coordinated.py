@@ -15,6 +15,7 @@ from ...errors import (
     MPNoIKSolutionError,
     NotSupportedError,
     PlanningError,
+    TargetModeMismatchError,
     TrajectoryError,
     Value,
 )
@@ -35,7 +36,7 @@ from .deviations import places_on_path
 from .followers import Follower, check_relative_paths, relative_path
 from .path.options import CartesianOptions
 from .path.points import Point
-from .path.waypoints import FrameWaypoints
+from .path.waypoints import Waypoints
 from .tracking.failures import collision_error, joint_jump_error, tracking_error
 from .tracking.ik_tracker import (
     DEVIATION_FRACTION,
@@ -354,7 +355,7 @@ def coordinated_tracker(
     groups: Sequence[str],
     options: CartesianOptions,
     leader_of: Callable[[str, CartesianOptions], IkTracker],
-    relative_paths: Mapping[str, FrameWaypoints],
+    relative_paths: Mapping[str, Waypoints],
 ) -> CoordinatedTracker:
     """Return the tracker of a composite group.
 
@@ -365,6 +366,7 @@ def coordinated_tracker(
 
     Raises:
         NotSupportedError: The start would be chosen, which the relative poses are taken from.
+        TargetModeMismatchError: The leader does not have the frame of the waypoints.
         InvalidRequestError, UnknownNameError: As from `relative_path`.
     """
     if options.sample_start_configuration:
@@ -373,7 +375,11 @@ def coordinated_tracker(
             f"{text}: sample_start_configuration is not supported", stage=STAGE, subjects=tuple(groups)
         )
     # Where the leader collides depends on the followers: collisions are checked afterwards, of all robots together.
-    leader = leader_of(groups[0], replace(options, check_collision=False))
+    try:
+        leader = leader_of(groups[0], replace(options, check_collision=False))
+    except TargetModeMismatchError as error:
+        text = f"{error.message}; {groups[0]} follows the waypoints, as it is the first robot of {context.space.group}"
+        raise error.changed(f"{text}: give them in mode ROBOT, or list the robot that is meant first") from error
     check_relative_paths(relative_paths, groups, leader.cartesian_path)
     column, followers = len(leader.start), []
     for group in groups[1:]:

@@ -17,7 +17,7 @@ from ..problem.context import PlanningContext
 from ..problem.request import STAGE
 from .path.cartesian_path import KINK_FRACTION, MAX_KINK, CartesianPath, rotation_rate
 from .path.curves import deviations, parameter_length, tangents
-from .path.waypoints import FrameWaypoints
+from .path.waypoints import Waypoints
 
 PROBE = 0.1  # [rad or m] of joints, to find out whether a frame moves with the leader
 SAME_PLACE = 1e-9  # [m], and of entries of rotations
@@ -150,7 +150,7 @@ class Follower:
         return deviations(leader_poses @ self.relative(waypoints, fractions), directions, poses, self.problem.free_axes)
 
 
-def relative_path(context: PlanningContext, follower: Follower, waypoints: FrameWaypoints) -> RelativePath:
+def relative_path(context: PlanningContext, follower: Follower, waypoints: Waypoints) -> RelativePath:
     """Return the path of a follower in the frame of its leader, from its pose at the start.
 
     Raises:
@@ -169,9 +169,7 @@ def relative_path(context: PlanningContext, follower: Follower, waypoints: Frame
     return RelativePath(CartesianPath(follower.at_start, waypoints, found[0]))
 
 
-def check_relative_paths(
-    paths: Mapping[str, FrameWaypoints], groups: Sequence[str], leader_path: CartesianPath
-) -> None:
+def check_relative_paths(paths: Mapping[str, Waypoints], groups: Sequence[str], leader_path: CartesianPath) -> None:
     """Check that relative paths can be followed beside the path of the leader.
 
     Raises:

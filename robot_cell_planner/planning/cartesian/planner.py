@@ -42,7 +42,7 @@ from .limit_reserves import CurveBeyondLimits, LimitReserves
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
 from .path.options import Strategy as Strategy
-from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
+from .path.waypoints import PointAxisWaypoints, Waypoints
 from .timing import FramePath, steep_warnings, time_along, warnings_of
 from .tracking.greedy import GreedyTracker
 from .tracking.ik_tracker import IkTracker
@@ -72,7 +72,7 @@ class CartesianRequest:
     joints: tuple[str, ...] = ()
     options: CartesianOptions = field(default_factory=CartesianOptions)
     timing: TimingOptions | None = field(default_factory=TimingOptions)
-    relative_paths: Mapping[str, FrameWaypoints] = field(default_factory=frozendict)
+    relative_paths: Mapping[str, Waypoints] = field(default_factory=frozendict)
 
     def __post_init__(self) -> None:
         check_distinct(self.joints, STAGE)

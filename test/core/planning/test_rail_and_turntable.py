@@ -10,8 +10,10 @@ from robot_cell_planner import (
     FrameWaypoints,
     Goals,
     MotionRequest,
+    PointAxisWaypoints,
     Pose,
     SimultaneousGoal,
+    TargetMode,
     TimingOptions,
     composite_inverse_kinematics,
     load_cell,
@@ -20,7 +22,7 @@ from robot_cell_planner import (
     verify_plan,
     world_pose,
 )
-from robot_cell_planner.errors import InvalidRequestError, ModelError
+from robot_cell_planner.errors import InvalidRequestError, ModelError, TargetModeMismatchError
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
 
 RAIL = """<robot name="rail"><link name="track"/><link name="carriage"/>
@@ -114,6 +116,32 @@ def test_a_path_on_the_part_is_followed_by_rail_and_arm_while_the_table_turns(st
     distance, angle = world_pose(cell, reached, "flange").distance_to(goal)
     assert max(distance, angle) < 2e-6
     assert abs(followed.path[-1] - followed.path[0])[followed.variables.index("tilt")] == pytest.approx(0.2, abs=1e-6)
+
+
+def test_a_point_and_an_axis_on_the_part_are_followed_while_the_table_turns(station):
+    cell, state = station
+    goal = SimultaneousGoal({CHAIN: SEAM, "table": {"tilt": 2.6}})
+    plan = plan_motion(
+        cell, state.with_configuration({"slide": 1.5}), MotionRequest(Goals(simultaneous=(goal,)), "station")
+    )
+    start = reached_by(state, plan)
+    axis = np.array((0.0, 0.1, 1.0))
+    line = PointAxisWaypoints((((0.0, 0.06, 0.0), tuple(axis.tolist())),), reference_frame="seam")
+    table = world_pose(cell, start, "table")
+    turned = FrameWaypoints((table @ Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 0.2)),))
+    request = CartesianRequest(turned, f"table+{CHAIN}", relative_paths={CHAIN: line})
+    reached = reached_by(start, plan_cartesian(cell, start, request))
+    flange = np.linalg.inv(world_pose(cell, reached, "seam").matrix) @ world_pose(cell, reached, "flange").matrix
+    assert flange[:3, 3] == pytest.approx([0.0, 0.06, 0.0], abs=2e-6)
+    assert flange[:3, 2] == pytest.approx(axis / np.linalg.norm(axis), abs=2e-6)
+
+
+@pytest.mark.parametrize("mode", [TargetMode.TOOL, TargetMode.WORKPIECE])
+def test_a_table_without_a_tool_is_named_as_the_robot_that_follows(station, mode):
+    cell, state = station
+    request = CartesianRequest(FrameWaypoints((Pose(),), mode=mode), f"table+{CHAIN}")
+    with pytest.raises(TargetModeMismatchError, match=r"group table; table follows the waypoints.*list the robot"):
+        plan_cartesian(cell, state, request)
 
 
 def turning(station, relative, angle=0.6):

@@ -47,15 +47,19 @@ def test_a_relative_path_is_that_of_its_group():
     assert not cartesian().relative_paths
 
 
-def test_an_invalid_relative_path_is_refused_with_its_field():
+def test_a_relative_path_may_leave_the_rotation_about_an_axis_free():
     axes = waypoints_at(0.3, 0.4)
     for waypoint in axes:
         waypoint.target.type = Target.POINT_AXIS
         waypoint.target.axis.z = 1.0
+    path = cartesian(RelativePath(group=RIGHT, waypoints=axes)).relative_paths[RIGHT]
+    assert path.axes().tolist() == [[0.0, 0.0, 1.0]] * 2
+
+
+def test_an_invalid_relative_path_is_refused_with_its_field():
     path = RelativePath(group=RIGHT, waypoints=waypoints_at(0.3, 0.4))
     for text, paths in (
         ("relative_paths[0].waypoints is empty", [RelativePath(group=RIGHT)]),
-        ("relative_paths[0] has targets of type POINT_AXIS", [RelativePath(group=RIGHT, waypoints=axes)]),
         (f"relative_paths[1]: {RIGHT} has two relative paths", [path, path]),
         ("expected 2", [RelativePath(group=RIGHT, waypoints=waypoints_at(0.3))]),
     ):
