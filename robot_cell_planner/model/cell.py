@@ -228,7 +228,7 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     def target_groups(self, name: str = "") -> tuple[str, ...]:
         """Return the names of the groups that targets of a group are given for, one each: the group itself if it is a
-        chain, or those of a composite group, of which consecutive ones that form a chain are joined with "+".
+        chain, or those of a composite group, of which those that form a chain are joined with "+".
 
         Raises:
             UnknownNameError, NotSupportedError: As `group`.

@@ -40,15 +40,13 @@ def ends_of(groups: Sequence[PlanningGroup], ancestors: Mapping[str, tuple[str, 
 def chains_of(
     groups: Sequence[PlanningGroup], ancestors: Mapping[str, tuple[str, ...]]
 ) -> tuple[tuple[PlanningGroup, ...], ...]:
-    """Return groups in their order, consecutive ones that form a chain together; groups that carry another one beside
-    their chain, such as a rail with two arms, are alone. ancestors: As of `ends_of`.
+    """Return groups in their order, those that form a chain together at the place of their first; groups that carry
+    another one beside their chain, such as a rail with two arms, are alone. ancestors: As of `ends_of`.
     """
     chains: list[tuple[PlanningGroup, ...]] = []
     for group in groups:
-        if chains and ends_of((*chains[-1], group), ancestors)[1]:
-            chains[-1] = (*chains[-1], group)
-        else:
-            chains.append((group,))
+        place = next((i for i, chain in enumerate(chains) if ends_of((*chain, group), ancestors)[1]), len(chains))
+        chains[place:] = [(*chains[place], group), *chains[place + 1 :]] if place < len(chains) else [(group,)]
     found: list[tuple[PlanningGroup, ...]] = []
     for chain in chains:
         links = {link for group in chain for link in (*group.links, group.tip_link)}
