@@ -88,7 +88,7 @@ def assumed_limits(mechanism: Mechanism, variables: Iterable[str]) -> str:
         for kind in CHECKED_LIMITS
         if (names := [name for name, found in limits.items() if kind in found.defaulted])
     ]
-    return f"{_joined(parts)} are assumed, because no file gives them" if parts else ""
+    return f"{_joined(parts)} are assumed, because no file gives values above 0" if parts else ""
 
 
 def _joined(parts: Sequence[str]) -> str:

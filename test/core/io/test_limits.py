@@ -8,6 +8,7 @@ from robot_cell_planner.errors import FileError
 from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.robot_description.limits import read_limits, with_default_limits
 from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.model.cell_warnings import assumed_limits
 
 URDF = """<robot name="r"><link name="a"/><link name="b"/><link name="c"/><link name="d"/>
 <joint name="turn" type="revolute"><parent link="a"/><child link="b"/>
@@ -137,6 +138,13 @@ def test_defaults_are_named(mechanism):
     assert spin.defaulted == ("velocity", "acceleration", "jerk")
     assert (slide.velocity, slide.acceleration) == (0.25, 1.0)
     assert with_default_limits(with_default_limits(mechanism)) == with_default_limits(mechanism)
+
+
+def test_the_sentence_about_assumed_limits_holds_for_a_limit_of_zero(mechanism):
+    """The file gives a velocity limit of 0 for `slide`, and none for `spin`."""
+    text = assumed_limits(with_default_limits(mechanism), ("spin", "slide"))
+    assert text.startswith("velocity limits of all joints, ")
+    assert text.endswith(" are assumed, because no file gives values above 0")
 
 
 BASE = """<robot name="r"><link name="a"/><link name="b"/>
