@@ -54,7 +54,8 @@ class SpherePreparation:
         self._progress = (0, 0)
         self._reported = 0.0  # steady clock [s] of the last line in the log
         scene_monitor.on_change(self._on_scene)
-        node.on_release(self._cancel_retry)
+        self._is_released = False
+        node.on_release(self._release)
 
     @property
     def ready(self) -> bool:
@@ -114,6 +115,15 @@ class SpherePreparation:
             self._node.get_logger().warning(f"{text} {RETRY_PERIOD:g} s")
             self._waiting.wake()
 
+    def _release(self) -> None:
+        """Do nothing from now on: the node may be configured again before the thread ends."""
+        self._is_released = True
+        self._cancel_retry()
+
+    def _soon(self, work: Callable[[], object]) -> None:
+        """Call a function in the executor of the node, unless that is released."""
+        self._node.soon(lambda: None if self._is_released else work())
+
     def _cancel_retry(self) -> None:
         if self._again is not None:
             self._again.cancel()
@@ -125,16 +135,16 @@ class SpherePreparation:
         try:
             missing = missing_sphere_models(cell, bodies)
             if missing:
-                self._node.soon(lambda: self._note_computing(missing))
+                self._soon(lambda: self._note_computing(missing))
             elif not self._loads_first:
-                self._node.soon(self._note_stored)
+                self._soon(self._note_stored)
             report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
             warnings = report.warnings
             text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
         except Exception as error:  # wake waiting requests
             kind = "" if isinstance(error, RobotCellError) else f"{type(error).__name__}: "
             text = f"motions cannot be certified, since sphere models are missing: {kind}{error}"
-        self._node.soon(lambda: self._made(text, warnings))
+        self._soon(lambda: self._made(text, warnings))
 
     def _note_computing(self, missing: tuple[str, ...]) -> None:
         self._computing = True
@@ -157,7 +167,7 @@ class SpherePreparation:
         elif now - self._reported > LOG_PERIOD:
             self._reported = now
             text = f"sphere models: {done} of {count} objects"
-            self._node.soon(lambda: self._node.get_logger().info(text))
+            self._soon(lambda: self._node.get_logger().info(text))
 
     def _made(self, text: str, warnings: tuple[str, ...]) -> None:
         self._node.get_logger().info(text)

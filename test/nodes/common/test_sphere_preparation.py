@@ -243,3 +243,15 @@ def test_nothing_is_prepared_after_the_release_of_the_node(monkeypatch, later):
     around.follow()
     around.release()
     assert later[0].function is None
+
+
+def test_models_that_are_computed_when_the_node_is_released_prepare_nothing(monkeypatch):
+    """The node may have been configured again, for another scene."""
+    around, reported = Surroundings(), []
+    monkeypatch.setattr(sphere_preparation, "prepare_sphere_models", around.prepare)
+    sphere_preparation.SpherePreparation(around, around, reported.append)
+    around.follow()
+    around.release()
+    around.scene = None  # that of the released monitor is not used any more
+    around.finish()
+    assert reported == []
