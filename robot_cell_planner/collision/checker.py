@@ -251,7 +251,8 @@ class CollisionChecker:
         return ClosestSearch(self.geometry_model, self._engine, self._expand_batch)
 
     def search_of_pair(self, first: str, second: str) -> ClosestSearch:
-        """Return `closest_search` for one pair of collision objects, given by name.
+        """Return a search like `closest_search` for one pair of collision objects, given by name, whose calls have
+        unrelated configurations.
 
         Raises:
             KeyError: One of the names has no collision shape.
@@ -261,7 +262,8 @@ class CollisionChecker:
         if isinstance(pair, SkippedPair):
             raise InvalidRequestError(f"{first} and {second} are not checked: {pair.reason}", stage="collision")
         one, other = sorted(self.allowed_pairs.by_name[name].index for name in (first, second))
-        return self.of_pair(one, other, pair.margin).closest_search()
+        found = self.of_pair(one, other, pair.margin)
+        return ClosestSearch(found.geometry_model, found._engine, self._expand_batch, max_planes=0)
 
     def of_pair(self, first: int, second: int, margin: float) -> CollisionChecker:
         """Return a checker of one pair of collision objects, given by index in `AllowedPairs.objects`, for searches of
@@ -367,9 +369,9 @@ class CollisionChecker:
         """
         return self.geometry_separation(first, second)[0]
 
-    def geometry_separation(self, first: int, second: int) -> tuple[float, Floats | None]:
-        """As `geometry_distance`, and the normal (3,) of a plane between both, see `CollisionEngine.separation`."""
-        return self._engine.separation(first, second)
+    def geometry_separation(self, first: int, second: int, poses: Floats | None = None) -> tuple[float, Floats | None]:
+        """As `geometry_distance`, or at placements (p, 4, 4), with a normal, see `CollisionEngine.separation`."""
+        return self._engine.separation(first, second, poses)
 
     def nearest_points(self, first: int, second: int) -> DistanceResult:
         """As `geometry_distance`, with the closest points in the world frame and the direction between them."""

@@ -22,7 +22,7 @@ FIRST_RADIUS = 0.25  # [m]
 END_RADIUS = 0.04  # [m], smaller, since boxes of most pairs are within FIRST_RADIUS of each other
 GROWTH = 4.0
 LAST_RADIUS = 100.0  # [m], beyond which the search is unlimited
-MAX_PLANES = 64  # that are kept for later calls
+MAX_PLANES = 64  # that are kept for later calls along a path
 SAME = 1e-6  # [m], accuracy of distances along paths
 
 
@@ -86,15 +86,20 @@ class ClosestSearch:
 
     Args:
         expand: Returns configurations (n, nq) of the model for configurations (n, dof) of the variables.
+        max_planes: Number of planes that are kept for later calls; 0 where these have other configurations.
     """
 
     def __init__(
-        self, geometry_model: GeometryModel, engine: CollisionEngine, expand: Callable[[Floats], Floats]
+        self,
+        geometry_model: GeometryModel,
+        engine: CollisionEngine,
+        expand: Callable[[Floats], Floats],
+        max_planes: int = MAX_PLANES,
     ) -> None:
         self._geometry_model = geometry_model
         self._engine = engine
         self._expand = expand
-        self._planes = np.empty((MAX_PLANES + 1, PLANE))  # the last one is not kept
+        self._planes = np.empty((max_planes + 1, PLANE))  # the last one is not kept
         self._plane_count = 0
 
     def closest_of(self, configurations: Floats, max_distance: float) -> tuple[int, Clearance] | None:
@@ -187,7 +192,7 @@ class ClosestSearch:
                 row = int(bounds.argmin())
             else:
                 plane = self._planes[self._plane_count]
-                self._plane_count = min(self._plane_count + 1, MAX_PLANES)
+                self._plane_count = min(self._plane_count + 1, len(self._planes) - 1)
                 row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
         lower_to_bounds(nearest, states, bounds, limit)  # pairs that were not searched may be closer than the others
         return best, nearest

@@ -17,7 +17,8 @@ CLOSE = 5e-3  # [m] a search ends at pairs that come closer than this
 STARTS = 20  # of the search, each at the closest of
 START_SAMPLES = 40  # random configurations
 NEAR = 0.1  # [m] a pair that these bring closer than this
-NEAR_STARTS = 200  # is searched from more of them, while further minima are expected
+NEAR_STARTS = 200  # is searched from more of them, while lower minima are expected,
+MAX_LOWER = 0.25  # or more than this fraction of one
 SAME_MINIMUM = 1e-3  # [m]
 MAX_DESCENT_STEPS = 30  # from each start
 MAX_STEP = 0.5  # [rad or m] of a joint
@@ -50,9 +51,8 @@ class Approach:
         """Return the smallest distance [m] that was found; the search ends below `CLOSE`.
 
         Each start is the closest of some random configurations, from which the distance is descended. Pairs that come
-        near are searched from more starts, since the descent can end at parts that do not meet: until no further
-        minimum is expected (C. G. E. Boender, A. H. G. Rinnooy Kan, "Bayesian stopping rules for multistart global
-        optimization methods", Mathematical Programming 37, 1987).
+        near are searched from more starts, since the descent can end at parts that do not meet: until no lower minimum
+        is expected (see `_are_complete`).
         """
         moving, random = self._moving, np.random.default_rng(seed)
         rest = self._checker.default
@@ -112,5 +112,11 @@ class Approach:
 
 
 def _are_complete(minima: int, starts: int) -> bool:
-    """Return whether less than half a minimum is expected beyond the different ones that these starts have found."""
-    return starts > minima + 2 and minima * (starts - 1) < (minima + 0.5) * (starts - minima - 2)
+    """Return whether less than MAX_LOWER minima are expected that are lower than the different ones found.
+
+    With w minima after n starts, w (w + 1) / (n - w - 2) more are expected (C. G. E. Boender, A. H. G. Rinnooy Kan,
+    "Bayesian stopping rules for multistart global optimization methods", Mathematical Programming 37, 1987). Each of
+    them is the lowest of w + 1 with a probability of 1 / (w + 1), if the order in which they are found says nothing
+    about their depth.
+    """
+    return starts > minima + 2 and minima < MAX_LOWER * (starts - minima - 2)

@@ -1,4 +1,4 @@
-"""Searches for collisions of pairs have the same result in several processes, and end when no further minimum is
+"""Searches for collisions of pairs have the same result in several processes, and end when no lower minimum is
 expected."""
 
 import os
@@ -60,10 +60,11 @@ def test_few_pairs_need_no_process(alone, started):
 
 
 @pytest.mark.parametrize("minima", [1, 2, 3, 5, 10, 30])
-def test_a_search_ends_when_less_than_half_a_minimum_is_expected_beyond_those_found(minima):
-    """With w different minima after n starts, w (n - 1) / (n - w - 2) are expected (Boender and Rinnooy Kan)."""
+def test_a_search_ends_when_less_than_a_quarter_of_a_lower_minimum_is_expected(minima):
+    """With w different minima after n starts, w (n - 1) / (n - w - 2) are expected (Boender and Rinnooy Kan); each one
+    beyond those found is the lowest with a probability of 1 / (w + 1)."""
     for starts in range(minima, 3000):
         spare = starts - minima - 2
-        expected = spare > 0 and Fraction(minima * (starts - 1), spare) - minima < Fraction(1, 2)
-        assert _are_complete(minima, starts) == expected
+        lower = spare > 0 and (Fraction(minima * (starts - 1), spare) - minima) / (minima + 1)
+        assert _are_complete(minima, starts) == (spare > 0 and lower < Fraction(1, 4))
     assert _are_complete(minima, 3000)
