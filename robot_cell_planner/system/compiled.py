@@ -14,6 +14,7 @@ import numba
 from .stored_kernels import is_supported, rebuilt
 
 F = TypeVar("F", bound=Callable[..., Any])
+OF_ALL = (Path(__file__).with_name("borrowed_arrays.py"),)  # files whose code any kernel may contain
 
 
 def compiled(function: F) -> F:
@@ -41,7 +42,7 @@ def cached(function: F, files: Iterable[Path], **options: Any) -> F:
     except RuntimeError:  # no folder that numba can cache in
         return cast(F, numba.njit(function, **options))
     # By default numba only checks the modification time of the function's own file.
-    dispatcher._cache._cache_file._source_stamp = _stamp(tuple(files))
+    dispatcher._cache._cache_file._source_stamp = _stamp((*files, *OF_ALL))
     if is_supported():
         dispatcher._cache._impl.rebuild = rebuilt
     return cast(F, dispatcher)

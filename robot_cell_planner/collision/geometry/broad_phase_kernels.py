@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -31,6 +32,7 @@ def place_boxes(moving: Floats, boxes: Floats, poses: Floats, bounds: Floats) ->
 
     boxes: (n, 6), centre and half size of each geometry in its own frame. bounds: lower and upper corners (m, 6).
     """
+    moving, boxes, bounds = borrowed((moving, boxes, bounds))
     for i in range(moving.shape[0]):
         for row in range(4):
             for column in range(4):
@@ -102,6 +104,7 @@ def near_listed(
 
     Row (found) and box distances (gaps) are written up to their capacity; the result is the number of near pairs.
     """
+    boxes, poses, bounds = borrowed((boxes, poses, bounds))
     count, room = 0, gaps.shape[0]
     place_boxes(moving, boxes, poses, bounds)
     for index in range(pairs.shape[0]):
@@ -132,6 +135,7 @@ def place_objects(
     moving, rows, objects, object_boxes: As for `near_listed_along`. placed, around: (end - begin, o, 6) and (o, 6),
     lower and upper corners.
     """
+    moving, object_boxes, placed, around = borrowed((moving, object_boxes, placed, around))
     for o in range(objects.shape[0]):
         if objects[o] < rows.shape[0]:
             for state in range(begin, end):
@@ -233,6 +237,7 @@ def near_block(
     The result is the number of near pairs. Geometries that are not near the box around all moving geometries are
     excluded at once.
     """
+    boxes, poses, bounds = borrowed((boxes, poses, bounds))
     lowest, highest, widest = np.full(3, math.inf), np.full(3, -math.inf), 0.0
     for row in range(moving.shape[0]):
         widest = max(widest, margins[row])

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.geometry import Box, Capsule, Cone, Sphere
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
 
@@ -223,6 +224,7 @@ def raise_bounds(
     bounds: Floats,
 ) -> None:
     """Compute `SeparatingPlanes.raise_bounds`: a plane moves with the first geometry, then with the second."""
+    points, spans, fixed, planes, poses = borrowed((points, spans, fixed, planes, poses))
     moving = rows.shape[0]
     for k in range(planes.shape[0]):
         plane = planes[k]

@@ -10,7 +10,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...collision.certification._kernels.arrays import EVALUATED, HITS
+from ...collision.certification._kernels.arrays import EVALUATED, HITS, JOINTS
+from ...collision.certification._kernels.gradients import gradient_space
 from ...collision.certification.certifier import COARSE, MotionCertifier
 from ...trajectory.limits import Array
 from ..path.simplification import MAX_SWEEPS, PULL_FRACTIONS
@@ -94,8 +95,9 @@ class CertifiedRrtConnect:
         work.arrays[HITS].fill(0)
         basis = self._axes.basis
         buffers, ends = (scene.address, work.address), np.empty((2, len(basis)))
+        gradients = gradient_space(len(scene.arrays[JOINTS]), len(basis))
         whole = self._space.whole
-        self._motions = MotionSpace(*buffers, self._axes.origin, basis, COARSE, self._counters, ends, whole)
+        self._motions = MotionSpace(*buffers, self._axes.origin, basis, COARSE, self._counters, ends, gradients, whole)
         self._connectors = FreeSpaceConnectors(certifier, self._space)
 
     def _refine(self) -> bool:
@@ -287,6 +289,7 @@ def _tree_arrays(weights: Array) -> kernels.Trees:
             parents=np.empty((2, kernels.CAPACITY), dtype=np.int64),
             ranges=np.empty((2, kernels.CAPACITY)),
             squares=np.empty(kernels.CAPACITY, dtype=np.float32),
+            points=np.empty((5, size)),
             counts=np.empty(5, dtype=np.int64),
         )
     elif trees.weights is not weights:

@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 from support.collision_cells import at, box, checker_of_arm, make_cell, sphere
 
 from robot_cell_planner.collision.certification._kernels import gradients
-from robot_cell_planner.collision.certification._kernels.arrays import DISPLACEMENTS, LANES, MAP_MARGINS, NEVER, Q
+from robot_cell_planner.collision.certification._kernels.arrays import (
+    DISPLACEMENTS,
+    JOINTS,
+    LANES,
+    MAP_MARGINS,
+    NEVER,
+    Q,
+)
 from robot_cell_planner.collision.certification._kernels.distance_maps import lanes_of_map
 from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
@@ -192,6 +199,7 @@ def test_a_step_along_the_gradient_of_a_hit_separates_the_pair(seed):
     checker = random_arm(seed)
     certifier = MotionCertifier(checker)
     arrays, work = certifier.packed()
+    space = gradients.gradient_space(len(arrays.arrays[JOINTS]), 3)
     rng = np.random.default_rng(seed)
     tried = separated = 0
     for start in rng.uniform(-3.0, 3.0, (2000, 3)):
@@ -199,8 +207,7 @@ def test_a_step_along_the_gradient_of_a_hit_separates_the_pair(seed):
         if certify_straight(arrays.address, work.address, start, end, COARSE, np.zeros(3)) != BLOCKED:
             continue
         q = start + gradients.deepest(arrays.address, work.address) * (end - start)
-        slopes = np.empty(3)
-        gap = gradients.hit_gradient(arrays.address, work.address, q, slopes)
+        gap, slopes = gradients.hit_gradient(arrays.address, work.address, q, space), space.gradient
         assert gap < 0.0
         assert slopes[0] == 0.0  # the first joint moves both links
         if gap > -0.01 and np.linalg.norm(slopes) > 0.05:

@@ -5,7 +5,7 @@ import pytest
 from collision_cells import bracket, obstacles, pebble, small_sphere_beside, with_obstacles, working_cell
 
 from robot_cell_planner.collision.certification._kernels import gradients
-from robot_cell_planner.collision.certification._kernels.arrays import HITS
+from robot_cell_planner.collision.certification._kernels.arrays import HITS, JOINTS
 from robot_cell_planner.collision.certification._kernels.hits import A_MAP, A_PAIR, AN_OBSTACLE
 from robot_cell_planner.collision.certification._kernels.schedule import BLOCKED, certify_straight
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
@@ -37,8 +37,8 @@ class Hits:
 
     def at(self, q):
         """(gap, gradient) of the pair of the last collision, at a configuration."""
-        found = np.empty(len(q))
-        return gradients.hit_gradient(self.scene.address, self.work.address, q, found), found
+        space = gradients.gradient_space(len(self.scene.arrays[JOINTS]), len(q))
+        return gradients.hit_gradient(self.scene.address, self.work.address, q, space), space.gradient
 
     @property
     def kind(self):

@@ -11,6 +11,7 @@ from frozendict import frozendict
 from planning_cells import gantry, is_free, spinner, wall_with_gap
 
 from robot_cell_planner.collision.certification._kernels.arrays import HITS
+from robot_cell_planner.collision.certification._kernels.gradients import gradient_space
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier, certifier_of
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import CancelledError, NotConnectedError, NotSupportedError
@@ -98,7 +99,9 @@ def test_colliding_motions_are_deflected():
     certifier = MotionCertifier(CollisionChecker(cell, state))
     scene, work = certifier.packed()
     counters, ends = np.zeros(3), np.zeros((2, 2))
-    space = MotionSpace(scene.address, work.address, np.zeros(2), np.eye(2), COARSE, counters, ends)
+    space = MotionSpace(
+        scene.address, work.address, np.zeros(2), np.eye(2), COARSE, counters, ends, gradient_space(2, 2)
+    )
     limits = np.array(((-1.0, -1.0), (1.0, 1.0)))
     rng = np.random.default_rng(6)
     outcomes = {TRAPPED: 0, DIRECT: 0, DEFLECTED: 0}
@@ -107,12 +110,12 @@ def test_colliding_motions_are_deflected():
         aim = root + rng.uniform(-0.6, 0.6, 2)
         if np.abs(aim).max() > 1.0:
             continue
-        new, same, gradients = aim.copy(), aim.copy(), np.empty((2, 2))
+        new, same, gradient = aim.copy(), aim.copy(), np.empty(2)
         work.arrays[HITS].fill(0)  # previous hits decide which one deflects
-        outcome = extend(space, limits, np.ones(2), root, new, DEFLECTION_DISTANCE, gradients)
+        outcome = extend(space, limits, np.ones(2), root, new, DEFLECTION_DISTANCE, gradient)
         whole = space._replace(whole=True)
         work.arrays[HITS].fill(0)
-        assert extend(whole, limits, np.ones(2), root, same, DEFLECTION_DISTANCE, gradients) == outcome
+        assert extend(whole, limits, np.ones(2), root, same, DEFLECTION_DISTANCE, gradient) == outcome
         assert same.tolist() == new.tolist()
         outcomes[outcome] += 1
         straight = all(is_free(q) for q in densify(np.array((root, aim)), 0.001)[0])
@@ -134,7 +137,7 @@ def test_the_nearest_node_is_found(count):
     squares = np.empty(640, dtype=np.float32)
     weights = rng.uniform(0.5, 2.0, 7)
     single = (nodes * weights[:, None]).astype(np.float32)
-    trees = Trees(nodes, single, weights, parents, np.ones((2, 640)), squares, counts)
+    trees = Trees(nodes, single, weights, parents, np.ones((2, 640)), squares, np.empty((5, 0)), counts)
     for point in rng.uniform(-3.0, 3.0, (50, 7)):
         found, distance = nearest(trees, 1, point)
         distances = np.linalg.norm(weights[:, None] * (nodes[1, :, :count] - point[:, None]), axis=0)

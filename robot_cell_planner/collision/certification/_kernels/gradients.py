@@ -7,6 +7,7 @@ addresses of packed `MotionArrays` and `WorkSpace`.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,14 +51,34 @@ INSIDE = 1e-6  # [m], distance below which no direction is defined
 NOWHERE = math.inf
 
 
+class GradientSpace(NamedTuple):
+    """Work space of `hit_gradient`.
+
+    Attributes:
+        gradient: Gradient (variables,) [m per rad or m].
+        poses: Poses (j, 12) of the joints, as of `compute_poses`.
+        vectors: Vectors (5, 3): centres of both spheres, the direction between them, and a point in the frame of an
+            obstacle with its distance.
+    """
+
+    gradient: Double
+    poses: Double
+    vectors: Double
+
+
+def gradient_space(joints: int, variables: int) -> GradientSpace:
+    """Allocate the work space for a number of joints and of variables."""
+    return GradientSpace(np.zeros(variables), np.zeros((joints, 12)), np.zeros((5, 3)))
+
+
 @rounded
-def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
+def hit_gradient(scene: int, work: int, q: Double, space: GradientSpace) -> float:
     """Compute the distance [m] of the last hit at a configuration (variables,), and its gradient.
 
-    The distance is that of the sphere from what it hit, negative for an overlap. The gradient is written to slopes
-    (variables,) [m per rad or m]. The distance is infinite if no direction leads away: in the centre of an object, and
-    for surfaces.
+    The distance is that of the sphere from what it hit, negative for an overlap. The distance is infinite if no
+    direction leads away: in the centre of an object, and for surfaces.
     """
+    gradient = space.gradient
     gradient[:] = 0.0
     kind, which, n, m = hit_at(work, 0)
     if kind == A_MAP:
@@ -66,12 +87,12 @@ def hit_gradient(scene: int, work: int, q: Double, gradient: Double) -> float:
         first, second = joint_of(scene, which), -1
     else:
         first, second = joint_of(scene, first_object(scene, which)), joint_of(scene, second_object(scene, which))
-    poses, vectors = np.empty((max(first, second) + 1, 12)), np.empty((3, 3))  # joints follow their parents
+    poses, vectors = space.poses[: max(first, second) + 1], space.vectors  # joints follow their parents
     at, other, away = vectors[0], vectors[1], vectors[2]
     compute_poses(scene, q, poses)
     centre(scene, poses, first, n, at)
     if kind == AN_OBSTACLE:
-        distance = distance_from(scene, m, at, away)
+        distance = distance_from(scene, m, at, away, vectors[3], vectors[4])
         contact = float(contact_distance(scene, which, n, m))
     else:
         centre(scene, poses, second, m, other)
@@ -170,18 +191,20 @@ def unit(vector: Double) -> float:
 
 
 @rounded
-def distance_from(scene: int, k: int, at: Double, away: Double) -> float:
+def distance_from(scene: int, k: int, at: Double, away: Double, p: Double, d: Double) -> float:
     """Compute the distance of a point from an obstacle, and the direction away from it.
 
     A convex mesh is represented by its highest plane. The distance is infinite if there is no direction, see
     `hit_gradient`.
+
+    p, d: Work space (3,): the point in the frame of the obstacle, and its way from there.
     """
     kind = kind_of(scene, k)
     if kind == SURFACE:
         return NOWHERE
     if kind == CONVEX:
         return highest_plane(scene, k, at, away)
-    f, p, d = SHAPE_COLUMNS * k, np.empty(3), np.empty(3)
+    f = SHAPE_COLUMNS * k
     for row in range(3):
         p[row] = float(real(scene, SHAPES, f + 9 + row))
         for column in range(3):

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ....collision.certification._kernels.gradients import GradientSpace
 from ....collision.certification._kernels.schedule import FREE, certify_straight
 from ....collision.certification._kernels.simd import rounded
 
@@ -24,6 +25,7 @@ class MotionSpace(NamedTuple):
         resolution: Intervals in which no joint moves by more than this are not bisected [rad or m].
         counters: Counters (3,) of the checks, by EVALUATED, UNDECIDED_MIDDLE and UNDECIDED_HALF.
         ends: Configurations (2, dof) at the ends of the latest motion.
+        gradients: Work space for gradients of hits.
         whole: Whether q = z, so that origin and basis are not needed.
     """
 
@@ -34,6 +36,7 @@ class MotionSpace(NamedTuple):
     resolution: float
     counters: Array
     ends: Array
+    gradients: GradientSpace
     whole: bool = False
 
 

@@ -52,6 +52,7 @@ class Trees(NamedTuple):
         parents: Parents (2, capacity) of nodes, -1 for roots.
         ranges: Extension ranges (2, capacity) of nodes.
         squares: Work space (capacity,).
+        points: Work space (5, k).
         counts: Counts (5,), by START_SIZE, GOAL_SIZE, SAMPLES, START_MEETING and GOAL_MEETING.
     """
 
@@ -61,12 +62,13 @@ class Trees(NamedTuple):
     parents: NDArray[np.int64]
     ranges: Array
     squares: NDArray[np.float32]
+    points: Array
     counts: NDArray[np.int64]
 
 
 @rounded
 def extend(
-    space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array, gap: float, gradients: Array
+    space: MotionSpace, limits: Array, weights: Array, start: Array, new: Array, gap: float, reduced_gradient: Array
 ) -> int:
     """Extend a tree from `start` to `new`.
 
@@ -77,7 +79,7 @@ def extend(
         limits: Joint limits (2, dof).
         weights: Weights (k,) of the coordinates in distances.
         gap: Distance [m] from the object to which a colliding motion is deflected.
-        gradients: Work space (2, dof).
+        reduced_gradient: Work space (k,).
 
     Returns:
         DIRECT if the motion is proven free; DEFLECTED if the motion to a displaced point is, which replaces `new`;
@@ -86,15 +88,14 @@ def extend(
     verdict = motion_verdict(space, start, new)
     if verdict == FREE:
         return DIRECT
-    basis, ends = space.basis, space.ends
-    gradient, reduced_gradient = gradients[0], gradients[1]
+    basis, ends, gradient = space.basis, space.ends, space.gradients.gradient
     for _ in range(MAX_DEFLECTIONS):
         if verdict != BLOCKED:
             break
         parameter, square, length = deepest(space.scene, space.work), 0.0, 0.0
         for i in range(basis.shape[0]):
             ends[0, i] += parameter * (ends[1, i] - ends[0, i])
-        distance = hit_gradient(space.scene, space.work, ends[0], gradient)
+        distance = hit_gradient(space.scene, space.work, ends[0], space.gradients)
         space.counters[EVALUATED] += 1.0
         for k in range(basis.shape[1]):
             reduced_gradient[k] = gradient[k] if space.whole else 0.0
@@ -220,8 +221,8 @@ def grow(
     """
     counts, counters = trees.counts, space.counters
     size = space.basis.shape[1]
-    point, new, step, start = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
-    gradients = np.empty((2, space.basis.shape[0]))
+    points = trees.points
+    point, new, step, start, gradient = points[0], points[1], points[2], points[3], points[4]
     rejected = 0
     while counters[EVALUATED] < max_evaluated:
         tree = 0 if counts[START_SIZE] <= counts[GOAL_SIZE] else 1
@@ -245,7 +246,7 @@ def grow(
         towards(start, point, distance, extension, new)
         is_narrow = counters[EVALUATED] > LONG_SEARCH and counts[SAMPLES] % 2 == 0
         gap = NARROW_DISTANCE if is_narrow else DEFLECTION_DISTANCE
-        outcome = extend(space, limits, trees.weights, start, new, gap, gradients)
+        outcome = extend(space, limits, trees.weights, start, new, gap, gradient)
         if outcome == TRAPPED:
             trees.ranges[tree, node] = max(RANGE_DECREASE * extension, MIN_RANGE * longest)
             continue

@@ -11,6 +11,7 @@ import numpy as np
 
 from ....collision.certification._kernels.hits import forget_hits
 from ....collision.certification._kernels.simd import rounded
+from ....system.borrowed_arrays import borrowed
 from .motion_kernels import Array, MotionSpace, motion_free
 from .rrt_connect_kernels import FOUND, GOAL_SIZE, NOT_FINISHED, START_SIZE, Trees, add_node, connected_path, grow
 from .shortcut_kernels import pull_tight, shorten
@@ -93,6 +94,7 @@ def search(
         The outcome as of `grow`, or UNPROVEN_ENDS; the path (n, k), without rows if there is none; and its roots in
             the trees.
     """
+    space, trees, limits, bounds, endpoints = borrowed((space, trees, limits, bounds, endpoints))
     nothing = np.empty((0, trees.weights.shape[0]))
     if is_first and not begin(space, trees, endpoints, longest):
         return UNPROVEN_ENDS, nothing, -1, -1
@@ -105,5 +107,5 @@ def search(
     path, start_root, goal_root = connected_path(trees)
     if shortens:
         path = shorten(space, path, seed, SHORTCUT_TRIES, MAX_FAILED_SHORTCUTS, MIN_SHORTCUT_GAIN)
-        pull_tight(space, path, pull_fractions, max_sweeps, MIN_TIGHTEN_GAIN)
+        pull_tight(space, borrowed(path), pull_fractions, max_sweeps, MIN_TIGHTEN_GAIN)
     return outcome, path, start_root, goal_root

@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from ....collision.certification._kernels.simd import rounded
+from ....system.borrowed_arrays import borrowed
 from .motion_kernels import Array, MotionSpace, motion_free
 from .rrt_connect_kernels import random_fraction
 
@@ -60,11 +61,12 @@ def shorten(space: MotionSpace, path: Array, seed: int, tries: int, max_failed: 
 
     At most `tries` shortcuts are tried, until `max_failed` in a row gained less than `min_gain` times the length.
     """
-    size, count = path.shape[1], path.shape[0]
-    points = np.empty((count + 2 * tries, size))
+    count, most = path.shape[0], path.shape[0] + 2 * tries
+    shortened = np.empty((most + 2, path.shape[1]))
+    points = borrowed(shortened)
     points[:count] = path
     count = drop_points(space, points, count)
-    first, second = np.empty(size), np.empty(size)
+    first, second = points[most], points[most + 1]
     failed, length = 0, length_of(points, count)
     for attempt in range(tries):
         if count <= 2 or failed >= max_failed:
@@ -90,7 +92,7 @@ def shorten(space: MotionSpace, path: Array, seed: int, tries: int, max_failed: 
         count = before + 2 + rest.shape[0]
         length = length_of(points, count)
     count = drop_points(space, points, count)
-    return points[:count].copy()
+    return shortened[:count].copy()
 
 
 @rounded
