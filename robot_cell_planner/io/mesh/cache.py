@@ -1,4 +1,4 @@
-"""On-disk cache of parsed meshes, decompositions and sphere models, keyed by the digest of what they are computed from.
+"""On-disk cache of parsed meshes, hulls, decompositions and sphere models, keyed by the digest of their sources.
 
 An entry has three parts: a header line, the SHA-256 of the rest, and vertices and faces in their memory layout. An
 entry that is truncated, modified or of another version counts as missing. If the folder is not writable, the cache is

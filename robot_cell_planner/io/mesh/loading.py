@@ -24,6 +24,7 @@ from .process import parse_mesh
 from .structure import check_structure
 
 MAX_EXTENT = 1e5  # [m]
+HULLS = b"1 "  # version of the method of convex hulls
 THICK = 1e-4  # a mesh with at least this relative thickness always has a hull
 
 Vertices = NDArray[np.float64]
@@ -176,12 +177,20 @@ def _parsed(path: str, digest: str) -> tuple[MeshData, Arrays]:
 
 @lru_cache(maxsize=512)
 def hull(mesh: Mesh | Triangles) -> MeshData:
-    """Compute the convex hull of a mesh, with outward faces.
+    """Return the convex hull of a mesh, with outward faces, from a cache.
 
     Raises:
         GeometryError: The mesh is flat or has too few points, or more than 255 edges of the hull meet in a point.
     """
-    return convex_hull(load_mesh(mesh).vertices, mesh.uri if isinstance(mesh, Mesh) else "a mesh")
+    vertices = load_mesh(mesh).vertices
+
+    def compute() -> tuple[MeshData, Arrays]:
+        found = convex_hull(vertices, mesh.uri if isinstance(mesh, Mesh) else "a mesh")
+        return found, (found.vertices, found.faces)
+
+    # Reading a stored hull takes less than importing the library that computes one.
+    digest = hashlib.sha256(HULLS + vertices.tobytes()).hexdigest()
+    return cached_or_computed(digest, "hull", lambda arrays: MeshData(*arrays), compute)
 
 
 def convex_hull(vertices: NDArray[np.float64], name: str) -> MeshData:

@@ -171,6 +171,24 @@ def test_the_second_process_reads_the_cache(cache, monkeypatch):
     assert np.array_equal(again.faces, first.faces)
 
 
+@pytest.mark.parametrize("scale", [(1.0, 1.0, 1.0), (2.0, 1.0, 1.0)])
+def test_the_second_process_reads_a_hull_without_computing_it(cache, monkeypatch, scale):
+    """Hulls of other scales are others."""
+    from robot_cell_planner.io.mesh import loading as meshes
+
+    hull(reference(FILES["binary STL"]))
+    mesh = reference(FILES["binary STL"], scale=scale)
+    first = hull(mesh)
+    computed = meshes.convex_hull(load_mesh(mesh).vertices, "")
+    meshes.hull.cache_clear()
+    monkeypatch.setattr(meshes, "convex_hull", None)
+    again = hull(mesh)
+    assert again is not first
+    for found in (first, again):
+        assert found.vertices.tobytes() == computed.vertices.tobytes()
+        assert (found.faces.dtype, found.faces.tobytes()) == (computed.faces.dtype, computed.faces.tobytes())
+
+
 @pytest.mark.parametrize("damage", ["cut", "altered", "empty", "other version", "folder"])
 def test_a_damaged_cache_entry_is_recomputed(cache, damage):
     mesh = reference(FILES["binary STL"])
