@@ -146,22 +146,22 @@ class DistanceSearch:
             configurations[:, joint.variable] = (middles[:, column] - joint.offset) / joint.multiplier
         states, near, poses = self._checker.near_candidates_along(configurations, ENOUGH + approach)
         distances, bounds = np.full((2, len(middles)), ENOUGH)
-        speeds, placed = np.zeros((len(middles), 2)), -1
+        speeds = np.zeros((len(middles), 2))
         for state, gap, first, second in _nearest_first(states, near):
             if gap - approach >= bounds[state]:
                 continue
-            if state != placed:
-                self._checker.place_at(poses[state])
-                placed = state
-            distance, bound, *own = self._bound(first, second, middles[state], half)
+            distance, bound, *own = self._bound(first, second, poses[state], middles[state], half)
             distances[state] = min(distances[state], distance)
             if bound < bounds[state]:
                 bounds[state], speeds[state] = bound, own
         return distances, bounds, speeds
 
-    def _bound(self, first: int, second: int, middle: Floats, half: Floats) -> tuple[float, float, float, float]:
-        """Return the distance of two geometries as they are placed, and `bound_in_cell` of a block around it."""
-        distance, normal = self._checker.geometry_separation(first, second)
+    def _bound(
+        self, first: int, second: int, poses: Floats, middle: Floats, half: Floats
+    ) -> tuple[float, float, float, float]:
+        """Return the distance of two geometries at the different placements (p, 4, 4) of moving ones, and
+        `bound_in_cell` of a block around it."""
+        distance, normal = self._checker.geometry_separation(first, second, poses)
         if normal is None:
             return min(distance, 0.0), min(distance, 0.0) - SLACK, 0.0, 0.0
         if self._checker.geometry_model.object_indices[first] != self._pair.objects[0]:
