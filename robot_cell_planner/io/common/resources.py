@@ -134,11 +134,12 @@ def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) 
         if not path.is_relative_to(share):
             raise ResourceError(f"{uri!r} leads out of package {name} ({share})", subjects=(uri, name))
     index = next((index for index, path in enumerate(paths) if os.path.exists(path)), 0)
-    path, (_, trusted) = paths[index], found[index]
+    path, (share, trusted) = paths[index], found[index]
     if not trusted:
         return _inside_roots(path, uri, roots)
     if not os.path.exists(path):
-        text = f"{uri!r} leads to {_shown(path)}, which does not exist{_similar_files(path)}"
+        text = f"{uri!r} leads to {_shown(path)}, which does not exist"
+        text += _similar_files(path, roots.with_folder(share))
         raise ResourceError(text, subjects=(uri,), remedy=_remedy_of_missing(uri))
     return path.resolve()
 
@@ -222,8 +223,9 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
         text = f"{uri!r} leads to {_shown(path)}: {os.strerror(number) if number else error}"
         if number != errno.ENOENT:
             raise ResourceError(text, subjects=(uri,), remedy=OF_THE_SYSTEM.get(number, "")) from error
-        near = _similar_files(path) if _allowed(Path(os.path.realpath(path.parent)), roots) else ""
-        raise ResourceError(text + near, subjects=(uri,), remedy=_remedy_of_missing(uri)) from error
+        raise ResourceError(
+            text + _similar_files(path, roots), subjects=(uri,), remedy=_remedy_of_missing(uri)
+        ) from error
     if not _allowed(real, roots) and not _in_installed_share(Path(os.path.normpath(path)), real):
         raise _outside(uri, roots)
     return real
@@ -234,15 +236,20 @@ def _shown(path: Path) -> str:
     return text if text.isprintable() else repr(text)
 
 
-def _similar_files(path: Path) -> str:
-    """Return the end of an error about a missing file, with the names in its folder that are similar."""
+def _similar_files(path: Path, roots: ResourceRoots) -> str:
+    """Return the end of an error about a missing file: similar names in its folder, or in that of the first of its
+    folders that is missing; "" outside the roots."""
+    parents = Path(os.path.normpath(path)).parents
+    missing = next((part for part in (path, *parents) if part.parent.is_dir()), path)
+    if not _allowed(Path(os.path.realpath(missing.parent)), roots):
+        return ""
     try:
-        with os.scandir(path.parent) as entries:
-            names = [entry.name for entry in islice(entries, MAX_SIMILAR)]
+        with os.scandir(missing.parent) as entries:
+            names = [entry.name for entry in islice(entries, MAX_SIMILAR) if missing is path or os.path.isdir(entry)]
     except (OSError, ValueError):
         return ""
-    near = similar_names(path.name, names)
-    return f"; nearest: {', '.join(near)}" if near else ""
+    near = similar_names(missing.name, names)
+    return f"; nearest{'' if missing is path else ' folder'}: {', '.join(near)}" if near else ""
 
 
 def _remedy_of_missing(uri: str) -> str:

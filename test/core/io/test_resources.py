@@ -119,6 +119,25 @@ def test_malformed_and_missing(tree, roots, uri):
         resolve(uri, tree / "root", roots)
 
 
+@pytest.mark.parametrize(
+    ("uri", "expected"),
+    [
+        ("inner/fil.txt", "; nearest: file.txt"),
+        ("iner/file.txt", "; nearest folder: inner"),
+        ("iner/deeper/file.txt", "; nearest folder: inner"),
+        ("link.tx/file.txt", ""),  # link.txt is no folder
+        ("folder/secre.txt", ""),
+        ("folder/secret/file.txt", ""),
+        ("../outsid/secret.txt", ""),
+    ],
+)
+def test_similar_names_in_the_roots_are_suggested(tree, roots, uri, expected):
+    with pytest.raises(ResourceError) as caught:
+        resolve(uri, tree / "root", roots)
+    assert caught.value.message.endswith(expected)
+    assert ("nearest" in caught.value.message) == bool(expected)
+
+
 def installed_packages():
     """The folders with a package.xml among the installed Python packages and in AMENT_PREFIX_PATH."""
     prefixes = [Path(entry, "cmeel.prefix") for entry in sys.path]
