@@ -21,14 +21,24 @@ def borrowed(typing: Any, value: Any) -> Any:
     """Return an array, or a tuple of arrays and numbers, without counting references to the memory of the arrays.
 
     Kernels count references, atomically, at most slices and calls of other kernels, which takes a fifth of a search.
-    The caller of a kernel keeps its arguments alive. An array that the kernel allocates has to be used after the last
-    use of the borrowed one. Neither borrowed arrays nor slices of them are returned to Python.
+    The caller of a kernel keeps its arguments alive; for arrays that the kernel itself allocates, see `keep`. Neither
+    borrowed arrays nor slices of them are returned to Python.
     """
 
     def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
         return _without_owner(context, builder, kinds.args[0], values[0])
 
     return value(value), code
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def keep(typing: Any, value: Any) -> Any:
+    """Keep the arrays of a kernel, or of a tuple, until here: to be called after the last use of borrowed ones."""
+
+    def code(context: Any, builder: Any, kinds: Any, values: Any) -> Any:
+        return context.get_dummy_value()
+
+    return types.void(value), code
 
 
 def _without_owner(context: Any, builder: Any, kind: Any, value: Any) -> Any:

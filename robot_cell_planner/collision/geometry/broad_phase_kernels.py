@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ...system.borrowed_arrays import borrowed
+from ...system.borrowed_arrays import borrowed, keep
 from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -173,8 +173,10 @@ def near_listed_along(
     (r, 4) first and end row of pairs of the same two objects, and these.
     """
     count, room, total, moves, size = 0, gaps.shape[0], moving.shape[0], rows.shape[0], objects.shape[0]
-    placed, around = np.empty((CONSECUTIVE, size, 6)), np.empty((size, 6))
-    own, placed_at = bounds.copy(), np.full(bounds.shape[0], -1)
+    moving, boxes, poses, object_boxes = borrowed((moving, boxes, poses, object_boxes))
+    work = np.empty((CONSECUTIVE, size, 6)), np.empty((size, 6)), bounds.copy()
+    placed, around, own = borrowed(work)
+    placed_at = np.full(bounds.shape[0], -1)
     near_runs = np.empty(runs.shape[0], dtype=np.intp)
     for o in range(size):
         if objects[o] >= moves:
@@ -216,6 +218,7 @@ def near_listed_along(
                             if count < room:
                                 states[count], found[count], gaps[count] = state, index, gap
                             count += 1
+    keep(work)
     return count
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kinematics.chain import joint_axis
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -18,6 +19,7 @@ Indices = NDArray[np.intp]
 PARENT, REVOLUTE, AXIS, VALUE, PLACEMENT = 0, 1, 2, 5, 6
 JOINT, IN_JOINT = 0, 1  # columns of a placement's row: joint, placement in the joint (4, 4)
 MATRIX = 16
+MOTION, BEFORE, WORK = 2, 1, 2  # work space behind the poses of joints, from its end
 
 
 def placement_rows(joints: Indices, joint_T_geometry: Floats) -> Indices:
@@ -82,45 +84,52 @@ def _from_the_world(model: Any, joints: Indices) -> list[int]:
 @compiled
 def placed_poses(q: Floats, joints: Floats, placed: Floats) -> Floats:
     """Return poses (p, 4, 4) of placements (p, 17) in joints (n, 22), of which the first is the world."""
-    world, poses = np.empty((joints.shape[0], 4, 4)), np.empty((placed.shape[0], 4, 4))
-    world[0] = np.eye(4)
-    compute_poses(q, joints, placed, world, poses)
-    return poses
+    return poses_along(q.reshape(1, -1), joints, placed)[0]
 
 
 @compiled
 def poses_along(configurations: Floats, joints: Floats, placed: Floats) -> Floats:
     """Return `placed_poses` for each of n configurations (n, nq)."""
     poses = np.empty((configurations.shape[0], placed.shape[0], 4, 4))
-    world = np.empty((joints.shape[0], 4, 4))
-    world[0] = np.eye(4)
-    for k in range(configurations.shape[0]):
-        compute_poses(configurations[k], joints, placed, world, poses[k])
+    world = np.empty((joints.shape[0] + WORK, 4, 4))
+    world[0] = world[-MOTION] = np.eye(4)
+    compute_poses(configurations, joints, placed, world, poses)
     return poses
 
 
 @compiled
-def compute_poses(q: Floats, joints: Floats, placed: Floats, world: Floats, poses: Floats) -> None:
-    """Compute `placed_poses` into `poses`, and the poses of joints into `world` (n, 4, 4), whose first is set."""
-    motion, before = np.eye(4), np.empty((4, 4))
-    for j in range(1, joints.shape[0]):
-        value, x, y, z = q[int(joints[j, VALUE])], joints[j, AXIS], joints[j, AXIS + 1], joints[j, AXIS + 2]
-        if joints[j, REVOLUTE] != 0.0:
-            # Rodrigues' rotation formula.
-            c, s = math.cos(value), math.sin(value)
-            d = 1.0 - c
-            motion[0, 0], motion[0, 1], motion[0, 2] = c + d * x * x, d * x * y - s * z, d * x * z + s * y
-            motion[1, 0], motion[1, 1], motion[1, 2] = d * x * y + s * z, c + d * y * y, d * y * z - s * x
-            motion[2, 0], motion[2, 1], motion[2, 2] = d * x * z - s * y, d * y * z + s * x, c + d * z * z
-            motion[0, 3], motion[1, 3], motion[2, 3] = 0.0, 0.0, 0.0
-        else:
-            motion[:3, :3] = 0.0
-            motion[0, 0], motion[1, 1], motion[2, 2] = 1.0, 1.0, 1.0
-            motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
-        multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
-        multiply(before, motion.ravel(), world[j])
-    for i in range(placed.shape[0]):
-        multiply(world[int(placed[i, JOINT])], placed[i, IN_JOINT:], poses[i])
+def compute_poses(configurations: Floats, joints: Floats, placed: Floats, world: Floats, poses: Floats) -> None:
+    """Compute `poses_along` into `poses`.
+
+    world: Work space (n + WORK, 4, 4): poses of the joints, of which the first is set, and of a motion, the identity.
+    """
+    configurations, joints, placed, world, poses = borrowed((configurations, joints, placed, world, poses))
+    motion, before = world[-MOTION], world[-BEFORE]
+    for k in range(configurations.shape[0]):
+        for j in range(1, joints.shape[0]):
+            place_motion(joints[j], configurations[k, int(joints[j, VALUE])], motion)
+            multiply(world[int(joints[j, PARENT])], joints[j, PLACEMENT:], before)
+            multiply(before, motion.ravel(), world[j])
+        for i in range(placed.shape[0]):
+            multiply(world[int(placed[i, JOINT])], placed[i, IN_JOINT:], poses[k, i])
+
+
+@compiled
+def place_motion(joint: Floats, value: float, motion: Floats) -> None:
+    """Compute the pose (4, 4) of a joint's motion at a value; its last row is set."""
+    x, y, z = joint[AXIS], joint[AXIS + 1], joint[AXIS + 2]
+    if joint[REVOLUTE] != 0.0:
+        # Rodrigues' rotation formula.
+        c, s = math.cos(value), math.sin(value)
+        d = 1.0 - c
+        motion[0, 0], motion[0, 1], motion[0, 2] = c + d * x * x, d * x * y - s * z, d * x * z + s * y
+        motion[1, 0], motion[1, 1], motion[1, 2] = d * x * y + s * z, c + d * y * y, d * y * z - s * x
+        motion[2, 0], motion[2, 1], motion[2, 2] = d * x * z - s * y, d * y * z + s * x, c + d * z * z
+        motion[0, 3], motion[1, 3], motion[2, 3] = 0.0, 0.0, 0.0
+    else:
+        motion[:3, :3] = 0.0
+        motion[0, 0], motion[1, 1], motion[2, 2] = 1.0, 1.0, 1.0
+        motion[0, 3], motion[1, 3], motion[2, 3] = value * x, value * y, value * z
 
 
 @compiled
