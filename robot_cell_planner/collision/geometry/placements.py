@@ -84,7 +84,8 @@ def _from_the_world(model: Any, joints: Indices) -> list[int]:
 @compiled
 def placed_poses(q: Floats, joints: Floats, placed: Floats) -> Floats:
     """Return poses (p, 4, 4) of placements (p, 17) in joints (n, 22), of which the first is the world."""
-    return poses_along(q.reshape(1, -1), joints, placed)[0]
+    poses: Floats = poses_along(q.reshape(1, -1), joints, placed)[0]
+    return poses
 
 
 @compiled

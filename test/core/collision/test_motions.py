@@ -35,7 +35,7 @@ from robot_cell_planner.collision.certification._kernels.arrays import (
     Packed,
     work_space,
 )
-from robot_cell_planner.collision.certification._kernels.certificate import evaluate
+from robot_cell_planner.collision.certification._kernels.certificate import begin, evaluate
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
 from robot_cell_planner.collision.certification._kernels.listed_candidates import evaluate_listed, retain_marked
 from robot_cell_planner.collision.certification.certificate import Verdict
@@ -78,6 +78,7 @@ def evaluate_once(checker, q, displacements, extra=0.0):
     work.q[:] = np.asarray(q)[:, None]
     work.displacements[: len(made.joints)] = displacements
     scene, space = Packed(made), Packed(work)
+    begin(scene.address, space.address)
     evaluate(scene.address, space.address, False)
     return bool(work.bits[UNCERTAIN]), bool(work.bits[HIT])
 
@@ -221,6 +222,7 @@ def test_gaps_to_obstacles_are_lower_bounds(name):
                 work.displacements[0] = max(truth[lane], 0.0) / side - sign * 1e-4
                 if work.displacements[0] < 0.0:
                     continue
+                begin(packed.address, space.address)
                 evaluate(packed.address, space.address, False)
                 uncertain = bool(work.bits[UNCERTAIN])
                 if truth[lane] <= 0.0 and name != "surface":
@@ -251,17 +253,20 @@ def test_a_check_of_listed_candidates_finds_what_a_full_check_does(busy):
         for part in parts:
             work.displacements[: len(made.joints)] = sizes * part
             work.bits[LISTED] = 0
+            begin(scene, space)
             evaluate(scene, space, False)
             complete = work.bits[LISTED] <= MAX_CANDIDATES
             expected.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT]), bool(complete)))
         work.bits[LISTED] = 0
         work.displacements[: len(made.joints)] = sizes
+        begin(scene, space)
         evaluate(scene, space, False)
         if work.bits[LISTED] > MAX_CANDIDATES:
             continue
         listed.append(int(work.bits[LISTED]))
         for part, (uncertain, hits, complete) in zip(parts, expected, strict=True):
             work.displacements[: len(made.joints)] = sizes * part
+            begin(scene, space)
             evaluate_listed(scene, space)
             retain_marked(space)
             assert int(work.bits[UNCERTAIN]) == uncertain
@@ -287,12 +292,14 @@ def test_lanes_do_not_depend_on_each_other(busy):
         found = []
         for listed in (FEW_CANDIDATES, 0):
             work.q[:], work.bits[LISTED] = q, listed
+            begin(scene, space)
             evaluate(scene, space, False)
             left_open += work.bits[LISTED] > MAX_CANDIDATES
             found.append((int(work.bits[UNCERTAIN]), int(work.bits[HIT])))
         alone = 0
         for lane in range(LANES):
             work.q[:], work.bits[LISTED] = q[:, lane : lane + 1], 0
+            begin(scene, space)
             evaluate(scene, space, False)
             alone |= int(work.bits[UNCERTAIN]) & 1 << lane
         assert found[0][0] == found[1][0] == alone

@@ -20,7 +20,7 @@ from robot_cell_planner.collision.certification._kernels.arrays import (
     Packed,
     work_space,
 )
-from robot_cell_planner.collision.certification._kernels.certificate import evaluate
+from robot_cell_planner.collision.certification._kernels.certificate import begin, evaluate
 from robot_cell_planner.collision.certification._kernels.hits import HIT, UNCERTAIN
 from robot_cell_planner.collision.certification._kernels.listed_candidates import evaluate_listed, retain_marked
 from robot_cell_planner.collision.certification._kernels.velocities import set_box, set_interval
@@ -103,6 +103,7 @@ def is_proven(checker, direction):
     work = work_space(made, len(checker.variables))
     packed, space = Packed(made), Packed(work)
     set_interval(packed.address, space.address, np.zeros(len(direction)), np.array(direction), 1.0)
+    begin(packed.address, space.address)
     evaluate(packed.address, space.address, False)
     return not int(work.bits[UNCERTAIN])
 
@@ -204,6 +205,7 @@ def test_intervals_that_velocities_prove_are_free_all_along(with_walls, size):
             if not straight:
                 set_box(space.address)
             work.bits[LISTED] = 0
+            begin(packed, space.address)
             evaluate(packed, space.address, False)
             verdicts.append(int(work.bits[UNCERTAIN]))
         assert verdicts[0] & ~verdicts[1] == 0
@@ -279,15 +281,18 @@ def test_listed_candidates_suffice_for_parts_of_a_straight_interval(busy):
             work.q[:] = middle[:, None] + centres * direction[:, None]
             set_interval(scene, space, origin, direction, half)
             if level:
+                begin(scene, space)
                 evaluate_listed(scene, space)
                 retain_marked(space)
             else:
+                begin(scene, space)
                 evaluate(scene, space, False)
                 if work.bits[LISTED] > MAX_CANDIDATES:
                     break
             found, kept = (int(work.bits[UNCERTAIN]), int(work.bits[HIT])), work.candidates.copy()
             listed = int(work.bits[LISTED])
             work.bits[LISTED] = 0
+            begin(scene, space)
             evaluate(scene, space, False)
             if level and work.bits[LISTED] <= MAX_CANDIDATES:
                 assert (int(work.bits[UNCERTAIN]), int(work.bits[HIT])) == found

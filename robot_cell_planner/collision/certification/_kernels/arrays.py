@@ -119,7 +119,7 @@ class WorkSpace(NamedTuple):
             index of the object, pair or map; sphere and obstacle, or both spheres.
         along: (1, LANES) path parameters of a motion.
         separating: (n,) plane of a convex mesh that last separated a sphere from it.
-        depths: (1, LANES) for `gradients`.
+        depths: (1, LANES) squared distances of the spheres of the last hit, or bounds of a distance map.
         candidates: (MAX_CANDIDATES, 5) candidates that may be hit in the intervals that are not proven free, as in
             `hits`, and a mark for those that remain.
         widths: (n,) widths of spheres in the pair that is checked, see `certificate.width`.

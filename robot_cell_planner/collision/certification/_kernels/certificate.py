@@ -62,12 +62,11 @@ from .hits import (
     check_maps,
     contact_distance,
     core_hits,
-    hit_again,
     list_candidate,
     mark_lanes,
     pair_contact_distance,
     pair_margin,
-    remember,
+    remember_spheres,
 )
 from .lanes import (
     centre_of,
@@ -100,17 +99,21 @@ ZERO, ONE, BOX_SLACK = np.float32(0.0), np.float32(1.0), np.float32(1e-5)
 
 
 @vectorised
-def evaluate(scene: int, work: int, stop_at_hit: bool) -> None:
-    """Evaluate the configurations and joint displacements of the work space.
-
-    The bits of the work space then have the lanes that are not proven free, and the lanes that are hit, where spheres
-    overlap regardless of the displacements. With stop_at_hit the evaluation ends at the first hit and first checks
-    candidates that are likely to hit.
-    """
+def begin(scene: int, work: int) -> None:
+    """Place the joints at the configurations of the work space; no lane is undecided or hit yet."""
     compute_joint_poses(scene, work)
     set_number(work, BITS, UNCERTAIN, 0)
     set_number(work, BITS, HIT, 0)
-    if (stop_at_hit and hit_again(scene, work)) or check_maps(scene, work, stop_at_hit):
+
+
+@vectorised
+def evaluate(scene: int, work: int, stop_at_hit: bool) -> None:
+    """Evaluate the configurations, after `begin`, and joint displacements of the work space.
+
+    The bits of the work space then have the lanes that are not proven free, and the lanes that are hit, where spheres
+    overlap regardless of the displacements. With stop_at_hit the evaluation ends at the first hit.
+    """
+    if check_maps(scene, work, stop_at_hit):
         return
     # Objects farthest from the base move most.
     objects = rows(scene, PARENT_JOINTS)
@@ -239,8 +242,7 @@ def check_sphere(scene: int, work: int, obj: int, sphere: int, listed: int, resu
                 list_candidate(work, AN_OBSTACLE, obj, sphere, k)
                 hits = below(squares, contact * contact)
                 if hits != 0:
-                    mark_lanes(work, HIT, hits)
-                    remember(work, AN_OBSTACLE, obj, sphere, k)
+                    remember_spheres(work, AN_OBSTACLE, obj, sphere, k, squares, hits)
             else:
                 set_number(work, NEAR, result * obstacles + nearer, k)
             nearer += 1
@@ -344,10 +346,10 @@ def check_leaves(scene: int, work: int, pair: int, first: int, second: int, lane
             found = lanes_within(scene, work, pair, n, m, wide + real(work, WIDTHS, m))
             if found != 0:
                 contact = pair_contact_distance(scene, pair, n, m)
-                hits = below(square_between(work, n, m), contact * contact)
+                squares = square_between(work, n, m)
+                hits = below(squares, contact * contact)
                 mark_lanes(work, UNCERTAIN, found)
                 list_candidate(work, A_PAIR, pair, n, m)
                 if hits != 0:
-                    mark_lanes(work, HIT, hits)
-                    remember(work, A_PAIR, pair, n, m)
+                    remember_spheres(work, A_PAIR, pair, n, m, squares, hits)
         with_widths = True

@@ -44,8 +44,7 @@ from .fields import (
     variable_of,
 )
 from .hits import A_MAP, AN_OBSTACLE, contact_distance, pair_contact_distance
-from .lanes import obstacle_squares, square_between
-from .simd import double, real, rounded, rows, store, vectorised
+from .simd import ALL, below, broadcast, double, least, load, lowest_bit, real, rounded, rows, vectorised
 
 INSIDE = 1e-6  # [m], distance below which no direction is defined
 NOWHERE = math.inf
@@ -127,22 +126,16 @@ def separation_gradient(
 def deepest(scene: int, work: int) -> float:
     """Return where along the last evaluated motion the hit sphere is closest to what it hit, as a fraction of the
     motion."""
-    kind, which, n, m = hit_at(work, 0)
-    if kind == AN_OBSTACLE:
-        store(work, DEPTHS, 0, obstacle_squares(scene, work, m, n, contact_distance(scene, which, n, m), False))
-    elif kind == A_MAP:
+    kind, which, _, _ = hit_at(work, 0)
+    if kind == A_MAP:
         store_map_depths(scene, work, which)
-    else:
-        store(work, DEPTHS, 0, square_between(work, n, m))
-    minimum, first, last = real(work, DEPTHS, 0), 0, 0
-    for lane in range(1, LANES):
-        depth = real(work, DEPTHS, lane)
-        if depth < minimum:
-            minimum, first = depth, lane
-        if depth == minimum:
-            last = lane
+    depths = load(work, DEPTHS, 0)
+    nearest = ALL & ~below(broadcast(least(depths)), depths)
+    last = LANES - 1
+    while nearest >> last & 1 == 0:
+        last -= 1
     # Inside an object all path parameters are equally close.
-    return float(double(work, ALONG, (first + last) // 2))
+    return float(double(work, ALONG, (lowest_bit(nearest) + last) // 2))
 
 
 @rounded

@@ -13,6 +13,7 @@ from typing import Any
 from .arrays import (
     BITS,
     CORES,
+    DEPTHS,
     HIT,
     LISTED,
     MAP_JOINTS,
@@ -42,7 +43,7 @@ from .fields import (
     set_hit,
 )
 from .lanes import compute_centre, obstacle_squares, square_between
-from .simd import below, inlined, number, real, rows, set_number, vectorised
+from .simd import below, inlined, number, real, rows, set_number, store, vectorised
 
 NO_HIT, AN_OBSTACLE, A_PAIR, A_MAP = 0, 1, 2, 3  # kinds of remembered hits; those without follow the others
 
@@ -97,6 +98,17 @@ def remember(work: int, kind: int, which: int, n: int, m: int) -> None:
     move_up(work, RECENT - 1)
 
 
+@inlined
+def remember_spheres(work: int, kind: int, which: int, n: int, m: int, squares: Any, hits: int) -> None:
+    """Mark the lanes in which a sphere hits an obstacle or another sphere; remember the hit and its squared distances.
+
+    See `gradients.deepest`.
+    """
+    mark_lanes(work, HIT, hits)
+    remember(work, kind, which, n, m)
+    store(work, DEPTHS, 0, squares)
+
+
 @vectorised
 def move_up(work: int, index: int) -> None:
     """Move a remembered hit to the front."""
@@ -112,26 +124,34 @@ def hit_again(scene: int, work: int) -> bool:
     """Return whether a remembered hit is hit again; the first such hit is noted and moved to the front."""
     for index in range(RECENT):
         kind, which, n, m = hit_at(work, index)
-        found = 0
         if kind == NO_HIT:
             return False
-        if kind == AN_OBSTACLE:
-            compute_centre(scene, work, n, joint_of(scene, which))
-            contact = contact_distance(scene, which, n, m)
-            found = below(obstacle_squares(scene, work, m, n, contact, False), contact * contact)
-        elif kind == A_MAP:
+        if kind == A_MAP:
             found = lanes_of_map(scene, work, which)[1]
         else:
-            compute_centre(scene, work, n, joint_of(scene, first_object(scene, which)))
-            compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
-            contact = pair_contact_distance(scene, which, n, m)
-            found = below(square_between(work, n, m), contact * contact)
+            compute_centre(scene, work, n, first_joint(scene, kind, which))
+            if kind == AN_OBSTACLE:
+                contact = contact_distance(scene, which, n, m)
+                squares = obstacle_squares(scene, work, m, n, contact, False)
+            else:
+                compute_centre(scene, work, m, joint_of(scene, second_object(scene, which)))
+                contact = pair_contact_distance(scene, which, n, m)
+                squares = square_between(work, n, m)
+            found = below(squares, contact * contact)
+            if found != 0:
+                store(work, DEPTHS, 0, squares)
         if found != 0:
             mark_lanes(work, UNCERTAIN, found)
             mark_lanes(work, HIT, found)
             move_up(work, index)
             return True
     return False
+
+
+@inlined
+def first_joint(scene: int, kind: int, which: int) -> int:
+    """Return the joint of the object of a hit of an obstacle, or of the first object of a pair."""
+    return joint_of(scene, which if kind == AN_OBSTACLE else first_object(scene, which))
 
 
 @vectorised
@@ -146,11 +166,11 @@ def core_hits(scene: int, work: int, obj: int) -> bool:
         for index in range(count):
             k = number(work, NEAR, obj * obstacles + index)
             contact = contact_distance(scene, obj, core, k)
-            found = below(obstacle_squares(scene, work, k, core, contact, False), contact * contact)
+            squares = obstacle_squares(scene, work, k, core, contact, False)
+            found = below(squares, contact * contact)
             if found != 0:
                 mark_lanes(work, UNCERTAIN, found)
-                mark_lanes(work, HIT, found)
-                remember(work, AN_OBSTACLE, obj, core, k)
+                remember_spheres(work, AN_OBSTACLE, obj, core, k, squares, found)
                 return True
     return False
 

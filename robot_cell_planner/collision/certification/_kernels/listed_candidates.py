@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from .arrays import BITS, HIT, LISTED, UNCERTAIN
+from .arrays import BITS, LISTED, UNCERTAIN
 from .certificate import displacement_bound, width
 from .fields import (
     candidate_at,
@@ -24,22 +24,19 @@ from .hits import (
     mark_lanes,
     pair_contact_distance,
     pair_margin,
-    remember,
+    remember_spheres,
 )
-from .lanes import compute_centre, compute_joint_poses, obstacle_squares, square_between
+from .lanes import compute_centre, obstacle_squares, square_between
 from .simd import below, greatest, number, set_number, vectorised
 from .velocities import near_pair, travel
 
 
 @vectorised
 def evaluate_listed(scene: int, work: int) -> None:
-    """Evaluate only the listed candidates, for lanes in intervals in which nothing else can be hit.
+    """Evaluate only the listed candidates, after `begin`, for lanes in intervals in which nothing else can be hit.
 
     Results are as in `evaluate`. Candidates that may still be hit are marked in the list.
     """
-    compute_joint_poses(scene, work)
-    set_number(work, BITS, UNCERTAIN, 0)
-    set_number(work, BITS, HIT, 0)
     for index in range(number(work, BITS, LISTED)):
         kind, which, n, m = candidate_at(work, index)
         if kind == A_MAP:
@@ -67,8 +64,7 @@ def evaluate_listed(scene: int, work: int) -> None:
             mark_lanes(work, UNCERTAIN, found)
             hits = below(squares, contact * contact)
             if hits != 0:
-                mark_lanes(work, HIT, hits)
-                remember(work, kind, which, n, m)
+                remember_spheres(work, kind, which, n, m, squares, hits)
 
 
 @vectorised

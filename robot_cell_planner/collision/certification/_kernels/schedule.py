@@ -31,8 +31,9 @@ from .arrays import (
     Double,
     Q,
 )
-from .certificate import evaluate
+from .certificate import begin, evaluate
 from .fields import multiplier_of, variable_of
+from .hits import hit_again
 from .listed_candidates import evaluate_listed, retain_marked
 from .simd import double, load_double, number, rows, set_double, set_number, set_real, store_double, vectorised
 from .velocities import set_box, set_interval
@@ -42,18 +43,27 @@ FREE, BLOCKED, OPEN = 0, 1, 2  # result for a motion: proven free; a configurati
 
 
 @vectorised
-def evaluate_along(scene: int, work: int, start: Double, end: Double, stop: bool, listed_only: bool) -> None:
-    """Evaluate the LANES path parameters of the work space on a straight motion.
+def evaluate_along(
+    scene: int, work: int, start: Double, end: Double, half: float, stop_at_hit: bool, listed_only: bool
+) -> None:
+    """Evaluate the LANES path parameters of the work space on a straight motion, see `evaluate`.
 
+    half: half length of their intervals, as a fraction of the motion.
+    stop_at_hit: end the evaluation at the first hit, and check candidates first that are likely to hit.
     listed_only: evaluate the listed candidates only.
     """
     along = load_double(work, ALONG, 0)
     for variable in range(start.shape[0]):
         store_double(work, Q, variable, along * (end[variable] - start[variable]) + start[variable])
+    begin(scene, work)
+    # Most hits are remembered ones, which do not depend on displacements.
+    if stop_at_hit and not listed_only and hit_again(scene, work):
+        return
+    set_interval(scene, work, start, end, half)
     if listed_only:
         evaluate_listed(scene, work)
     else:
-        evaluate(scene, work, stop)
+        evaluate(scene, work, stop_at_hit)
 
 
 @vectorised
@@ -131,7 +141,6 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
     half = 0.5 / count
     set_number(work, BITS, LISTED, 0)
     while True:
-        set_interval(scene, work, start, end, half)
         opened = 0
         for first in range(0, count, LANES):
             if level == 0:
@@ -140,7 +149,7 @@ def certify_straight(scene: int, work: int, start: Double, end: Double, resoluti
                     set_double(work, ALONG, 0, 0.5)
             else:
                 take_pending(work, level, first, count)
-            evaluate_along(scene, work, start, end, True, listed_only)
+            evaluate_along(scene, work, start, end, half, True, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             size = min(LANES, count - first)
             counters[EVALUATED] += size
@@ -181,7 +190,6 @@ def undecided_intervals(
     listed_only = False
     finished = 0
     while parameters.shape[0] > 0:
-        set_interval(scene, work, start, end, half)
         open_parameters = np.empty(2 * parameters.shape[0])
         count = 0
         final = half * longest <= resolution or 2 * parameters.shape[0] > MAX_OPEN
@@ -190,7 +198,7 @@ def undecided_intervals(
             counters[EVALUATED] += size
             for lane in range(LANES):
                 set_double(work, ALONG, lane, parameters[first + min(lane, size - 1)])
-            evaluate_along(scene, work, start, end, False, listed_only)
+            evaluate_along(scene, work, start, end, half, False, listed_only)
             uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
             for lane in range(size if uncertain != 0 else 0):
                 if uncertain >> lane & 1 == 0:
@@ -235,6 +243,7 @@ def check_boxes(scene: int, work: int, middles: Double, deviations: Double, coun
             for variable in range(middles.shape[1]):
                 set_double(work, Q, variable * LANES + lane, middles[first + min(lane, size - 1), variable])
         set_number(work, BITS, LISTED, 0)  # candidates listed for other boxes would end the evaluation early
+        begin(scene, work)
         evaluate(scene, work, False)
         uncertain, hits = number(work, BITS, UNCERTAIN), number(work, BITS, HIT)
         for lane in range(size):
