@@ -22,6 +22,7 @@ UNIT = 2.0**-24  # unit roundoff of single precision
 ROUNDINGS = 16.0  # number of roundings of an obstacle's own numbers that its allowance covers
 NO_AREA = 1e-20  # [m4], threshold of the area of degenerate triangles
 NO_PLANES = np.empty((0, 4))
+FEW_TRIANGLES = 2000  # of meshes whose placements are shared by cells
 DIVERSE_PLANES = 48  # number of planes at the beginning of a convex mesh that differ most in direction
 
 
@@ -71,12 +72,20 @@ class _PlacedMesh:
     planes: Floats
 
     @classmethod
-    def at(cls, tree: MeshTree, pose: Floats) -> _PlacedMesh:
-        rotation, shift = pose[:3, :3], pose[:3, 3]
+    def at(cls, tree: MeshTree, pose: bytes) -> _PlacedMesh:
+        """Place a mesh at the numbers of a pose (4, 4)."""
+        matrix = np.frombuffer(pose).reshape(4, 4)
+        rotation, shift = matrix[:3, :3], matrix[:3, 3]
         nodes = np.column_stack((tree.nodes[:, :3] @ rotation.T + shift, tree.nodes[:, 3] * (1.0 + 1e-6) + 1e-6))
         normals = tree.planes[:, :3] @ rotation.T
         planes = np.column_stack((normals, tree.planes[:, 3] + normals @ shift))
-        return cls(pose.tobytes(), nodes, triangle_numbers(tree.corners @ rotation.T + shift), planes)
+        return cls(pose, nodes, triangle_numbers(tree.corners @ rotation.T + shift), planes)
+
+
+@lru_cache(maxsize=64)
+def _small_mesh_at(tree: MeshTree, pose: bytes) -> _PlacedMesh:
+    """Return `_PlacedMesh.at`, cached: the base of a robot has the same pose in many cells."""
+    return _PlacedMesh.at(tree, pose)
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,9 +109,11 @@ class ObstacleForms:
 
     def placed_mesh(self, index: int, pose: Floats) -> _PlacedMesh:
         """Return a mesh at a pose (4, 4). The latest pose is cached, since most obstacles stay where they are."""
-        found = self._placed.get(index)
-        if found is None or found.pose != pose.tobytes():
-            found = self._placed[index] = _PlacedMesh.at(self.trees[index], pose)
+        found, at = self._placed.get(index), pose.tobytes()
+        if found is None or found.pose != at:
+            tree = self.trees[index]
+            place = _small_mesh_at if len(tree.corners) <= FEW_TRIANGLES else _PlacedMesh.at
+            found = self._placed[index] = place(tree, at)
         return found
 
 
