@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..system.borrowed_arrays import borrowed
 from ..system.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -47,6 +48,7 @@ def find_corners(path: Floats, same_point: float, corners: Indices) -> int:
         same_point: Largest difference of repeated points [rad or m].
         corners: Set to the indices of the corners, room for (n,).
     """
+    path = borrowed(path)
     corners[0], count, previous = 0, 1, 0
     for index in range(1, len(path)):
         if distance(path[previous], path[index]) <= same_point:
@@ -73,6 +75,7 @@ def measure_segments(corners: Floats, limits: Floats, rows: Floats) -> None:
         limits: Limits of velocity, acceleration and jerk (3, dof).
         rows: Set to length, speed, acceleration and jerk of each segment (n - 1, 4).
     """
+    corners, rows = borrowed((corners, rows))
     for segment in range(len(corners) - 1):
         length = distance(corners[segment], corners[segment + 1])
         rows[segment, 0], rows[segment, 1:] = length, math.inf

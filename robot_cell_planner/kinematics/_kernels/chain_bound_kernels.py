@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import KIND, MULTIPLIER, OFFSET, VARIABLE, Array
 
@@ -19,6 +20,7 @@ def motion_bounds(chain: Array, start: Array, end: Array) -> tuple[float, float,
         Max rotation [rad] of the whole motion, max change of its angular velocity [rad], and max second derivative of
         the position [m].
     """
+    chain, start, end = borrowed((chain, start, end))
     turn, angular, linear = 0.0, 0.0, 0.0
     moved, reach = 0.0, 0.0  # by the joints after the present one; from it to the tip
     for i in range(chain.shape[0] - 2, -1, -1):

@@ -12,6 +12,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -27,6 +28,7 @@ CHAIN_COLUMNS = 16
 @compiled
 def forward_pass(chain: Array, q: Array, origins: Array, axes: Array, pose: Array) -> None:
     """Compute axes (m, 3) and origins (m, 3) of all joints and the pose (4, 4) of the tip in the base, in place."""
+    chain, q, origins, axes, pose = borrowed((chain, q, origins, axes, pose))
     r00, r01, r02 = 1.0, 0.0, 0.0
     r10, r11, r12 = 0.0, 1.0, 0.0
     r20, r21, r22 = 0.0, 0.0, 1.0
@@ -74,6 +76,7 @@ def forward(chain: Array, q: Array) -> Array:
 @compiled
 def forward_many(chain: Array, configurations: Array) -> Array:
     """Compute the poses (k, 4, 4) of the tip for configurations (k, n)."""
+    configurations = borrowed(configurations)
     rows = chain.shape[0]
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
     poses = np.empty((configurations.shape[0], 4, 4))
@@ -132,6 +135,7 @@ def tip_numbers(chain: Array, q: Array) -> tuple[float, float, float, float, flo
 @compiled
 def positions_and_quaternions(poses: Array) -> Array:
     """Return position and quaternion (k, 7) of poses (k, 4, 4)."""
+    poses = borrowed(poses)
     result = np.empty((poses.shape[0], 7))
     for k in range(poses.shape[0]):
         result[k] = position_and_quaternion(poses[k])
@@ -201,6 +205,7 @@ def add_cross(factor: float, a: Array, b: Array, result: Array) -> None:
 @compiled
 def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: Array, pose: Array) -> None:
     """Compute in place the Jacobian (6, n) (see `jacobian_of`), its time derivative at v (n,), and the pose."""
+    chain, q, v, jacobian, rate, pose = borrowed((chain, q, v, jacobian, rate, pose))
     rows = chain.shape[0]
     last = rows - 1
     origins, axes = np.empty((rows, 3)), np.empty((rows, 3))
@@ -243,6 +248,7 @@ def jacobian_and_rate(chain: Array, q: Array, v: Array, jacobian: Array, rate: A
 @compiled
 def jacobians_and_rates(chain: Array, configurations: Array, velocities: Array) -> tuple[Array, Array, Array]:
     """Compute Jacobians (k, 6, n), time derivatives (k, 6, n) and poses (k, 4, 4) of the tip for rows (k, n)."""
+    configurations, velocities = borrowed((configurations, velocities))
     count, n = configurations.shape
     jacobians, rates, poses = np.empty((count, 6, n)), np.empty((count, 6, n)), np.empty((count, 4, 4))
     for k in range(count):

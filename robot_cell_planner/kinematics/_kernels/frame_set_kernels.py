@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_bound_kernels import motion_bounds
 from .chain_kernels import Array, fill_jacobian, forward_pass, position_and_quaternion
@@ -57,6 +58,7 @@ class FrameSets(NamedTuple):
 @compiled
 def fill_offset(sets: FrameSets, k: int, pose: Array, offset: Array) -> None:
     """Compute the offset (3,) of the origin of a frame from the nearest point of set k, in place."""
+    sets, pose, offset = borrowed((sets, pose, offset))
     at, axis = sets.poses[k], sets.axes[k]
     along = 0.0
     for i in range(3):
@@ -85,6 +87,7 @@ def deviation_of(sets: FrameSets, k: int, pose: Array, normal: Array) -> float:
     normal: the derivative of the deviation with respect to velocity and angular velocity of the frame (6,), if the
     deviation is not 0, in place.
     """
+    sets, pose, normal = borrowed((sets, pose, normal))
     normal[:] = 0.0
     if sets.rules[k] == AXIS_IN_CONE:
         axis = sets.axes[k]
@@ -117,6 +120,7 @@ def deviation_of(sets: FrameSets, k: int, pose: Array, normal: Array) -> float:
 @compiled
 def deviations(sets: FrameSets, q: Array) -> Array:
     """Return the deviation of each frame (m,) [rad or m] at a configuration (dof,)."""
+    sets, q = borrowed((sets, q))
     rows = sets.chains.shape[0]
     origins, axes, pose, normal = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
     found = np.empty(sets.rules.shape[0])
@@ -129,6 +133,7 @@ def deviations(sets: FrameSets, q: Array) -> Array:
 @compiled
 def excess(sets: FrameSets, configurations: Array) -> Array:
     """Return the max deviation, in units of the tolerance, at each configuration (n, dof): (n,)."""
+    sets, configurations = borrowed((sets, configurations))
     found = np.empty(configurations.shape[0])
     for row in range(found.shape[0]):
         found[row] = (deviations(sets, configurations[row]) / sets.tolerances).max()
@@ -139,6 +144,7 @@ def excess(sets: FrameSets, configurations: Array) -> Array:
 def residuals(sets: FrameSets, q: Array, found: Array, gradients: Array) -> None:
     """Compute the residuals (m,), 0 within TOLERANCE_FRACTION of the tolerances, and gradients (m, dof) of the
     deviations at a configuration (dof,), in place."""
+    sets, q, found, gradients = borrowed((sets, q, found, gradients))
     rows = sets.chains.shape[0]
     origins, axes, pose, normal = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
     jacobian = np.empty((6, q.shape[0]))
@@ -161,6 +167,7 @@ def add_smallest_step(sets: FrameSets, found: Array, gradients: Array, basis: Ar
 
     Rows that depend on previous ones are left out. Gram-Schmidt orthogonalisation.
     """
+    sets, found, gradients, basis, moved = borrowed((sets, found, gradients, basis, moved))
     count, size = found.shape[0], basis.shape[1]
     units, along = np.zeros((count, size)), np.zeros(count)
     for k in range(count):
@@ -186,6 +193,7 @@ def add_smallest_step(sets: FrameSets, found: Array, gradients: Array, basis: Ar
 @compiled
 def within(sets: FrameSets, q: Array) -> bool:
     """Return whether a configuration (dof,) is within bounds."""
+    sets, q = borrowed((sets, q))
     inside = True
     for i in range(q.shape[0]):
         inside = inside and sets.bounds[0, i] <= q[i] <= sets.bounds[1, i]
@@ -197,6 +205,7 @@ def keep_bounds(sets: FrameSets, q: Array, basis: Array, moved: Array) -> None:
     """Move a configuration (dof,) within bounds, in place. Where the basis does not span all directions, it moves along
     the columns from q, which may leave it beyond them, so that it is moved slightly farther.
     """
+    sets, q, basis, moved = borrowed((sets, q, basis, moved))
     clipped, partial = False, basis.shape[1] < q.shape[0]
     for i in range(q.shape[0]):
         lower, upper = sets.bounds[0, i], sets.bounds[1, i]
@@ -220,6 +229,7 @@ def project(sets: FrameSets, q: Array, basis: Array) -> bool:
     Returns:
         Whether the iteration has converged.
     """
+    sets, q, basis = borrowed((sets, q, basis))
     found, gradients = np.empty(sets.rules.shape[0]), np.empty((sets.rules.shape[0], q.shape[0]))
     moved = np.empty(q.shape[0])
     for _ in range(MAX_ITERATIONS):
@@ -251,6 +261,7 @@ def distance_between(first: Array, second: Array) -> float:
 def step_towards(sets: FrameSets, start: Array, end: Array, step: float, basis: Array, moved: Array) -> bool:
     """Compute the projected configuration (dof,) one step from `start` towards `end`, in place; return whether there is
     one, with progress."""
+    sets, start, end, basis, moved = borrowed((sets, start, end, basis, moved))
     distance = distance_between(start, end)
     for i in range(start.shape[0]):
         moved[i] = start[i] + (end[i] - start[i]) * (step / distance)
@@ -273,6 +284,7 @@ def extended(points: Array, count: int) -> Array:
 @compiled
 def trace(sets: FrameSets, start: Array, end: Array, step: float, basis: Array) -> Array:
     """Return points (n, dof) from `start` to `end`, at most a step apart and on the sets; none if a step fails."""
+    sets, start, end, basis = borrowed((sets, start, end, basis))
     points, count = np.empty((16, start.shape[0])), 1
     points[0] = start
     while distance_between(points[count - 1], end) > step:
@@ -288,6 +300,7 @@ def trace(sets: FrameSets, start: Array, end: Array, step: float, basis: Array) 
 @compiled
 def deviation_on(sets: FrameSets, k: int, start: Array, end: Array, fraction: float) -> float:
     """Return the deviation of a frame from set k [rad or m] at a fraction of a straight motion."""
+    sets, start, end = borrowed((sets, start, end))
     q, pose, normal = np.empty(start.shape[0]), np.empty((4, 4)), np.empty(6)
     for i in range(start.shape[0]):
         q[i] = start[i] + fraction * (end[i] - start[i]) if fraction < 1.0 else end[i]
@@ -307,6 +320,7 @@ def deviation_bounds(sets: FrameSets, k: int, start: Array, end: Array) -> tuple
         Bound of the negative second derivative with respect to the fraction of the motion, bound of the first
         derivative, and that limit of the deviation; no limit for positions.
     """
+    sets, start, end = borrowed((sets, start, end))
     turn, angular, linear = motion_bounds(sets.chains[sets.spans[k, 0] : sets.spans[k, 1]], start, end)
     if sets.rules[k] == AXIS_IN_CONE:
         return angular + 0.5 * turn * turn, turn, 0.5 * math.pi
@@ -322,6 +336,7 @@ def motion_within(sets: FrameSets, start: Array, end: Array) -> bool:
 
     States are left out where the deviations at both ends of their interval, and bounds of the derivatives, prove them.
     """
+    sets, start, end = borrowed((sets, start, end))
     furthest = 0.0
     for i in range(start.shape[0]):
         furthest = max(furthest, abs(end[i] - start[i]))
@@ -358,6 +373,7 @@ def motion_within(sets: FrameSets, start: Array, end: Array) -> bool:
 @compiled
 def path_within(sets: FrameSets, path: Array) -> bool:
     """Return whether the straight motions of a path (n, dof) are within the tolerances, see `motion_within`."""
+    sets, path = borrowed((sets, path))
     for row in range(max(path.shape[0] - 1, 1)):
         if not motion_within(sets, path[row], path[min(row + 1, path.shape[0] - 1)]):
             return False
@@ -368,6 +384,7 @@ def path_within(sets: FrameSets, path: Array) -> bool:
 def refined(sets: FrameSets, path: Array, basis: Array) -> Array:
     """Return a path (n, dof) with points added until straight motions along it are within the tolerances, see
     `motion_within`; no points if projection fails, or if a point of the path is not within them."""
+    sets, path, basis = borrowed((sets, path, basis))
     size = path.shape[1]
     points, count = np.empty((2 * path.shape[0], size)), 1
     points[0] = path[0]

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import CHAIN_COLUMNS, KIND, VARIABLE, Array, fill_jacobian, forward_pass
 from .least_squares_kernels import DAMPING_FLOOR, move_linear_joints, solve_step
@@ -49,6 +50,8 @@ def solve(
     Returns:
         The remaining distance [m] and angle [rad].
     """
+    chain, target, rotation_weights, q = borrowed((chain, target, rotation_weights, q))
+    lower, upper, tolerance = borrowed((lower, upper, tolerance))
     n, rows = q.shape[0], chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
     jacobian, error = np.empty((6, n)), np.empty(6)
@@ -111,6 +114,7 @@ def solve_many(
 ) -> Array:
     """Call `solve` in place for each row of configurations (k, n) and targets (k, 4, 4); return the residuals (k,
     2)."""
+    targets, configurations = borrowed((targets, configurations))
     left = np.empty((configurations.shape[0], 2))
     for k in range(configurations.shape[0]):
         left[k, 0], left[k, 1] = solve(
@@ -136,6 +140,7 @@ def solve_in_sequence(
     Returns:
         Configurations (k, n) and residuals (k, 2).
     """
+    targets = borrowed(targets)
     count, n = targets.shape[0], start.shape[0]
     found, left = np.empty((count, n)), np.empty((count, 2))
     for k in range(count):
@@ -151,6 +156,7 @@ def solve_in_sequence(
 def task_jacobians(chain: Array, configurations: Array, rotation_weights: Array) -> Array:
     """Compute Jacobians (k, 6, n) as in `jacobian_of`, without the free rotations, for configurations (k, n) at their
     targets."""
+    configurations = borrowed(configurations)
     count, n = configurations.shape
     rows = chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
@@ -177,6 +183,7 @@ def targets_without_joint(lock: Array, tip: Array, last: bool, targets: Array, v
         targets: (k, 4, 4) targets of the whole chain.
         values: (k,) values of the removed joint [rad or m].
     """
+    lock, tip, targets = borrowed((lock, tip, targets))
     table = np.zeros((2, CHAIN_COLUMNS))
     table[0], table[1] = lock, tip
     for i in range(CHAIN_COLUMNS):
@@ -222,6 +229,9 @@ def refine(
 
     The last four arrays are workspace. On return, error[:2] contains the remaining distance [m] and angle [rad].
     """
+    chain, target, rotation_weights, tolerance = borrowed((chain, target, rotation_weights, tolerance))
+    q, seed, limits, angular = borrowed((q, seed, limits, angular))
+    origins, axes, pose, error = borrowed((origins, axes, pose, error))
     if wrap_into_limits(q, seed, limits, angular) > CANDIDATE_TOLERANCE:
         return False
     forward_pass(chain, q, origins, axes, pose)
@@ -271,6 +281,8 @@ def verify(
     Returns:
         Distinct solutions (c, n) within limits, and residuals (c, 2): distance [m] and angle [rad].
     """
+    chain, target, rotation_weights, candidates = borrowed((chain, target, rotation_weights, candidates))
+    seed, limits, angular, tolerance = borrowed((seed, limits, angular, tolerance))
     count, n = candidates.shape
     rows = chain.shape[0]
     origins, axes, pose, error = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), np.empty(6)
@@ -326,6 +338,7 @@ def search(
         Solutions (c, n), residuals (c, 2), the closest configuration (n,), and (3,): its residuals and the number of
         starts used.
     """
+    limits = borrowed(limits)
     count, n = starts.shape
     found, left = np.empty((count, n)), np.empty((count, 2))
     closest, facts = starts[0].copy(), np.array((math.inf, math.inf, 0.0))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import Array, fill_jacobian, forward_pass
 
@@ -49,6 +50,7 @@ def move_linear_joints(chain: Array, target: Array, q: Array, lower: Array, uppe
     """Move only the linear joints of a configuration q (n,), in place and within limits, to the least distance between
     the frame and a target. Positions are linear in them, so that the least squares solution is exact.
     """
+    chain, target, q, lower, upper = borrowed((chain, target, q, lower, upper))
     n, rows = q.shape[0], chain.shape[0]
     origins, axes, pose = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4))
     jacobian, error = np.empty((6, n)), np.zeros(6)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import Array, fill_jacobian, forward_pass
 from .pose_error_kernels import all_fixed, remove_free_rotations
@@ -16,6 +17,7 @@ def manipulabilities(chain: Array, configurations: Array, rotation_weights: Arra
     """Compute sqrt(det(J J^T)) for configurations (k, n), or sqrt(det(J^T J)) if n is less than the number of
     constrained directions: (k,). rotation_weights: (3,), 0 for free rotations about axes of the tip.
     """
+    configurations = borrowed(configurations)
     count, n = configurations.shape
     directions = 3 + np.count_nonzero(rotation_weights)
     rows, size = chain.shape[0], n if n < directions else 6

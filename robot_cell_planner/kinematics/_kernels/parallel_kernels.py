@@ -12,6 +12,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import Array
 from .subproblem_kernels import angle_about, angles_to_distance, angles_to_height, dot, perpendicular, rotate
@@ -45,6 +46,7 @@ def solve_three_parallel(axes: Array, points: Array, home: Array, targets: Array
         Candidates (c, 6) in the order of the targets, and the number of each (k,).
     """
     rows, counts = np.empty((MAX_CANDIDATES * targets.shape[0], 6)), np.empty(targets.shape[0], dtype=np.int64)
+    axes, points, home, targets = borrowed((axes, points, home, targets))
     rotation, meeting, back, forth = np.empty((3, 3)), np.empty(3), np.empty(3), np.empty(3)
     a, b, u, v = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
     first, fifth, third = np.empty(2), np.empty(2), np.empty(2)

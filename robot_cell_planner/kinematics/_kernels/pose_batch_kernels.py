@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import Array
 from .ik_kernels import verify
@@ -27,6 +28,7 @@ def verify_each(
     Returns:
         The solutions (c, n) of all targets in their order, and the number of each (k,).
     """
+    targets, candidates = borrowed((targets, candidates))
     rows = np.empty((candidates.shape[0] + targets.shape[0], candidates.shape[1]))
     found = np.empty(targets.shape[0], dtype=np.int64)
     first, filled = 0, 0

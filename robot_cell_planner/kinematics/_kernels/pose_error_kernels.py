@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import Array, position_and_quaternion
 
@@ -62,6 +63,7 @@ def fill_twist(target: Array, pose: Array, rotation_weights: Array, error: Array
     The rotation is about k cos(t) - k x s, where q = (q_k k + s, w) is the unit quaternion from pose to target, k the
     axis that is not free, and (s, w) is normalized. Returns the angle [rad], negative about the opposite direction.
     """
+    target, pose, rotation_weights, error = borrowed((target, pose, rotation_weights, error))
     k = 0
     while rotation_weights[k] == 0.0:
         k += 1
@@ -88,6 +90,7 @@ def fill_error(target: Array, pose: Array, rotation_weights: Array, error: Array
     The rotation is the smallest one to a free rotation of the target. If weights of axes that are not free differ, its
     components in the axes of the pose are multiplied by them. Returns the distance [m] and the angle [rad].
     """
+    target, pose, rotation_weights, error = borrowed((target, pose, rotation_weights, error))
     ep = 0.0
     for i in range(3):
         error[i] = target[i, 3] - pose[i, 3]
@@ -159,6 +162,7 @@ def remove_free_rotations(target: Array, pose: Array, rotation_weights: Array, j
 
     At least one axis is free, or weights differ.
     """
+    target, pose, rotation_weights, jacobian = borrowed((target, pose, rotation_weights, jacobian))
     free = free_axes(rotation_weights)
     if free == 3:
         jacobian[3:] = 0.0

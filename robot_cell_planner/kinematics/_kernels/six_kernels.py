@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .ik_kernels import targets_without_joint, verify
 from .parallel_kernels import solve_three_parallel
@@ -87,6 +88,9 @@ def sweep(
     Returns:
         As `verify`, the number of values that were evaluated, and that of misses.
     """
+    axes, points, home, chain, values = borrowed((axes, points, home, chain, values))
+    target, rotation_weights, seed, limits = borrowed((target, rotation_weights, seed, limits))
+    angular, tolerance, misses = borrowed((angular, tolerance, misses))
     place = 6 if last else 0
     missed = 0
     while begin < values.shape[0]:

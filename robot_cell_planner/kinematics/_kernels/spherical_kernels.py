@@ -14,6 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 from .chain_kernels import Array
 from .subproblem_kernels import (
@@ -27,21 +28,28 @@ from .subproblem_kernels import (
 )
 
 MAX_CANDIDATES = 8
+WRIST_VECTORS = 7
+WORK_VECTORS = 8 + WRIST_VECTORS
 
 
 @compiled
-def add_wrists(axes: Array, rotation: Array, q4: float, q5: float, q6: float, found: Array, count: int) -> int:
+def add_wrists(
+    axes: Array, rotation: Array, q4: float, q5: float, q6: float, found: Array, count: int, work: Array
+) -> int:
     """Add the candidates with given last three angles to rows of `found` (8, 6); return their new number.
 
     rotation: Rotation (3, 3) of all six joints. R1 R2 R3 = R (R4 R5 R6)^T =: Q, so that R2 h3 = R1^T Q h3.
+    work: Work space (WRIST_VECTORS, 3).
     """
-    third, turned, side, moved = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
-    across, vectors = np.empty(3), np.empty((2, 3))
+    axes, rotation, found, work = borrowed((axes, rotation, found, work))
+    third, turned, side, moved, across, vectors = work[0], work[1], work[2], work[3], work[4], work[5:]
     for i in range(3):
         third[i] = axes[2, i]
     perpendicular(third, across)  # for the angle of the third axis
     for vector, image in ((third, turned), (across, side)):
-        rotate(axes[5], -q6, rotate_back(vector, axes, q4, q5, moved), moved)
+        rotate(axes[3], -q4, vector, moved)
+        rotate(axes[4], -q5, moved, moved)
+        rotate(axes[5], -q6, moved, moved)
         for i in range(3):
             image[i] = rotation[i, 0] * moved[0] + rotation[i, 1] * moved[1] + rotation[i, 2] * moved[2]
     pairs = common_vectors(axes[1], dot(axes[1], third), axes[0], dot(axes[0], turned), 1.0, vectors)
@@ -58,15 +66,9 @@ def add_wrists(axes: Array, rotation: Array, q4: float, q5: float, q6: float, fo
 
 
 @compiled
-def rotate_back(vector: Array, axes: Array, q4: float, q5: float, result: Array) -> Array:
-    """Return R5^T R4^T times a vector (3,), which is written to `result`."""
-    rotate(axes[3], -q4, vector, result)
-    rotate(axes[4], -q5, result, result)
-    return result
-
-
-@compiled
-def solve_one(axes: Array, points: Array, parallel: bool, rotation: Array, image: Array, found: Array) -> int:
+def solve_one(
+    axes: Array, points: Array, parallel: bool, rotation: Array, image: Array, found: Array, work: Array
+) -> int:
     """Compute the candidates of one pose in rows of `found` (8, 6); return their number.
 
     Args:
@@ -74,10 +76,12 @@ def solve_one(axes: Array, points: Array, parallel: bool, rotation: Array, image
         parallel: Whether axes 4 and 5 are parallel; otherwise axes 5 and 6 meet.
         rotation: Rotation (3, 3) of all six joints.
         image: Image (3,) of the centre by the inverse of all six joints.
+        work: Work space (WORK_VECTORS, 3).
     """
+    axes, points, rotation, image, found, work = borrowed((axes, points, rotation, image, found, work))
     count = 0
-    first, second, vectors = np.empty(2), np.empty(2), np.empty((2, 3))
-    a, b, u, v = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+    first, second, a, b, u, v = work[0], work[1], work[2], work[3], work[4], work[5]
+    vectors, wrist = work[6:8], work[8:]
     if parallel:
         # E6 takes the image to the height of the centre along the parallel axes; then axes 4 and 5 are a plane arm.
         for i in range(3):
@@ -95,7 +99,7 @@ def solve_one(axes: Array, points: Array, parallel: bool, rotation: Array, image
                 rotate(axes[3], -q4, a, v)
                 for i in range(3):
                     v[i] += points[3, i] - points[4, i]
-                count = add_wrists(axes, rotation, q4, -angle_about(axes[4], v, u), q6, found, count)
+                count = add_wrists(axes, rotation, q4, -angle_about(axes[4], v, u), q6, found, count, wrist)
                 for i in range(3):
                     v[i] = image[i] - points[5, i]
         return count
@@ -111,7 +115,7 @@ def solve_one(axes: Array, points: Array, parallel: bool, rotation: Array, image
             u[i] += points[3, i] - points[4, i]
         for m in range(common_vectors(axes[4], dot(axes[4], u), axes[5], dot(axes[5], v), square, vectors)):
             q5, q6 = -angle_about(axes[4], u, vectors[m]), angle_about(axes[5], v, vectors[m])
-            count = add_wrists(axes, rotation, q4, q5, q6, found, count)
+            count = add_wrists(axes, rotation, q4, q5, q6, found, count, wrist)
     return count
 
 
@@ -132,6 +136,8 @@ def solve_spherical(
     """
     rows, counts = np.empty((MAX_CANDIDATES * targets.shape[0], 6)), np.empty(targets.shape[0], dtype=np.int64)
     found, rotation, image = np.empty((MAX_CANDIDATES, 6)), np.empty((3, 3)), np.empty(3)
+    vectors = np.empty((WORK_VECTORS, 3))
+    axes, points, home, targets = borrowed((axes, points, home, targets))
     filled = 0
     for k in range(targets.shape[0]):
         target = targets[k]
@@ -154,7 +160,7 @@ def solve_spherical(
                     + begin[2, j] * (points[0, 2] - begin[2, 3])
                 )
                 image[i] += end[i, j] * local
-        count = solve_one(axes, points, parallel, rotation, image, found)
+        count = solve_one(axes, points, parallel, rotation, image, found, vectors)
         counts[k] = count
         for c in range(count):
             for i in range(6):

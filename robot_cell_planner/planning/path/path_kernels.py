@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...system.borrowed_arrays import borrowed
 from ...system.compiled import compiled
 
 Floats = NDArray[np.float64]
@@ -24,6 +25,7 @@ def place_points(path: Floats, counts: Floats, points: Floats, parameters: Float
         points: Set to the points, including the waypoints (1 + sum of counts, dof).
         parameters: Set to their path parameters in waypoints (1 + sum of counts,).
     """
+    path, points = borrowed((path, points))
     points[0], parameters[0] = path[0], 0.0
     row = 1
     for motion in range(len(path) - 1):
@@ -99,6 +101,7 @@ def group_states(
         lowest, highest: Set to the smallest and largest joint values of each group, room for (k, dof).
         groups: Set to the group of each configuration (k,).
     """
+    configurations, lowest, highest = borrowed((configurations, lowest, highest))
     count, way, last, reached = 0, 0.0, -1.0, 0
     for place in range(len(left)):
         index = left[place]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....kinematics._kernels.pose_error_kernels import all_fixed, fill_error
+from ....system.borrowed_arrays import borrowed
 from ....system.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -50,6 +51,7 @@ def rotation_vector(rotation: Array, result: Array) -> float:
 @compiled
 def rotation_vectors(rotations: Array) -> Array:
     """Compute the rotation vectors (k, 3) [rad] of rotation matrices (k, 3, 3)."""
+    rotations = borrowed(rotations)
     result = np.empty((rotations.shape[0], 3))
     for k in range(rotations.shape[0]):
         rotation_vector(rotations[k], result[k])
@@ -97,6 +99,7 @@ def line_poses(starts: Array, ends: Array, rotations: Array, segments: NDArray[n
         rotations: Rotation vectors (p, 3) from start to end, in the axes of the start.
         segments: Line of each fraction (k,).
     """
+    starts, ends = borrowed((starts, ends))
     result = np.zeros((segments.shape[0], 4, 4))
     for k in range(segments.shape[0]):
         line, f = segments[k], fractions[k]
@@ -124,6 +127,7 @@ def pose_deviations(
     Returns distances (k,) of the origins from lines of these lengths along directions (k, 3) [m], and angles (k,)
     between the orientations [rad].
     """
+    reference, poses, rotation_weights = borrowed((reference, poses, rotation_weights))
     count = poses.shape[0]
     distances, angles = np.empty(count), np.empty(count)
     offset, relative, vector, error = np.empty(3), np.empty((3, 3)), np.empty(3), np.empty(6)

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ....system.borrowed_arrays import borrowed
 from ....system.compiled import compiled
 
 Array = NDArray[np.float64]
@@ -118,6 +119,7 @@ def find_null_spaces(jacobians: Array, bases: Array) -> None:
         jacobians: Matrices (k, m, n) of rank n - r or less.
         bases: Set to the bases (k, n, r).
     """
+    jacobians, bases = borrowed((jacobians, bases))
     count, m, n = jacobians.shape
     redundancy = bases.shape[2]
     rank = n - redundancy
