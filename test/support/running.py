@@ -116,6 +116,7 @@ class RunningNode:
         for key, value in {**DEFAULTS.get(name, {}), **parameters}.items():
             arguments += ["-p", f"{key}:={value}"]
         environment = {**os.environ, "ROS_DOMAIN_ID": str(domain), "ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
+        environment["PYTHONFAULTHANDLER"] = "1"  # see `stop`
         self.name = name
         self._interrupted = False
         self.process = None if before else PREPARED.fork(name, arguments, environment)
@@ -189,8 +190,9 @@ class RunningNode:
             try:
                 self.process.wait(60)
             except subprocess.TimeoutExpired:
-                self.process.kill()
-                self.process.wait()
+                self.process.send_signal(signal.SIGABRT)  # prints the tracebacks of its threads
+                self.process.wait(60)
+                self._join(15)
                 raise AssertionError(f"{self.name} did not end on SIGINT:\n{self.output}") from None
         self._join(15)
 

@@ -110,12 +110,16 @@ class GuardedExecutor(WaitSetExecutor):
         self._ends = False
 
     def spin(self) -> None:
-        """Run callbacks until `stop`, or the shutdown of the context."""
+        """Run callbacks until `end` or `stop`, or the shutdown of the context."""
         try:
             while self.context.ok() and not self._ends:
                 self.spin_once()
         finally:
             self.release_wait_set()
+
+    def end(self) -> None:
+        """End `spin` after the callback that calls this."""
+        self._ends = True
 
     def stop(self, thread: threading.Thread) -> None:
         """End `spin` in another thread, wait for it, and shut the executor down.
@@ -123,11 +127,7 @@ class GuardedExecutor(WaitSetExecutor):
         rclpy's `shutdown` destroys the guard condition that wakes the executor, also while the thread is about to wait
         for it: that wait would not end.
         """
-
-        def end() -> None:
-            self._ends = True
-
-        self.create_task(end)
+        self.create_task(self.end)
         thread.join()
         self.shutdown()
 

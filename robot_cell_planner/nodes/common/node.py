@@ -68,9 +68,9 @@ RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
 ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
-# [s] to close the middleware. Fast DDS may wait for ever if other participants end meanwhile
-# (https://github.com/eProsima/Fast-DDS/issues/6502).
-CLOSING_TIME = 5.0
+# [s] to release the resources of a node, with its topics and services, and to close the middleware. Fast DDS may wait
+# for ever if other participants end meanwhile (https://github.com/eProsima/Fast-DDS/issues/6502).
+RELEASE_TIME, CLOSING_TIME = 30.0, 5.0
 
 LATCHED = QoSProfile(depth=1, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
@@ -358,8 +358,8 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
 
     Returns:
         Exit status: 0, or one of `exit_status` if the node could not start or has failed, after one line on the
-        standard error stream, or a traceback for an internal error. A process whose middleware does not close in time
-        ends by SIGALRM, after the resources of the node are released.
+        standard error stream, or a traceback for an internal error. A process that does not release the resources of
+        the node in time, or whose middleware does not close in time afterwards, ends by SIGALRM.
     """
     os.umask(PRIVATE_UMASK)
     set_dds_profile()
@@ -390,7 +390,8 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
             signal.signal(number, signal.SIG_IGN)
         gc.unfreeze()  # frozen objects would outlive the libraries that they belong to
         if node is not None:
-            node.release()
+            with end_process_after(RELEASE_TIME):
+                node.release()
         with end_process_after(CLOSING_TIME):
             if node is not None:
                 node.destroy_node()

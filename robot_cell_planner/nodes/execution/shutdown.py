@@ -6,9 +6,8 @@ import math
 import time
 from collections.abc import Callable, Sequence
 
-import rclpy
-
 from ...errors import StopRequestedError
+from ..common.callback_guard import GuardedExecutor
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.lifecycle import ManagedNode
 from ..common.waiting import steady_timer
@@ -44,7 +43,7 @@ class RequestedShutdown:
         if not self._requests:
             return
         if not self._node.configured:
-            rclpy.try_shutdown()
+            self._end()
             return
         reason = StopRequestedError("the execution node is shutting down", stage="shutdown")
         self._node.requests.refuse(reason)
@@ -54,4 +53,9 @@ class RequestedShutdown:
         if any(access.owner for access in self._accesses()):
             self._ends_at = now + RESULT_TIME
         if self._requests > 1 or now >= self._ends_at:
-            rclpy.try_shutdown()
+            self._end()
+
+    def _end(self) -> None:
+        """End the executor. The node then closes its middleware within a time limit (`common.node.run`)."""
+        assert isinstance(self._node.executor, GuardedExecutor)
+        self._node.executor.end()

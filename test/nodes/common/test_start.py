@@ -44,26 +44,35 @@ sys.exit(run(QuietNode, "quiet_node"))
 
 
 # Fast DDS may wait for ever where an entity is destroyed, with Python's global lock.
+HANG = "ctypes.PyDLL(None).pause()"
 HANGING_NODE = """
 import ctypes, os, signal, sys
 from robot_cell_planner.nodes.common import node
 class HangingNode(node.CellNode):
     def __init__(self):
         super().__init__("hanging_node")
-        self.on_release(lambda: print("released", flush=True))
+        self.on_release(self.release_topics)
     def start(self):
         self.create_timer(0.01, lambda: os.kill(os.getpid(), signal.SIGINT))
+    def release_topics(self):
+        {release}
+        print("released", flush=True)
     def destroy_node(self):
-        ctypes.PyDLL(None).pause()
-node.CLOSING_TIME = 1.0
+        {close}
+node.RELEASE_TIME = node.CLOSING_TIME = 1.0
 sys.exit(node.run(HangingNode, "hanging_node"))
 """
 
 
-def test_a_node_ends_although_its_middleware_does_not_close(domain):
-    found = subprocess.run([sys.executable, "-c", HANGING_NODE], capture_output=True, text=True, timeout=120)
-    assert (found.returncode, found.stdout) == (-signal.SIGALRM, "released\n")
-    assert "in destroy_node" in found.stderr
+@pytest.mark.parametrize(
+    ("release", "close", "place", "printed"),
+    [("pass", HANG, "destroy_node", "released\n"), (HANG, "pass", "release_topics", "")],
+)
+def test_a_node_ends_although_its_middleware_does_not_close(domain, release, close, place, printed):
+    code = HANGING_NODE.format(release=release, close=close)
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (found.returncode, found.stdout) == (-signal.SIGALRM, printed)
+    assert f"in {place}" in found.stderr
 
 
 @pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
