@@ -1,4 +1,4 @@
-"""Long work as a generator, whose steps let a caller do other things in between."""
+"""Long work as a generator, whose caller can do other work between its steps."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...errors import ConstraintMismatchError, Value
 from ...kinematics._kernels import frame_set_kernels as kernels
+from ...kinematics._kernels import frame_set_motion_kernels as motion_kernels
 from ...kinematics.chain import Chain
 from ...kinematics.forward import chain_to, frame_matrix
 from ...kinematics.targets import target_frame
@@ -20,7 +21,7 @@ from .constraints import FrameConstraint, FrameRule
 from .space import JointSpace
 
 START = "the start state"  # how errors name it
-CONSTRAINT_STEP = kernels.CHECK_STEP  # [rad or m] between states of a motion that are checked
+CONSTRAINT_STEP = motion_kernels.CHECK_STEP  # [rad or m] between states of a motion that are checked
 ANGULAR_RULES = (FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION)
 KINDS = {
     FrameRule.AXIS_IN_CONE: kernels.AXIS_IN_CONE,
@@ -78,7 +79,7 @@ class FrameConstraints:
         """Return whether the states of a path (n, dof) every CONSTRAINT_STEP, and its waypoints, are within the
         tolerances. Search, simplification and verification all apply this rule.
         """
-        return kernels.path_within(self._sets, _rows(path))
+        return motion_kernels.path_within(self._sets, _rows(path))
 
     def project(self, q: Array, basis: Array) -> Array | None:
         """Project q (dof,) onto the constraints by Newton's method, along the columns of a basis (dof, k) and within
@@ -106,7 +107,7 @@ class FrameConstraints:
     def refined(self, path: Array, basis: Array) -> Array | None:
         """Return a path (n, dof) with points added until it satisfies `keeps`; None if projection fails. basis: As in
         `project`."""
-        points = kernels.refined(self._sets, _rows(path), basis)
+        points = motion_kernels.refined(self._sets, _rows(path), basis)
         return points if len(points) else None
 
     def check(self, q: Array, what: str) -> None:

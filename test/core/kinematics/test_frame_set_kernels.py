@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
 from robot_cell_planner.kinematics._kernels import frame_set_kernels as kernels
+from robot_cell_planner.kinematics._kernels import frame_set_motion_kernels as motion_kernels
 from robot_cell_planner.kinematics.forward import chain_to
 from robot_cell_planner.kinematics.ik.warm_up import practice_arms
 
@@ -167,7 +168,7 @@ def test_a_traced_motion_stays_on_the_sets(seed):
     path = kernels.trace(sets, start, end, STEP, BASIS)
     if not len(path):
         return
-    path = kernels.refined(sets, path, BASIS)
+    path = motion_kernels.refined(sets, path, BASIS)
     if not len(path):
         return
     assert (path[0] == start).all()
