@@ -246,14 +246,14 @@ class ExecutionNode(ManagedNode):
 
     def _read_measurements(self) -> None:
         """Read the measurements that have arrived, and update the motions with each."""
-        self._feedback.start_poll(time.monotonic())
+        self._feedback.start_poll(time.monotonic(), self._poll_period)
         # While nothing moves, the newest measurement of each joint is enough.
         messages = self._joint_states.take() if self._is_moving else self._joint_states.take_latest()
         for states in messages:
             received = self.get_clock().now().nanoseconds
             values = states.positions, states.velocities, states.efforts
             now = time.monotonic()
-            self._feedback.start_poll(now)  # a pause may fall between any two messages
+            self._feedback.start_poll(now, self._poll_period)  # a pause may fall between any two messages
             self._feedback.update(states.names, *values, states.stamp or received, now, received)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
@@ -267,9 +267,14 @@ class ExecutionNode(ManagedNode):
 
     def _set_polling(self) -> None:
         """Read measurements less often while nothing moves."""
-        period = round(1e9 * (POLL_PERIOD if self._is_moving else REST_POLL_PERIOD))
+        period = round(1e9 * self._poll_period)
         if self._polling.timer_period_ns != period:
             self._polling.timer_period_ns = period
+
+    @property
+    def _poll_period(self) -> float:
+        """Period of reads [s]."""
+        return POLL_PERIOD if self._is_moving else REST_POLL_PERIOD
 
     @property
     def _is_moving(self) -> bool:

@@ -11,6 +11,7 @@ from ..common.clock_monitor import CLOCK_STEP, clock_jump
 from ..common.joint_states import JointStates, Measurement
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
+LONGEST_PERIODS = 2.0  # the same, as a multiple of the period of reads, if that is longer
 # A publisher has paused if joint states are later than LONGEST_PAUSE and than this multiple of the last interval.
 LATE = 3.0
 SKIPPED = 50_000_000  # [ns] of its lag that a simulation gives up at once; a longer time is a pause of the robot
@@ -35,6 +36,7 @@ class JointFeedback:
         """own: joints of the robot, which others never replace, see `JointNames`."""
         self._jump = jump
         self._polled_at, self._resumed_at = math.inf, -math.inf
+        self._longest_interval = LONGEST_PAUSE
         self._paused = 0.0
         self._states = JointStates(repeats=False, own=own, on_removed=self._forget)
         self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, and the least of them
@@ -44,17 +46,29 @@ class JointFeedback:
         self._anchors: dict[str, tuple[float, float]] = {}
         self._paused_at: dict[str, float] = {}  # [s] of publishers, by joint
 
-    def start_poll(self, now: float) -> None:
-        """Call this before messages are read; now: steady clock [s]."""
-        if now - self._polled_at > LONGEST_PAUSE:
-            self._paused += now - self._polled_at
+    def start_poll(self, now: float, period: float = 0.0) -> None:
+        """Call this before messages are read; now: steady clock [s]. period: of reads from now on [s]."""
+        pause = self._pause(now)
+        if pause > 0.0:
+            self._paused += pause
             self._resumed_at = now
         self._polled_at = now
+        self._longest_interval = max(LONGEST_PAUSE, LONGEST_PERIODS * period)
+
+    def _pause(self, now: float) -> float:
+        """Return for how long this process has paused since the last read [s].
+
+        Of a process that is late again and again, only the excess counts: each of its reads would have found messages.
+        """
+        unpolled = now - self._polled_at
+        if unpolled <= self._longest_interval:
+            return 0.0
+        is_late_again = self._polled_at - self._resumed_at < RECOVERY
+        return unpolled - self._longest_interval if is_late_again else unpolled
 
     def listened(self, now: float) -> float:
         """Return the steady clock [s] without pauses of this process."""
-        unpolled = now - self._polled_at
-        return now - self._paused - (unpolled if unpolled > LONGEST_PAUSE else 0.0)
+        return now - self._paused - self._pause(now)
 
     def update(
         self,
@@ -175,9 +189,7 @@ class JointFeedback:
         infinite if one was never measured."""
         measured = [self._states.latest.get(name) for name in names]
         since = [now - found.arrival + found.paused if found else math.inf for found in measured]
-        # A pause may have begun after the last read.
-        unpolled = now - self._polled_at
-        return max(since, default=math.inf) - self._paused - (unpolled if unpolled > LONGEST_PAUSE else 0.0)
+        return max(since, default=math.inf) - self._paused - self._pause(now)  # which may go on since the last read
 
     def age_of_published(self, own: Collection[str], now: float) -> float:
         """As `age`, of the measured ones among the robot's `own` joints and of those that were published repeatedly.

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from robot_cell_planner.nodes.execution.node import POLL_PERIOD, REST_POLL_PERIOD
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 
 SECOND = 1_000_000_000
@@ -69,3 +70,28 @@ def test_the_only_message_counts(robot):
     robot.run(1, *ROBOT)
     robot.run(100)
     assert robot.age() == pytest.approx(1.0)
+
+
+def silence(robot, interval, period, count=200):
+    """The time that has passed, and by how much the age has grown, in polls without messages [s]."""
+    robot.run(20, *ROBOT)
+    robot.feedback.start_poll(robot.now, period)
+    began, age = robot.now, robot.age()
+    for _ in range(count):
+        robot.now += interval
+        robot.feedback.start_poll(robot.now, period)
+    return robot.now - began, robot.age() - age
+
+
+@pytest.mark.parametrize("period, lateness", [(REST_POLL_PERIOD, 0.001), (REST_POLL_PERIOD, 0.03), (POLL_PERIOD, 0.02)])
+def test_polls_that_are_a_little_late_are_no_pauses(robot, period, lateness):
+    passed, grown = silence(robot, period + lateness, period)
+    assert grown == pytest.approx(passed)
+
+
+@pytest.mark.parametrize("interval", [0.11, 0.2, 1.0])
+def test_a_node_that_is_always_late_notices_silence(robot, interval):
+    """Each of its polls would have found messages."""
+    count = 200
+    passed, grown = silence(robot, interval, POLL_PERIOD, count)
+    assert (count - 2) * POLL_PERIOD < grown < passed

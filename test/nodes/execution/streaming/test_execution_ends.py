@@ -2,6 +2,7 @@
 
 import math
 import threading
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from action_goals import execute, follow
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
 from fake_robot import EmergencyStop, swing
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from streaming import ARM, eventually, here, on_line, run
 
@@ -128,6 +130,26 @@ def test_the_status_reports_state_and_owner(client, robot):
     assert latest[ExecutionStatus.MOVING].owner == "somebody"
     assert latest[ExecutionStatus.IDLE].owner == ""
     assert latest[ExecutionStatus.IDLE].joint_state_age < 1.5
+
+
+def test_the_age_in_the_status_grows_with_time_while_nothing_moves(client, robot):
+    """Pauses of a busy computer do not count, but in some second there is none."""
+    ages, reached = [], threading.Event()
+
+    def take(message):
+        ages.append((Time.from_msg(message.header.stamp).nanoseconds * 1e-9, message.joint_state_age))
+        steps = [np.subtract(new, last) for last, new in pairwise(ages)]
+        if any(passed > 0.5 and grown > 0.95 * passed for passed, grown in steps):
+            reached.set()
+
+    robot.wait_for_last_command()
+    robot.silent = True
+    subscription = client.node.create_subscription(ExecutionStatus, "execution/status", take, LATCHED)
+    try:
+        assert reached.wait(60.0), ages
+    finally:
+        client.node.destroy_subscription(subscription)
+        robot.silent = False
 
 
 def test_a_second_publisher_of_commands_forbids_motion(client, robot):
