@@ -94,9 +94,9 @@ class IndependentCell:
 
     def collisions(self, values):
         """Names of the pairs that collide."""
-        pin.computeCollisions(
-            self.model, self.data, self.geometries, self.geometry_data, self.configuration(values), False
-        )
+        q = self.configuration(values)
+        if not pin.computeCollisions(self.model, self.data, self.geometries, self.geometry_data, q, False):
+            return []
         pairs = self.geometries.collisionPairs
         hit = [i for i, result in enumerate(self.geometry_data.collisionResults) if result.isCollision()]
         return [(self.link_or_body(pairs[i].first), self.link_or_body(pairs[i].second)) for i in hit]
