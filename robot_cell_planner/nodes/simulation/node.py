@@ -57,7 +57,8 @@ M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
 MAX_DISTURBANCES = 100  # in one request
 COMMANDS_DEPTH = 200  # between two reads
-MIN_POLL_PERIOD = 0.004  # [s] between reads of commands, which cost less than wake-ups
+# [s] between reads of commands, which cost less than wake-ups; at most a tenth of what COMMANDS_DEPTH holds at 1 kHz.
+MIN_POLL_PERIOD, MAX_POLL_PERIOD = 0.004, 0.02
 QUIET_TIME = 1.0  # [s] without commands, after which they are waited for instead of polled
 THROTTLE = 5.0  # [s] between warnings of one kind
 
@@ -145,7 +146,7 @@ class SimulatedRobotNode(ManagedNode):
         self._waiting = set(self._simulation.driven_joints)  # for their first commands
         self._names = CommandedNames(names, self.get_logger().warning)
         self._joint_commands = JointMessages(self, "joint_commands", COMMANDS_DEPTH, self._begin_polling)
-        period = max(MIN_POLL_PERIOD, schedule.delay / 4.0)
+        period = poll_period(schedule.delay)
         self._polls_without_command, self._max_polls = 0, math.ceil(QUIET_TIME / period)
         self._polling = steady_timer(self, period, self._read_commands)
 
@@ -294,6 +295,11 @@ class SimulatedRobotNode(ManagedNode):
         if self._lost > 0.0:
             return WARN, f"the simulation could not keep up and has lost {self._lost:.3f} s", values
         return OK, "the simulation keeps up", values
+
+
+def poll_period(delay: float) -> float:
+    """Return the period of reads of commands that are executed with a delay [s]."""
+    return min(max(MIN_POLL_PERIOD, delay / 4.0), MAX_POLL_PERIOD)
 
 
 def _contact(record: ContactRecord, stamps: tuple[Time, Time]) -> SimulationContact:
