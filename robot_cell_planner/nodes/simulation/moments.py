@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from abc import ABC, abstractmethod
 
@@ -13,6 +14,8 @@ from ...simulation.commands import STAGE
 from ..conversions.basic import NANOSECONDS, time_to_message
 
 MAX_SKEW = 1.0  # [s] maximum between the stamp of a command and its arrival
+# [ns] that may pass between reading the clock of a node and the steady clock; so often it is tried to do better.
+READING, READINGS = 100_000, 20
 
 
 class Moments(ABC):
@@ -44,14 +47,18 @@ class SteadyMoments(Moments):
         self._clock = clock
 
     def _offset(self) -> int:
-        """Return the node's clock minus the steady clock [ns]."""
-        while True:
+        """Return the node's clock minus the steady clock [ns], read as simultaneously as possible: another process may
+        run in between."""
+        shortest, best = math.inf, 0
+        for _ in range(READINGS):
             before = time.monotonic_ns()
             now = self._clock.now().nanoseconds
             after = time.monotonic_ns()
-            # Longer if another process ran in between.
-            if after - before < 100_000:
-                return int(now) - (before + after) // 2
+            if after - before < shortest:
+                shortest, best = after - before, int(now) - (before + after) // 2
+            if shortest < READING:
+                break
+        return best
 
     def nanoseconds(self, moment: float) -> int:
         return max(round(moment * NANOSECONDS) + self._offset(), 0)
