@@ -69,7 +69,10 @@ def describe(status: int) -> str:
     """Return an exit status of `Process.ended` as text."""
     if status >= 0:
         return f"exit status {status}"
-    return f"signal {signal.Signals(-status).name}"
+    try:
+        return f"signal {signal.Signals(-status).name}"
+    except ValueError:  # most real-time signals have no name
+        return f"signal {-status}"
 
 
 def _started(program: Program, environment: Mapping[str, str]) -> subprocess.Popen[bytes]:

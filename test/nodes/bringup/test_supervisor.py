@@ -122,6 +122,14 @@ def test_a_process_that_is_killed_is_named_with_the_signal():
     assert "dies ended with signal SIGSEGV" in err
 
 
+def test_a_process_that_is_killed_by_a_signal_without_a_name_is_named_with_its_number():
+    """Most real-time signals have none."""
+    number = signal.SIGRTMIN + 6
+    status, _, err = Run([["lives", POLITE]], f"import os; os.kill(os.getpid(), {number})").finish()
+    assert status == 128 + number
+    assert f"client ended with signal {number}\n" in err
+
+
 def test_the_end_of_an_optional_program_does_not_end_the_session():
     run = Run([["optional", "raise SystemExit(3)"], ["one", POLITE]])
     run.wait_for("one      | ready")
