@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 SEED = 0  # of lost commands
 PAUSE_POLL = 0.05  # [s] between checks for messages while paused
-MAX_WAITING = 2000  # commands of each joint; the earliest are discarded
+# Commands of each joint; the earliest are discarded. Those of the longest latency and delay, at 1 kHz.
+MAX_WAITING = 12_000
 
 
 def main() -> None:

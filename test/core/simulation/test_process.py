@@ -22,10 +22,18 @@ from robot_cell_planner.model.geometry import Mesh, Shape
 from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.simulation.commands import JointCommand
+from robot_cell_planner.simulation.disturbances import BOUNDS, Disturbance, DisturbanceKind
 from robot_cell_planner.simulation.operations import Continue, Disturb, Pause, Reset, Step
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.pace import Pace
-from robot_cell_planner.simulation.process import MAX_UNSENT, Report, Schedule, SimulationProcess, Start
+from robot_cell_planner.simulation.process import (
+    MAX_UNSENT,
+    SCHEDULE_BOUNDS,
+    Report,
+    Schedule,
+    SimulationProcess,
+    Start,
+)
 from robot_cell_planner.simulation.repetition import MAX_LAG, JointSample, Repeats, Repetition
 from robot_cell_planner.simulation.worker import MAX_WAITING
 
@@ -182,6 +190,22 @@ def test_commands_that_are_dropped_in_a_pause_are_counted(listener):
     assert answers.get(timeout=PATIENCE).error is None
     listener.until(lambda message: isinstance(message, Report) and message.moment > time + 0.1)
     assert listener.process.dropped == 5
+
+
+def test_a_stream_at_the_longest_latency_and_delay_costs_no_command(listener):
+    """Otherwise each command would be dropped before its time, and the joint would never move."""
+    listener.process.run()
+    answers, latency = queue.Queue(), BOUNDS[DisturbanceKind.COMMAND_LATENCY][1]
+    listener.process.request(Pause(), answers.put)
+    time = answers.get(timeout=PATIENCE).time
+    listener.process.request(Disturb((Disturbance(DisturbanceKind.COMMAND_LATENCY, value=latency),)), answers.put)
+    assert answers.get(timeout=PATIENCE).error is None
+    command_in_pause(listener, round(1000.0 * (latency + SCHEDULE_BOUNDS["delay"][1])), answers, time)
+    listener.process.request(Continue(), answers.put)
+    assert answers.get(timeout=PATIENCE).error is None
+    found = samples(listener.until(lambda message: message.moment > time + latency + 2.0))
+    assert found[-1].positions[3] == pytest.approx(0.2, abs=1e-4)
+    assert listener.process.dropped == 0
 
 
 def test_a_flood_of_commands_of_one_joint_costs_another_none(listener):
