@@ -10,12 +10,12 @@ from ..model.bodies import CollisionSettings, PairMargin
 from ..model.frames import FrameTree
 from ..model.name_suggestions import unknown_name
 from ..model.value import with_item, without_item
-from .scene import Scene, WorldPose
+from .scene import CheckedStruct, Scene, WorldPose
 
 replace = msgspec.structs.replace
 
 
-class SetIgnoreGroup(msgspec.Struct, frozen=True):
+class SetIgnoreGroup(CheckedStruct, frozen=True):
     """Set a collision ignore group; an empty list of members removes the group."""
 
     name: str
@@ -31,7 +31,7 @@ class SetIgnoreGroup(msgspec.Struct, frozen=True):
         return replace(scene, cell=replace(scene.cell, collision=replace(rules, ignore_groups=changed)))
 
 
-class SetMargin(msgspec.Struct, frozen=True):
+class SetMargin(CheckedStruct, frozen=True):
     """Set the safety margin [m] of an object ("*": all), or of a pair if `second` is given; None removes the margin."""
 
     first: str

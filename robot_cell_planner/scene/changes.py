@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from ..errors import InvalidRequestError, RobotCellError
+from ..errors import InvalidRequestError, InvalidValueError, RobotCellError
 from ..model.arguments import public
+from ..model.shown_values import show
 from .scene import Scene, WorldPose
 
 
@@ -28,10 +29,14 @@ def apply_changes(scene: Scene, changes: Sequence[Change], world_pose: WorldPose
     """Return the scene after applying all changes in order. The given scene is not modified.
 
     Raises:
+        InvalidValueError: An item of `changes` is not a change.
         RobotCellError: The error of the first change that fails; its stage gives the index and type of the change.
         StateError, FrameCycleError: The resulting state does not match the cell.
     """
     for index, change in enumerate(changes):
+        if not callable(getattr(change, "apply", None)):
+            text = f"changes[{index}] is {show(change)}, expected a change such as Move"
+            raise InvalidValueError(text, subjects=("changes",))
         try:
             scene = change.apply(scene, world_pose)
         except ValueError as error:  # includes the value errors of this package

@@ -17,14 +17,14 @@ from ..model.pose import Pose
 from ..model.state import RobotCellState, ToolState
 from ..model.value import WORLD, without_item
 from .allowed_collision_changes import with_collision_settings
-from .scene import Scene, WorldPose, known, rewritten
+from .scene import CheckedStruct, Scene, WorldPose, known, rewritten
 from .state_changes import is_robot
 
 T = TypeVar("T")
 replace = msgspec.structs.replace
 
 
-class Add(msgspec.Struct, frozen=True):
+class Add(CheckedStruct, frozen=True):
     """Add robots, tools, bodies, frames and composite groups, objects at the poses in `state`.
 
     Objects missing in `state` are placed at the world origin, with joints at zero or at the nearest allowed value. The
@@ -57,7 +57,7 @@ class Add(msgspec.Struct, frozen=True):
         return with_collision_settings(Scene(merged, state), new.collision)
 
 
-class AddFrame(msgspec.Struct, frozen=True):
+class AddFrame(CheckedStruct, frozen=True):
     """Add a named frame fixed to `attached_to`; `pose` is relative to `relative_to` in the current state."""
 
     name: str
@@ -73,7 +73,7 @@ class AddFrame(msgspec.Struct, frozen=True):
         return replace(scene, cell=replace(scene.cell, frames=frames))
 
 
-class Replace(msgspec.Struct, frozen=True):
+class Replace(CheckedStruct, frozen=True):
     """Replace models of the same name. Poses, attachments and the values of joints that still exist are retained.
 
     A robot whose new model has `attached_to` is attached to that frame. The ignore groups and margins in
@@ -108,7 +108,7 @@ class Replace(msgspec.Struct, frozen=True):
         return with_collision_settings(Scene(cell, replace(state, configuration=retained)), new.collision)
 
 
-class Remove(msgspec.Struct, frozen=True):
+class Remove(CheckedStruct, frozen=True):
     """Remove a robot, tool, body, named frame or composite group.
 
     Objects attached to it must be detached before, and composite groups of a robot removed.

@@ -8,6 +8,7 @@ from typing import TypeVar
 import msgspec
 
 from ..errors import UnknownNameError
+from ..model.arguments import check_fields
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.pose import Pose
@@ -18,7 +19,18 @@ WorldPose = Callable[[RobotCell, RobotCellState, str], Pose]
 T = TypeVar("T")
 
 
-class Scene(msgspec.Struct, frozen=True):
+class CheckedStruct(msgspec.Struct, frozen=True):
+    """Base of scenes and scene changes, whose fields are checked against their annotations.
+
+    Raises:
+        InvalidValueError: A field does not match its annotation; the message names it.
+    """
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+
+class Scene(CheckedStruct, frozen=True):
     """Cell with a matching state."""
 
     cell: RobotCell

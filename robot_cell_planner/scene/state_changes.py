@@ -16,13 +16,13 @@ from ..model.pose import Pose, Quaternion
 from ..model.state import BodyState, RobotCellState, ToolState
 from ..model.unknown_joints import unknown_joint
 from ..model.value import WORLD, Vector3, with_item
-from .scene import Scene, WorldPose, between, joint_names, known, rewritten
+from .scene import CheckedStruct, Scene, WorldPose, between, joint_names, known, rewritten
 
 KEEP: Vector3 = (math.nan, math.nan, math.nan)
 replace = msgspec.structs.replace
 
 
-class Move(msgspec.Struct, frozen=True):
+class Move(CheckedStruct, frozen=True):
     """Move a robot, tool, body or named frame to a pose relative to `relative_to`; its parent frame is unchanged.
 
     A position component that is NaN, or an orientation that is None, is unchanged.
@@ -43,7 +43,7 @@ class Move(msgspec.Struct, frozen=True):
         return _placed(scene, self.name, rewritten(scene, world_pose, parent_frame, reference, pose))
 
 
-class Attach(msgspec.Struct, frozen=True):
+class Attach(CheckedStruct, frozen=True):
     """Attach a tool to a planning group, a body or named frame to any frame, or the base of a robot to a link of
     another robot, a body or a named frame.
 
@@ -76,7 +76,7 @@ class Attach(msgspec.Struct, frozen=True):
         return scene
 
 
-class Detach(msgspec.Struct, frozen=True):
+class Detach(CheckedStruct, frozen=True):
     """Detach a robot, tool, body or named frame. Its world pose is unchanged."""
 
     name: str
@@ -90,7 +90,7 @@ class Detach(msgspec.Struct, frozen=True):
         return _touching(_placed(scene, self.name, pose, attached_to=""), self)
 
 
-class SetHidden(msgspec.Struct, frozen=True):
+class SetHidden(CheckedStruct, frozen=True):
     """Exclude a tool or body from all collision checks, or include it again."""
 
     name: str
@@ -100,7 +100,7 @@ class SetHidden(msgspec.Struct, frozen=True):
         return _with_state(scene, self.name, replace(_state_of(scene, self.name), hidden=self.hidden))
 
 
-class SetTouch(msgspec.Struct, frozen=True):
+class SetTouch(CheckedStruct, frozen=True):
     """Set the links and bodies that a tool or body is allowed to touch; None leaves a list unchanged."""
 
     name: str
@@ -112,7 +112,7 @@ class SetTouch(msgspec.Struct, frozen=True):
         return _touching(scene, self)
 
 
-class SetJoints(msgspec.Struct, frozen=True):
+class SetJoints(CheckedStruct, frozen=True):
     """Set joint values [rad, m] by name, those of tools as "tool/joint". NaN leaves a joint unchanged."""
 
     values: Mapping[str, float]
@@ -137,7 +137,7 @@ class SetJoints(msgspec.Struct, frozen=True):
         return replace(scene, state=state.with_configuration(robots) if robots else state)
 
 
-class SetBasePose(msgspec.Struct, frozen=True):
+class SetBasePose(CheckedStruct, frozen=True):
     """Move a robot's root link to a pose relative to `relative_to`; NaN and None as in Move. "" is the only robot.
 
     A robot stays attached to its parent frame.
@@ -161,7 +161,7 @@ class SetBasePose(msgspec.Struct, frozen=True):
         return _with_base(scene, name, rewritten(scene, world_pose, parent_frame, reference, pose))
 
 
-class SetState(msgspec.Struct, frozen=True):
+class SetState(CheckedStruct, frozen=True):
     """Replace every entry that is given in a state; all other entries are unchanged."""
 
     state: RobotCellState

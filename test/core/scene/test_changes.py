@@ -13,6 +13,7 @@ from robot_cell_planner.errors import (
     DuplicateNameError,
     FrameCycleError,
     InvalidRequestError,
+    InvalidValueError,
     RobotCellError,
     UnknownNameError,
 )
@@ -258,3 +259,38 @@ def test_a_zero_and_a_negative_zero_are_distinguished():
     assert signed.state == free.state
     again = apply_difference(free, difference(free, signed))
     assert again.state.digest() == signed.state.digest() != free.state.digest()
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "named"),
+    [
+        (Move, ("part", HERE), "position is a Pose"),
+        (Move, ("part", None), "position is None"),
+        (Move, ("part", "1,2,3"), "position is '1,2,3'"),
+        (Move, ("part", (1.0, 2.0)), "position is a tuple of 2, expected a tuple of 3"),
+        (SetBasePose, ("arm", HERE), "position is a Pose"),
+        (Attach, ("part", "tip", (0.0, 0.0, 1.0)), "pose is a tuple of 3, expected"),
+        (Attach, ("part", "tip", None, "", "tip"), "touch_links is 'tip', expected tuple or None"),
+        (Detach, ("part", "tip"), "touch_links is 'tip', expected tuple or None"),
+        (SetTouch, ("part", "tip"), "touch_links is 'tip', expected tuple or None"),
+        (SetTouch, ("part", (1,)), r"touch_links\[0\] is 1, expected a text"),
+        (SetIgnoreGroup, ("group", "part"), "members is 'part', expected a tuple"),
+        (SetMargin, ("part", "0.01"), "margin is '0.01', expected float or None"),
+        (SetJoints, ((0.1, 0.2),), "values is a tuple of 2, expected a mapping"),
+        (SetJoints, ({"shoulder": "0.1"},), r"values\['shoulder'\] is '0.1', expected a number"),
+        (SetHidden, ("part", "no"), "hidden is 'no', expected True or False"),
+        (AddFrame, ("here", "tip", (0.0, 0.0, 1.0), ""), "pose is a tuple of 3, expected"),
+        (Add, ("part",), "models is 'part', expected a RobotCell"),
+        (Replace, ("part",), "models is 'part', expected a RobotCell"),
+        (Remove, (["part"],), r"expected a text"),
+        (Scene, (STATE, CELL), "cell is a RobotCellState, expected a RobotCell"),
+    ],
+)
+def test_a_field_of_a_wrong_type_is_named_where_it_is_given(kind, given, named):
+    with pytest.raises(InvalidValueError, match=named):
+        kind(*given)
+
+
+def test_what_is_no_change_is_refused():
+    with pytest.raises(InvalidValueError, match=r"changes\[1\] is 'part', expected a change"):
+        apply(SCENE, Remove("part"), "part")
