@@ -150,7 +150,7 @@ class _Writer:
                 [*check_cell(cell, state), *_renamed(given.mechanism.name, name), *_lost(given, cell.robots[name])]
             )
             if tool is not None:
-                findings = in_order([*findings, *_lost(tool[0], cell.tools[tool[0].name])])
+                findings = in_order([*findings, *_lost(tool[0], cell.tools[tool[0].name]), *_without_tcp(*tool)])
             self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool, self.tool_pairs))
         return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
 
@@ -182,7 +182,7 @@ class _Writer:
             replace(pair, first=loaded.frame_of(pair.first), second=loaded.frame_of(pair.second))
             for pair in overlapping_pairs(robot, self.options.draft)
         )
-        hands = [found.hand for found in draft_groups(loaded.mechanism) if found.hand is not None]
+        hands = [found.hand for found in draft_groups(loaded.mechanism, is_hand=True) if found.hand is not None]
         return loaded, draft_hand(robot, hands[0]) if hands else None
 
     def _entries(
@@ -263,6 +263,15 @@ def _renamed(given: str, name: str) -> Iterator[Finding]:
     if name != given:
         text = f"robot {name}: the description names it {given!r}, which is no name in a cell"
         yield Finding(DRAFT, "names", text, "Rename it in the cell file; names have letters A to Z, digits, - and _.")
+
+
+def _without_tcp(tool: Tool, hand: HandDraft | None) -> Iterator[Finding]:
+    """Find an added tool without fingers, whose tool centre point is its root."""
+    if hand is None:
+        text = (
+            f"tool {tool.name}: no fingers were found, so that its tool centre point is its root {tool.mechanism.root}"
+        )
+        yield Finding(DRAFT, "tools", text, "Write `tcp` of the tool in the cell file.")
 
 
 def _lost(original: Robot | Tool, written: Robot | Tool) -> Iterator[Finding]:

@@ -13,8 +13,8 @@ class Finding:
 
     Attributes:
         level: "error" prevents planning, "warning" makes answers wrong or incomplete, "draft" needs confirmation.
-        topic: Of a cell "state", "limits", "meshes", "masses", "description", "srdf", "groups", "frames" or "names";
-            else what it is about.
+        topic: Of a cell "state", "limits", "meshes", "masses", "description", "srdf", "groups", "frames", "names" or
+            "tools"; else what it is about.
         text: What was found, as a clause without a full stop.
         remedy: What to do, as a sentence.
     """

@@ -43,14 +43,14 @@ class DraftedGroup:
     arm: str = ""
 
 
-def draft_groups(mechanism: Mechanism) -> tuple[DraftedGroup, ...]:
+def draft_groups(mechanism: Mechanism, is_hand: bool = False) -> tuple[DraftedGroup, ...]:
     """Derive planning groups from the kinematic tree (see `structure_of`).
 
     A single arm is named "manipulator", several are named after their side or their links (see `names_of_arms`), and
     legs as legs. Several arms also form one composite group, as do the legs of a robot without arms. A rail before an
     arm is in its group; another group has the arm alone. Hands are named after their arm. Wheels are in no group.
     """
-    return _Drafter(mechanism, structure_of(mechanism)).groups()
+    return _Drafter(mechanism, structure_of(mechanism, is_hand)).groups()
 
 
 class _Drafter:
@@ -113,7 +113,11 @@ class _Drafter:
 
     def _other(self, joints: tuple[Joint, ...]) -> DraftedGroup:
         name = self._unique(name_of(joints, "chain"))
-        return DraftedGroup(self._chain(name, joints[0].parent, joints[-1].child), "other", "No arm: a side chain.")
+        return DraftedGroup(
+            self._chain(name, joints[0].parent, joints[-1].child),
+            "other",
+            "No arm: a chain beside or below.",
+        )
 
     def _chain(self, name: str, base: str, tip: str) -> PlanningGroup:
         joints = self.mechanism.chain(base, tip)

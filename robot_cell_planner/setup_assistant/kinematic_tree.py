@@ -73,21 +73,22 @@ def _carries_along(mechanism: Mechanism, base: str, link: str) -> bool:
     return all(abs(float(axis @ axes[0])) > PARALLEL for axis in axes)
 
 
-def structure_of(mechanism: Mechanism) -> Structure:
+def structure_of(mechanism: Mechanism, is_hand: bool = False) -> Structure:
     """Find the arms, hands and other parts of a mechanism.
 
     Links that are fixed to each other count as one part. From the root, the branch with the most variables in a row is
     followed; side branches (covers, parallelogram rods, heads) do not end it. Several branches with at least three
     variables in a row are several arms, and the joints before them a chain of its own. An arm ends at fingers: joints
     with such a name and others of the same size beside them, or branches of the same size after at least three joints.
-    A robot that is called a hand consists of fingers.
+    A robot that is called a hand, or is known to be one (`is_hand`), consists of fingers.
     """
-    return _Finder(mechanism).structure()
+    return _Finder(mechanism, is_hand or HAND_WORD.search(mechanism.name.lower()) is not None).structure()
 
 
 class _Finder:
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, is_hand: bool) -> None:
         self.mechanism = mechanism
+        self.is_hand = is_hand
         self.part: dict[str, str] = {mechanism.root: mechanism.root}  # first link of the part of each link
         self.below: dict[str, list[Joint]] = {mechanism.root: []}  # movable joints at each part
         for joint in mechanism.tree_order:
@@ -174,7 +175,7 @@ class _Finder:
         short = all(self.depth[joint.name] <= longest for joint in joints)
         if len(joints) < 2 or not short or any(LIMB_WORD.search(joint.name.lower()) for joint in joints):
             return []
-        if not path and HAND_WORD.search(self.mechanism.name.lower()):
+        if not path and self.is_hand:
             return joints
         if sum(len(joint.variables) for joint in path) < MIN_BEFORE_HAND:
             return []

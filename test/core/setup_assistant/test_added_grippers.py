@@ -64,3 +64,36 @@ def test_the_other_parts_of_the_tool_are_checked(made):
     assert frozenset(("gripper/left_tip", "gripper/right_tip")) in checked
     assert frozenset(("gripper/left_bar", "gripper/right_tip")) in checked
     assert not checker.in_collision(np.array(checker.default))
+
+
+SLIDE = """<joint name="{0}" type="prismatic"><parent link="palm"/><child link="{1}"/><origin xyz="{2} 0 0.05"/>
+<axis xyz="{3} 0 0"/><limit lower="0" upper="0.04" effort="9" velocity="1"/>{4}</joint>"""
+PALM = BOX.format("palm", 0.0, 0.02)
+FOLLOWS = '<mimic joint="drive"/>'
+PARALLEL = PALM + BOX.format("f1", 0.05, 0.1) + BOX.format("f2", 0.05, 0.1)
+PARALLEL += SLIDE.format("drive", "f1", 0.01, 1, "") + SLIDE.format("follow", "f2", -0.01, -1, FOLLOWS)
+
+
+def added(folder, name, text):
+    """The new cell of an arm with a gripper of this name and content."""
+    (folder / "arm.urdf").write_text(f'<robot name="arm">{ARM}</robot>')
+    (folder / "added.urdf").write_text(f'<robot name="{name}">{text}</robot>')
+    options = NewCellOptions(added=str(folder / "added.urdf"), draft=DraftOptions(samples=50))
+    return new_cell(folder / "arm.urdf", folder / "cell", options)
+
+
+@pytest.mark.parametrize("name", ["gripper", "egh80"])
+def test_the_fingers_of_an_added_gripper_need_no_names(name, tmp_path):
+    """Its tool centre point is 10 mm behind the ends of the closed fingers, which are 0.15 m from the palm."""
+    made = added(tmp_path, name, PARALLEL)
+    tool = made.cell.tools["gripper"]
+    np.testing.assert_allclose(tool.tcp.position, (0.0, 0.0, 0.14), atol=1e-9)
+    assert made.state.tools["gripper"].configuration["drive"] == 0.04
+    assert "tools" not in {finding.topic for finding in made.findings}
+
+
+def test_an_added_tool_without_fingers_is_reported(tmp_path):
+    made = added(tmp_path, "cup", PALM)
+    (found,) = [finding for finding in made.findings if finding.topic == "tools"]
+    assert found.level == "draft"
+    assert found.text == "tool gripper: no fingers were found, so that its tool centre point is its root palm"
