@@ -13,11 +13,10 @@ import numpy as np
 from frozendict import frozendict
 from numpy.typing import NDArray
 
-from ...errors import InvalidRequestError, StartBeyondLimitsError, UnknownNameError, Value
+from ...errors import InvalidRequestError, StartBeyondLimitsError, Value
 from ...kinematics.joint_wrapping import nearest_turns, turns_within
 from ...model.cell import RobotCell
 from ...model.mechanism import JointLimits, Variable
-from ...model.name_suggestions import unknown_name
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
 from ...model.unknown_joints import unknown_joint
@@ -188,7 +187,7 @@ def space_of(
     """
     for name in variables:
         if name not in cell.variables:
-            raise UnknownNameError(unknown_name(f"joint {name!r}", name, cell.variables), subjects=(name,))
+            raise unknown_joint(cell, name, cell.variables)
     definitions = _narrowed(cell, variables, limits)
     lower = np.array([v.limits.lower for v in definitions])
     upper = np.array([v.limits.upper for v in definitions])

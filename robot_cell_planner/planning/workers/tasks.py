@@ -10,10 +10,9 @@ from typing import Any
 from frozendict import frozendict
 
 from ...collision.checker import CollisionChecker
-from ...errors import UnknownNameError
 from ...model.mechanism import Variable
-from ...model.name_suggestions import unknown_name
 from ...model.start_limits import START_LIMIT_TOLERANCE, limits_around_start
+from ...model.unknown_joints import unknown_joint
 from ...scene.scene import Scene
 from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.trajectory import Trajectory
@@ -230,4 +229,4 @@ def limits_at_start(
 def _check_joints(scene: Scene, names: tuple[str, ...]) -> None:
     for name in names:
         if name not in scene.cell.variables:
-            raise UnknownNameError(unknown_name(f"joint {name!r}", name, scene.cell.variables), subjects=(name,))
+            raise unknown_joint(scene.cell, name, scene.cell.variables)

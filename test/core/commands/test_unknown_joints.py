@@ -2,9 +2,16 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from robot_cell_planner.commands.main import main
+from robot_cell_planner.errors import UnknownNameError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.planning.problem.space import space_of
+from robot_cell_planner.planning.workers.tasks import ValidationRequest, validated
+from robot_cell_planner.scene.scene import Scene
+from robot_cell_planner.trajectory.trajectory import Trajectory
 
 LIMIT = '<limit lower="-1" upper="1" velocity="1" effort="1"/>'
 
@@ -80,3 +87,13 @@ def test_the_joint_of_a_tool_has_its_prefix(cell, capsys):
     message, _ = failure(capsys, "fk", cell, "--from-joint", "hand/follower=0.1")
     expected = "follows joint hand/finger (mimic) and has no value of its own; the value to give is hand/finger"
     assert message == f"robot_cell: start state: joint 'hand/follower' {expected}"
+
+
+@pytest.mark.parametrize(("name", "reason"), [("follower", FOLLOWS), ("drive", PLANAR), ("Turn", "nearest: turn")])
+def test_trajectories_and_paths_name_what_the_joint_is(name, reason, cell):
+    """A controller of ros2_control takes the joints of joint_states, of which some follow others."""
+    scene = Scene(*load_cell(cell))
+    with pytest.raises(UnknownNameError, match=re.escape(reason)):
+        validated(scene, ValidationRequest(Trajectory((name,), [0.0, 1.0], np.zeros((2, 1)))))
+    with pytest.raises(UnknownNameError, match=re.escape(reason)):
+        space_of(scene.cell, (name,), np.zeros(1))
