@@ -30,6 +30,7 @@ DIRECTIONS_MOVED = "directions moved"  # value of errors
 RANK_SAMPLES = 4  # random configurations at which the rank of the Jacobian is evaluated
 POSITION = 3  # directions that a target without an orientation constrains
 SINGULAR = 1e-3  # configurations with a smaller singular value are singular
+ROUNDED = 2e-3  # [m, rad] angles of three digits, such as 3.14 for pi, differ by less
 
 
 class IkFailureReason(str, Enum):
@@ -139,9 +140,12 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
     values = (*values, Value("angle left", angle, problem.tolerance[1], "rad"))
     constrained, moved = 6 - len(problem.free_axes), directions_moved(problem)
     if moved < constrained:
-        values = (*values, Value(DIRECTIONS_MOVED, moved, constrained))
         failure = IkFailure(IkFailureReason.NOT_FOUND, closest, left)
-        text = _too_few_joints(problem, constrained, moved)
+        if left < ROUNDED and problem.tolerance[1] < angle < ROUNDED:
+            text = _rounded_angles(problem, angle)
+        else:
+            values = (*values, Value(DIRECTIONS_MOVED, moved, constrained))
+            text = _too_few_joints(problem, constrained, moved)
         return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)
     if closed:
         text = f"the target of {problem.frame} is out of reach in its orientation"
@@ -182,6 +186,14 @@ def _too_few_joints(problem: IkProblem, constrained: int, moved: int) -> str:
     if moved == 5 and constrained == 6:
         found.insert(0, "a PointAxisTarget or PointAxisWaypoints (type POINT_AXIS)")
     return f"{text}: {', or '.join(found)}"
+
+
+def _rounded_angles(problem: IkProblem, angle: float) -> str:
+    return (
+        f"the target of {problem.frame} was not reached: its orientation differs by {angle:.3g} rad from those that "
+        "the joints reach; if its angles are rounded, give more digits (pi is 3.141592653589793), else a "
+        "tolerance_angle (orientation_tolerance of messages) above that"
+    )
 
 
 def _in_collision(problem: IkProblem, traces: Traces, pairs: tuple[str, ...]) -> RobotCellError:

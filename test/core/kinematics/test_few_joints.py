@@ -94,6 +94,18 @@ def test_a_scara_names_the_directions_that_its_joints_do_not_move(tmp_path):
         inverse_kinematics(cell, state, axis, "arm")
 
 
+@pytest.mark.parametrize("rounded", [3.14159, 3.1416, 3.14])
+def test_a_rounded_angle_is_not_reported_as_too_few_joints(tmp_path, rounded):
+    """The tool of a SCARA points down; free rotations would not make 3.14159 rad reachable about the other axes."""
+    cell, state = arm(tmp_path, SCARA, "0.2 0 0")
+    tilted = forward_kinematics(cell, state, "arm") @ Pose.from_rpy((0.0, 0.0, 0.0), (np.pi - rounded, 0.0, 0.0))
+    expected = rf"differs by {abs(np.pi - rounded):.3g} rad .* give more digits"
+    with pytest.raises(InverseKinematicsError, match=expected) as failure:
+        inverse_kinematics(cell, state, FrameTarget(pose=tilted), "arm")
+    assert "directions moved" not in {value.name for value in failure.value.values}
+    inverse_kinematics(cell, state, FrameTarget(pose=tilted, tolerance_angle=0.002), "arm")
+
+
 def test_targets_that_are_too_far_away_are_out_of_reach_whatever_the_joints_move(tmp_path):
     cell, state = arm(tmp_path, ARMS[4], "0.2 0 0")
     with pytest.raises(OutOfReachError, match="m out of reach"):
