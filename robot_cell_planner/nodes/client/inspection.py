@@ -87,7 +87,7 @@ def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, s
             break
         tries.wait(POLL_PERIOD)
     if is_alone:
-        raise ServiceUnavailableError(f"no node was found within {timeout:g} s.")
+        raise ServiceUnavailableError(f"no node was found within {timeout:g} s.", stage="graph")
     return found
 
 
@@ -125,7 +125,9 @@ def wait_for_type(connection: CellConnection, kind: str, name: str, timeout: flo
             raise InvalidRequestError(text, stage="graph", subjects=(full,), remedy=OTHER_KIND)
         if time.monotonic() > until:
             text = unknown_name(f"{kind} {full!r}", full, names)
-            raise ServiceUnavailableError(f"{text}; is ROS_DOMAIN_ID that of the nodes?", subjects=(full,))
+            raise ServiceUnavailableError(
+                f"{text}; is ROS_DOMAIN_ID that of the nodes?", stage="graph", subjects=(full,)
+            )
         tries.wait(POLL_PERIOD)
     return interface(names[full])
 
@@ -181,7 +183,9 @@ def messages(connection: CellConnection, name: str, timeout: float) -> Iterator[
         while True:
             arrived.clear()
             if queue.empty() and not wait(arrived, timeout):
-                raise ServiceUnavailableError(f"no message on {full} within {timeout:g} s", subjects=(full,))
+                raise ServiceUnavailableError(
+                    f"no message on {full} within {timeout:g} s", stage="graph", subjects=(full,)
+                )
             yield queue.get()
 
 

@@ -47,7 +47,7 @@ from .dds_profile import set_dds_profile
 from .exit_status import COULD_NOT_START, FAILED_WHILE_RUNNING
 from .large_trajectories import service_in_memory, taken
 from .parameters import Parameter, Parameters, refuse_parameters
-from .presence import NameTakenError, Presence
+from .presence import NAME_TAKEN, NameTakenError, Presence
 from .replies import repeat_replies
 from .requests import Requests
 from .service_quality import SERVICES
@@ -173,8 +173,8 @@ class CellNode(Node):
         try:
             return Presence(domain, name)
         except NameTakenError as error:
-            text = f"{name} is already running in domain {domain}; stop it, or set another ROS_DOMAIN_ID or __ns"
-            raise InvalidRequestError(text, stage="start", subjects=(name,)) from error
+            text = f"{name} is already running in domain {domain}"
+            raise InvalidRequestError(text, stage="start", subjects=(name,), remedy=NAME_TAKEN) from error
 
     def destroy_node(self) -> None:
         """As rclpy's; also releases the name, and destroys action servers and clients, which rclpy leaves to their

@@ -14,6 +14,8 @@ import socket
 from collections.abc import Iterable
 
 FAST_DDS = bytes((0x01, 0x0F))  # vendor ID (DDSI-RTPS 2.3, section 8.3.2), the first bytes of its GUIDs
+# Remedy of the error of a node that does not start because of NameTakenError.
+NAME_TAKEN = "Stop that node, or set another ROS_DOMAIN_ID or namespace (`robot_cell up --namespace`)."
 HOST = 2  # following bytes, which identify the computer
 
 

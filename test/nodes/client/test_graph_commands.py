@@ -106,9 +106,11 @@ def test_a_misspelt_node_is_suggested_by_its_name(command):
 
 def test_a_description_of_a_domain_without_nodes_is_an_error():
     reserved = reserve_domain()
-    given = ["robot_cell", "describe", "--domain-id", str(reserved.number), "--timeout", "0.1", "--json"]
-    done = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
+    given = ["robot_cell", "describe", "--domain-id", str(reserved.number), "--timeout", "0.1"]
+    plain = subprocess.run(given, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*given, "--json"], capture_output=True, text=True, timeout=120, check=False)
     reserved.close()
+    assert plain.stderr.startswith("robot_cell: graph: no node was found"), plain.stderr
     assert done.returncode == 1, done.stdout
     place = f"Searched in namespace /, ROS_DOMAIN_ID={reserved.number}"
     assert json.loads(done.stdout)["error"]["message"] == f"no node was found within 0.1 s. {place}"

@@ -242,7 +242,7 @@ def test_a_second_node_of_a_name_reports_it_and_ends(raising_nodes, domain, clie
     second = RunningNode("scene_node", domain, cell_file=DEMO)
     assert second.wait(60) == 1
     assert second.output.count("\n") == 1, second.output
-    assert f"/scene_node is already running in domain {domain}" in second.output
+    assert f"/scene_node is already running in domain {domain}. Stop that node, or set another" in second.output
     assert raising_nodes["scene_node"].process.poll() is None
     client.scene()
 
