@@ -46,6 +46,10 @@ class Quantity(str, Enum):
     START = "start"
 
 
+# What an error is about first: a wrong start, position or velocity explains accelerations and jerks at earlier times.
+EXPLAINING = (Quantity.START, Quantity.POSITION, Quantity.VELOCITY)
+
+
 @dataclass(frozen=True)
 class LimitViolation:
     """A violated limit: quantity, joint, sample, time [s], value and limit."""
@@ -110,11 +114,11 @@ class TrajectoryReport:
         """Return the report if the trajectory is valid.
 
         Raises:
-            TrajectoryStartError, TrajectoryLimitError, TrajectoryInCollisionError: The first violation or collision;
-                the report is in `partial`.
+            TrajectoryStartError, TrajectoryLimitError, TrajectoryInCollisionError: The violation that explains others,
+                or the first collision; the report is in `partial`.
         """
         if self.violations:
-            raise self._limit_error(self.violations[0])
+            raise self._limit_error(min(self.violations, key=lambda violation: rank_of(violation.quantity)))
         if self.collisions:
             found = self.collisions[0]
             pair = f" between {found.first} and {found.second}" if found.first else ""
@@ -132,6 +136,11 @@ class TrajectoryReport:
         kind = TrajectoryStartError if found.quantity is Quantity.START else TrajectoryLimitError
         numbers = (Value(f"{found.quantity.value} of {found.variable}", found.value, found.limit),)
         return kind(str(found), stage="validate trajectory", subjects=(found.variable,), values=numbers, partial=self)
+
+
+def rank_of(quantity: Quantity) -> int:
+    """Return the rank of a quantity in errors about several violations. Those of one rank are in the order of time."""
+    return EXPLAINING.index(quantity) if quantity in EXPLAINING else len(EXPLAINING)
 
 
 CollisionCheck = Callable[[Array], NDArray[np.bool_]]

@@ -23,7 +23,7 @@ from ...errors import (
     Value,
 )
 from ...trajectory.trajectory import MAX_SAMPLES, Trajectory
-from ...trajectory.validation import Quantity
+from ...trajectory.validation import Quantity, rank_of
 from .basic import (
     LAST_SECOND,
     check_count,
@@ -40,6 +40,7 @@ ADDED_POINTS = 1  # samples that the execution node adds before those of a goal
 ROWS_AT_ONCE = 2000  # a conversion of all rows at once blocks other threads, such as that of commands, for 0.1 s
 QUANTITIES = {quantity: getattr(LimitViolation, quantity.name) for quantity in Quantity}  # constants of the message
 NAMES = {number: quantity.value for quantity, number in QUANTITIES.items()}
+RANKS = {number: rank_of(quantity) for quantity, number in QUANTITIES.items()}
 
 Rows = NDArray[np.float64]
 
@@ -179,11 +180,12 @@ def _arrays(rows: Rows | None, count: int) -> list[array[float]]:
 
 
 def error_of_report(report: TrajectoryReport) -> RobotCellError | None:
-    """Return the first violation or collision of a validation as an error; None if the trajectory is valid."""
+    """Return the violation that explains others, or the first collision, as an error; None if the trajectory is
+    valid."""
     if report.valid:
         return None
     if report.violations:
-        return _violation_error(report.violations[0])
+        return _violation_error(min(report.violations, key=lambda violation: RANKS.get(violation.quantity, len(RANKS))))
     if not report.collisions:
         return TrajectoryError("the trajectory is not valid", stage="validate trajectory")
     found = report.collisions[0]

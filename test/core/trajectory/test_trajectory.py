@@ -110,6 +110,16 @@ def test_each_broken_limit_is_named(good, quantity):
     assert caught.value.partial is report
 
 
+@pytest.mark.parametrize(("far", "seconds", "named"), [(90.0, 2.0, "position"), (1.5, 0.1, "velocity")])
+def test_a_jump_is_reported_by_what_explains_it(far, seconds, named):
+    """Jerks and accelerations of a trajectory to 90 degrees as radians begin long before the position is beyond."""
+    jump = Trajectory(LIMITS.variables, [0.0, seconds], [[0.0, 0.0], [far, 0.0]], np.zeros((2, 2)), np.zeros((2, 2)))
+    report = validate(jump, LIMITS)
+    assert report.violations[0].quantity is Quantity.JERK
+    with pytest.raises(TrajectoryLimitError, match=rf"^validate trajectory: {named} of a at"):
+        report.check()
+
+
 def test_without_derivatives_they_are_taken_from_the_positions(good):
     bare = Trajectory(good.variables, good.times, good.positions)
     assert validate(bare, LIMITS).valid

@@ -275,6 +275,20 @@ def test_the_error_of_a_violation_names_its_quantity(quantity):
     assert error_of_report(report).message.startswith(f"{quantity.value} of elbow_joint at point 3 (0.100 s)")
 
 
+def test_the_error_of_several_violations_is_about_the_one_that_explains_others():
+    """The start, then positions, then velocities; those of rates alone are in the order of time."""
+
+    def named(*quantities):
+        found = tuple(LimitViolation(quantity, "a", i, 0.1 * i, 2.0, 1.0) for i, quantity in enumerate(quantities))
+        return error_of_report(report_to_message(TrajectoryReport(1.0, found), RobotCell("empty"))).message.split()[0]
+
+    rates = (Quantity.JERK, Quantity.ACCELERATION, Quantity.CONTINUITY)
+    assert named(*rates) == "jerk"
+    assert named(*rates, Quantity.VELOCITY) == "velocity"
+    assert named(*rates, Quantity.VELOCITY, Quantity.POSITION) == "position"
+    assert named(*rates, Quantity.POSITION, Quantity.START) == "start"
+
+
 def test_a_collision_of_a_trajectory_says_what_collides():
     """Types and kinds of its pairs are those of a report of the state; distances, which a validation lacks, are NaN."""
     cell, state = loaded()
