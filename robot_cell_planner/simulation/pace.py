@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 from ..errors import SimulationError
@@ -49,6 +50,17 @@ class Pace:
         lag = self.lag(end)
         self._origin += lag
         self.lost += lag
+
+    def periods_to_skip(self, end: float, now: float) -> int:
+        """Return how many periods a simulation at rest has to skip to be MAX_LAG behind a time of the clock [s].
+
+        end: Simulated time at which the next one ends [s].
+        """
+        return max(math.floor((self.lag(end, now) - MAX_LAG) / self.interval), 0)
+
+    def skip(self, periods: int) -> None:
+        """Skip periods whose samples the other end has repeated, so that no time is lost."""
+        self._origin += periods * self.interval
 
     def falls_behind(self, end: float, moving: bool) -> bool:
         """Return whether the simulation is too far behind the clock. moving: whether commands to move wait."""

@@ -212,11 +212,16 @@ class _Run:
         return all(map(self._receive, messages))
 
     def _pass_periods(self, now: float, before: float = math.inf) -> None:
-        """Finish the periods that end before a timestamp [s] and are due, whose samples the other end has repeated.
+        """Finish the periods that end before a timestamp [s] and are due, whose samples the other end has repeated. Of
+        more than MAX_LAG, as after a suspension of this process, only the last ones are simulated.
 
         now: time of `time.monotonic` at which no further message was there. Commands in later ones are for later
             periods, so that it does not matter how long this process stands still between that check and the periods.
         """
+        skipped = self._pace.periods_to_skip((self.periods + 1) * self._pace.period, min(now, before))
+        if skipped > 0:
+            self._stamped_contacts()
+            self._pace.skip(skipped)
         while True:
             end = (self.periods + 1) * self._pace.period
             if self._pace.lag(end, now) < 0.0 or self._pace.moment(end) >= before:
