@@ -201,6 +201,7 @@ class CellPhysics:
             if self._grasps is not None:
                 self._grasps.let_go(name)
             self.engine.remove(number)
+        self.log.remove(name)
         self.injection.end_those_of_frames_that_are_gone()
         self._take(cell, start)
 

@@ -32,7 +32,10 @@ class ContactRecord(msgspec.Struct, frozen=True):
 
 
 class ContactLog:
-    """Log of all pairs that were in contact, except those that rest on each other from the start."""
+    """Log of all pairs that were in contact, except those that rest on each other from the start.
+
+    It has no more records than there are pairs of objects, also if bodies are added and removed for days.
+    """
 
     def __init__(self) -> None:
         self._records: dict[tuple[str, str], ContactRecord] = {}
@@ -42,6 +45,11 @@ class ContactLog:
         """Delete all records. The given contacts are of resting objects and are not logged."""
         self._records.clear()
         self.resting = frozenset(contact.pair for contact in resting)
+
+    def remove(self, name: str) -> None:
+        """Delete the records of a body that is removed; those of a later one of this name are others."""
+        self._records = {pair: record for pair, record in self._records.items() if name not in pair}
+        self.resting = frozenset(pair for pair in self.resting if name not in pair)
 
     def add(self, contacts: Iterable[ObjectContact], time: float) -> None:
         """Add the contacts of a step that ends at `time` [s]."""

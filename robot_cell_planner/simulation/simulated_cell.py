@@ -376,8 +376,8 @@ class SimulatedCell:
 
     @property
     def contact_log(self) -> tuple[ContactRecord, ...]:
-        """Return all pairs in contact since the start, by time; bodies that rested on each other at the start are
-        omitted."""
+        """Return all pairs in contact since the start, by time; bodies that rested on each other at the start, and
+        those that were removed, are omitted."""
         return self._physics.log.records
 
     @property

@@ -122,6 +122,39 @@ def test_a_body_is_replaced_by_one_of_its_name_and_disturbances_end(simulated):
     assert weight == pytest.approx(GRAVITY, rel=1e-2)
 
 
+ON_TABLE = BodyState(Pose((0.4, -0.4, 0.051)))
+
+
+def pairs(simulated):
+    return {(record.first, record.second) for record in simulated.contact_log}
+
+
+def test_contacts_of_removed_bodies_are_not_kept(simulated):
+    """Otherwise reports would grow for days, and a new body would have the contacts of an earlier one of its name."""
+    before = pairs(simulated)
+    for number in range(3):
+        simulated.add_body(
+            msgspec.structs.replace(SPHERE, name=f"sphere_{number}"), BodyState(Pose((0.4, -0.4, 0.051)))
+        )
+        simulated.step(0.1)
+        assert pairs(simulated) == before | {(f"sphere_{number}", "table")}
+        simulated.remove_body(f"sphere_{number}")
+        assert pairs(simulated) == before
+    began = simulated.time
+    simulated.add_body(msgspec.structs.replace(SPHERE, name="sphere_0"), ON_TABLE)
+    simulated.step(0.1)
+    (record,) = [each for each in simulated.contact_log if each.first == "sphere_0"]
+    assert record.begin > began
+
+
+def test_contacts_of_a_body_that_replaces_one_at_rest_are_logged(simulated):
+    assert ("table", "workpiece") in simulated.resting_pairs
+    simulated.remove_body("workpiece")
+    simulated.add_body(msgspec.structs.replace(SPHERE, name="workpiece"), ABOVE)
+    simulated.step(1.0)
+    assert ("table", "workpiece") in pairs(simulated)
+
+
 def test_frames_of_a_body_follow_it_until_it_is_removed():
     cell, state = workshop()
     mark = NamedFrame("mark", "workpiece", Pose((0.0, 0.0, 0.1)))
