@@ -157,7 +157,7 @@ class SimulatedRobotNode(ManagedNode):
             RobotCellError: Any error of the operation.
         """
         future: Future[Answer] = Future()
-        self._simulation.request(operation, lambda answer: self.resolve(future, answer))
+        self._simulation.request(operation, partial(self._on_answer, future))
         answer = await future
         assert answer is not None
         if answer.error is not None:
@@ -168,7 +168,6 @@ class SimulatedRobotNode(ManagedNode):
         operation = operation_from_request(request) or Disturb(())  # nothing to begin: the status alone
         answer = await self._request(operation)
         response.time, response.paused = answer.time, answer.paused
-        self._publish_disturbances(answer.disturbances)
 
     async def _disturb(self, request: srv.DisturbSimulation.Request, response: srv.DisturbSimulation.Response) -> None:
         if len(request.disturbances) > MAX_DISTURBANCES:
@@ -177,17 +176,6 @@ class SimulatedRobotNode(ManagedNode):
         chosen = tuple(disturbance_from_message(message) for message in request.disturbances)
         answer = await self._request(Disturb(chosen, request.clear))
         response.active = [disturbance_to_message(each) for each in answer.disturbances]
-        self._publish_disturbances(answer.disturbances)
-
-    def _publish_disturbances(self, active: tuple[Disturbance, ...]) -> None:
-        """Publish the disturbances in force, if they have changed, so that records have them."""
-        if active == self._injected:
-            return
-        self._injected = active
-        message = SimulationDisturbances(disturbances=[disturbance_to_message(each) for each in active])
-        message.header.frame_id = "world"
-        message.header.stamp = self.get_clock().now().to_msg()
-        self._publish(self._disturbances, message)
 
     async def _set_controller(
         self, request: srv.SetJointController.Request, response: srv.SetJointController.Response
@@ -263,6 +251,22 @@ class SimulatedRobotNode(ManagedNode):
         message.header.stamp = self._moments.stamp(report.moment)
         self._publish(self._simulation_states, message)
         self._publish_disturbances(report.disturbances)
+
+    def _on_answer(self, future: Future[Answer], answer: Answer) -> None:
+        if answer.error is None:
+            self._publish_disturbances(answer.disturbances)
+        self.resolve(future, answer)
+
+    def _publish_disturbances(self, active: tuple[Disturbance, ...]) -> None:
+        """Publish the disturbances in force, if they have changed, so that records have them. Only this thread does so:
+        the last ones that are published are the last ones of the simulation."""
+        if active == self._injected:
+            return
+        self._injected = active
+        message = SimulationDisturbances(disturbances=[disturbance_to_message(each) for each in active])
+        message.header.frame_id = "world"
+        message.header.stamp = self.get_clock().now().to_msg()
+        self._publish(self._disturbances, message)
 
     def _stamp_of(self, moment: float) -> Time:
         return self._moments.stamp(moment)
