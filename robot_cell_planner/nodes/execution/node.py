@@ -22,6 +22,7 @@ from ..common.exclusive_access import ExclusiveAccess
 from ..common.joint_states import MAX_JOINTS
 from ..common.lifecycle import ManagedNode
 from ..common.node import LATCHED, end, run
+from ..common.periods import Periodic
 from ..common.realtime_priority import set_realtime_priority
 from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import delay, steady_timer
@@ -105,8 +106,7 @@ class ExecutionNode(ManagedNode):
         self._streamed = None if self._stream is None else self._make_stream_drive(self._stream)
         self._runner = self._make_runner(self._streamed or self._make_controller_drive())
         self._servo = self._make_servo(self._streamed)
-        self._feedback_period = 1.0 / parameters["feedback_rate"]
-        self._reported_at = 0.0
+        self._progress = Periodic(1.0 / parameters["feedback_rate"])
         self._polls = 0
         self._clock_monitor = ClockMonitor()
         self._polling = steady_timer(self, REST_POLL_PERIOD, self._poll)
@@ -239,9 +239,7 @@ class ExecutionNode(ManagedNode):
         self._check_other_publishers()
         if not self._is_moving:
             collect_if_due()
-        now = time.monotonic()
-        if now - self._reported_at >= self._feedback_period:
-            self._reported_at = now
+        if self._progress.is_due(time.monotonic()):
             self._runner.report_progress()
 
     def _read_measurements(self) -> None:
@@ -274,7 +272,7 @@ class ExecutionNode(ManagedNode):
     @property
     def _poll_period(self) -> float:
         """Period of reads [s]."""
-        return POLL_PERIOD if self._is_moving else REST_POLL_PERIOD
+        return min(POLL_PERIOD, self._progress.period) if self._is_moving else REST_POLL_PERIOD
 
     @property
     def _is_moving(self) -> bool:

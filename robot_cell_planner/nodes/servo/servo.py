@@ -24,6 +24,7 @@ from ..common.exclusive_access import ExclusiveAccess
 from ..common.external_frames import ExternalFrames
 from ..common.monitored_scene import ResolvedState
 from ..common.node import CellNode, reliable
+from ..common.periods import Periodic
 from ..common.resource_roots import resource_roots
 from ..common.scene_monitor import SceneMonitor
 from ..common.threads import in_thread
@@ -273,7 +274,7 @@ class _Running:
         self.token = token
         self._resources = resources
         self._waiting = Waiters()
-        self._published_at = 0.0
+        self._reports = Periodic(STATUS_PERIOD)
         self._cell = session.task.present  # whose limits were checked
         node = server.node
         self._timer = steady_timer(node, 1.0 / node.parameters["servo_rate"], self._tick)
@@ -306,7 +307,6 @@ class _Running:
 
     def _update(self) -> None:
         server, session, channel = self._server, self.session, self.session.channel
-        now = time.monotonic()
         if self.token.error is None:
             if self._cell is not server.cell:
                 self._cell = server.cell
@@ -315,8 +315,7 @@ class _Running:
         elif channel.failure is not None or (channel.ended and session.has_arrived()):
             self._finish()
             return
-        if now - self._published_at >= STATUS_PERIOD:
-            self._published_at = now
+        if self._reports.is_due(time.monotonic()):
             server.statuses.publish(session.status)
 
     def _finish(self) -> None:
