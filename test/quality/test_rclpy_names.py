@@ -32,7 +32,7 @@ IN_BOTH_RELEASES = {
     "rclpy.context": {"Context"},
     "rclpy.duration": {"Duration"},
     "rclpy.event_handler": {"PublisherEventCallbacks"},
-    "rclpy.exceptions": {"InvalidHandle", "ParameterException"},
+    "rclpy.exceptions": {"InvalidHandle", "InvalidTopicNameException", "ParameterException"},
     "rclpy.executors": {
         "ConditionReachedException",
         "ExternalShutdownException",
@@ -68,6 +68,7 @@ IN_BOTH_RELEASES = {
     "rclpy.timer": {"Timer"},
     "rclpy.topic_endpoint_info": {"TopicEndpointInfo"},
     "rclpy.type_support": {"check_for_type_support"},
+    "rclpy.validate_full_topic_name": {"validate_full_topic_name"},
     "rclpy.waitable": {"NumberOfEntities", "Waitable"},
 }
 

@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import rclpy
+from rclpy.exceptions import InvalidTopicNameException
 from rclpy.node import Node
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
+from rclpy.validate_full_topic_name import validate_full_topic_name
 from rosbags.interfaces import Connection
 
 from ... import __version__
@@ -176,6 +178,9 @@ class Recorder:
         for topic, types in self._node.get_topic_names_and_types(no_demangle=False):
             if topic in self.summary.skipped or not self._options.includes(topic):
                 continue
+            if not _is_valid(topic):
+                self._skip(topic, "programs of DDS may use this name, but ROS does not allow it")
+                continue
             infos = self._node.get_publishers_info_by_topic(topic)
             offered = [info.qos_profile for info in infos]
             if not offered:
@@ -194,9 +199,10 @@ class Recorder:
         if len(self._topics) >= MAX_TOPICS:
             self._skip(topic, f"there are more than {MAX_TOPICS} topics")
             return
+        class_of(type_name)  # raises before the bag has the topic
+        connection = self._bag.add(topic, type_name, offered)
         reliable, latched = _requested(offered)
         subscription = self._subscription(topic, type_name, reliable, latched)
-        connection = self._bag.add(topic, type_name, offered)
         self._topics[topic] = Recorded(type_name, connection, subscription, reliable, latched)
         self.summary.messages[topic] = 0
 
@@ -224,6 +230,15 @@ class Recorder:
     def _skip(self, topic: str, reason: str) -> None:
         self.summary.skipped[topic] = reason
         self._report(f"{topic} is not recorded: {reason}")
+
+
+def _is_valid(topic: str) -> bool:
+    """Return whether ROS allows the name of a topic."""
+    try:
+        validate_full_topic_name(topic)
+    except InvalidTopicNameException:
+        return False
+    return True
 
 
 def _requested(offered: Sequence[QoSProfile]) -> tuple[bool, bool]:

@@ -21,7 +21,7 @@ from service_msgs.msg import ServiceEventInfo
 from std_msgs.msg import String, UInt8MultiArray
 
 from robot_cell_planner.commands.main import main
-from robot_cell_planner.errors import FileError, InvalidRequestError
+from robot_cell_planner.errors import FileError, InvalidRequestError, ResourceError
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.recording.bag import Bag
 from robot_cell_planner.nodes.recording.recorder import Recorder, RecordOptions
@@ -172,6 +172,61 @@ def test_topics_that_are_found_only_at_the_end_are_recorded(client, tmp_path):
     ((_, kept),) = messages(tmp_path / "bag", "/kept_to_the_end")
     assert kept.data == "text"
     client.node.destroy_publisher(publisher)
+
+
+class Graph:
+    """A node that also finds topics of programs without ROS."""
+
+    def __init__(self, node, *topics):
+        self.node, self.topics = node, topics
+
+    def __getattr__(self, name):
+        return getattr(self.node, name)
+
+    def get_topic_names_and_types(self, no_demangle):
+        found = self.node.get_topic_names_and_types(no_demangle=no_demangle)
+        return [*((topic, ["std_msgs/msg/String"]) for topic in self.topics), *found]
+
+
+def recorded_at_the_end(node, folder, topics):
+    """The recorder of topics that it finds at its end, and what it has reported."""
+    end, reports = threading.Event(), []
+    end.set()
+    with Bag(folder, {}) as bag:
+        recorder = Recorder(node, bag, RecordOptions(topics=topics), reports.append)
+        recorder.run(end)
+    return recorder, reports
+
+
+@pytest.fixture
+def kept(client):
+    """A publisher that other nodes have discovered."""
+    publisher = client.node.create_publisher(String, "kept", LATCHED)
+    publisher.publish(String(data="text"))
+    tries = threading.Event()
+    while not client.node.count_publishers("kept"):
+        tries.wait(0.05)
+    yield publisher
+    client.node.destroy_publisher(publisher)
+
+
+@pytest.mark.parametrize("name", ["/with-hyphen", "/with space", "/9th", "/dot.ted"])
+def test_a_topic_whose_name_ros_does_not_allow_is_reported_and_the_others_are_recorded(client, kept, tmp_path, name):
+    recorder, reports = recorded_at_the_end(Graph(client.node, name), tmp_path / "bag", ("^/kept$", f"^{name}$"))
+    assert recorder.summary.messages == {"/kept": 1}
+    assert list(recorder.summary.skipped) == [name]
+    assert reports == [f"{name} is not recorded: programs of DDS may use this name, but ROS does not allow it"]
+
+
+def test_a_topic_that_cannot_be_recorded_keeps_no_subscription(client, kept, tmp_path, monkeypatch):
+    def missing(type_name):
+        raise ResourceError(f"interface {type_name} is not installed")
+
+    monkeypatch.setattr("robot_cell_planner.nodes.recording.bag.definition_of", missing)
+    before = len(list(client.node.subscriptions))
+    recorder, _ = recorded_at_the_end(client.node, tmp_path / "bag", ("^/kept$",))
+    assert list(recorder.summary.skipped) == ["/kept"]
+    assert len(list(client.node.subscriptions)) == before
 
 
 def test_topics_are_chosen_by_name(client, domain, scene, tmp_path):
