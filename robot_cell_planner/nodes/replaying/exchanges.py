@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState
@@ -28,8 +28,10 @@ from .history import STAGE, SceneHistory
 EVENTS = "/_service_event"
 SEND_GOAL, GET_RESULT = "/_action/send_goal", "/_action/get_result"
 SNAPSHOT, UPDATES, JOINTS = "/scene/snapshot", "/scene/updates", "/joint_states"
-MAX_OPEN = 10_000  # requests, and goals, without a reply
+MAX_OPEN = 10_000  # latest requests, and goals, that wait for their replies
 LATE = 2_000_000_000  # [ns] by which a message may be recorded after one of another topic that was published later
+
+KeyT = TypeVar("KeyT")
 
 
 @dataclass(frozen=True)
@@ -73,12 +75,13 @@ class RecordReader:
         self._pending: list[tuple[int, int, str, str, int, Any]] = []  # heap of events by the time of their publication
         self._recorded: deque[int] = deque()  # when the pending events were recorded, in this order
         self._count = 0  # of events, so that those of one time keep their order
+        self._given_up = 0  # requests and goals whose replies are not waited for any more
         self.has_events = False
 
     @property
     def unanswered(self) -> int:
         """Number of requests and goals without a reply so far."""
-        return len(self._requests) + len(self._goals)
+        return len(self._requests) + len(self._goals) + self._given_up
 
     def exchanges(self) -> Iterator[Exchange]:
         """Yield the exchanges in the order of their replies.
@@ -131,16 +134,15 @@ class RecordReader:
         info = event.info
         key = service, bytes(info.client_gid), info.sequence_number
         if info.event_type == ServiceEventInfo.REQUEST_RECEIVED and event.request:
-            if len(self._requests) < MAX_OPEN:
-                self._requests[key] = event.request[0], time
+            self._wait(self._requests, key, (event.request[0], time))
             return
         if info.event_type != ServiceEventInfo.RESPONSE_SENT or not event.response or key not in self._requests:
             return
         request, received = self._requests.pop(key)
         response = event.response[0]
         if service.endswith(SEND_GOAL):
-            if response.accepted and len(self._goals) < MAX_OPEN:
-                self._goals[bytes(request.goal_id.uuid)] = request.goal, received
+            if response.accepted:
+                self._wait(self._goals, bytes(request.goal_id.uuid), (request.goal, received))
         elif service.endswith(GET_RESULT):
             goal = self._goals.pop(bytes(request.goal_id.uuid), None)
             if goal is not None:
@@ -150,6 +152,13 @@ class RecordReader:
         elif "/_action/" not in service:
             kind = interface(type_name.removesuffix("_Event"))
             yield Exchange(service.lstrip("/"), kind, False, request, response, received)
+
+    def _wait(self, waiting: dict[KeyT, tuple[Any, int]], key: KeyT, request: tuple[Any, int]) -> None:
+        """Keep a request until its reply comes, in place of the oldest one if there are MAX_OPEN."""
+        waiting[key] = request
+        if len(waiting) > MAX_OPEN:
+            del waiting[next(iter(waiting))]
+            self._given_up += 1
 
 
 def _message(data: bytes, kind: Any) -> Any:
