@@ -33,6 +33,7 @@ from .handle import NoWorkerError, Worker, start_worker
 from .job_queue import JobQueue, Slot
 from .jobs import Job, Wake
 
+MAIN_LOOP = f"{__package__}.process"  # of a worker; the fork server imports it
 GRACE_PERIOD = 0.02  # [s] time for a task to end after a cancellation
 POLL_PERIOD = 0.1  # [s] between checks whether the pool is closing, while a worker prepares
 IDLE_POLL_PERIOD = 1.0  # [s] between checks whether an idle worker is alive
@@ -53,7 +54,7 @@ class WorkerPool:
     Callbacks of jobs run in threads of the pool.
 
     Args:
-        preload: Modules that the workers import in advance.
+        preload: Modules that the workers import in advance, besides those of their main loop.
         niceness: Added to the niceness of the process for requests, so that planning yields to streaming and
             simulation.
         preparation: Task, without a request, that prepares a worker for a cell; its errors are ignored and occur
@@ -62,7 +63,7 @@ class WorkerPool:
 
     def __init__(self, size: int, preload: tuple[str, ...] = (), niceness: int = 0, preparation: str = "") -> None:
         self._context: Any = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(list(preload))
+        self._context.set_forkserver_preload([MAIN_LOOP, *preload])
         self._niceness = niceness
         self._preparation = preparation
         self._latest: Scene | None = None  # scene that idle workers prepare for

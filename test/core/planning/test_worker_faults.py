@@ -91,6 +91,13 @@ def test_jobs_that_wait_or_are_cancelled_keep_no_descriptors(single):
         assert len(single._alarm) == 0, "ended jobs have no alarm"
 
 
+def test_workers_share_their_libraries_with_the_fork_server(single):
+    """A worker that loaded them itself would take half a second to replace."""
+    own, of_server = single.run("worker_tasks:libraries", SCENE, None)
+    assert any("llvmlite" in library for library in own)
+    assert own <= of_server
+
+
 def test_workers_that_are_replaced_keep_no_descriptors(single):
     single.run("worker_tasks:echo", SCENE, 0)
     before = descriptors()
