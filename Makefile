@@ -47,6 +47,8 @@ endif
 # interruption). The first files are those that take longest for each test (test/conftest.py). Half of the time of most
 # tests of nodes is spent waiting for processes, so that there are more workers than processors.
 WORKERS := $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
+# Files with tests in which robots move: only these are collected for them.
+ALONE = $$(grep -rl --include='test_*.py' 'mark\.alone' test/nodes test/demo | sort)
 
 help:
 	@sed -n '2,/^$$/s/^# \{0,1\}//p' Makefile
@@ -65,7 +67,7 @@ ifeq ($(TESTS),)
 	@status=0; \
 	$(RUN) pytest $(TESTED) -m "not alone" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=$$?; \
 	test $$status -ne 2 || exit 2; \
-	$(RUN) pytest $(CACHE) -m alone test/nodes test/demo || status=$$?; \
+	$(RUN) pytest $(CACHE) -m alone $(ALONE) || status=$$?; \
 	exit $$status
 else
 	@$(RUN) pytest $(CACHE) $(TESTS)
