@@ -84,6 +84,10 @@ def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Fin
     elif not any(group.tip_link and group.variables for group in robot.groups.values()):
         text = f"{name} has no group that is a chain with joints, so nothing can be moved to a pose"
         yield Finding(WARNING, "groups", text, "Define a group by <chain base_link tip_link>.")
+    for group in robot.groups.values():
+        if not group.variables and not group.links:
+            text = f"group {group.name} of {name} is empty, so that nothing can be planned for it"
+            yield Finding(WARNING, "groups", text, "Give it a <chain>, <joint> or <link> in the SRDF, or delete it.")
     checked = sum(bool(link.collisions) for link in robot.mechanism.links.values())
     if robot.groups and not robot.disabled_pairs and checked > 2:
         text = f"the SRDF of {name} disables no pair, so neighbouring links collide where they touch"

@@ -17,6 +17,7 @@ from ...errors import InvalidRequestError, StartBeyondLimitsError, Value
 from ...kinematics.joint_wrapping import nearest_turns, turns_within
 from ...model.cell import RobotCell
 from ...model.mechanism import JointLimits, Variable
+from ...model.name_suggestions import listed
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
 from ...model.unknown_joints import unknown_joint
@@ -33,6 +34,7 @@ MAX_EQUIVALENTS = 64
 MAX_COMBINATIONS = 8 * MAX_EQUIVALENTS
 TURN_TOLERANCE = 1e-12  # [turns]
 NO_LIMITS: Mapping[str, JointLimits] = frozendict()
+EMPTY_REMEDY = "Name a group with joints, or give this one a <chain> or <joint> in the SRDF."
 # Variables of joints of a cell by their names, and limits of such variables, since most requests are for the same ones.
 _definitions: IdentityCache[tuple[Variable, ...]] = IdentityCache(size=64)
 _motion_limits: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)
@@ -155,10 +157,15 @@ def joint_space(
 
     Raises:
         UnknownNameError: The group does not exist, or does not have a joint.
-        InvalidRequestError: The limits of the request leave no position of a joint.
+        InvalidRequestError: The group has no joint that moves, or the limits of the request leave no position of a
+            joint.
         StartBeyondLimitsError: The state is beyond position limits.
     """
     found = cell.group(group)
+    if not found.variables:
+        others = [name for robot in cell.robots.values() for name, other in robot.groups.items() if other.variables]
+        text = f"group {found.name} has no joint that moves; groups with joints: {listed(others) or 'none'}"
+        raise InvalidRequestError(text, stage="request", subjects=(found.name,), remedy=EMPTY_REMEDY)
     for joint in joints:
         if joint not in found.variables:
             raise unknown_joint(cell, joint, found.variables, f" of group {found.name}")

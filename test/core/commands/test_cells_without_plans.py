@@ -34,6 +34,19 @@ def test_the_error_says_what_the_cell_lacks(urdf, message, remedy, tmp_path, cap
     assert remedy in advice
 
 
+def test_a_group_without_joints_is_refused_by_its_name(tmp_path, capsys):
+    """With a named state too, which plans of the group would end at without a motion."""
+    empty = '<group name="empty"/><group_state name="home" group="empty"><joint name="turn" value="1"/></group_state>'
+    cell = cell_file(tmp_path, MOVING, GROUP.replace("</robot>", f"{empty}</robot>"))
+    for goal in (("--to", "home"), ("--joint", "turn=1")):
+        assert main(["plan", cell, "--group", "empty", *goal]) == 1
+        message, remedy = capsys.readouterr().err.splitlines()[-2:]
+        assert message == "robot_cell: request: group empty has no joint that moves; groups with joints: g"
+        assert remedy.startswith("  -> Name a group with joints")
+    assert main(["check", cell]) == 0
+    assert "warning groups: group empty of robot arm is empty, so that nothing can be" in capsys.readouterr().out
+
+
 def test_a_plan_of_which_nothing_can_be_proven_says_so(tmp_path, capsys):
     assert main(["plan", cell_file(tmp_path, MOVING, GROUP), "--joint", "turn=1"]) == 0
     assert "certified nothing: no certificates, or no checked pair of objects moves\n" in capsys.readouterr().out
