@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -102,9 +104,16 @@ def prepare_geometry(cell: RobotCell) -> None:
     for tool in cell.tools.values():
         objects.update((tool.frame_of(name), link.collisions) for name, link in tool.mechanism.links.items())
     for name, shapes in objects.items():
-        for shape in shapes:
-            try:
+        with naming_object(name):
+            for shape in shapes:
                 collision_geometries(shape.geometry)
-            except GeometryError as error:
-                subjects = (name, *error.subjects)
-                raise GeometryError(f"{name}: {error.message}", stage=error.stage, subjects=subjects) from error
+
+
+@contextmanager
+def naming_object(name: str) -> Iterator[None]:
+    """Name the link, tool link or body in errors about its geometry, in the message and as the first subject."""
+    try:
+        yield
+    except GeometryError as error:
+        subjects = (name, *error.subjects)
+        raise GeometryError(f"{name}: {error.message}", stage=error.stage, subjects=subjects) from error

@@ -18,7 +18,7 @@ from ...model.geometry import Shape
 from ...model.pose import Matrix
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import ROUNDING, BoxSearch, Candidates, StaticBlock
-from .collision_geometry import CollisionGeometry, collision_geometries, local_bounds
+from .collision_geometry import CollisionGeometry, collision_geometries, local_bounds, naming_object
 from .placements import placement_rows
 from .separating_planes import SeparatingPlanes
 
@@ -78,7 +78,8 @@ class GeometryModel:
         at = model.frame(obj.name)
         joint_T_frame = at.placement.homogeneous
         start = len(self.geometries)
-        geometries, poses = _parts(obj.shapes)
+        with naming_object(obj.name):
+            geometries, poses = _parts(obj.shapes)
         self.geometries.extend(geometries)
         self._object_list.extend([index] * len(geometries))
         self._joint_list.extend([at.joint] * len(geometries))

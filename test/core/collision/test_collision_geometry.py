@@ -6,6 +6,7 @@ import trimesh
 from collision_cells import arm, body, box, bracket, gripper, make_cell, mechanism
 from frozendict import frozendict
 
+from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.geometry.collision_geometry import (
     ConvexGeometry,
     Surface,
@@ -121,9 +122,10 @@ def test_degenerate_triangles_are_refused_with_the_name_of_their_object(use):
     inwards, thin = cube.faces[:, ::-1], np.column_stack((cube.faces[:, 0], cube.faces[:, :2]))
     for faces, message in ((inwards, "point inwards"), (thin, "has an area")):
         cell = make_cell((arm(),), (), (body("crate", Shape(triangles(cube, faces, use))),))
-        with pytest.raises(GeometryError, match=rf"^triangles: crate: .*{message}") as caught:
-            prepare_geometry(cell)
-        assert caught.value.subjects[0] == "crate"
+        for use_of_cell in (prepare_geometry, lambda cell: CollisionChecker(cell, cell.default_state())):
+            with pytest.raises(GeometryError, match=rf"^triangles: crate: .*{message}") as caught:
+                use_of_cell(cell)
+            assert caught.value.subjects[0] == "crate"
 
 
 @pytest.mark.parametrize("use", [MeshUse.EXACT, MeshUse.DECOMPOSITION])
