@@ -77,13 +77,15 @@ class RecordOptions:
 
 @dataclass
 class Recorded:
-    """A recorded topic. reliable, latched: quality of service that is requested."""
+    """A recorded topic. reliable, latched: quality of service that is requested. overflowed: whether QUEUE messages
+    waited at once, so that the middleware may have replaced earlier ones."""
 
     type_name: str
     connection: Connection
     subscription: PolledSubscription[Any]
     reliable: bool
     latched: bool
+    overflowed: bool = False
 
 
 @dataclass
@@ -164,9 +166,13 @@ class Recorder:
         """Write what has been received since the last call, to the file itself at least every FLUSH_PERIOD, and to
         the disk every SYNC_PERIOD, or less often if that would take more than SYNC_SHARE of the time."""
         for topic, recorded in self._topics.items():
+            before = self.summary.messages[topic]
             for message, received in recorded.subscription.take_received():
                 self._bag.write(recorded.connection, received, message)
                 self.summary.messages[topic] += 1
+            if self.summary.messages[topic] - before >= QUEUE and not recorded.overflowed:
+                recorded.overflowed = True
+                self._report(f"{QUEUE} messages of {topic} waited at once; earlier ones may be missing in the record")
         if (now := time.monotonic()) >= self._flush_at:
             self._flush_at = now + FLUSH_PERIOD
             self._bag.flush()

@@ -229,6 +229,29 @@ def test_a_topic_that_cannot_be_recorded_keeps_no_subscription(client, kept, tmp
     assert len(list(client.node.subscriptions)) == before
 
 
+@pytest.mark.parametrize("missing", [0, 5])
+def test_messages_that_may_be_missing_after_a_delay_are_reported_once(client, tmp_path, monkeypatch, missing):
+    monkeypatch.setattr("robot_cell_planner.nodes.recording.recorder.QUEUE", 20)
+    topic, reports = f"/burst_{missing}", []
+    publisher = client.node.create_publisher(String, topic, 100)
+    with Bag(tmp_path / "bag", {}) as bag:
+        recorder = Recorder(client.node, bag, RecordOptions(topics=(f"^{topic}$",)), reports.append)
+        tries = threading.Event()
+        while not publisher.get_subscription_count():
+            recorder._discover()
+            tries.wait(0.05)
+        sent = 19 + missing
+        for _ in range(2):
+            for number in range(sent):
+                publisher.publish(String(data=str(number)))
+            assert publisher.wait_for_all_acked(Duration(seconds=60))
+            recorder.write_received()
+    assert recorder.summary.messages[topic] == 2 * min(sent, 20)
+    text = f"20 messages of {topic} waited at once; earlier ones may be missing in the record"
+    assert reports == ([text] if missing else [])
+    client.node.destroy_publisher(publisher)
+
+
 def test_topics_are_chosen_by_name(client, domain, scene, tmp_path):
     chosen = ("--topic", "^/scene/", "--exclude", "markers")
     for seconds in ("3", "12", "50"):  # a busy computer takes longer to find the scene
