@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
+from io import UnsupportedOperation
 from typing import TextIO
+
+from ...system.readiness import wait_writable
 
 COLOURS = (36, 33, 35, 32, 34, 31, 96, 93, 95, 92)  # ANSI foreground colours
 LONGEST_LINE = 64 * 1024  # maximum bytes of an incomplete line
@@ -31,12 +34,28 @@ class Console:
         if self.closed:
             return
         try:
-            stream.write(text)
-            stream.flush()
+            _write(stream, text)
         except OSError:
             self.closed = True
             # Python flushes the stream again at exit, which would fail.
             os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _write(stream: TextIO, text: str) -> None:
+    """Write a text, also to an output that another program with the same terminal has set to be non-blocking: streams
+    of Python lose what such an output does not take at once."""
+    try:
+        number = stream.fileno()
+    except UnsupportedOperation:  # a stream in memory
+        stream.write(text)
+        return
+    stream.flush()
+    left = memoryview(text.encode(stream.encoding, stream.errors or "strict"))
+    while left:
+        try:
+            left = left[os.write(number, left) :]
+        except BlockingIOError:
+            wait_writable(stream)
 
 
 class LinePrinter:

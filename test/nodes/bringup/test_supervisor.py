@@ -1,5 +1,6 @@
 """The supervisor, with dummy programs in place of nodes: programs that are started together end together."""
 
+import io
 import json
 import os
 import selectors
@@ -7,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -401,6 +403,28 @@ def test_a_closed_output_ends_the_session():
     run.process.stdout.close()
     assert run.process.wait() == 1
     assert "Traceback" not in run.process.stderr.read()
+
+
+@pytest.mark.parametrize("buffered", [True, False])
+def test_an_output_that_does_not_block_gets_all_lines(buffered):
+    """Another program with the same terminal may have set it so, as those in Node.js and asyncio do."""
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    lines = [f"line {number} with ümlaut" for number in range(20_000)]
+    file = open(writer, "wb", buffering=-1 if buffered else 0)  # noqa: SIM115
+    with io.TextIOWrapper(file, "utf-8", write_through=not buffered) as stream:
+        console = Console(1)
+
+        def write():
+            console.write("".join(f"{line}\n" for line in lines), stream)
+            stream.close()
+
+        thread = threading.Thread(target=write)
+        thread.start()
+        with open(reader, encoding="utf-8") as found:
+            assert found.read().splitlines() == lines
+        thread.join()
+    assert not console.closed
 
 
 def test_long_and_broken_lines_are_printed(capsys):
