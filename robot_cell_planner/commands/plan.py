@@ -125,10 +125,12 @@ def plan(
     if view is not None:
         title = f"{cell.name}: plan"
         write_html(view, cell, plan_recording(state, found), title, **plan_details(cell, state, found))
+    others = [*(["the joint values"] if joints else []), *(f"named state {name}" for name in named_states)]
+    other = others[found.goal] if frame and 0 <= found.goal < len(others) else ""  # goals are numbered in this order
     if as_json:
-        echo_json(_entry(found) | ({"frame": frame} if frame else {}))
+        echo_json(_entry(found) | ({"frame": frame} if frame and not other else {}))
     else:
-        _echo(found, frame)
+        _echo(found, f"the robot to {other}" if other else f"{frame} to the pose" if frame else "")
     return 0
 
 
@@ -193,9 +195,10 @@ def _entry(found: Plan) -> dict[str, object]:
     }
 
 
-def _echo(found: Plan, frame: str) -> None:
-    if frame:
-        click.echo(f"moves     {frame} to the pose")
+def _echo(found: Plan, moved: str) -> None:
+    """Print a plan. moved: What it moves where; "" for joint goals alone."""
+    if moved:
+        click.echo(f"moves     {moved}")
     if found.path_length:
         _echo_motion(found)
     else:

@@ -57,6 +57,14 @@ def test_a_frame_of_the_cell_moves_to_the_pose_and_is_printed(given, moved, pand
     assert f"that bring {moved} to the pose" in capsys.readouterr().out
 
 
+def test_of_several_goals_the_one_that_is_reached_is_printed(panda, capsys):
+    """The robot is at home, so that it does not move to the pose or to the joint values."""
+    words = ["plan", str(panda / "cell.yaml"), "--to", "home", f"--pose={GOAL}"]
+    assert main([*words, "--joint", "panda_joint1=1.0"]) == 0
+    assert capsys.readouterr().out.startswith("moves     the robot to named state home\n")
+    assert "frame" not in answer(capsys, *words)
+
+
 def test_a_frame_moves_on_a_line(panda, capsys):
     file = str(panda / "cell.yaml")
     cell, state = load_cell(file)
