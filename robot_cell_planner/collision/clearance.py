@@ -14,7 +14,8 @@ from .clearance_kernels import lower_to_bounds, order_candidates
 from .engines.base import CollisionEngine, DistanceResult, Floats
 from .geometry.broad_phase import ROUNDING, Candidates
 from .geometry.geometry_model import GeometryModel
-from .geometry.separating_planes import PLANE
+from .geometry.plane_kernels import PLANE
+from .geometry.separating_planes import Indices
 from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
 
@@ -99,6 +100,8 @@ class ClosestSearch:
         self._geometry_model = geometry_model
         self._engine = engine
         self._expand = expand
+        is_convex = geometry_model.planes.is_convex
+        self._is_known = is_convex if engine.is_exact else np.zeros_like(is_convex)
         self._planes = np.empty((max_planes + 1, PLANE))  # the last one is not kept
         self._plane_count = 0
 
@@ -138,7 +141,7 @@ class ClosestSearch:
         radius = FIRST_RADIUS
         while True:
             limit = min(radius, max_distance + beyond)
-            found, bounds = self._closest_within(poses, limit, min(limit, max_distance), best)
+            found, bounds = self._closest_within(poses, limit, min(limit, max_distance), best, beyond)
             if found is not None or limit >= max_distance:
                 return found, bounds
             radius = radius * GROWTH if radius < LAST_RADIUS else math.inf
@@ -149,16 +152,17 @@ class ClosestSearch:
         last = len(poses) - 1
         ends = poses[:: max(last, 1)].copy()
         for radius in (END_RADIUS, FIRST_RADIUS):
-            found, _ = self._closest_within(ends, radius, radius, None)
+            found, _ = self._closest_within(ends, radius, radius, None, 0.0)
             if found is not None:
                 return found._replace(state=found.state * last)
         return None
 
     def _closest_within(
-        self, poses: Floats, limit: float, max_distance: float, best: Nearest | None
+        self, poses: Floats, limit: float, max_distance: float, best: Nearest | None, beyond: float
     ) -> tuple[Nearest | None, Floats]:
         """Return the closest pair within `max_distance` [m] at the placements (n, p, 4, 4) of `CollisionEngine.poses`,
-        if any, and lower bounds (n,) of the distances at each, infinite beyond the limit [m].
+        if any, and lower bounds (n,) of the distances at each, infinite beyond the limit [m]. Those that exceed the
+        smallest distance by more than `beyond` [m] may be lower than necessary.
 
         The candidate with the smallest lower bound is evaluated next. The plane that separates it raises the bounds of
         the same pair at the other placements.
@@ -174,28 +178,39 @@ class ClosestSearch:
         separating_planes = geometry_model.planes
         first, second, bounds = near.first.copy(), near.second.copy(), near.gaps
         order_candidates(first, second, bounds, geometry_model.object_indices, ROUNDING)
-        kept = self._planes[: self._plane_count]
-        separating_planes.raise_bounds(kept, poses, states, first, second, bounds)
-        row = int(bounds.argmin())
+        places = poses, states, first, second
+        highest = limit if best is None else min(limit, best.distance + beyond)
+        separating_planes.raise_bounds(self._planes[: self._plane_count], *places, bounds, highest)
+        shortest = np.array((math.inf, 0.0) if best is None else best[:2], dtype=np.float64)
         while True:
-            enough = max_distance if best is None else best.distance - SAME
-            if bounds[row] > enough or bounds[row] == math.inf:
+            row, chosen, self._plane_count = separating_planes.find_closest(
+                self._is_known, self._planes, self._plane_count, *places, bounds, nearest, shortest, max_distance, SAME,
+                limit, beyond,
+            )  # fmt: skip
+            if chosen >= 0:
+                best = _nearest_of(float(shortest[0]), chosen, states, first, second, near.margins)
+            if row < 0:
                 break
-            pair, state = (int(first[row]), int(second[row])), int(states[row])
-            distance, normal = self._engine.separation(*pair, poses[state])
-            nearest[state] = min(nearest[state], distance)
-            found = Nearest(distance, state, *pair, float(near.margins[row]))
+            distance, normal = self._engine.separation(int(first[row]), int(second[row]), poses[states[row]])
+            nearest[states[row]] = min(nearest[states[row]], distance)
+            found = _nearest_of(distance, row, states, first, second, near.margins)
             if distance <= max_distance if best is None else found[:2] < best[:2]:
-                best = found
+                best, shortest[:] = found, found[:2]
             if normal is None:
                 bounds[row] = math.inf
-                row = int(bounds.argmin())
             else:
                 plane = self._planes[self._plane_count]
                 self._plane_count = min(self._plane_count + 1, len(self._planes) - 1)
-                row = separating_planes.exclude(row, normal, plane, poses, states, first, second, bounds)
+                separating_planes.exclude(row, normal, plane, *places, bounds)
         lower_to_bounds(nearest, states, bounds, limit)  # pairs that were not searched may be closer than the others
         return best, nearest
+
+
+def _nearest_of(
+    distance: float, row: int, states: Indices, first: Indices, second: Indices, margins: Floats
+) -> Nearest:
+    """Return the distance [m] of a candidate, one of the rows of arrays (k,)."""
+    return Nearest(distance, int(states[row]), int(first[row]), int(second[row]), float(margins[row]))
 
 
 def _objects_named(allowed_pairs: AllowedPairs, names: tuple[str, ...]) -> frozenset[int]:

@@ -69,9 +69,12 @@ class CollisionEngine(Protocol):
 
     q is the configuration (nq,) of the whole kinematic model; geometries are identified by their index. An engine keeps
     the last placements, so it may only be used by one thread at a time.
+
+    is_exact: whether distances of convex geometries are right to a micrometre.
     """
 
     name: str
+    is_exact: bool
     decomposed: tuple[str, ...]
 
     def of_geometries(self, geometry_model: GeometryModel, rows: Sequence[int]) -> CollisionEngine:

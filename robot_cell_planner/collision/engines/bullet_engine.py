@@ -32,6 +32,7 @@ class BulletEngine:
     """Bullet engine for the geometries of a `GeometryModel`. model: Pinocchio model of the joints."""
 
     name = "bullet"
+    is_exact = False
 
     def __init__(self, model: Any, geometry_model: GeometryModel) -> None:
         self._model = model

@@ -37,6 +37,7 @@ class CoalEngine:
     """
 
     name = "coal"
+    is_exact = True
     decomposed: tuple[str, ...] = ()
 
     def __init__(self, model: Any, geometry_model: GeometryModel, geometries: list[Any] | None = None) -> None:

@@ -16,18 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.geometry import Box, Capsule, Cone, Sphere
-from ...system.borrowed_arrays import borrowed
-from ...system.compiled import compiled
+from .closest_kernels import find_closest
 from .collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
+from .plane_kernels import DISC, FIRST_NORMAL, PLANE, describe_plane, exclude, raise_bounds, room_for_extents
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 Plane = NDArray[np.float64]
-ROUNDING = 1e-9  # [m], subtracted from bounds
 MAX_SURFACE_POINTS = 64  # a surface of more points is bounded by its box
-# Parts of a plane: both indices, the normal in both frames, and the extents of both geometries towards it [m].
-FIRST_NORMAL, SECOND_NORMAL, EXTENTS, PLANE = 2, 5, 8, 10
-DISC = 3  # column of a support point: radius of the disc around it, normal to the z axis
 
 
 class SeparatingPlanes:
@@ -41,9 +37,10 @@ class SeparatingPlanes:
     def __init__(self, geometries: Sequence[CollisionGeometry], poses: Floats, rows: Indices) -> None:
         parts = [_support_points(geometry) for geometry in geometries]
         ends = np.cumsum([0, *(len(part) for part in parts)])
-        self._points: Floats = np.ascontiguousarray(np.concatenate([np.empty((0, 4)), *parts]))
+        self._points: Floats = np.ascontiguousarray(np.concatenate([np.empty((0, 4)), *parts]).T)
         self._spans: Indices = np.column_stack((ends[:-1], ends[1:])).astype(np.intp)
         self._radii = np.array([_rounding_radius(geometry) for geometry in geometries], dtype=np.float64)
+        self.is_convex = np.array([not isinstance(geometry, Surface) for geometry in geometries], dtype=np.bool_)
         self._fixed: Floats = np.ascontiguousarray(poses)
         self._rows = rows
 
@@ -60,11 +57,19 @@ class SeparatingPlanes:
         """
         plane = np.empty(PLANE)
         plane[:FIRST_NORMAL] = pair
-        describe_plane(self._points, self._spans, self._radii, self._fixed, self._rows, normal, poses, plane)
+        room = room_for_extents(self._spans)
+        describe_plane(self._points, self._spans, self._radii, self._fixed, self._rows, normal, poses, plane, room)
         return plane
 
     def raise_bounds(
-        self, planes: Floats, poses: Floats, states: Indices, first: Indices, second: Indices, bounds: Floats
+        self,
+        planes: Floats,
+        poses: Floats,
+        states: Indices,
+        first: Indices,
+        second: Indices,
+        bounds: Floats,
+        limit: float = math.inf,
     ) -> None:
         """Raise lower bounds of the distances of the planes' geometries at other placements, in place.
 
@@ -74,9 +79,10 @@ class SeparatingPlanes:
             states: Configuration of each bound (k,).
             first, second: Indices of the geometries of each bound (k,).
             bounds: Lower bounds [m] (k,).
+            limit: Bounds above it are not raised [m].
         """
         shapes = (self._points, self._spans, self._radii, self._fixed, self._rows)
-        raise_bounds(*shapes, planes, poses, states, first, second, bounds)
+        raise_bounds(*shapes, planes, poses, states, first, second, bounds, limit)
 
     def exclude(
         self,
@@ -88,18 +94,43 @@ class SeparatingPlanes:
         first: Indices,
         second: Indices,
         bounds: Floats,
-    ) -> int:
-        """Set a bound to infinity, raise others by the plane of its pair, in place, and return the row of the smallest.
+        limit: float = math.inf,
+    ) -> None:
+        """Set a bound to infinity, and raise others by the plane of its pair, in place.
 
         Args:
             row: Row of the bound.
             normal: Unit vector (3,) as for `plane`.
             plane: Becomes that of the pair (10,).
-            poses, states, first, second, bounds: As for `raise_bounds`.
+            poses, states, first, second, bounds, limit: As for `raise_bounds`.
         """
         shapes = (self._points, self._spans, self._radii, self._fixed, self._rows)
-        smallest: int = exclude(*shapes, row, normal, plane, poses, states, first, second, bounds)
-        return smallest
+        exclude(*shapes, row, normal, plane, poses, states, first, second, bounds, limit)
+
+    def find_closest(
+        self,
+        is_known: NDArray[np.bool_],
+        planes: Floats,
+        plane_count: int,
+        poses: Floats,
+        states: Indices,
+        first: Indices,
+        second: Indices,
+        bounds: Floats,
+        nearest: Floats,
+        best: Floats,
+        max_distance: float,
+        same: float,
+        limit: float,
+        beyond: float,
+    ) -> tuple[int, int, int]:
+        """Compute distances of convex geometries as long as one may be the closest, see `closest_kernels`."""
+        shapes = (self._points, self._spans, self._radii, self._fixed, self._rows, is_known)
+        places = (poses, states, first, second)
+        found: tuple[int, int, int] = find_closest(
+            *shapes, planes, plane_count, *places, bounds, nearest, best, max_distance, same, limit, beyond
+        )
+        return found
 
 
 class KnownPlanes:
@@ -153,111 +184,3 @@ def _support_points(geometry: CollisionGeometry) -> Floats:
 
 def _rounding_radius(geometry: CollisionGeometry) -> float:
     return geometry.radius if isinstance(geometry, Sphere | Capsule) else 0.0
-
-
-@compiled
-def support(points: Floats, first: int, last: int, radius: float, x: float, y: float, z: float) -> float:
-    """Return the extent of a geometry along a unit vector in its own frame [m]; points: (n, 4)."""
-    across = math.sqrt(x * x + y * y)
-    farthest = -math.inf
-    for k in range(first, last):
-        farthest = max(farthest, points[k, 0] * x + points[k, 1] * y + points[k, 2] * z + points[k, 3] * across)
-    return farthest + radius
-
-
-@compiled
-def describe_plane(
-    points: Floats,
-    spans: Indices,
-    radii: Floats,
-    fixed: Floats,
-    rows: Indices,
-    normal: Floats,
-    poses: Floats,
-    plane: Plane,
-) -> None:
-    """Compute the normals of a plane in the frames of its geometries, and their extents towards it."""
-    i, j = int(plane[0]), int(plane[1])
-    pose = poses[rows[i]] if i < rows.shape[0] else fixed[i]
-    other = poses[rows[j]] if j < rows.shape[0] else fixed[j]
-    for k in range(3):
-        plane[FIRST_NORMAL + k] = pose[0, k] * normal[0] + pose[1, k] * normal[1] + pose[2, k] * normal[2]
-        plane[SECOND_NORMAL + k] = other[0, k] * normal[0] + other[1, k] * normal[1] + other[2, k] * normal[2]
-    x, y, z = plane[FIRST_NORMAL], plane[FIRST_NORMAL + 1], plane[FIRST_NORMAL + 2]
-    plane[EXTENTS] = support(points, spans[i, 0], spans[i, 1], radii[i], -x, -y, -z)
-    x, y, z = plane[SECOND_NORMAL], plane[SECOND_NORMAL + 1], plane[SECOND_NORMAL + 2]
-    plane[EXTENTS + 1] = support(points, spans[j, 0], spans[j, 1], radii[j], x, y, z)
-
-
-@compiled
-def gap_along(
-    points: Floats, span: Indices, radius: float, own: Floats, at: Floats, other: Floats, extent: float
-) -> float:
-    """Return the gap of two geometries at poses `at` and `other` (4, 4) along a vector.
-
-    own: unit vector (3,) in the frame of the first one, pointing at it. extent: of the first one against it [m]. points
-    (n, 4), span (2,), radius: of the other one.
-    """
-    x = at[0, 0] * own[0] + at[0, 1] * own[1] + at[0, 2] * own[2]
-    y = at[1, 0] * own[0] + at[1, 1] * own[1] + at[1, 2] * own[2]
-    z = at[2, 0] * own[0] + at[2, 1] * own[1] + at[2, 2] * own[2]
-    apart = x * (at[0, 3] - other[0, 3]) + y * (at[1, 3] - other[1, 3]) + z * (at[2, 3] - other[2, 3])
-    turned_x = other[0, 0] * x + other[1, 0] * y + other[2, 0] * z
-    turned_y = other[0, 1] * x + other[1, 1] * y + other[2, 1] * z
-    turned_z = other[0, 2] * x + other[1, 2] * y + other[2, 2] * z
-    gap: float = apart - extent - support(points, span[0], span[1], radius, turned_x, turned_y, turned_z)
-    return gap
-
-
-@compiled
-def raise_bounds(
-    points: Floats,
-    spans: Indices,
-    radii: Floats,
-    fixed: Floats,
-    rows: Indices,
-    planes: Floats,
-    poses: Floats,
-    states: Indices,
-    firsts: Indices,
-    seconds: Indices,
-    bounds: Floats,
-) -> None:
-    """Compute `SeparatingPlanes.raise_bounds`: a plane moves with the first geometry, then with the second."""
-    points, spans, fixed, planes, poses = borrowed((points, spans, fixed, planes, poses))
-    moving = rows.shape[0]
-    for k in range(planes.shape[0]):
-        plane = planes[k]
-        i, j = int(plane[0]), int(plane[1])
-        own, against = plane[FIRST_NORMAL:SECOND_NORMAL], -plane[SECOND_NORMAL:EXTENTS]
-        for row in range(bounds.shape[0]):
-            if firsts[row] == i and seconds[row] == j:
-                pose = poses[states[row], rows[i]] if i < moving else fixed[i]
-                other = poses[states[row], rows[j]] if j < moving else fixed[j]
-                gap = gap_along(points, spans[j], radii[j], own, pose, other, plane[EXTENTS])
-                gap = max(gap, gap_along(points, spans[i], radii[i], against, other, pose, plane[EXTENTS + 1]))
-                bounds[row] = max(bounds[row], gap - ROUNDING)
-
-
-@compiled
-def exclude(
-    points: Floats,
-    spans: Indices,
-    radii: Floats,
-    fixed: Floats,
-    rows: Indices,
-    row: int,
-    normal: Floats,
-    plane: Plane,
-    poses: Floats,
-    states: Indices,
-    firsts: Indices,
-    seconds: Indices,
-    bounds: Floats,
-) -> int:
-    """Compute `SeparatingPlanes.exclude`."""
-    plane[0], plane[1] = firsts[row], seconds[row]
-    describe_plane(points, spans, radii, fixed, rows, normal, poses[states[row]], plane)
-    raise_bounds(points, spans, radii, fixed, rows, plane.reshape(1, PLANE), poses, states, firsts, seconds, bounds)
-    bounds[row] = math.inf
-    return int(bounds.argmin())
