@@ -29,11 +29,11 @@ from ..model.sources import ModelSources
 from ..model.state import RobotCellState
 from ..model.value import WORLD
 from ..system.physics import MAX_LINKS
-from .check import check_cell, in_order
+from .check import check_cell
 from .description_copy import MESHES, copy_description
 from .draft import HOME, Draft, draft_robot
 from .files import limits_text
-from .finding import DRAFT, WARNING, Finding
+from .finding import DRAFT, WARNING, Finding, in_order
 from .groups import draft_groups
 from .hands import HandDraft, draft_hand
 from .lost_warnings import lost_warnings

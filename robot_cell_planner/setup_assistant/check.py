@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
 from .check_objects import distance_findings, touch_findings
 from .check_units import unit_findings
-from .finding import DRAFT, ERROR, WARNING, Finding
+from .finding import DRAFT, ERROR, UNITS, WARNING, Finding, in_order
 from .followers import follower_findings
 from .mesh_sizes import odd_meshes
 
@@ -41,7 +41,7 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
     """Check the start state, named states, limits, meshes, masses, SRDF, groups, named frames, touch lists and
     positions of a cell.
 
-    Findings are in this order: errors, warnings, drafts.
+    Findings are in this order: numbers in other units, which explain others, errors, warnings, drafts.
     """
     models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
     found = [
@@ -55,12 +55,6 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *unit_findings(cell),
     ]
     return in_order(found)
-
-
-def in_order(found: Iterable[Finding]) -> tuple[Finding, ...]:
-    """Return errors, then warnings, then drafts."""
-    order = (ERROR, WARNING, DRAFT)
-    return tuple(sorted(found, key=lambda finding: order.index(finding.level)))
 
 
 def _state(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
@@ -134,14 +128,14 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     if odd_sizes := odd_meshes(mechanism):
         text = f"{name}: sizes of meshes that cannot be right: {listed(odd_sizes)}"
         remedy = 'Check the unit: <mesh scale="0.001 0.001 0.001"> is for millimetres, and is needed once.'
-        yield Finding(WARNING, "meshes", text, remedy)
+        yield Finding(WARNING, UNITS, text, remedy)
     if massless := massless_links(mechanism):
         text = f"{name}: moving links without mass: {listed(massless)}"
         yield Finding(WARNING, "masses", text, "Add <inertial> elements; dynamics and simulation need them.")
     masses = {link.name: link.inertial.mass for link in mechanism.links.values() if link.inertial is not None}
     if odd := [link for link, mass in masses.items() if mass > MAX_MASS or 0.0 < mass < MIN_MASS]:
         text = f"{name}: masses that cannot be right: {listed([f'{link} {masses[link]:g} kg' for link in odd])}"
-        yield Finding(WARNING, "masses", text, "Check the units.")
+        yield Finding(WARNING, UNITS, text, "Write masses in kg.")
     if assumed := assumed_limits(mechanism, [variable.name for variable in mechanism.variables]):
         remedy = "Enter the maker's values in the limits file and delete their names from `assumed`."
         yield Finding(DRAFT, "limits", f"{name}: {assumed}", remedy)

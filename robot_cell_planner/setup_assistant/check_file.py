@@ -7,8 +7,8 @@ from pathlib import Path
 from ..io.cell_file.angles import IN_DEGREES
 from ..io.cell_file.cell_file import cell_file_doubts, read_cell_file
 from ..io.common.resources import NO_ROOTS, ResourceRoots
-from .check import check_cell, in_order
-from .finding import WARNING, Finding
+from .check import check_cell
+from .finding import UNITS, WARNING, Finding, in_order
 
 LEFT_OUT = "Mend the included file, or describe the part in the cell file."
 
@@ -25,7 +25,7 @@ def check_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[
     return in_order(
         [
             *check_cell(read.cell, read.state),
-            *(Finding(WARNING, "frames", text, remedy) for text in cell_file_doubts(file, roots)),
+            *(Finding(WARNING, UNITS, text, remedy) for text in cell_file_doubts(file, roots)),
             *(Finding(WARNING, "description", text, LEFT_OUT) for text in read.warnings),
         ]
     )

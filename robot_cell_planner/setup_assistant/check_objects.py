@@ -10,7 +10,7 @@ from ..model.mechanism import Mechanism
 from ..model.name_suggestions import listed, unknown_name
 from ..model.state import BodyState, RobotCellState, ToolState
 from ..model.value import WORLD
-from .finding import WARNING, Finding
+from .finding import UNITS, WARNING, Finding
 
 MAX_DISTANCE = 50.0  # [m] of an object from its parent; more indicates other units
 
@@ -38,7 +38,7 @@ def distance_findings(cell: RobotCell, state: RobotCellState) -> Iterator[Findin
         if distance > MAX_DISTANCE:
             text = f"{name} is {distance:.6g} m from the origin of {parent or WORLD}; is its position in mm?"
             remedy = "Write lengths in m, or say the unit of the file by `native_scale: 0.001`."
-            yield Finding(WARNING, "frames", text, remedy)
+            yield Finding(WARNING, UNITS, text, remedy)
     for name, robot in cell.robots.items():
         yield from _far_links(f"robot {name}", robot.mechanism)
     for name, tool in cell.tools.items():
@@ -50,4 +50,4 @@ def _far_links(name: str, mechanism: Mechanism) -> Iterator[Finding]:
     distances = {joint.child: math.hypot(*joint.origin.position) for joint in mechanism.joints.values()}
     if far := [f"{link} {distance:.6g} m" for link, distance in distances.items() if distance > MAX_DISTANCE]:
         text = f"{name}: links are so far from their parent links that origins may be in mm: {listed(far)}"
-        yield Finding(WARNING, "frames", text, "Write the origins of joints in m.")
+        yield Finding(WARNING, UNITS, text, "Write the origins of joints in m.")

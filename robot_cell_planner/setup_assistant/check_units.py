@@ -18,7 +18,7 @@ from ..model.mechanism import Inertial, Mechanism
 from ..model.name_suggestions import listed
 from ..model.robot import Robot
 from ..model.sources import ModelSources
-from .finding import WARNING, Finding
+from .finding import UNITS, WARNING, Finding
 
 STAGE = "check units"
 MAX_EDGE, MAX_EVERY_EDGE = 200.0, 20.0  # [m] of a body: of one edge of its bounding box, and of all of them
@@ -39,7 +39,7 @@ def unit_findings(cell: RobotCell) -> Iterator[Finding]:
         edges = _edges(body)
         if edges.max() > MAX_EDGE or edges.min() > MAX_EVERY_EDGE:
             text = f"body {name} is {edges[0]:.6g} x {edges[1]:.6g} x {edges[2]:.6g} m large; is its size in mm?"
-            yield Finding(WARNING, "meshes", text, IN_METRES)
+            yield Finding(WARNING, UNITS, text, IN_METRES)
     models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
     for model in models:
         name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
@@ -72,7 +72,7 @@ def _limits(name: str, mechanism: Mechanism) -> Iterator[Finding]:
     ]
     if found:
         text = f"{name}: position limits that may be in degrees: {listed(found)}"
-        yield Finding(WARNING, "limits", text, "Write angles in rad; pi rad are 180 degrees.")
+        yield Finding(WARNING, UNITS, text, "Write angles in rad; pi rad are 180 degrees.")
 
 
 def _inertias(name: str, inertials: Mapping[str, Inertial]) -> Iterator[Finding]:
@@ -80,7 +80,7 @@ def _inertias(name: str, inertials: Mapping[str, Inertial]) -> Iterator[Finding]
     found = [f"{link} {_gyration(inertial):.3g} m" for link, inertial in inertials.items() if _is_too_large(inertial)]
     if found:
         text = f"{name}: inertias that cannot be right, by their radius of gyration: {listed(found)}"
-        yield Finding(WARNING, "masses", text, IN_KG_M2)
+        yield Finding(WARNING, UNITS, text, IN_KG_M2)
     moments = {link: _principal_moments(inertial) for link, inertial in inertials.items()}
     found = [f"{link} {_in_words(row)}" for link, row in moments.items() if row[2] > MAX_EXCESS * (row[0] + row[1])]
     if found:
@@ -122,4 +122,4 @@ def _angles(name: str, sources: ModelSources) -> Iterator[Finding]:
         if doubt:
             owner = next((above for above in element.iterancestors() if above.get("name")), element)
             where = " ".join((tag(owner), owner.get("name", "")))
-            yield Finding(WARNING, "frames", f"{name}: origin of {where}: {doubt}", "Write angles in rad.")
+            yield Finding(WARNING, UNITS, f"{name}: origin of {where}: {doubt}", "Write angles in rad.")

@@ -53,12 +53,12 @@ def edited(tmp_path):
     return write
 
 
-def texts(path, topics=("frames", "state")):
+def texts(path, topics=("frames", "state", "units")):
     return [f"{f.level} {f.text} -> {f.remedy}" for f in check_cell_file(path) if f.topic in topics]
 
 
 def test_a_correct_cell_has_none_of_these_findings(edited, caplog):
-    assert not texts(edited(), ("frames",))
+    assert not texts(edited(), ("frames", "units"))
     assert not [text for text in texts(edited()) if "does not exist" in text]
     load_cell(edited())
     assert "more than a turn" not in caplog.text

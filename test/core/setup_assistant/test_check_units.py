@@ -7,7 +7,7 @@ from test_check_objects import CELL, JOINT, LINKS
 from robot_cell_planner.setup_assistant.check_file import check_cell_file
 
 INERTIAL = '<inertial><mass value="2"/><inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0" ixz="0" iyz="0"/></inertial>'
-TOPICS = ("meshes", "masses", "limits", "frames")
+TOPICS = ("units",)
 
 
 @pytest.fixture
@@ -45,6 +45,16 @@ def test_meshes_of_bodies_in_mm(found, tmp_path):
         "body part is 300 x 200 x 100 m large; is its size in mm?"
     ]
     assert found(cell=(old, "{type: mesh, uri: part.stl, scale: 0.001}")) == []
+
+
+def test_numbers_in_other_units_come_before_the_collisions_that_they_cause(tmp_path):
+    (tmp_path / "arm.urdf").write_text(f'<robot name="arm">{LINKS}{JOINT}</robot>')
+    (tmp_path / "cell.yaml").write_text(CELL.replace("[1, 1, 0.1]", "[1200, 800, 50]", 1))
+    findings = check_cell_file(tmp_path / "cell.yaml")
+    assert findings[0].text == "body table is 1200 x 800 x 50 m large; is its size in mm?"
+    levels = [found.level for found in findings[1:]]
+    assert "error" in levels
+    assert levels == sorted(levels, key=["error", "warning", "draft"].index)
 
 
 def test_limits_of_a_description_in_degrees(found):
