@@ -228,17 +228,19 @@ class CollisionChecker:
         found = self.clearances(q, 1, max_distance=max_distance)
         return found[0] if found else Clearance(math.inf)
 
-    def closest_of(self, configurations: Floats, max_distance: float = math.inf) -> tuple[int, Clearance] | None:
+    def closest_of(
+        self, configurations: Floats, max_distance: float = math.inf, bodies: NDArray[np.intp] | None = None
+    ) -> tuple[int, Clearance] | None:
         """Return the index of the configuration with the smallest distance of all checked pairs, and that distance.
 
         Distances that differ by less than a micrometre, the accuracy of the engine, count as equal: any of them may be
         returned, the first of equal configurations. The result is None if no pair is within `max_distance` [m] or no
-        pair is checked.
+        pair is checked. bodies: As of `ClosestSearch`.
 
         Raises:
             InvalidRequestError: The array (n, dof) has the wrong shape or is not finite.
         """
-        found, search = None, self.closest_search()
+        found, search = None, self.closest_search(bodies)
         for first in range(0, len(configurations), STATES_AT_ONCE):
             part = configurations[first : first + STATES_AT_ONCE]
             nearer = search.closest_of(part, max_distance if found is None else found[1].distance - SAME)
@@ -246,9 +248,10 @@ class CollisionChecker:
                 found = first + nearer[0], nearer[1]
         return found
 
-    def closest_search(self) -> ClosestSearch:
-        """Return a search for successive calls along one path: later ones use what earlier ones have found."""
-        return ClosestSearch(self.geometry_model, self._engine, self._expand_batch)
+    def closest_search(self, bodies: NDArray[np.intp] | None = None) -> ClosestSearch:
+        """Return a search for successive calls along one path: later ones use what earlier ones have found. bodies: As
+        of `ClosestSearch`."""
+        return ClosestSearch(self.geometry_model, self._engine, self._expand_batch, bodies=bodies)
 
     def search_of_pair(self, first: str, second: str) -> ClosestSearch:
         """Return a search like `closest_search` for one pair of collision objects, given by name, whose calls have

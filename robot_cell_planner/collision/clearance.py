@@ -88,6 +88,8 @@ class ClosestSearch:
     Args:
         expand: Returns configurations (n, nq) of the model for configurations (n, dof) of the variables.
         max_planes: Number of planes that are kept for later calls; 0 where these have other configurations.
+        bodies: Rigid body of each geometry (n,), by any number; distances within one do not count. Without it, all
+            checked pairs count.
     """
 
     def __init__(
@@ -96,10 +98,12 @@ class ClosestSearch:
         engine: CollisionEngine,
         expand: Callable[[Floats], Floats],
         max_planes: int = MAX_PLANES,
+        bodies: Indices | None = None,
     ) -> None:
         self._geometry_model = geometry_model
         self._engine = engine
         self._expand = expand
+        self._bodies = np.arange(len(geometry_model.geometries)) if bodies is None else bodies
         is_convex = geometry_model.planes.is_convex
         self._is_known = is_convex if engine.is_exact else np.zeros_like(is_convex)
         self._planes = np.empty((max_planes + 1, PLANE))  # the last one is not kept
@@ -177,7 +181,7 @@ class ClosestSearch:
             return best, nearest
         separating_planes = geometry_model.planes
         first, second, bounds = near.first.copy(), near.second.copy(), near.gaps
-        order_candidates(first, second, bounds, geometry_model.object_indices, ROUNDING)
+        order_candidates(first, second, bounds, geometry_model.object_indices, self._bodies, ROUNDING)
         places = poses, states, first, second
         highest = limit if best is None else min(limit, best.distance + beyond)
         separating_planes.raise_bounds(self._planes[: self._plane_count], *places, bounds, highest)

@@ -14,17 +14,24 @@ Indices = NDArray[np.intp]
 
 
 @compiled
-def order_candidates(first: Indices, second: Indices, gaps: Floats, objects: Indices, rounding: float) -> None:
+def order_candidates(
+    first: Indices, second: Indices, gaps: Floats, objects: Indices, bodies: Indices, rounding: float
+) -> None:
     """Order the geometries of candidates (k,) by their collision objects, and turn the distances of their boxes [m]
     into lower bounds of their distances, as `Candidates.min_distances`, in place.
 
-    objects: Collision object of each geometry (n,).
+    Bounds of geometries of one rigid body become infinite.
+
+    objects, bodies: Collision object and rigid body of each geometry (n,).
     """
     for row in range(len(first)):
         i, j = first[row], second[row]
         if objects[i] > objects[j]:
             first[row], second[row] = j, i
-        gaps[row] = gaps[row] - rounding if gaps[row] > 0.0 else -math.inf
+        if bodies[i] == bodies[j]:
+            gaps[row] = math.inf
+        else:
+            gaps[row] = gaps[row] - rounding if gaps[row] > 0.0 else -math.inf
 
 
 @compiled

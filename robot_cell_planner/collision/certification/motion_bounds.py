@@ -27,6 +27,7 @@ from .arguments import STAGE
 from .joint_tree import Chain, JointPlacement, JointTree, chain_bounds, joint_tree
 
 Floats = NDArray[np.float64]
+UNMOVED = -1  # joint of objects that no variable moves
 MAX_CORNERS = 128  # of a collision geometry; those with more are replaced by the corners of their bounding box
 
 
@@ -245,6 +246,16 @@ def motion_model(checker: CollisionChecker) -> MotionModel:
     key = (checker.variables, fixed.tobytes())
     objects = checker.allowed_pairs, model.mechanisms
     return _models.get(objects, key, lambda: MotionModel(model, checker))
+
+
+def rigid_bodies(checker: CollisionChecker) -> NDArray[np.intp]:
+    """Return the rigid body of each collision geometry (n,): those of one are not moved relative to each other by the
+    variables of the checker."""
+    geometry_model, placements = checker.geometry_model, motion_model(checker).placements
+    moving = geometry_model.object_indices[: geometry_model.moving_count]
+    found = np.full(len(geometry_model.geometries), UNMOVED, dtype=np.intp)
+    found[: len(moving)] = [placements[index].joint for index in moving.tolist()]
+    return found
 
 
 @lru_cache(maxsize=1024)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ... import __version__
+from ...collision.certification.motion_bounds import rigid_bodies
 from ...collision.certification.refinement import Overlap, describe_overlap
 from ...collision.clearance import SAME, ClosestSearch, Nearest
 from ...collision.engines.base import TOUCHING
@@ -26,7 +27,7 @@ from ..problem.plan import CartesianReport, PathClearance, Plan, path_length
 from ..problem.subspace import check_combinations, coefficient_matrix
 from .initial_contact import SEPARATION_STEP, departure_from_contact
 from .motion_samples import free_along, on_proven_motions
-from .path_kernels import select_waypoints
+from .path_kernels import place_around, select_waypoints
 from .simplification import densify
 
 CLEARANCE_STEP = 0.05  # [rad or m]
@@ -247,32 +248,38 @@ class _StateChecks:
 
 
 def path_clearance(context: PlanningContext, path: Array, step: float = CLEARANCE_STEP) -> PathClearance | None:
-    """Return the closest approach along a path; None if no pair is checked.
+    """Return the closest approach along a path, of pairs that it may move relative to each other; None without any.
 
     No joint moves by more than `step` [rad or m] between states. Around the closest state, and other local minima that
     may hide a closer one, the step is divided by 4, and then by 16.
     """
     indices = _spaced_indices(path, step)
     points, parameters = densify(path[indices], step) if len(path) > 1 else (path, np.zeros(1))
-    parameters = np.interp(parameters, np.arange(len(indices)), indices)
-    search = context.checks.checker.closest_search()
+    checker = context.checks.checker
+    search = checker.closest_search(rigid_bodies(checker))
     found, nearest = _closest(context, search, points, math.inf, SPREAD)
     if found is None:
         return None
     place, q = float(found.state), points[found.state]
     if len(points) > 1:
-        places = [place, *_other_minima(found, nearest)]
+        middles = np.array([place, *_other_minima(found, nearest)])
         for width in REFINEMENT_FACTORS:
-            offsets = np.concatenate([middle + width * REFINEMENT_OFFSETS for middle in places])
-            offsets = np.clip(offsets, 0.0, len(points) - 1.0)
-            whole = np.minimum(offsets.astype(np.intp), len(points) - 2)
-            near = points[whole] + (offsets - whole)[:, None] * (points[whole + 1] - points[whole])
+            places = np.empty(len(middles) * len(REFINEMENT_OFFSETS))
+            near = np.empty((len(places), points.shape[1]))
+            place_around(points, middles, REFINEMENT_OFFSETS, width, places, near)
             nearer, _ = _closest(context, search, near, found.distance - SAME, 0.0)
             if nearer is not None:
-                found, place, q = nearer, float(offsets[nearer.state]), near[nearer.state]
-            places = [place]
-    parameter = float(np.interp(place, np.arange(len(points)), parameters))
+                found, place, q = nearer, float(places[nearer.state]), near[nearer.state]
+            middles = np.array([place])
+    parameter = _value_at(indices, _value_at(parameters, place))
     return PathClearance(parameter, tuple(q.tolist()), search.clearance(q, found))
+
+
+def _value_at(values: Array | NDArray[np.intp], place: float) -> float:
+    """Return the value at a place that counts in values (n,), between two of them."""
+    whole = max(min(int(place), len(values) - 2), 0)
+    low, high = float(values[whole]), float(values[min(whole + 1, len(values) - 1)])
+    return low + (place - whole) * (high - low)
 
 
 def _closest(

@@ -41,6 +41,31 @@ def place_points(path: Floats, counts: Floats, points: Floats, parameters: Float
 
 
 @compiled
+def place_around(
+    points: Floats, middles: Floats, offsets: Floats, width: float, places: Floats, configurations: Floats
+) -> None:
+    """Place points on a path (n, dof) of at least two points around some of its places, which count in points.
+
+    Args:
+        points: Path (n, dof).
+        middles, offsets, width: The places are those of `middles` (m,) plus the offsets (k,) times the width, within
+            the path.
+        places: Set to the places (m k,).
+        configurations: Set to the points there (m k, dof).
+    """
+    row = 0
+    for middle in middles:
+        for offset in offsets:
+            place = min(max(middle + width * offset, 0.0), points.shape[0] - 1.0)
+            whole = min(int(place), points.shape[0] - 2)
+            for joint in range(points.shape[1]):
+                step = points[whole + 1, joint] - points[whole, joint]
+                configurations[row, joint] = points[whole, joint] + (place - whole) * step
+            places[row] = place
+            row += 1
+
+
+@compiled
 def select_waypoints(path: Floats, step: float, deviation: float, selected: Indices) -> int:
     """Select waypoints of a path (n, dof) so that the straight motions between them follow it; return their number.
 

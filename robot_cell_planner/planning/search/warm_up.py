@@ -22,6 +22,7 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ...trajectory.timing import stop_at_waypoints
 from ..path.motion_samples import grouped, on_proven_motions
+from ..path.path_kernels import place_around
 from ..problem.collision_checks import CountedChecks
 from ..problem.constraints import FrameConstraint, FrameRule
 from ..problem.frame_constraints import FrameConstraints
@@ -58,6 +59,7 @@ def warm_up() -> None:
     assert found.path is not None
     planner.tightened(planner.shortened(found.path, 0))
     grouped(found.path, np.arange(2), 0.1)
+    place_around(found.path, np.zeros(1), np.zeros(1), 1.0, np.empty(1), np.empty((1, len(start))))
     on_proven_motions(CountedChecks(checker, ProgressMonitor(), STATES), found.path, found.path)
     stop_at_waypoints(found.path, space.limits)
     _follow_frame(cell, state, start, end)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ...collision.certification.certificate import Verdict
 from ...collision.certification.certifier import MotionCertifier
+from ...collision.certification.motion_bounds import rigid_bodies
 from ...collision.certification.paths import certify_trajectory
 from ...collision.checker import CollisionChecker
 from ...errors import TrajectoryInCollisionError, Value
@@ -119,7 +120,8 @@ class JointMotion:
         return TrajectoryInCollisionError(text, stage="moving robots", subjects=names, values=values)
 
     def clearance(self, path: Array) -> PathClearance | None:
-        """Return the closest approach over the whole time; None if no pair is checked.
+        """Return the closest approach over the whole time, of pairs that the robots may move relative to each other;
+        None without any.
 
         path: Waypoints (n, dof) that the trajectory of the planned joints passes, for the place of the result.
         """
@@ -127,7 +129,7 @@ class JointMotion:
         self._on_step()
         times = np.concatenate(list(self._times(CLEARANCE_STEP)))
         states = self.curve.evaluate(times)
-        found = self.checker.closest_of(states)
+        found = self.checker.closest_of(states, bodies=rigid_bodies(self.checker))
         if found is None:
             return None
         index, closest = found

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from collision_cells import at, body, bracket, make_cell, obstacles, place, settings, with_obstacles, working_cell
 
+from robot_cell_planner.collision.certification.motion_bounds import rigid_bodies
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
 from robot_cell_planner.model.geometry import Shape
@@ -109,6 +110,40 @@ def test_the_closest_of_many_states_is_the_closest_of_each(engine, count):
             assert checker.closest_of(free, each[best].distance + 1e-6) == (apart.index(best), each[best])
         depths.append(each[best].distance)
     assert min(depths) < 0.0 or count == 20
+
+
+def moved_apart(checker, q, other):
+    """The pairs of objects whose relative placement differs between two configurations."""
+    table, found = checker.geometry_model, {}
+    poses = [checker._engine.place(checker._expand(each)).copy() for each in (q, other)]
+    for index, obj in enumerate(table.object_indices.tolist()):
+        name = table.allowed_pairs.objects[obj].name
+        static = table.joint_T_geometry[index]
+        found[name] = [pose[index] if index < table.moving_count else static for pose in poses]
+    for pair in checker.allowed_pairs.checked():
+        first, second = found[pair.first], found[pair.second]
+        here, there = (np.linalg.solve(one, two) for one, two in zip(first, second, strict=True))
+        if not np.allclose(here, there, atol=1e-9):
+            yield pair.first, pair.second
+
+
+@pytest.mark.parametrize("moved", [1, 3, 6])
+def test_pairs_that_no_variable_moves_do_not_count_along_paths(moved):
+    cell, state = crowded(6)
+    variables = CollisionChecker(cell, state).variables[-moved:]
+    checker = CollisionChecker(cell, state, variables)
+    bodies, rng = rigid_bodies(checker), np.random.default_rng(moved)
+    left_out = 0
+    for _ in range(20):
+        configurations = rng.uniform(-2.0, 2.0, (2, moved))
+        pairs = set(moved_apart(checker, *configurations))
+        each = [every_distance(checker, q) for q in configurations]
+        expected = min(distances[pair] for distances in each for pair in pairs)
+        _, found = checker.closest_of(configurations, bodies=bodies)
+        assert found.distance == pytest.approx(expected, abs=1e-6)
+        assert (found.first, found.second) in pairs
+        left_out += min(min(distances.values()) for distances in each) < expected - 1e-3
+    assert left_out > 0 or moved == 6
 
 
 def test_the_first_of_equally_close_states_is_returned():
