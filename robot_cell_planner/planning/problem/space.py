@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -38,6 +39,26 @@ EMPTY_REMEDY = "Name a group with joints, or give this one a <chain> or <joint> 
 # Variables of joints of a cell by their names, and limits of such variables, since most requests are for the same ones.
 _definitions: IdentityCache[tuple[Variable, ...]] = IdentityCache(size=64)
 _motion_limits: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)
+_bounds: IdentityCache[_Bounds] = IdentityCache(size=64, owners=64)
+
+
+class _Bounds(NamedTuple):
+    """Position limits of variables (dof,), infinite where there are none, and which variables are angles."""
+
+    lower: Array
+    upper: Array
+    angular: NDArray[np.bool_]
+    are_complete: bool  # whether all have both limits, as wide as the bounds of a search may be
+
+    @staticmethod
+    def of(definitions: Sequence[Variable]) -> _Bounds:
+        """Return those of variables."""
+        lower = np.array([variable.limits.lower for variable in definitions])
+        upper = np.array([variable.limits.upper for variable in definitions])
+        angular = np.array([variable.angular for variable in definitions], dtype=bool)
+        longest = np.where(angular, sys.float_info.max, MAX_LENGTH)
+        are_complete = bool((np.maximum(abs(lower), abs(upper)) <= longest).all())
+        return _Bounds(lower, upper, angular, are_complete)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +194,7 @@ def joint_space(
     given = [state.configuration[name] for name in variables]
     values, warnings = clamped_start(_narrowed(cell, variables, limits), given, tolerance)
     start = np.array(values)
-    space = replace(space_of(cell, variables, start, found.name, limits), start_warnings=warnings)
+    space = space_of(cell, variables, start, found.name, limits, warnings)
     if (start < space.lower - slack).any() or (start > space.upper + slack).any():
         raise beyond_limits(space)
     return space
@@ -185,8 +206,10 @@ def space_of(
     start: Array,
     group: str = "",
     limits: Mapping[str, JointLimits] = NO_LIMITS,
+    start_warnings: tuple[str, ...] = (),
 ) -> JointSpace:
     """Return the joint space of joints of a cell at a configuration (dof,). limits: As for `joint_space`.
+    start_warnings: Of the result.
 
     Raises:
         UnknownNameError: The cell has no joint of that name.
@@ -196,14 +219,15 @@ def space_of(
         if name not in cell.variables:
             raise unknown_joint(cell, name, cell.variables)
     definitions = _narrowed(cell, variables, limits)
-    lower = np.array([v.limits.lower for v in definitions])
-    upper = np.array([v.limits.upper for v in definitions])
-    angular = np.array([v.angular for v in definitions], dtype=bool)
-    around, longest = np.where(angular, TURN, LINEAR_MARGIN), np.where(angular, sys.float_info.max, MAX_LENGTH)
-    lower = np.where(abs(lower) <= longest, lower, np.maximum(lower, start - around))
-    upper = np.where(abs(upper) <= longest, upper, np.minimum(upper, start + around))
+    lower, upper, angular, are_complete = _bounds.get((definitions,), (), partial(_Bounds.of, definitions))
+    if are_complete:
+        lower, upper = lower.copy(), upper.copy()
+    else:
+        around, longest = np.where(angular, TURN, LINEAR_MARGIN), np.where(angular, sys.float_info.max, MAX_LENGTH)
+        lower = np.where(abs(lower) <= longest, lower, np.maximum(lower, start - around))
+        upper = np.where(abs(upper) <= longest, upper, np.minimum(upper, start + around))
     wrapping = angular & (upper - lower >= TURN)
-    return JointSpace(group, variables, definitions, start, lower, upper, wrapping)
+    return JointSpace(group, variables, definitions, start, lower, upper, wrapping, start_warnings)
 
 
 def _narrowed(cell: RobotCell, variables: tuple[str, ...], limits: Mapping[str, JointLimits]) -> tuple[Variable, ...]:
