@@ -7,15 +7,16 @@ from collections.abc import Collection, Sequence
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
 from ...trajectory.tracking import lost
-from ..common.clock_monitor import CLOCK_STEP, clock_jump
+from ..common.clock_monitor import clock_jump, max_step_ahead
+from ..common.clock_rate import ClockRate
 from ..common.joint_states import JointStates, Measurement
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
 LONGEST_PERIODS = 2.0  # the same, as a multiple of the period of reads, if that is longer
 # A publisher has paused if joint states are later than LONGEST_PAUSE and than this multiple of the last interval.
 LATE = 3.0
-SKIPPED = 50_000_000  # [ns] of its lag that a simulation gives up at once; a longer time is a pause of the robot
-MAX_LAG = 10_000_000_000  # [ns] by which stamps may go ahead in addition to CLOCK_STEP after they lagged as much
+SKIPPED = 0.05  # [s] of its lag that a simulation gives up at once; a longer time is a pause of the robot
+MAX_LAG = 10.0  # [s] by which stamps may go ahead in addition to CLOCK_STEP after they lagged as much
 MAX_JUMPS = 4.0  # times the largest step between messages, at most
 LEAK = 0.05  # by which the least delay of stamps is taken to grow with time: clocks drift, and delays change
 RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late that waited
@@ -39,8 +40,9 @@ class JointFeedback:
         self._longest_interval = LONGEST_PAUSE
         self._paused = 0.0
         self._states = JointStates(repeats=False, own=own, on_removed=self._forget)
-        self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, and the least of them
-        self._lags: dict[str, int] = {}  # [ns] by how much the latest measurements came later than the quickest ones
+        self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, on their clock, and the least
+        self._rates: dict[str, ClockRate] = {}  # of stamps
+        self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
@@ -90,14 +92,17 @@ class JointFeedback:
             if last is not None:
                 self._check(name, last, new)
                 self._note_pause(name, last, new)
+            rate = self._rates.setdefault(name, ClockRate())
+            rate.note(stamp, now)
             if received is not None:
-                self._note_delay(name, 1e-9 * (received - stamp), 0.0 if last is None else new.arrival - last.arrival)
+                interval = 0.0 if last is None else new.arrival - last.arrival
+                self._note_delay(name, 1e-9 * (received - stamp), rate.value * interval)
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
 
     def _forget(self, name: str) -> None:
-        for table in (self._delays, self._lags, self._intervals, self._anchors, self._paused_at):
+        for table in (self._delays, self._rates, self._lags, self._intervals, self._anchors, self._paused_at):
             table.pop(name, None)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
@@ -108,18 +113,19 @@ class JointFeedback:
         self._intervals[name] = interval
 
     def _note_delay(self, name: str, delay: float, interval: float) -> None:
-        """Compare the delay of a stamp with the least one [s]. interval: since the last message [s]; a delay grows as
-        much while stamps stand, and by more if a clock was set."""
+        """Compare the delay of a stamp with the least one, on its clock [s]. interval: since the last message, on the
+        same clock [s]; a delay grows as much while stamps stand, and by more if a clock was set."""
         last, least = self._delays.get(name, (delay, delay))
         was_set_by = max(delay - last - interval, 0.0)
         self._delays[name] = delay, min(least + LEAK * interval + was_set_by, delay)
 
     def lag(self, names: Sequence[str]) -> float:
-        """Return by how much stamps come later than they used to [s]: a simulation slower than real time lags."""
+        """Return by how much stamps come later than they used to, on the steady clock [s]: a simulation slower than
+        real time lags."""
         if self._polled_at - self._resumed_at < RECOVERY:
             return 0.0
-        found = [self._delays[name] for name in names if name in self._delays]
-        return max((delay - least for delay, least in found), default=0.0)
+        found = [(*self._delays[name], self._rates[name].value) for name in names if name in self._delays]
+        return max(((delay - least) / rate for delay, least, rate in found), default=0.0)
 
     def paused_at(self, names: Sequence[str]) -> float:
         """Return the end of the last pause of this process or of a publisher of joints, or of the time that their slow
@@ -131,13 +137,13 @@ class JointFeedback:
         return min((self._states.latest[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
 
     def _check(self, name: str, last: Measurement, new: Measurement) -> None:
-        """Detect a jump of the clock or of the joint."""
+        """Detect a jump of the clock or of the joint. Delays count on the steady clock, by the rate of the stamps."""
         step = abs(new.position - last.position)
-        passed = new.stamp - last.stamp
-        ahead = passed - int((new.arrival - last.arrival) * 1e9)
-        lag = self._lags.get(name, 0)
-        if passed < 0 or ahead > CLOCK_STEP + lag:
-            way, value = clock_jump(passed, ahead)
+        passed, elapsed = new.stamp - last.stamp, new.arrival - last.arrival
+        rate, lag = self._rates[name].value, self._lags.get(name, 0.0)
+        ahead = passed * 1e-9 / rate - elapsed
+        if passed < 0 or (ahead - lag) * rate * 1e9 > max_step_ahead(rate, elapsed):
+            way, value = clock_jump(passed, int(ahead * rate * 1e9))
             text = f"the clock of joint_states was set {way}, seen at {name}"
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,)))
             lag = ahead
@@ -150,7 +156,7 @@ class JointFeedback:
             self._paused_at[name] = new.arrival
         # Messages that were queued during a pause arrive together, and a simulation that falls behind gives up the time
         # that it has lost: stamps then go ahead by as much as they lagged before, without a change of the clock.
-        self._lags[name] = min(max(lag - ahead, 0), MAX_LAG)
+        self._lags[name] = min(max(lag - ahead, 0.0), MAX_LAG)
 
     def take_faults(self) -> list[FeedbackLostError]:
         """Return the faults since the last call."""

@@ -16,11 +16,11 @@ PERIOD = 0.005
 class Joint:
     """Measurements of one joint; now: steady clock [s], stamp: of the robot's clock [ns]."""
 
-    def __init__(self):
+    def __init__(self, speed=1.0):
         self.feedback = JointFeedback(jump=0.5)
         self.now, self.stamp = 0.0, START
         for _ in range(20):
-            self.receive(PERIOD, PERIOD)
+            self.receive(PERIOD, speed * PERIOD)
 
     def receive(self, passed, robot_passed):
         self.now += passed
@@ -55,6 +55,47 @@ def test_a_simulation_may_be_slower_or_faster(speed):
     for _ in range(1000):
         joint.receive(PERIOD, speed * PERIOD)
     assert joint.faults == []
+
+
+@pytest.mark.parametrize("speed", [5.0, 22.0, 60.0, 100.0])
+@pytest.mark.parametrize("interval", [0.02, 0.05])
+def test_a_fast_simulation_sets_no_clock(speed, interval):
+    """Also after a pause of this process, whether the messages that waited were kept or not."""
+    joint = Joint(speed)
+    for _ in range(100):
+        joint.receive(interval, speed * interval)
+    joint.receive(0.3, speed * 0.3)
+    for _ in range(3):
+        joint.receive(interval, speed * interval)
+    joint.receive(0.3, speed * 0.02)
+    joint.receive(0.0, speed * 0.28)
+    assert joint.faults == []
+
+
+@pytest.mark.parametrize("speed", [2.0, 5.0, 20.0])
+@pytest.mark.parametrize("direction, sign", [("ahead", 1.0), ("back", -1.0)])
+def test_a_fast_clock_of_the_robot_that_was_set(speed, direction, sign):
+    joint = Joint(speed)
+    for _ in range(100):
+        joint.receive(0.02, speed * 0.02)
+    joint.receive(0.02, speed * 0.02 + sign * 3.0)
+    (fault,) = joint.faults
+    assert f"set {direction}" in fault
+    for _ in range(20):
+        joint.receive(0.02, speed * 0.02)
+    assert joint.faults == []
+
+
+def test_delays_of_a_fast_simulation_count_on_the_steady_clock():
+    """Stamps of a clock with another origin, of which a message comes 10 ms late."""
+    feedback, speed, origin = JointFeedback(jump=0.5), 20.0, 1_700_000_000 * SECOND
+    for step in range(200):
+        now = 0.02 * step
+        feedback.start_poll(now)
+        late = 0.01 if step == 199 else 0.0
+        received = origin + round(speed * now * SECOND)
+        feedback.update(["joint"], [0.0], [], [], round(speed * (now - late) * SECOND) + 1, now, received)
+    assert feedback.lag(["joint"]) == pytest.approx(0.01, rel=0.1)
 
 
 @pytest.mark.parametrize("seconds, direction", [(1.5, "ahead"), (3600.0, "ahead"), (-1.5, "back"), (-4.5, "back")])
@@ -279,3 +320,45 @@ class TestClockOfTheNode:
         assert f"set {direction}" in error.message
         assert math.isclose(error.values[0].value, 1.5, abs_tol=0.03)
         assert monitor.check(stamp + SECOND // 50, 0.04) is None
+
+    @pytest.mark.parametrize("speed", [0.3, 5.0, 22.0, 60.0, 100.0])
+    @pytest.mark.parametrize("interval", [0.02, 0.05])
+    def test_a_fast_clock_is_no_jump_once_its_rate_was_seen(self, speed, interval):
+        monitor, now = ClockMonitor(), 0.0
+        for passed in (interval, interval):
+            monitor.check(START + round(speed * now * SECOND), now)
+            now += passed
+        for passed in (*50 * [interval], 0.3, interval, 2.0, interval, interval):
+            assert monitor.check(START + round(speed * now * SECOND), now) is None
+            now += passed
+
+    def test_a_fast_clock_that_is_late_may_catch_up(self):
+        """A simulation that had little time for 0.2 s continues as fast as it can."""
+        monitor, now, stamp = ClockMonitor(), 0.0, START
+        for passed in (*50 * [0.1], *10 * [0.01], 1.3, 0.1, 0.1):  # on its clock, in 0.02 s
+            assert monitor.check(stamp, now) is None
+            now, stamp = now + 0.02, stamp + round(passed * SECOND)
+        monitor.check(stamp, now)
+        assert monitor.check(stamp + 2 * SECOND, now + 0.02) is not None  # it was not late
+
+    @pytest.mark.parametrize("speed", [0.3, 1.0, 5.0, 20.0])
+    @pytest.mark.parametrize("direction, sign", [("ahead", 1.0), ("back", -1.0)])
+    def test_a_jump_of_a_clock_of_any_rate_is_reported_once(self, speed, direction, sign):
+        monitor = ClockMonitor()
+        found = []
+        for step in range(100):
+            jump = sign * 3.0 if step >= 50 else 0.0
+            error = monitor.check(START + 10 * SECOND + round((0.02 * speed * step + jump) * SECOND), 0.02 * step)
+            found += [(step, error.message, error.values[0].value)] if error is not None else []
+        ((step, message, size),) = found
+        assert step == 50
+        assert f"set {direction}" in message
+        assert math.isclose(size, 3.0, abs_tol=0.021 * max(speed, 1.0))
+
+    def test_a_rate_that_changes_is_followed(self):
+        monitor, now, stamp, found = ClockMonitor(), 0.0, START, []
+        for step in range(100):
+            error = monitor.check(stamp, now)
+            found += [step] if error is not None else []
+            now, stamp = now + 0.05, stamp + (SECOND // 20 if step < 50 else 3 * SECOND)
+        assert found == [51, 52, 53]  # most of the last five intervals have the new rate
