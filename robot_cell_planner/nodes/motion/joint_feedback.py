@@ -42,6 +42,7 @@ class JointFeedback:
         self._states = JointStates(repeats=False, own=own, on_removed=self._forget)
         self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, on their clock, and the least
         self._rates: dict[str, ClockRate] = {}  # of stamps
+        self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
         self._intervals: dict[str, float] = {}
@@ -92,11 +93,11 @@ class JointFeedback:
             if last is not None:
                 self._check(name, last, new)
                 self._note_pause(name, last, new)
-            rate = self._rates.setdefault(name, ClockRate())
-            rate.note(stamp, now)
+            self._rates.setdefault(name, ClockRate()).note(stamp, now)
             if received is not None:
+                self._received_rate.note(received, now)
                 interval = 0.0 if last is None else new.arrival - last.arrival
-                self._note_delay(name, 1e-9 * (received - stamp), rate.value * interval)
+                self._note_delay(name, 1e-9 * (received - stamp), self._received_rate.value * interval)
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
@@ -124,8 +125,8 @@ class JointFeedback:
         real time lags."""
         if self._polled_at - self._resumed_at < RECOVERY:
             return 0.0
-        found = [(*self._delays[name], self._rates[name].value) for name in names if name in self._delays]
-        return max(((delay - least) / rate for delay, least, rate in found), default=0.0)
+        found = [self._delays[name] for name in names if name in self._delays]
+        return max((delay - least for delay, least in found), default=0.0) / self._received_rate.value
 
     def paused_at(self, names: Sequence[str]) -> float:
         """Return the end of the last pause of this process or of a publisher of joints, or of the time that their slow
