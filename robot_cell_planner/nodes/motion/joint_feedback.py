@@ -35,6 +35,7 @@ class JointFeedback:
 
     def __init__(self, jump: float, own: Collection[str] = ()) -> None:
         """own: joints of the robot, which others never replace, see `JointNames`."""
+        self._own = frozenset(own)
         self._jump = jump
         self._polled_at, self._resumed_at = math.inf, -math.inf
         self._longest_interval = LONGEST_PAUSE
@@ -168,9 +169,17 @@ class JointFeedback:
         """Return the latest measurement of a joint; None without one."""
         return self._states.latest.get(name)
 
+    def published(self, own: Collection[str] = ()) -> dict[str, Measurement]:
+        """Return the latest measurements of the robot's joints, with further ones of its `own`, and of those that were
+        published repeatedly. Others, which somebody published once, do not show how new the measurements of the robot
+        are: they count if there are no other joints."""
+        measured = self._states.latest
+        counted = self._own.union(own, self._intervals)
+        return {name: found for name, found in measured.items() if name in counted} or dict(measured)
+
     def oldest_stamp(self) -> int:
-        """Return the oldest stamp of the latest measurements of all joints [ns]; 0 without any."""
-        return min((measurement.stamp for measurement in self._states.latest.values()), default=0)
+        """Return the oldest stamp of `published` [ns]; 0 without any."""
+        return min((measurement.stamp for measurement in self.published().values()), default=0)
 
     @property
     def skipped(self) -> int:
@@ -199,12 +208,8 @@ class JointFeedback:
         return max(since, default=math.inf) - self._paused - self._pause(now)  # which may go on since the last read
 
     def age_of_published(self, own: Collection[str], now: float) -> float:
-        """As `age`, of the measured ones among the robot's `own` joints and of those that were published repeatedly.
-        Others, which somebody published once, do not show whether the robot is measured: they count if there are no
-        other joints."""
-        measured = self._states.latest
-        counted = {name for name in measured if name in own or name in self._intervals}
-        return self.age(tuple(counted or measured), now)
+        """As `age`, of the joints of `published`."""
+        return self.age(tuple(self.published(own)), now)
 
     def arrival(self, names: Sequence[str]) -> float:
         """Return the arrival of the oldest among the latest measurements of measured joints, on the steady clock

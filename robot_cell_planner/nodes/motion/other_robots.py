@@ -49,7 +49,7 @@ class OtherRobots:
         return {name: others[name] for name in others if self.robots.of_joint(name) or name in self._executed}
 
     def measured_at(self) -> int:
-        """Return a stamp that all measurements have reached [ns]."""
+        """Return a stamp that the measurements of all joints that are published repeatedly have reached [ns]."""
         return self._feedback.oldest_stamp()
 
     def present(self, motion: Motion) -> bool:

@@ -75,7 +75,7 @@ class Preparation:
     def up_to_date(self, state: StateRef) -> StateRef:
         """Return a state to plan from, with joints at least as new as those measured here."""
         self._read_measurements()
-        found = {name: measured for name in self._feedback.names if (measured := self._feedback.get(name)) is not None}
+        found = self._feedback.published()
         return state if state.own_state else fresh_state(state, tuple(found), found)
 
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:

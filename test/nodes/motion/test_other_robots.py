@@ -83,6 +83,26 @@ def test_joint_states_are_as_new_as_the_joint_that_was_measured_first():
     assert cell.watch.measured_at() == measured + 10**7
 
 
+@pytest.mark.parametrize("name", ["somebody/joint", "right/conveyor"])
+def test_a_joint_that_was_published_once_does_not_make_old_joint_states_suffice(name):
+    cell = Cell()
+    cell.measure()
+    cell._feedback.update([name], [0.0], [], [], 1, 0.03)
+    for _ in range(3):
+        measured = cell.watch.measured_at()
+        cell.measure()
+        assert cell.watch.measured_at() == measured + 10**7 > 10**7
+
+
+def test_a_robot_that_is_no_longer_published_sets_the_stamp_that_joint_states_can_reach():
+    cell = Cell()
+    cell.measure()
+    measured = cell.watch.measured_at()
+    for step in range(1, 4):
+        cell._feedback.update(NAMES[1:], [0.0] * 3, [], [], measured + step * 10**7, 1.0 + step)
+    assert cell.watch.measured_at() == measured
+
+
 def test_a_robot_that_moves_is_checked_again():
     cell = Cell()
     cell.watch.paths()

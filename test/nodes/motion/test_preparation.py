@@ -10,6 +10,7 @@ import pytest
 from robot_cell_planner.errors import StoppedError, TrajectoryInCollisionError, TrajectoryStartError
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
+from robot_cell_planner.nodes.conversions.basic import time_from_message
 from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 from robot_cell_planner.nodes.motion import preparation
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
@@ -85,6 +86,15 @@ class Cell:
 
 def nothing():
     """The trajectory is valid."""
+
+
+def test_a_plan_starts_from_joint_states_as_new_as_those_that_are_published_repeatedly(monkeypatch):
+    """Whether or not somebody has published another joint once, long ago."""
+    cell = Cell(monkeypatch, nothing)
+    cell.feedback.update(["somebody/joint"], [0.0], [], [], 1, 0.0)
+    for stamp in (2, 3):
+        cell.measure(0.0)
+        assert time_from_message(cell.preparation.up_to_date(StateRef()).min_joint_stamp) == stamp
 
 
 def test_the_start_tolerance_of_a_goal_does_not_apply_to_the_start_that_was_adapted(monkeypatch):
