@@ -1,9 +1,10 @@
-"""On-disk cache of parsed meshes, hulls, decompositions and sphere models, keyed by the digest of their sources.
+"""On-disk cache of parsed meshes, hulls, decompositions and sphere models, keyed by the digest of their sources, and of
+expanded descriptions.
 
-An entry has three parts: a header line, the SHA-256 of the rest, and vertices and faces in their memory layout. An
-entry that is truncated, modified or of another version counts as missing. If the folder is not writable, the cache is
-disabled. Processes that need the same missing entry wait for the one that computes it. The entries have at most
-MAX_BYTES together, and the oldest ones are removed where a new one exceeds that.
+An entry has three parts: a header line, the SHA-256 of the rest, and its content; that of a mesh are vertices and faces
+in their memory layout. An entry that is truncated, modified or of another version counts as missing. If the folder is
+not writable, the cache is disabled. Processes that need the same missing entry of a mesh wait for the one that computes
+it. The entries have at most MAX_BYTES together, and the oldest ones are removed where a new one exceeds that.
 """
 
 from __future__ import annotations
@@ -140,8 +141,8 @@ def _is_held(handle: int, lock: Path) -> bool:
         raise
 
 
-def read_cached(digest: str, kind: str) -> Arrays | None:
-    """Return vertices (n, 3) and faces (m, 3) of an entry; None if there is no valid entry."""
+def read_entry(digest: str, kind: str) -> memoryview | None:
+    """Return the content of an entry; None if there is no valid entry."""
     path = _path(digest, kind)
     if path is None:
         return None
@@ -151,7 +152,15 @@ def read_cached(digest: str, kind: str) -> Arrays | None:
         return None
     body = memoryview(data)[len(MAGIC) + 32 :]
     if not data.startswith(MAGIC) or data[len(MAGIC) : len(MAGIC) + 32] != hashlib.sha256(body).digest():
-        log.warning("the cached mesh %s is damaged and is read anew", path)
+        log.warning("the cached entry %s is damaged and is computed anew", path)
+        return None
+    return body
+
+
+def read_cached(digest: str, kind: str) -> Arrays | None:
+    """Return vertices (n, 3) and faces (m, 3) of an entry; None if there is no valid entry."""
+    body = read_entry(digest, kind)
+    if body is None:
         return None
     vertices, faces = (int.from_bytes(body[start : start + 8], "little") for start in (0, 8))
     middle = 16 + 24 * vertices
@@ -168,12 +177,16 @@ def is_cached(digest: str, kind: str) -> bool:
 
 
 def write_cached(digest: str, kind: str, vertices: NDArray[np.float64], faces: NDArray[np.int32]) -> None:
+    """Write an entry of vertices (n, 3) and faces (m, 3)."""
+    counts = len(vertices).to_bytes(8, "little") + len(faces).to_bytes(8, "little")
+    write_entry(digest, kind, counts + vertices.astype("<f8").tobytes() + faces.astype("<i4").tobytes())
+
+
+def write_entry(digest: str, kind: str, body: bytes) -> None:
     """Write an entry atomically."""
     path = _path(digest, kind)
     if path is None:
         return
-    counts = len(vertices).to_bytes(8, "little") + len(faces).to_bytes(8, "little")
-    body = counts + vertices.astype("<f8").tobytes() + faces.astype("<i4").tobytes()
     temporary = ""
     try:
         make_folder(path.parent)

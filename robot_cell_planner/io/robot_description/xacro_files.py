@@ -20,6 +20,7 @@ from ...system.process_end import wait_for_end
 from ...system.sandboxed_process import memory_file, start
 from ..common.packages import enclosing_folder
 from ..common.resources import NO_ROOTS, ResourceRoots, package_share, read_text
+from .expansion_cache import digest_of, now, store, stored
 
 STAGE = "expand xacro"
 WORKER = "robot_cell_planner.io.robot_description.xacro_worker"
@@ -73,11 +74,17 @@ def expansion(path: str | Path, arguments: Mapping[str, str], roots: ResourceRoo
     for name in sorted(set(FIND.findall(text))):
         with suppress(ResourceError):
             _add_package(name, path, roots, packages, shares)
+    digest, began = digest_of(_task(path, arguments, roots, packages, shares)), now()
+    found = stored(digest)
+    if found is not None and _are_found(found["packages"], path, roots):
+        return Expansion(str(found["text"]), tuple(found["names"]))
     while True:
         if len(packages) > MAX_PACKAGES:
             raise LimitExceededError(f"{path} uses more than {MAX_PACKAGES} packages", stage=STAGE)
-        answer = _run(path, arguments, roots, packages, shares)
+        answer = _run(path, _task(path, arguments, roots, packages, shares))
         if "text" in answer:
+            content = {"text": answer["text"], "names": answer["names"], "packages": packages}
+            store(digest, answer["read"], began, content)
             return Expansion(str(answer["text"]), tuple(answer["names"]))
         if "unknown_package" not in answer:
             files = answer["files"] or [str(path)]
@@ -97,12 +104,21 @@ def _add_package(name: str, path: Path, roots: ResourceRoots, packages: dict[str
         shares.append(str(share))
 
 
-def _run(
+def _are_found(packages: Mapping[str, str], path: Path, roots: ResourceRoots) -> bool:
+    """Return whether packages are still found in the same folders."""
+    found: dict[str, str] = {}
+    with suppress(ResourceError):
+        for name in packages:
+            _add_package(name, path, roots, found, [])
+    return found == packages
+
+
+def _task(
     path: Path, arguments: Mapping[str, str], roots: ResourceRoots, packages: dict[str, str], shares: list[str]
 ) -> dict[str, Any]:
     # Only the roots may be read, even if the package was found near the file.
     folders = [str(enclosing_folder(path)), *roots.folders, *roots.packages.values()]
-    task = {
+    return {
         "path": str(path),
         "arguments": dict(arguments),
         "folders": [os.path.abspath(folder) for folder in folders],
@@ -112,6 +128,9 @@ def _run(
         "bytes": MAX_BYTES,
         "text_bytes": roots.text_bytes,
     }
+
+
+def _run(path: Path, task: Mapping[str, Any]) -> dict[str, Any]:
     status, output, notes = _work(json.dumps(task).encode(), path)
     if status < 0:
         text = f"{path} did not expand within {MAX_SECONDS} s of computing and {MAX_BYTES >> 20} MiB"

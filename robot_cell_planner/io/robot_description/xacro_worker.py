@@ -5,8 +5,8 @@ syntax (`xacro_expressions`), and the process is sandboxed (`sandbox`): it can r
 time, memory and output size.
 
 Reads a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes} from standard input. Writes
-an object with "text" and the "names" of arguments that the files have, or "unknown_package", or "error" and the "files"
-being processed when it failed, outermost first.
+an object with "text", the "names" of arguments that the files have, and the files that were "read", null if the text
+depends on others; or "unknown_package"; or "error" and the "files" being processed when it failed, outermost first.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ from ...system.sandboxed_process import import_folders
 from .xacro_expressions import allowed_names, evaluate
 
 LISTING_EVENTS = frozenset(("os.listdir", "os.scandir", "glob.glob", "glob.glob/2"))
+MAX_FILES = 1000  # that were read
 REFUSED_EVENTS = (
     "ctypes.", "ftplib.", "http.", "os.chmod", "os.chown", "os.exec", "os.fork", "os.link", "os.mkdir", "os.kill",
     "os.posix_spawn", "os.putenv", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system",
@@ -83,19 +84,43 @@ class UnknownPackageError(Exception):
     """$(find) refers to a package that the caller has not resolved."""
 
 
-def watch(folders: list[str], shares: list[str]) -> None:
-    """Restrict Python's file access to the given folders from now on.
+class ReadFiles:
+    """The files that were read. complete: whether the text depends on no others, such as on files that are missing, or
+    on which files a folder contains."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, None] = {}
+        self.complete = True
+
+    def add(self, path: object) -> None:
+        """Add a file that is opened."""
+        written = os.path.abspath(os.fsdecode(path)) if isinstance(path, (str, bytes)) else ""
+        if os.path.isfile(written) and len(self.paths) < MAX_FILES:
+            self.paths[written] = None
+        else:
+            self.complete = False
+
+    def listed(self) -> list[str] | None:
+        """Return the paths; None if they are not complete."""
+        return sorted(self.paths) if self.complete else None
+
+
+def watch(folders: list[str], shares: list[str]) -> ReadFiles:
+    """Restrict Python's file access to the given folders from now on, and return the files that are read.
 
     The kernel also enforces this where supported; this check reports the file and the reason. shares: Share folders of
     installed packages, which may contain symbolic links to any location.
     """
     real = [os.path.realpath(folder) for folder in folders]
-    python = import_folders()
+    python, read = import_folders(), ReadFiles()
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
         if event == "open":
             check_open(arguments[0], arguments[2])
+            if not str(arguments[0]).endswith(MODULES):
+                read.add(arguments[0])
         elif event in LISTING_EVENTS:
+            read.complete &= event == "os.listdir"  # by imports; expressions cannot do it
             check_place(arguments[0], importing=event == "os.listdir")  # imports list folders too
         elif event.startswith(REFUSED_EVENTS):
             raise OutsideError(f"a xacro file may not do {event}")
@@ -118,6 +143,7 @@ def watch(folders: list[str], shares: list[str]) -> None:
             raise OutsideError(f"{name}: is not a regular file")
 
     sys.addaudithook(hook)
+    return read
 
 
 def below(path: str, roots: Iterable[str]) -> bool:
@@ -247,6 +273,7 @@ def main() -> None:
     layers = confine(
         readable, cpu_seconds=task["seconds"], memory_bytes=task["bytes"], output_bytes=8 * task["text_bytes"]
     )
-    watch(task["folders"], task["shares"])
-    json.dump({**expand(task), "layers": layers}, answer)
+    read = watch(task["folders"], task["shares"])
+    found = expand(task)
+    json.dump({**found, "read": read.listed(), "layers": layers}, answer)
     answer.flush()
