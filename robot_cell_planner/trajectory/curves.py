@@ -75,14 +75,14 @@ class PolynomialCurve:
 
     def largest_derivatives(self, order: int) -> Array:
         """Return the maximum absolute value (m, dof) of a derivative on each piece, by its extrema."""
-        spans = np.diff(self.breaks)
+        spans = self.breaks[1:] - self.breaks[:-1]
         columns = derived(unit_columns(self.coefficients, spans), order)
         return largest_magnitudes(columns).reshape(len(spans), -1) / spans[:, None] ** order
 
     def largest_speeds(self, refine_above: float = 0.0) -> Array:
         """Return an upper bound (m,) on the Euclidean norm of the first derivative on each piece, which is exact where
         it exceeds `refine_above`."""
-        spans = np.diff(self.breaks)
+        spans = self.breaks[1:] - self.breaks[:-1]
         count, dof = len(self.coefficients), self.coefficients.shape[2]
         rows = derived(unit_columns(self.coefficients, spans)).reshape(-1, count, dof) / spans[:, None]
         squares = np.zeros((2 * len(rows) - 1, count))
@@ -96,7 +96,7 @@ class PolynomialCurve:
         The bound is the duration of the piece times the maximum speed on it, which is exact where the bound exceeds
         `refine_above`.
         """
-        columns = derived(unit_columns(self.coefficients, np.diff(self.breaks)))
+        columns = derived(unit_columns(self.coefficients, self.breaks[1:] - self.breaks[:-1]))
         return largest_magnitudes(columns, refine_above).reshape(len(self.coefficients), -1)
 
 

@@ -69,29 +69,30 @@ class Trajectory:
                 object.__setattr__(self, name, self._checked(name))
 
     def _check_times(self) -> None:
-        if not np.isfinite(self.times).all() or self.times[0] < 0.0:
+        times = self.times
+        if times[0] >= 0.0 and times[-1] <= MAX_TIME and (times[1:] > times[:-1]).all():  # false for NaN
+            return
+        if not np.isfinite(times).all() or times[0] < 0.0:
             raise _bad("times are not finite numbers from 0 on")
-        if self.times[-1] > MAX_TIME:
-            raise _bad("the last time is too large", Value("time", float(self.times[-1]), MAX_TIME, "s"))
-        late = np.flatnonzero(np.diff(self.times) <= 0.0)
-        if len(late):
-            index = int(late[0]) + 1
-            text = f"sample {index} is at {self.times[index]:g} s, not after sample {index - 1}"
-            raise _bad(text, Value("time", float(self.times[index]), float(self.times[index - 1]), "s"))
+        if times[-1] > MAX_TIME:
+            raise _bad("the last time is too large", Value("time", float(times[-1]), MAX_TIME, "s"))
+        index = int(np.argmax(times[1:] <= times[:-1])) + 1
+        text = f"sample {index} is at {times[index]:g} s, not after sample {index - 1}"
+        raise _bad(text, Value("time", float(times[index]), float(times[index - 1]), "s"))
 
     def _checked(self, name: str) -> Array:
         array = read_only(getattr(self, name))
         expected = (len(self.times), len(self.variables))
         if array.shape != expected:
             raise _bad(f"{name} have shape {array.shape}, expected {expected}")
+        if max(-array.min(), array.max()) <= MAX_NUMBER:  # false for NaN
+            return array
         if not np.isfinite(array).all():
             row, column = (int(index) for index in np.argwhere(~np.isfinite(array))[0])
             raise _bad(f"{name} of joint {self.variables[column]} at sample {row} is not a finite number")
-        if array.size and max(-array.min(), array.max()) > MAX_NUMBER:
-            row, column = divmod(int(np.argmax(np.abs(array))), array.shape[1])
-            text = f"{name} of joint {self.variables[column]} at sample {row} are too large"
-            raise _bad(text, Value(name, float(array[row, column]), MAX_NUMBER))
-        return array
+        row, column = divmod(int(np.argmax(np.abs(array))), array.shape[1])
+        text = f"{name} of joint {self.variables[column]} at sample {row} are too large"
+        raise _bad(text, Value(name, float(array[row, column]), MAX_NUMBER))
 
     def __len__(self) -> int:
         return len(self.times)

@@ -205,7 +205,7 @@ def point_at(path: Array, lengths: Array, length: float) -> Array:
 
 def without_repeats(path: Array) -> Array:
     """Return the path without points within 1e-9 of the previous one; both ends are exact."""
-    moved = np.abs(np.diff(path, axis=0)).max(axis=1) > SAME_POINT
+    moved = np.abs(path[1:] - path[:-1]).max(axis=1) > SAME_POINT
     points = path[np.concatenate(([True], moved))]
     if len(points) == 1:
         return path[:1]

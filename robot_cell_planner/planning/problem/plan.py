@@ -196,4 +196,4 @@ def percent(fraction: float) -> str:
 
 def path_length(path: Array) -> float:
     """Return the Euclidean length of a path (n, dof) in joint space, rad and m alike."""
-    return float(np.linalg.norm(np.diff(path, axis=0), axis=1).sum())
+    return float(np.linalg.norm(path[1:] - path[:-1], axis=1).sum())
