@@ -12,9 +12,11 @@ from pathlib import Path
 import click
 
 from ..errors import FileError, RobotCellError
+from ..system.compilation_notice import on_compilation
 from .group import COMMANDS, commands
 from .interruption import ended_as_by_ctrl_c
 from .outputs import discard_standard_output, open_standard_streams
+from .progress import echo_compilation
 from .remedies import remedy_of
 from .reporting import echo_json, error_entry, import_failure
 
@@ -44,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if words[0] not in (*COMMANDS, *OPTIONS):
             raise _unknown(words[0])
         logging.basicConfig(format="%(levelname)s: %(message)s")
-        with ended_as_by_ctrl_c():
+        with ended_as_by_ctrl_c(), on_compilation(echo_compilation):
             status = commands.main(words, prog_name=PROGRAM, standalone_mode=False)
     except click.exceptions.Exit as exit:
         return exit.exit_code

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 SILENT = 1.0  # [s] a request may take before its stages are shown
 WIDTH = 70  # characters of a line of progress
+COMPILED = (
+    "numeric functions are compiled, once after an installation, which can take a minute or two; `robot_cell warm` "
+    "does this ahead"
+)
 STEPS = 10  # lines of a task where the stream is no terminal
+
+
+def echo_compilation() -> None:
+    """Print that the command waits for the compiler, on a line of its own."""
+    start = f"\r{'':{WIDTH}}\r" if sys.stderr.isatty() else ""  # instead of a stage
+    click.echo(f"{start}{COMPILED}", err=True)
 
 
 class Progress:
@@ -44,8 +54,7 @@ class Progress:
 class Stages:
     """Shows the stage of a request that takes longer than a second; to be used in a `with` statement.
 
-    On a terminal the stage is shown from the beginning, on a line that is empty in the end: the stages of the first
-    request after an installation compile kernels, which takes a minute or two.
+    On a terminal the stage is shown from the beginning, on a line that is empty in the end.
     """
 
     def __init__(self) -> None:

@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
+from numba.core import event
 
+from .compilation_notice import compilation_begins
 from .stored_kernels import is_supported, rebuilt
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -46,6 +48,19 @@ def cached(function: F, files: Iterable[Path], **options: Any) -> F:
     if is_supported():
         dispatcher._cache._impl.rebuild = rebuilt
     return cast(F, dispatcher)
+
+
+class _Compilations(event.Listener):
+    """Reports that the compiler begins with a function."""
+
+    def on_start(self, event: event.Event) -> None:
+        compilation_begins()
+
+    def on_end(self, event: event.Event) -> None:
+        """Do nothing."""
+
+
+event.register("numba:compile", _Compilations())  # type: ignore[no-untyped-call]
 
 
 @cache
