@@ -27,7 +27,7 @@ from ..model.json_values import from_json, to_json
 from ..model.state import RobotCellState
 from ..model.value import plain
 from ..system.durable_files import durable_file
-from ..system.private_files import FILE_MODE, make_folder
+from ..system.private_files import FILE_MODE, make_output_folder
 from .case import METHODS, Answer, Case, Request, answer_to_json, method_of, versions
 
 FORMAT = "robot_case/1"
@@ -70,7 +70,7 @@ def save_case(file: str | Path, cell: RobotCell, state: RobotCellState, request:
     texts = {CASE: json.dumps(content, indent=1).encode(), CELL: json.dumps(models).encode()}
     path = Path(file)
     try:
-        make_folder(path.absolute().parent)
+        make_output_folder(path)
         with durable_file(path, FILE_MODE) as opened, zipfile.ZipFile(opened, "w", zipfile.ZIP_DEFLATED) as archive:
             for name, data in {**texts, STATE: struct_to_json(state)}.items():
                 archive.writestr(_entry(name), data)

@@ -20,7 +20,7 @@ from ..planning.joint_space.planner import plan_motion
 from ..planning.problem.plan import Plan, percent
 from ..planning.problem.plan_file import plan_to_json
 from ..planning.problem.request import Goals, MotionRequest, PlanningOptions
-from ..system.private_files import write_private_text
+from ..system.private_files import make_output_folder, write_private_text
 from ..trajectory.timing import TimingOptions
 from ..viewer.page import write_html
 from ..viewer.plans import plan_details, plan_recording
@@ -45,8 +45,6 @@ from .outputs import check_outputs
 from .progress import Stages
 from .reporting import echo_json, reporting
 from .running import HELP
-
-ASSUMED = "limits were assumed for "  # warnings about single joints; one about the robot has them all
 
 
 @click.command(epilog=HELP)
@@ -169,6 +167,7 @@ def _planned(
 
 def _write(path: Path, text: str) -> None:
     try:
+        make_output_folder(path)
         write_private_text(path, text)
     except OSError as error:
         raise FileError.of(path, error, "write plan") from error
@@ -204,8 +203,7 @@ def _echo(found: Plan, moved: str) -> None:
     else:
         click.echo("already at the goal: nothing moves")
     for text in found.warnings:
-        if not text.startswith(ASSUMED):
-            click.echo(f"{click.style('warning', fg='yellow')}   {text}")
+        click.echo(f"{click.style('warning', fg='yellow')}   {text}")
 
 
 def _echo_motion(found: Plan) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import stat
 from pathlib import Path
@@ -13,6 +14,7 @@ from .durable_files import DurableText, durable_file, sync_folder
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
 SHARED_FOLDER_MODE = 0o777  # of folders without secrets; the umask reduces it
+log = logging.getLogger(__name__)
 PRIVATE_UMASK = 0o077  # umask of nodes, for files written by libraries: logs, lock files
 
 
@@ -23,8 +25,7 @@ def make_folder(path: str | Path, mode: int = FOLDER_MODE) -> Path:
         OSError: The folder cannot be created, or the path is not a folder.
     """
     folder = Path(path)
-    missing = [folder, *folder.parents]
-    for part in reversed(missing[: next((i for i, part in enumerate(missing) if part.exists()), len(missing))]):
+    for part in reversed(_missing(folder)):
         part.mkdir(mode=mode, exist_ok=True)
         sync_folder(part.parent)
     try:
@@ -32,6 +33,28 @@ def make_folder(path: str | Path, mode: int = FOLDER_MODE) -> Path:
     except FileExistsError as error:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder)) from error
     return folder
+
+
+def make_output_folder(file: str | Path) -> None:
+    """Create the missing folders of a file that a user names, as `make_folder`, and name them in a warning: a path may
+    be misspelt. None is created in the root of the file system.
+
+    Raises:
+        OSError: A folder cannot be created, or would be in the root of the file system.
+    """
+    folder = Path(file).absolute().parent
+    if not (missing := _missing(folder)):
+        return
+    if missing[-1].parent == Path(folder.anchor):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
+    make_folder(folder)
+    log.warning("the folder %s did not exist and is created", folder)
+
+
+def _missing(folder: Path) -> list[Path]:
+    """Return a folder and its parents that do not exist, the innermost first."""
+    parts = [folder, *folder.parents]
+    return parts[: next((i for i, part in enumerate(parts) if part.exists()), len(parts))]
 
 
 def private_log(path: str | Path) -> IO[str]:

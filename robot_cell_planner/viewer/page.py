@@ -18,7 +18,7 @@ from ..errors import FileError
 from ..model.cell import RobotCell
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
 from ..model.pose import IDENTITY, Pose
-from ..system.private_files import write_private_text
+from ..system.private_files import make_output_folder, write_private_text
 from ..trajectory.trajectory import Trajectory
 from .appearance import LINK_COLOUR, Surface, VisibleObject, surfaces, visible_objects
 from .details import certificate, checks, curves, limits
@@ -59,7 +59,8 @@ def write_html(
     """Write the replay of a recording as one HTML file, which needs no other files and no network.
 
     Args:
-        path: Output file, created with mode 0600; missing folders are created with mode 0700.
+        path: Output file, created with mode 0600; missing folders are created with mode 0700 and a
+            warning, but not in the root of the file system.
         cell: Cell that the states of the recording belong to.
         recording: Recorded states and segments.
         title: Title of the page; the name of the cell if empty.
@@ -78,6 +79,7 @@ def write_html(
     text = page(cell, recording, title, rate, trajectories, certified)
     target = Path(path)
     try:
+        make_output_folder(target)
         write_private_text(target, text)
     except (OSError, UnicodeEncodeError) as error:
         raise FileError.of(target, error, STAGE) from error

@@ -7,8 +7,13 @@ import pytest
 from loaded_cells import loaded
 from reference import small_cell
 
+from robot_cell_planner.cases import save_case
+from robot_cell_planner.errors import FileError, PlanningError
+from robot_cell_planner.errors.remedies import MISSING_FILE
 from robot_cell_planner.io.cell_file.cell_file import save_cell, save_state
 from robot_cell_planner.io.mesh.cache import ENVIRONMENT, write_cached
+from robot_cell_planner.planning.problem.request import Goals, MotionRequest
+from robot_cell_planner.system import private_files
 from robot_cell_planner.system.private_files import make_folder, write_private_text
 from robot_cell_planner.viewer import Recorder, write_html
 
@@ -31,6 +36,37 @@ def test_replays_are_private(tmp_path):
     recorder.add(0.0, state)
     write_html(tmp_path / "new" / "folder" / "replay.html", cell, recorder.recording())
     assert modes(tmp_path) == {"new": 0o700, "new/folder": 0o700, "new/folder/replay.html": 0o600}
+
+
+def test_folders_of_outputs_are_named_in_a_warning_if_they_are_created(tmp_path, caplog):
+    cell, state = small_cell()
+    recorder = Recorder()
+    recorder.add(0.0, state)
+    for _ in range(2):
+        write_html(tmp_path / "new" / "folder" / "replay.html", cell, recorder.recording())
+    assert caplog.messages == [f"the folder {tmp_path}/new/folder did not exist and is created"]
+
+
+def test_no_folder_of_an_output_is_created_in_the_root_of_the_file_system(monkeypatch):
+    made = []
+    monkeypatch.setattr(private_files, "make_folder", made.append)
+    cell, state = small_cell()
+    recorder = Recorder()
+    recorder.add(0.0, state)
+    for write in (
+        lambda: write_html("/no_such_folder/replay.html", cell, recorder.recording()),
+        lambda: save_case(
+            "/no_such_folder/deep/case.zip",
+            cell,
+            state,
+            MotionRequest(Goals(named_states=("up",))),
+            PlanningError("none"),
+        ),
+    ):
+        with pytest.raises(FileError, match="No such file or directory") as caught:
+            write()
+        assert caught.value.remedy == MISSING_FILE
+    assert made == []
 
 
 def test_saved_cells_and_states_are_private_and_keep_an_existing_mode(tmp_path):
