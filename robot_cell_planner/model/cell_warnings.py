@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from .bodies import Tool
 from .cell import RobotCell
-from .mechanism import JointKind, Link, Mechanism
+from .mechanism import JointKind, Link, Mechanism, Variable
 from .mimic_texts import mimic_limit_texts
 from .name_suggestions import listed
 from .robot import Robot
@@ -82,7 +82,12 @@ def _has_mass(link: Link) -> bool:
 def assumed_limits(mechanism: Mechanism, variables: Iterable[str]) -> str:
     """Return a sentence about the limits of some variables that no file specifies; "" if there are none."""
     requested = set(variables)
-    limits = {variable.name: variable.limits for variable in mechanism.variables if variable.name in requested}
+    return assumed_limits_of([variable for variable in mechanism.variables if variable.name in requested])
+
+
+def assumed_limits_of(variables: Iterable[Variable]) -> str:
+    """Return a sentence about the limits of variables that no file specifies; "" if there are none."""
+    limits = {variable.name: variable.limits for variable in variables}
     parts = [
         f"{kind} limits of {'all joints' if len(names) == len(limits) else listed(names)}"
         for kind in CHECKED_LIMITS
@@ -101,16 +106,6 @@ def unchecked_warnings(cell: RobotCell, variables: Iterable[str]) -> tuple[str, 
         f"robot {robot.name}: {unchecked_text(unchecked)}"
         for robot in _robots_of(cell, variables)
         if (unchecked := links_without_collision_shapes(robot.mechanism))
-    )
-
-
-def limit_warnings(cell: RobotCell, variables: Iterable[str]) -> tuple[str, ...]:
-    """Return a warning for each robot with limits of some of the variables that no file specifies."""
-    requested = tuple(variables)
-    return tuple(
-        f"robot {robot.name}: {assumed}"
-        for robot in _robots_of(cell, requested)
-        if (assumed := assumed_limits(robot.mechanism, requested))
     )
 
 

@@ -20,6 +20,7 @@ from .joint_extras import JointExtras
 from .mimic_limits import MimicLimits, NarrowedLimits, narrowed
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
+from .units import joint_unit
 from .value import Vector3, check_keys, check_name, finite, vector3
 
 
@@ -208,6 +209,11 @@ class Variable(msgspec.Struct, frozen=True):
     kind: JointKind
     limits: JointLimits
     angular: bool
+
+    @property
+    def unit(self) -> str:
+        """Unit of the value."""
+        return joint_unit(self.angular)
 
 
 class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, cache_hash=True):

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, TrajectoryError, UnknownNameError, Value
 from ..model.arguments import checked_fields
+from ..model.cell_warnings import assumed_limits_of
 from ..model.mechanism import JointLimits, Variable
 from ..model.name_suggestions import unknown_name
+from ..model.units import ANY_JOINT, unit_of_derivative
 
 Array = NDArray[np.float64]
 RATES = ("velocity", "acceleration", "jerk")
@@ -35,7 +38,8 @@ class MotionLimits:
         variables: Names of the joint variables.
         lower, upper: Position limits [rad or m]; infinite if there is none.
         velocity, acceleration, jerk: Limits [per s, s2, s3], positive and equal in both directions.
-        assumed: Limits that no file provides, as "joint: velocity, jerk".
+        assumed: Sentence about the limits that no file provides; "" if there are none.
+        units: Units of the positions, "rad" or "m"; () if they are not known.
 
     Raises:
         InvalidRequestError: Shapes differ, a rate limit is not positive and finite, or a lower limit exceeds the upper
@@ -48,7 +52,8 @@ class MotionLimits:
     velocity: Array
     acceleration: Array
     jerk: Array
-    assumed: tuple[str, ...] = ()
+    assumed: str = ""
+    units: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper", *RATES):
@@ -74,6 +79,10 @@ class MotionLimits:
         rates = [self.velocity, self.acceleration, self.jerk]
         return np.array([self.lower, *(-rate for rate in rates)]), np.array([self.upper, *rates])
 
+    def unit(self, column: int, order: int = 0) -> str:
+        """Return the unit of the derivative of an order of a variable."""
+        return unit_of_derivative(self.units[column] if self.units else ANY_JOINT, order)
+
     def _check_rate(self, name: str, array: Array) -> None:
         for joint, value in zip(self.variables, array, strict=True):
             if not (math.isfinite(value) and value > 0.0):
@@ -90,7 +99,6 @@ class MotionLimits:
                 defaults.
         """
         rates: dict[str, list[float]] = {name: [] for name in RATES}
-        assumed: list[str] = []
         for variable in variables:
             for name in RATES:
                 value = getattr(variable.limits, name)
@@ -98,19 +106,17 @@ class MotionLimits:
                     text = f"joint {variable.name} has no {name} limit"
                     raise TrajectoryError(text, subjects=(variable.name,))
                 rates[name].append(value)
-            missing = [name for name in RATES if name in variable.limits.defaulted]
-            if missing:
-                assumed.append(f"{variable.name}: {', '.join(missing)}")
         arrays = {name: read_only(values) for name, values in rates.items()}
         lower = read_only(variable.limits.lower for variable in variables)
         upper = read_only(variable.limits.upper for variable in variables)
         names = tuple(variable.name for variable in variables)
-        return cls(names, lower, upper, **arrays, assumed=tuple(assumed))
+        units = tuple(variable.unit for variable in variables)
+        return cls(names, lower, upper, **arrays, assumed=assumed_limits_of(variables), units=units)
 
     def around(self, bounds: Sequence[tuple[float, float]]) -> MotionLimits:
         """Return the limits with other position limits (lower, upper) by variable."""
         lower, upper = (read_only(values) for values in zip(*bounds, strict=True))
-        return MotionLimits(self.variables, lower, upper, self.velocity, self.acceleration, self.jerk, self.assumed)
+        return replace(self, lower=lower, upper=upper)
 
     def scaled(self, velocity: float = 1.0, acceleration: float = 1.0, jerk: float = 1.0) -> MotionLimits:
         """Return the limits with velocities, accelerations and jerks multiplied by fractions, above 0 and at most 1.
@@ -124,14 +130,11 @@ class MotionLimits:
                 raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", fraction, 1.0),))
         if velocity == acceleration == jerk == 1.0:
             return self
-        return MotionLimits(
-            self.variables,
-            self.lower,
-            self.upper,
-            self.velocity * velocity,
-            self.acceleration * acceleration,
-            self.jerk * jerk,
-            self.assumed,
+        return replace(
+            self,
+            velocity=self.velocity * velocity,
+            acceleration=self.acceleration * acceleration,
+            jerk=self.jerk * jerk,
         )
 
     def narrowed(self, limits: Mapping[str, JointLimits]) -> MotionLimits:
@@ -155,4 +158,5 @@ class MotionLimits:
                 value = getattr(requested, name)
                 if value is not None:
                     arrays[name][index] = min(arrays[name][index], value)
-        return MotionLimits(self.variables, **arrays, assumed=self.assumed)
+        others: Mapping[str, Any] = arrays
+        return replace(self, **others)

@@ -46,13 +46,15 @@ class Quantity(str, Enum):
     START = "start"
 
 
+ORDERED = (Quantity.POSITION, *map(Quantity, RATES))  # by the order of the derivative
+DERIVATIVES = {**{quantity: order for order, quantity in enumerate(ORDERED)}, Quantity.START: 0}  # order by quantity
 # What an error is about first: a wrong start, position or velocity explains accelerations and jerks at earlier times.
 EXPLAINING = (Quantity.START, Quantity.POSITION, Quantity.VELOCITY)
 
 
 @dataclass(frozen=True)
 class LimitViolation:
-    """A violated limit: quantity, joint, sample, time [s], value and limit."""
+    """A violated limit: quantity, joint, sample, time [s], value, limit, and their unit."""
 
     quantity: Quantity
     variable: str
@@ -60,11 +62,13 @@ class LimitViolation:
     time: float
     value: float
     limit: float
+    unit: str = ""
 
     def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
         value, limit = distinct_texts(self.value, self.limit)
         place = f"{self.quantity.value} of {self.variable} at sample {self.sample} ({self.time:.4f} s)"
-        return f"{place}: {value}, limit {limit}"
+        return f"{place}: {value}{unit}, limit {limit}{unit}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +99,7 @@ class TrajectoryReport:
         collisions: Colliding states.
         truncated: Whether there are more violations or collisions than listed.
         states_checked: Number of states checked for collisions.
-        warnings: Limits that were assumed.
+        warnings: A sentence about limits that were assumed, if there are any.
     """
 
     duration: float
@@ -134,7 +138,7 @@ class TrajectoryReport:
 
     def _limit_error(self, found: LimitViolation) -> RobotCellError:
         kind = TrajectoryStartError if found.quantity is Quantity.START else TrajectoryLimitError
-        numbers = (Value(f"{found.quantity.value} of {found.variable}", found.value, found.limit),)
+        numbers = (Value(f"{found.quantity.value} of {found.variable}", found.value, found.limit, found.unit),)
         return kind(str(found), stage="validate trajectory", subjects=(found.variable,), values=numbers, partial=self)
 
 
@@ -217,7 +221,7 @@ def validate(
     if collisions is not None:
         hits, checked, more = _search_collisions(trajectory, collisions, max_count)
         truncated = truncated or more
-    warnings = tuple(f"limits were assumed for {text}" for text in limits.assumed)
+    warnings = (limits.assumed,) if limits.assumed else ()
     return TrajectoryReport(trajectory.duration, tuple(violations), tuple(hits), truncated, checked, warnings)
 
 
@@ -229,15 +233,18 @@ def _all_violations(
     at_rest: bool,
 ) -> Iterator[list[LimitViolation]]:
     if start is not None:
-        yield _start_violations(trajectory, start, start_tolerance)
+        yield _start_violations(trajectory, limits, start, start_tolerance)
     yield from _curve_violations(trajectory, limits)
     yield _discontinuities(trajectory, limits)
     if at_rest:
         yield _end_violations(trajectory, limits)
 
 
-def _start_violations(trajectory: Trajectory, start: Mapping[str, float], tolerance: float) -> list[LimitViolation]:
+def _start_violations(
+    trajectory: Trajectory, limits: MotionLimits, start: Mapping[str, float], tolerance: float
+) -> list[LimitViolation]:
     found = []
+    time = float(trajectory.times[0])
     for column, variable in enumerate(trajectory.variables):
         if variable not in start:
             raise InvalidRequestError(
@@ -245,7 +252,7 @@ def _start_violations(trajectory: Trajectory, start: Mapping[str, float], tolera
             )
         away = abs(float(trajectory.positions[0, column]) - start[variable])
         if not away <= tolerance:
-            found.append(LimitViolation(Quantity.START, variable, 0, float(trajectory.times[0]), away, tolerance))
+            found.append(LimitViolation(Quantity.START, variable, 0, time, away, tolerance, limits.unit(column)))
     return found
 
 
@@ -254,10 +261,16 @@ def _curve_violations(trajectory: Trajectory, limits: MotionLimits) -> Iterator[
     begins."""
     start = float(trajectory.times[0])
     by_order = excesses(trajectory.curve, limits, MAX_FINDINGS + 1)
-    for quantity, found in zip((Quantity.POSITION, *map(Quantity, RATES)), by_order, strict=True):
+    for order, (quantity, found) in enumerate(zip(ORDERED, by_order, strict=True)):
         yield [
             LimitViolation(
-                quantity, trajectory.variables[one.column], one.piece, start + one.time, one.value, one.limit
+                quantity,
+                trajectory.variables[one.column],
+                one.piece,
+                start + one.time,
+                one.value,
+                one.limit,
+                limits.unit(one.column, order),
             )
             for one in found
         ]
@@ -279,7 +292,7 @@ def _end_violations(trajectory: Trajectory, limits: MotionLimits) -> list[LimitV
         if values is not None and (exceeds := np.abs(values[-1]) > allowed).any():
             broken = np.zeros(values.shape, dtype=bool)
             broken[-1] = exceeds
-            found.extend(_listed(trajectory, quantity, values, np.zeros(values.shape), broken))
+            found.extend(_listed(trajectory, limits, quantity, values, np.zeros(values.shape), broken))
     return found
 
 
@@ -297,11 +310,16 @@ def _discontinuities(trajectory: Trajectory, limits: MotionLimits) -> list[Limit
     times, jerk = trajectory.times.copy(), limits.jerk.copy()
     if not measure_steps(times, samples, jerk, STEP_FACTORS, POSITION_TOLERANCE, values, bounds):
         return []
-    return _listed(trajectory, Quantity.CONTINUITY, values, bounds, values > bounds)
+    return _listed(trajectory, limits, Quantity.CONTINUITY, values, bounds, values > bounds)
 
 
 def _listed(
-    trajectory: Trajectory, quantity: Quantity, values: Array, bounds: Array, broken: NDArray[np.bool_]
+    trajectory: Trajectory,
+    limits: MotionLimits,
+    quantity: Quantity,
+    values: Array,
+    bounds: Array,
+    broken: NDArray[np.bool_],
 ) -> list[LimitViolation]:
     """Return violations for `broken` entries of (n, dof) arrays; those of a step are reported at its start."""
     found = []
@@ -309,7 +327,8 @@ def _listed(
         limit = float(bounds[row, column])
         value = float(values[row, column])
         time = float(trajectory.times[row])
-        found.append(LimitViolation(quantity, trajectory.variables[column], int(row), time, value, limit))
+        unit = limits.unit(column, DERIVATIVES[quantity]) if quantity in DERIVATIVES else ""
+        found.append(LimitViolation(quantity, trajectory.variables[column], int(row), time, value, limit, unit))
     return found
 
 

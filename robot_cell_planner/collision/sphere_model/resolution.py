@@ -63,7 +63,8 @@ class ObjectSpheres:
             text = f"one sphere of radius {self.spheres[0, 3]:.2f} m represents {name}"
         return (
             f"{text}, not {1000.0 * self.requested:g} mm, for which about {self.estimated} would be needed "
-            f"(limit {MAX_SPHERES}); motions nearer to other objects are certified by exact distances alone"
+            f"(limit {MAX_SPHERES}); motions nearer to other objects are certified by exact distances alone, which "
+            "takes longer; divided into several links or bodies, it would have finer spheres"
         )
 
 

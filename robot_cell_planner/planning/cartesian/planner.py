@@ -27,7 +27,7 @@ from ...model.joint_arrays import check_distinct
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion, TimingOptions
-from ..path.finish import bare_plan, finish_plan
+from ..path.finish import bare_plan, finish_plan, with_proof
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
@@ -174,7 +174,7 @@ def _planned(
     plan = replace(plan, warnings=plan.warnings + timing_warnings)
     if options.check_collision:
         with monitor.stage("certify"):
-            plan = replace(plan, certified_fraction=context.checks.certified_fraction(path))
+            plan = with_proof(context, plan, context.checks.certified_fraction(path))
     plan = finish_plan(
         context,
         plan,

@@ -26,7 +26,7 @@ from ...errors import (
     Value,
 )
 from ...model.cell import RobotCell
-from ...model.cell_warnings import limit_warnings, unchecked_warnings
+from ...model.cell_warnings import unchecked_warnings
 from ...model.state import RobotCellState
 from ...trajectory.curves import Curve, CurveSequence, PolynomialCurve
 from ...trajectory.limits import Array
@@ -34,7 +34,7 @@ from ...trajectory.separation import admissible_delays, separating_delay, separa
 from ...trajectory.timing import Method
 from ...trajectory.trajectory import Rest, Trajectory, sample_curve
 from ...trajectory.validation import validate
-from ..path.finish import Origin, bare_plan
+from ..path.finish import Origin, bare_plan, with_proof
 from ..problem.collision_checks import CountedChecks
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan, PlanFailure
@@ -341,11 +341,11 @@ class _Planner:
             clearance = motion.clearance(path)
         origin = Origin(options.planner, options.seed, options.resolution)
         plan = bare_plan(self.alone, path, origin, goal=self.goals.reached(path[-1]))
+        plan = with_proof(self.alone, plan, proof.fraction)
         return replace(
             plan,
             start_state_digest=self.state.digest(),
             states_checked=self._states,
-            certified_fraction=proof.fraction,
             clearance=clearance,
             trajectory=motion.trajectory,
             moving=self.moving.trajectories,
@@ -355,7 +355,6 @@ class _Planner:
                 *unchecked_warnings(self.cell, space.variables),
                 *warnings,
                 *_merge_warnings((motion.trajectory, *self.moving.trajectories)),
-                *limit_warnings(self.cell, space.variables),
             ),
             times=self.monitor.times,
         )

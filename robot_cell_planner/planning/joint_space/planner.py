@@ -12,7 +12,7 @@ from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
-from ..path.finish import Origin, bare_plan, finish_plan
+from ..path.finish import Origin, bare_plan, finish_plan, with_proof
 from ..path.simplification import densify
 from ..path.timing import leaves_path, time_in_context
 from ..problem.constraints import FrameConstraint
@@ -176,10 +176,10 @@ def _finish(context: PlanningContext, path: Array, goals: GoalSet, request: Moti
         path,
         origin,
         goal=goal,
-        certified_fraction=proven,
         start_correction_waypoints=correction_waypoints,
         warnings=warnings,
     )
+    plan = with_proof(context, plan, proven)
     if timing is None:
         return finish_plan(context, plan, None)
     step = options.resolution if leaves_path(timing) else float("inf")

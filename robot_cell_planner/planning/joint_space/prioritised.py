@@ -17,14 +17,14 @@ import numpy as np
 
 from ...errors import NotSupportedError, PlanningError, TrajectoryError
 from ...model.cell import RobotCell
-from ...model.cell_warnings import limit_warnings, unchecked_warnings
+from ...model.cell_warnings import unchecked_warnings
 from ...model.state import RobotCellState
 from ...trajectory.limits import Array
 from ...trajectory.merging import merge_trajectories
 from ...trajectory.timing import stop_at_waypoints
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import validate
-from ..path.finish import Origin, bare_plan
+from ..path.finish import Origin, bare_plan, with_proof
 from ..problem.context import PlanningContext, check_start, create_context
 from ..problem.plan import Plan
 from ..problem.progress import ProgressMonitor, WorkCount
@@ -227,8 +227,7 @@ def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> 
         clearance = motion.clearance(path)
     plan = bare_plan(context, path, Origin(PRIORITISED, options.seed, options.resolution), goal=found.goal)
     return replace(
-        plan,
-        certified_fraction=proof.fraction,
+        with_proof(context, plan, proof.fraction),
         clearance=clearance,
         trajectory=trajectory,
         warnings=(
@@ -236,7 +235,6 @@ def _joined(context: PlanningContext, request: MotionRequest, found: _Found) -> 
             *objective_warnings,
             *unchecked_warnings(context.cell, space.variables),
             *warnings,
-            *limit_warnings(context.cell, space.variables),
         ),
         times=context.monitor.times,
     )

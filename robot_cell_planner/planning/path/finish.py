@@ -16,7 +16,7 @@ from ...collision.certification.refinement import Overlap, describe_overlap
 from ...collision.clearance import SAME, ClosestSearch, Nearest
 from ...collision.engines.base import TOUCHING
 from ...errors import ConstraintMismatchError, TrajectoryInCollisionError, Value
-from ...model.cell_warnings import limit_warnings, unchecked_warnings
+from ...model.cell_warnings import unchecked_warnings
 from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion, TimingOptions
 from ...trajectory.trajectory import Trajectory
@@ -56,11 +56,10 @@ def bare_plan(
     *,
     goal: int = -1,
     cartesian: CartesianReport | None = None,
-    certified_fraction: float = math.nan,
     start_correction_waypoints: int = 0,
     warnings: tuple[str, ...] = (),
 ) -> Plan:
-    """Return the plan of a path (n, dof), without clearance and timing. warnings: beside those of the path."""
+    """Return the plan of a path (n, dof), without proof, clearance and timing. warnings: beside those of the path."""
     return Plan(
         group=context.space.group,
         variables=context.space.variables,
@@ -76,16 +75,19 @@ def bare_plan(
         path_length=path_length(path),
         tool_path_length=tool_path_length(context, path),
         resolution=origin.resolution,
-        certified_fraction=certified_fraction,
         goal=goal,
         start_correction_waypoints=start_correction_waypoints,
         cartesian=cartesian,
-        warnings=context.space.start_warnings
-        + context.checks.certifier_warnings
-        + context.checks.overlap_warnings(path)
-        + warnings,
+        warnings=context.space.start_warnings + context.checks.overlap_warnings(path) + warnings,
         times=context.monitor.times,
     )
+
+
+def with_proof(context: PlanningContext, plan: Plan, fraction: float) -> Plan:
+    """Return a plan with the fraction of its path that is proven free, and warnings about sphere models if these leave
+    some of it open. NaN: there are no certificates."""
+    warnings = context.checks.certifier_warnings if fraction < 1.0 else ()
+    return replace(plan, certified_fraction=fraction, warnings=plan.warnings + warnings)
 
 
 def finish_plan(
@@ -122,7 +124,6 @@ def finish_plan(
             step = validation_step if check_collision else None
             warnings += _validated(context, plan.path, trajectory, step, timing)
             context.checks.check()
-        warnings += limit_warnings(context.cell, plan.variables)
     return replace(
         plan,
         clearance=clearance,

@@ -34,7 +34,7 @@ from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE, PlanningOptions
 from ..problem.space import space_of, values_beyond
 from ..problem.subspace import check_combinations
-from .finish import Origin, bare_plan, path_clearance
+from .finish import Origin, bare_plan, path_clearance, with_proof
 from .simplification import concatenate, densify, drop_waypoints, reverse, shortcut, simplify, tighten
 from .validity import PathVerifier, VerifiedLocalPlanner
 
@@ -384,9 +384,8 @@ def _record(
         with context.monitor.stage("certify"):
             proven = context.checks.certified_fraction(path)
     return replace(
-        plan,
+        with_proof(context, plan, proven),
         clearance=clearance,
-        certified_fraction=proven,
         states_checked=context.checks.states,
         motions_checked=context.checks.motions,
         times=context.monitor.times,

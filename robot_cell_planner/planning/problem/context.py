@@ -67,8 +67,7 @@ class StartCorrection:
     def widened(self, limits: MotionLimits) -> MotionLimits:
         """Return limits whose position limits include the start of the correction."""
         lower, upper = np.minimum(limits.lower, self.start), np.maximum(limits.upper, self.start)
-        rates = (limits.velocity, limits.acceleration, limits.jerk)
-        return MotionLimits(limits.variables, lower, upper, *rates, limits.assumed)
+        return replace(limits, lower=lower, upper=upper)
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,6 +143,14 @@ def test_assumed_limits_are_reported_in_one_line(panda, capsys):
     assert "acceleration limits of all joints and jerk limits of all joints are assumed" in lines[0]
 
 
+def test_assumed_limits_are_one_warning_of_a_plan_which_all_clients_receive(panda, capsys):
+    found = answer(capsys, "plan", str(panda / "cell.yaml"), "--joint", "panda_joint1=0.5")["warnings"]
+    assert [text for text in found if "limits" in text] == [
+        "acceleration limits of all joints and jerk limits of all joints are assumed, "
+        "because no file gives values above 0"
+    ]
+
+
 ELBOW = """<robot name="elbow"><link name="base"/><link name="a"/><link name="b"/><link name="tip"/>
 <joint name="j1" type="revolute"><parent link="base"/><child link="a"/><axis xyz="0 0 1"/>
   <limit lower="-2" upper="2" velocity="2" effort="9"/></joint>

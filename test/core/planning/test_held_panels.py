@@ -1,4 +1,4 @@
-"""Panels held by an arm: plans are found and certified, and a warning states the resolution of the panel's spheres."""
+"""Panels held by an arm: plans are found and certified, and certificates name the resolution of the spheres."""
 
 import math
 from itertools import pairwise
@@ -17,6 +17,7 @@ from robot_cell_planner.model.geometry import Box, MeshUse, Shape, Triangles
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.problem.collision_checks import CountedChecks
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
 WRISTS = ("wrist_2_link", "wrist_3_link", "gripper/palm", "gripper/left_finger", "gripper/right_finger")
@@ -68,10 +69,22 @@ def test_a_held_panel_is_moved_around_a_post(demo, geometry, size, beside, post,
     plan = plan_motion(cell, state, MotionRequest(goals, timing=None))
     assert np.allclose(plan.end_configuration()["shoulder_pan_joint"], goal[0])
     assert plan.certified_fraction == 1.0
-    (warning,) = plan.warnings[:1]
-    assert "spheres of panel protrude by up to" in warning
     for start, end in pairwise(plan.path):
         samples = start + np.linspace(0.0, 1.0, 60)[:, None] * (end - start)
         assert not checker.in_collision_batch(samples).any()
     certificate = certify_path(MotionCertifier(checker), plan.path)
-    assert certificate.warnings == (warning,)
+    (warning,) = certificate.warnings
+    assert "spheres of panel protrude by up to" in warning
+    assert warning not in plan.warnings  # all of the path is proven free
+
+
+@pytest.mark.parametrize("proven", [0.9, math.nan])
+def test_a_plan_has_the_warning_about_spheres_if_they_leave_some_of_it_open(demo, proven, monkeypatch):
+    cell, state = holding(demo, Box((0.4, 0.4, 0.002)), 0.0, (2.0, 0.5), 0.6)
+    monkeypatch.setattr(CountedChecks, "certified_fraction", lambda checks, path: proven)
+    request = MotionRequest(Goals(joint_goals=({"shoulder_pan_joint": 0.5},)), timing=None)
+    plan = plan_motion(cell, state, request)
+    warned = [text for text in plan.warnings if "spheres of panel protrude by up to 14 mm" in text]
+    assert [text.endswith("divided into several links or bodies, it would have finer spheres") for text in warned] == (
+        [True] if proven < 1.0 else []
+    )

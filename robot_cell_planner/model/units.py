@@ -1,0 +1,16 @@
+"""Units of the values of joints, and of their derivatives."""
+
+from __future__ import annotations
+
+ANY_JOINT = "rad or m"  # of a joint whose type is not known
+PER = ("", "/s", "/s2", "/s3")
+
+
+def joint_unit(angular: bool) -> str:
+    """Return the unit of the values of a joint."""
+    return "rad" if angular else "m"
+
+
+def unit_of_derivative(unit: str, order: int) -> str:
+    """Return the unit of the derivative of an order, such as "rad/s or m/s" for the first one of "rad or m"."""
+    return " or ".join(f"{part}{PER[order]}" for part in unit.split(" or "))
