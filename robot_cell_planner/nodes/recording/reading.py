@@ -12,7 +12,7 @@ from rosbags.rosbag2 import Reader
 
 from ...errors import FileError
 from ...errors.remedies import GIVE_BAG, MISSING_FILE
-from .unfinished import STAGE, BagMessage, UnfinishedFile, has_end, merged
+from .unfinished import STAGE, BagMessage, UnfinishedFile, check_chunks, has_end, merged
 
 METADATA = "metadata.yaml"
 NO_BAG = "is no bag that can be read"
@@ -34,7 +34,8 @@ class BagReader:
             raise FileError(text, stage=STAGE, subjects=(str(path),), remedy=MISSING_FILE)
         self._path = path
         files = sorted(path.glob("*.mcap")) if path.is_dir() else [path] if path.suffix == ".mcap" else []
-        ended = [path.is_file() or (path / METADATA).exists(), *map(has_end, filter(Path.is_file, files))]
+        self._files = [file for file in files if file.is_file()]
+        ended = [path.is_file() or (path / METADATA).exists(), *map(has_end, self._files)]
         self._unfinished = [] if all(ended) or not files else [UnfinishedFile(file) for file in files]
         self.warnings = tuple(map(_warning, self._unfinished))
 
@@ -42,7 +43,8 @@ class BagReader:
         """Yield the messages in the order of time.
 
         Raises:
-            FileError: The path is no bag, or is damaged; names the file and the last message before.
+            FileError: The path is no bag, or is damaged; names the file and the last message before, or a chunk that
+                declares too much content.
         """
         if self._unfinished:
             yield from merged([(0, file.messages()) for file in self._unfinished])
@@ -50,6 +52,8 @@ class BagReader:
             yield from self._finished()
 
     def _finished(self) -> Iterator[BagMessage]:
+        for file in self._files:
+            check_chunks(file)
         count = last = 0
         try:
             with Reader(self._path) as reader:

@@ -23,6 +23,8 @@ MAGIC = b"\x89MCAP0\r\n"
 SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x03, 0x04, 0x05, 0x06  # kinds of records
 HEAD = struct.Struct("<BQ")  # kind of a record and the size of its content
 CHUNK_HEAD, MESSAGE_HEAD = struct.Struct("<QQQI"), struct.Struct("<HIQQ")
+MAX_CHUNK_HEAD = 1024  # [bytes] of a chunk before its data, with the name of the compression
+MAX_CHUNK = 256 * 2**20  # [bytes] of its content; recorders end a chunk after one message or some megabytes
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,25 @@ def has_end(path: Path) -> bool:
         raise FileError.of(path, error, STAGE) from error
 
 
+def check_chunks(path: Path) -> None:
+    """Check that no chunk of an MCAP file declares more than MAX_CHUNK bytes, before it is decompressed.
+
+    Raises:
+        FileError: One does, or has no head; names the file, the byte and the sizes. Or the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            for record in _records(file, len(MAGIC), path.stat().st_size):
+                if record.kind == CHUNK:
+                    file.seek(record.offset)
+                    try:
+                        _chunk_head(Fields(file.read(min(record.size, MAX_CHUNK_HEAD))))
+                    except ValueError as error:
+                        raise _damaged(path, record.offset, str(error)) from error
+    except OSError as error:
+        raise FileError.of(path, error, STAGE) from error
+
+
 class UnfinishedFile:
     """An MCAP file without an end. Its complete records are listed when it is opened.
 
@@ -110,9 +131,9 @@ class UnfinishedFile:
         file.seek(0)
         begin = file.read(len(MAGIC))
         if begin != MAGIC[: len(begin)]:
-            raise self._damaged(0, "it does not begin as an MCAP file")
+            raise _damaged(self.path, 0, "it does not begin as an MCAP file")
         self.complete = len(begin)
-        for record in self._records(file):
+        for record in _records(file, self.complete, self.size):
             messages = self._take(file, record)
             if messages:
                 self.count += len(messages)
@@ -122,17 +143,6 @@ class UnfinishedFile:
         file.seek(self.complete)
         if self.complete and file.read(len(MAGIC) + 1) == MAGIC:
             self.complete = self.size  # only the metadata of the bag is missing
-
-    def _records(self, file: BinaryIO) -> Iterator[Record]:
-        """Yield the complete records of the file."""
-        at = self.complete
-        while at + HEAD.size <= self.size:
-            file.seek(at)
-            kind, size = HEAD.unpack(file.read(HEAD.size))
-            if at + HEAD.size + size > self.size:
-                return
-            yield Record(kind, at + HEAD.size, size)
-            at += HEAD.size + size
 
     def _take(self, file: BinaryIO, record: Record) -> list[BagMessage]:
         """Return the messages of a chunk or message, in the order of time, and take the topics that it declares."""
@@ -144,7 +154,7 @@ class UnfinishedFile:
             parts = _parts(content) if record.kind == CHUNK else iter(((record.kind, content),))
             found = [message for kind, part in parts for message in self._message(kind, part)]
         except Exception as error:  # what the decompression of damaged data raises has no common class
-            raise self._damaged(record.offset, str(error) or type(error).__name__) from error
+            raise _damaged(self.path, record.offset, str(error) or type(error).__name__) from error
         return sorted(found, key=attrgetter("time"))
 
     def _message(self, kind: int, content: bytes) -> Iterator[BagMessage]:
@@ -176,8 +186,20 @@ class UnfinishedFile:
     def _of(self, file: BinaryIO, record: Record) -> Iterator[BagMessage]:
         yield from self._take(file, record)
 
-    def _damaged(self, offset: int, reason: str) -> FileError:
-        return FileError(f"{self.path}, byte {offset}: {reason}", stage=STAGE, subjects=(str(self.path),))
+
+def _records(file: BinaryIO, at: int, size: int) -> Iterator[Record]:
+    """Yield the complete records of a file of a size from a byte on."""
+    while at + HEAD.size <= size:
+        file.seek(at)
+        kind, length = HEAD.unpack(file.read(HEAD.size))
+        if at + HEAD.size + length > size:
+            return
+        yield Record(kind, at + HEAD.size, length)
+        at += HEAD.size + length
+
+
+def _damaged(path: Path, offset: int, reason: str) -> FileError:
+    return FileError(f"{path}, byte {offset}: {reason}", stage=STAGE, subjects=(str(path),))
 
 
 def merged(sources: list[tuple[int, Iterator[BagMessage]]]) -> Iterator[BagMessage]:
@@ -199,12 +221,21 @@ def merged(sources: list[tuple[int, Iterator[BagMessage]]]) -> Iterator[BagMessa
 def _parts(content: bytes) -> Iterator[tuple[int, bytes]]:
     """Yield the kinds and contents of the records in a chunk."""
     fields = Fields(content)
-    _, _, size, checksum = CHUNK_HEAD.unpack(fields.take(CHUNK_HEAD.size))
-    compression = fields.text()
-    (packed,) = fields.numbers("<Q")
+    size, checksum, compression, packed = _chunk_head(fields)
     inner = Fields(decompress(fields.take(packed), compression, size, checksum))
     left = size
     while left:
         kind, length = HEAD.unpack(inner.take(HEAD.size))
         yield kind, inner.take(length)
         left -= HEAD.size + length
+
+
+def _chunk_head(fields: Fields) -> tuple[int, int, str, int]:
+    """Return the size of the content of a chunk, its checksum, its compression, and the size of the data that follow.
+    ValueError: The content of compressed data is larger than MAX_CHUNK, or the head is not complete."""
+    _, _, size, checksum = CHUNK_HEAD.unpack(fields.take(CHUNK_HEAD.size))
+    compression = fields.text()
+    (packed,) = fields.numbers("<Q")
+    if compression and size > MAX_CHUNK:
+        raise ValueError(f"a chunk of {packed} bytes declares {size} bytes of content, expected at most {MAX_CHUNK}")
+    return size, checksum, compression, packed

@@ -10,7 +10,7 @@ import pytest
 from bag_recorder import BagRecorder, wait_until_recorded
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
-from rosbags.rosbag2 import Reader
+from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer, storage_mcap
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -173,6 +173,32 @@ def test_the_place_of_the_damage_is_named(bag):
     path.write_bytes(damaged[:-8])
     with pytest.raises(FileError, match=rf"^read record: {re.escape(str(path))}, byte \d+: a field of 1844"):
         read(bag)
+
+
+@pytest.mark.parametrize("finished", [True, False])
+def test_a_chunk_that_declares_more_than_can_be_read_is_not_decompressed(tmp_path, finished, monkeypatch):
+    """A file of 30 KB may declare a gigabyte."""
+
+    def never(data):
+        raise AssertionError("the chunk was decompressed")
+
+    monkeypatch.setitem(storage_mcap.DECOMPRESSORS, "zstd", lambda data, size: never(data))
+    folder = tmp_path / "bag"
+    writer = Writer(folder, version=9, storage_plugin=StoragePlugin.MCAP)
+    writer.set_compression(CompressionMode.STORAGE, CompressionFormat.ZSTD)
+    with writer:
+        topic = writer.add_connection("/texts", "std_msgs/msg/String", msgdef="string data", rihs01="RIHS01_")
+        writer.write(topic, BEGIN, serialize_message(String(data="word")))
+    path = folder / "bag.mcap"
+    content = path.read_bytes()
+    size = content.index(b"\x04\x00\x00\x00zstd") - 4 - 8  # of the content, before the checksum
+    path.write_bytes(content[:size] + (10**9).to_bytes(8, "little") + content[size + 8 :])
+    if not finished:
+        (folder / "metadata.yaml").unlink()
+    with pytest.raises(FileError) as raised:
+        read(folder)
+    assert str(path) in raised.value.message
+    assert "declares 1000000000 bytes of content, expected at most 268435456" in raised.value.message
 
 
 def test_a_killed_recorder_has_written_what_it_received(client, domain, tmp_path):
