@@ -23,11 +23,13 @@ from ..conversions.basic import configuration_from_message, time_from_message
 from ..conversions.changes import changes_from_message, update_from_message
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
+from .measured_history import MeasuredHistory
 
 STAGE = "replay"
 MAX_REVISIONS = 20_000  # that are kept
 MAX_UPDATES = 1_000  # that are kept until the revision before them is known
-MAX_JOINT_STATES = 50_000  # latest ones that are kept
+MAX_EARLY = 50_000  # latest joint states that are kept until there is a scene
+MAX_JOINT_STATES = 500_000  # latest ones that are kept: 500 s of four robots at 250 Hz
 MAX_TRIES = 2_000  # joint states that are compared with a digest
 
 
@@ -40,8 +42,8 @@ class SceneHistory:
         self._scenes: dict[int, Scene] = {}
         self._updates: dict[int, SceneUpdate] = {}  # by the revision before
         self._joints: JointStateMonitor | None = None
-        self._early: deque[JointState] = deque(maxlen=MAX_JOINT_STATES)
-        self._measured: deque[tuple[int, dict[str, float]]] = deque(maxlen=MAX_JOINT_STATES)
+        self._early: deque[JointState] = deque(maxlen=MAX_EARLY)
+        self._measured = MeasuredHistory(MAX_JOINT_STATES)
 
     def take_snapshot(self, message: SceneSnapshot) -> None:
         """Add a whole scene."""
@@ -85,7 +87,7 @@ class SceneHistory:
             self._early.append(message)
             return
         if self._joints.update(message.name, message.position, time_from_message(message.header.stamp)):
-            self._measured.append((self._joints.oldest(), dict(self._joints.values)))
+            self._measured.add(self._joints.oldest(), self._joints.values)
 
     def scenes_of(self, reference: StateRef, used: StateUsed) -> tuple[Scene, Scene]:
         """Return the scene, with measured joints, to which a request applied its own joint values and changes, and the
@@ -106,7 +108,17 @@ class SceneHistory:
             if resolved.state.digest() == used.state_digest:
                 return base, resolved
         text = f"the record does not contain the state {used.state_digest} at revision {used.revision}"
-        raise FileError(f"{text}: also record joint_states", stage=STAGE)
+        raise FileError(f"{text}: {self._missing(reference, time_from_message(used.joint_stamp))}", stage=STAGE)
+
+    def _missing(self, reference: StateRef, joint_stamp: int) -> str:
+        """Return why a state is not found."""
+        if not joint_stamp or reference.own_state:
+            return "its reply names another one than the request"
+        if not len(self._measured):
+            return "also record joint_states"
+        if joint_stamp <= self._measured.dropped:
+            return f"its joint states were followed by more than {MAX_JOINT_STATES}, and only as many are kept"
+        return f"no recorded joint states at {joint_stamp * 1e-9:.3f} s have it"
 
     def _bases(self, scene: Scene, reference: StateRef, joint_stamp: int) -> Iterator[RobotCellState]:
         """Return the states that a request may have been resolved from, the most likely one first."""
@@ -114,8 +126,7 @@ class SceneHistory:
             yield state_from_message(reference.own_state[0], "own_state")
             return
         if joint_stamp and self._joints is not None:
-            matching = [values for oldest, values in self._measured if oldest == joint_stamp]
-            for values in matching[-MAX_TRIES:]:
+            for values in self._measured.matching(joint_stamp, MAX_TRIES):
                 yield self._joints.applied_to(scene.state, values)
         yield scene.state
 
