@@ -48,7 +48,8 @@ def draft_groups(mechanism: Mechanism, is_hand: bool = False) -> tuple[DraftedGr
 
     A single arm is named "manipulator", several are named after their side or their links (see `names_of_arms`), and
     legs as legs. Several arms also form one composite group, as do the legs of a robot without arms. A rail before an
-    arm is in its group; another group has the arm alone. Hands are named after their arm. Wheels are in no group.
+    arm is in its group; another group has the arm alone. A lift or rail below several arms is a group, and each of them
+    has another group with it. Hands are named after their arm. Wheels are in no group.
     """
     return _Drafter(mechanism, structure_of(mechanism, is_hand)).groups()
 
@@ -75,6 +76,9 @@ class _Drafter:
             result.append(DraftedGroup(PlanningGroup(name, ordered, links), "composite", reason, parts))
         for arm, joints in zip(arms, chains, strict=True):
             result += self._without_rail(arm, joints)
+        for arm, joints, base in zip(arms, chains, self.structure.bases, strict=True):
+            if part_of(joints) not in NO_ARMS:
+                result += self._with_base(arm, base)
         for hand, index in self.structure.hands:
             result.append(self._hand(hand, arms[index] if 0 <= index < len(arms) else None))
         result += [self._other(joints) for joints in self.structure.others]
@@ -100,6 +104,15 @@ class _Drafter:
         group = self._chain(name, joints[first].parent, arm.group.tip_link)
         moving = ", ".join(joint.name for joint in joints[:first])
         return [DraftedGroup(group, "arm", f"{arm.group.name} without what moves its base: {moving}.")]
+
+    def _with_base(self, arm: DraftedGroup, base: tuple[Joint, ...]) -> list[DraftedGroup]:
+        """Return the group of an arm with the lift or rail below it and others, if there is one."""
+        if not 0 < len(base) <= MAX_RAIL or any(joint.kind is not JointKind.PRISMATIC for joint in base):
+            return []
+        name = self._unique(f"{arm.group.name}_with_{part_of(base) or 'rail'}")
+        moving = ", ".join(joint.name for joint in base)
+        reason = f"{arm.group.name} with what moves it and other arms: {moving}."
+        return [DraftedGroup(self._chain(name, base[0].parent, arm.group.tip_link), "arm", reason)]
 
     def _hand(self, hand: Hand, arm: DraftedGroup | None) -> DraftedGroup:
         variables = tuple(variable for joint in hand.joints for variable in joint.variables)

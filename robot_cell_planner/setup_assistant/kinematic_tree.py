@@ -43,12 +43,14 @@ class Structure:
 
     Attributes:
         arms: Movable joints of each arm, from its base to its flange.
+        bases: Movable joints of the chain that moves each arm together with others, such as a lift; () without one.
         hands: Hands, with the index of the arm that each is mounted on; -1 without an arm.
         others: Movable joints of chains that are no arms: torsos, heads, covers with a drive of their own.
         wheels: Joints of wheels and casters, and those of a planar or floating base.
     """
 
     arms: list[tuple[Joint, ...]] = field(default_factory=list)
+    bases: list[tuple[Joint, ...]] = field(default_factory=list)
     hands: list[tuple[Hand, int]] = field(default_factory=list)
     others: list[tuple[Joint, ...]] = field(default_factory=list)
     wheels: list[Joint] = field(default_factory=list)
@@ -107,11 +109,11 @@ class _Finder:
         self.found = Structure()
 
     def structure(self) -> Structure:
-        self._follow(self.mechanism.root, [])
+        self._follow(self.mechanism.root, [], ())
         return self.found
 
-    def _follow(self, part: str, path: list[Joint]) -> None:
-        """Follow a chain from a part on; `path`: its joints so far."""
+    def _follow(self, part: str, path: list[Joint], base: tuple[Joint, ...]) -> None:
+        """Follow a chain from a part on; `path`: its joints so far; `base`: those that it shares with other chains."""
         joints = list(self.below[part])
         wheels = [joint for joint in joints if self._is_wheel(joint, path)]
         for joint in wheels:
@@ -128,23 +130,21 @@ class _Finder:
             joints = rest
         strong = [joint for joint in joints if self.depth[joint.name] >= MIN_ARM]
         if len(strong) > 1:
-            self._end(path, arm=False)
+            if any(joint.variables for joint in path):
+                self.found.others.append(tuple(path))
             for joint in strong:
-                self._follow(joint.child, [joint])
+                self._follow(joint.child, [joint], (*base, *path))
             self._sides([joint for joint in joints if joint not in strong])
             return
         driven = [joint for joint in joints if self.depth[joint.name]]
         main = max(driven, key=lambda joint: self.depth[joint.name], default=None)
         self._sides([joint for joint in joints if joint is not main])
         if main is None:
-            self._end(path, arm=True)
+            if any(joint.variables for joint in path):
+                self.found.arms.append(tuple(path))
+                self.found.bases.append(base)
         else:
-            self._follow(main.child, [*path, main])
-
-    def _end(self, path: list[Joint], arm: bool) -> None:
-        if not any(joint.variables for joint in path):
-            return
-        (self.found.arms if arm else self.found.others).append(tuple(path))
+            self._follow(main.child, [*path, main], base)
 
     def _sides(self, joints: list[Joint]) -> None:
         for joint in joints:

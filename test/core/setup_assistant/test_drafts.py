@@ -106,6 +106,23 @@ def test_two_arms_on_a_torso_are_a_composite_group_too():
     assert groups["torso"] == ("base", "torso", 1)
 
 
+@pytest.mark.parametrize(("name", "part"), [("lift", "lift"), ("torso_lift_joint", "torso"), ("j0", "rail")])
+def test_each_of_two_arms_on_a_lift_has_a_group_with_it(name, part):
+    """A joint that carries both arms was in no group that is a chain to a tip."""
+    lift = chain(name, "base", "carriage", "prismatic")
+    groups = found(robot(lift, *arm(6, "carriage", "left_"), *arm(6, "carriage", "right_")))
+    assert groups["left_arm"] == ("carriage", "left_link6", 6)
+    assert groups[f"left_arm_with_{part}"] == ("base", "left_link6", 7)
+    assert groups[f"right_arm_with_{part}"] == ("base", "right_link6", 7)
+    assert groups["all_arms"] == ("", "", 12)
+
+
+def test_arms_on_a_torso_on_a_lift_have_no_group_with_both():
+    lift, waist = chain("lift", "base", "carriage", "prismatic"), chain("waist", "carriage", "chest")
+    groups = found(robot(lift, waist, *arm(6, "chest", "left_"), *arm(6, "chest", "right_")))
+    assert not [name for name in groups if "_with_" in name]
+
+
 LEGS = (
     ("{}_HIP_R", "{}_HIP_P", "{}_HIP_Y", "{}_KNEE", "{}_ANKLE_R", "{}_ANKLE_P"),
     ("{}_hip_yaw", "{}_hip_roll", "{}_thigh_pitch", "{}_shank_pitch", "{}_foot_pitch", "{}_foot_roll"),
