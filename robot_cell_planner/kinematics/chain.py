@@ -64,6 +64,11 @@ class Chain:
         """Compute base_T_tip (k, 4, 4) for configurations (k, n): a C-contiguous, writable float64 array."""
         return chain_kernels.forward_many(self.table, configurations)
 
+    def tip_path_length(self, path: Array, counts: Array) -> float:
+        """Return the length [m] of the tip's path, see `chain_kernels.tip_path_length`; arrays as of `forward_many`."""
+        length: float = chain_kernels.tip_path_length(self.table, path, counts)
+        return length
+
     def jacobian(self, q: Array) -> Array:
         """Compute the Jacobian (6, n) of the tip's origin in base axes, linear rows first."""
         return chain_kernels.jacobian_of(self.table, q)

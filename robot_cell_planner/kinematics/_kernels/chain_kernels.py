@@ -86,6 +86,32 @@ def forward_many(chain: Array, configurations: Array) -> Array:
 
 
 @compiled
+def tip_path_length(chain: Array, path: Array, counts: Array) -> float:
+    """Return the length of the tip's path along straight motions between configurations (k, n) [m], measured between
+    the ends of equal steps of each motion, whose numbers are counts (k - 1,)."""
+    path = borrowed(path)
+    rows, last = chain.shape[0], np.zeros(3)
+    origins, axes, pose, q = np.empty((rows, 3)), np.empty((rows, 3)), np.empty((4, 4)), path[0].copy()
+    length = 0.0
+    forward_pass(chain, q, origins, axes, pose)
+    for k in range(3):
+        last[k] = pose[k, 3]
+    for motion in range(path.shape[0] - 1):
+        count = int(counts[motion])
+        for number in range(1, count + 1):
+            for joint in range(path.shape[1]):
+                step = path[motion + 1, joint] - path[motion, joint]
+                q[joint] = path[motion, joint] + number / count * step
+            forward_pass(chain, q, origins, axes, pose)
+            square = 0.0
+            for k in range(3):
+                square += (pose[k, 3] - last[k]) ** 2
+                last[k] = pose[k, 3]
+            length += math.sqrt(square)
+    return length
+
+
+@compiled
 def position_and_quaternion(pose: Array) -> Array:
     """Return x, y, z and the unit quaternion x, y, z, w, w >= 0, of a pose (4, 4).
 

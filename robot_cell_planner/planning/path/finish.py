@@ -28,7 +28,7 @@ from ..problem.subspace import check_combinations, coefficient_matrix
 from .initial_contact import SEPARATION_STEP, departure_from_contact
 from .motion_samples import free_along, on_proven_motions
 from .path_kernels import place_around, select_waypoints
-from .simplification import densify
+from .simplification import densify, step_counts
 
 CLEARANCE_STEP = 0.05  # [rad or m]
 PASSED_DEVIATION = 1e-4  # [rad or m] of points of a path from the motion past them, in the search for the clearance
@@ -324,5 +324,5 @@ def tool_path_length(context: PlanningContext, path: Array) -> float:
     """Return the path length [m] of the tool centre point, or of the tip link without a tool; 0 without a tip link."""
     if not context.tool_frame or len(path) < 2:
         return 0.0
-    positions = context.tool_positions(densify(path, TOOL_PATH_STEP)[0])
-    return float(np.linalg.norm(np.diff(positions, axis=0), axis=1).sum())
+    path = np.array(path, order="C")  # a copy: the kernel is compiled for writable arrays
+    return context.tool_chain.tip_path_length(path, step_counts(path, TOOL_PATH_STEP))

@@ -224,11 +224,23 @@ def densify(path: Array, spacing: float) -> tuple[Array, Array]:
     if not spacing > 0.0:
         raise InvalidRequestError(f"spacing is {spacing:g}, expected above 0", stage="path")
     path = np.array(path, dtype=np.float64, order="C")  # a copy: the kernel is compiled for writable arrays
-    counts = np.maximum(np.ceil(np.abs(path[1:] - path[:-1]).max(axis=1) / spacing - 1e-9), 1.0)
+    counts = step_counts(path, spacing)
+    total = int(counts.sum())
+    points, parameters = np.empty((1 + total, path.shape[1])), np.empty(1 + total)
+    place_points(path, counts, points, parameters)
+    return points, parameters
+
+
+def step_counts(path: Array, spacing: float) -> Array:
+    """Return the number of equal steps of each motion of a path (n, dof) in which no joint moves by more than a spacing
+    [rad or m]: (n - 1,), at least 1.
+
+    Raises:
+        InvalidRequestError: There are more than a million steps.
+    """
+    counts: Array = np.maximum(np.ceil(np.abs(path[1:] - path[:-1]).max(axis=1) / spacing - 1e-9), 1.0)
     total = counts.sum()
     if total > MAX_POINTS:
         text = f"a path with spacing {spacing:g} has too many points"
         raise InvalidRequestError(text, stage="path", values=(Value("points", float(total), MAX_POINTS),))
-    points, parameters = np.empty((1 + int(total), path.shape[1])), np.empty(1 + int(total))
-    place_points(path, counts, points, parameters)
-    return points, parameters
+    return counts

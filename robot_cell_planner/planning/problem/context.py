@@ -11,7 +11,9 @@ from ...collision.checker import CollisionChecker
 from ...collision.pairs.allowed_pairs import CollisionOptions
 from ...collision.report import CollisionPair, CollisionReport
 from ...errors import MPStartStateInCollisionError, Value
-from ...kinematics.forward import forward_batch
+from ...kinematics.chain import Chain
+from ...kinematics.forward import chain_at_state, forward_batch
+from ...kinematics.model import cell_model
 from ...kinematics.targets import TargetMode, target_frame
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -152,6 +154,12 @@ class PlanningContext:
             return ""
         mode = TargetMode.TOOL if self.cell.tool_of_group(self.state, group) else TargetMode.ROBOT
         return target_frame(self.cell, self.state, group, mode)
+
+    @property
+    def tool_chain(self) -> Chain:
+        """Chain from the world to `tool_frame`, which must not be "", by the joints of the space."""
+        model = cell_model(self.cell, self.state)
+        return chain_at_state(model, self.state, self.tool_frame, self.space.variables)
 
     def tool_positions(self, configurations: Array) -> Array:
         """Return positions (n, 3) [m] of the tool in the world for configurations (n, dof)."""
