@@ -41,7 +41,7 @@ REMEDIES: Mapping[type[RobotCellError], str] = {
     errors.AllSolutionsInCollisionError: (
         f"Move the objects that the message names, or {CONTACT}. `robot_cell ik --colliding` prints the configurations."
     ),
-    errors.JointLimitError: f"{START}, inside the limits of the joint.",
+    errors.JointLimitError: "Stay inside the limits of the joint, which the message names; they are in rad or m.",
     errors.CollisionCheckError: f"Change the state, or {CONTACT}.",
     errors.PlanningError: SEARCH,
     errors.MPNoIKSolutionError: (

@@ -50,6 +50,6 @@ def difference(cell: RobotCell, state: RobotCellState, plan: Plan) -> str:
     worst = max(begin, key=lambda name: abs(begin[name] - state.configuration[name]))
     if abs(begin[worst] - state.configuration[worst]) <= END_TOLERANCE:
         return "the plan's joints are where it begins, so that another joint, a tool or a body differs"
-    unit = "rad" if cell.variables[worst].angular else "m"
+    unit = cell.variables[worst].unit
     first, here = distinct_texts(begin[worst], state.configuration[worst])
     return f"{worst} differs most: the plan begins at {first} {unit}, and this state has {here} {unit}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
@@ -12,6 +13,7 @@ E = TypeVar("E", bound="RobotCellError")
 MAX_MESSAGE = 4_000  # [characters]
 MAX_SUBJECT = 300
 MAX_ENTRIES = 300  # of subjects and of values
+FAR = 2.0  # times its limit, beyond which an angle of more than a turn is probably in degrees
 UNCHANGED: Any = object()  # for an attribute of which None is a value
 
 
@@ -52,6 +54,20 @@ class Value:
         return f"{self.name} = {value}{unit} (limit {limit}{unit})"
 
 
+def remedy_in_radians(values: Iterable[Value]) -> str:
+    """Return the remedy of the first angle that is probably in degrees: more than a turn, and far beyond its limit; ""
+    without one."""
+    for found in values:
+        if found.unit != "rad" or found.limit is None or not math.isfinite(found.value):
+            continue
+        if abs(found.value) > max(math.tau, FAR * abs(found.limit)):
+            return (
+                f"Give angles in rad, within the limits of the joint: {found.value:g} degrees are "
+                f"{math.radians(found.value):.5g} rad."
+            )
+    return ""
+
+
 class RobotCellError(Exception):
     """Base class of all errors of this package.
 
@@ -72,6 +88,7 @@ class RobotCellError(Exception):
     code: ClassVar[int] = 900
     remedy: str = ""
     default_stage: ClassVar[str] = "internal"
+    is_about_joint_values: ClassVar[bool] = False  # which may be in degrees
 
     def __init__(
         self,
@@ -90,6 +107,8 @@ class RobotCellError(Exception):
         self.subjects = _bounded_subjects(subjects)
         self.values = tuple(values)[:MAX_ENTRIES]
         self.partial = partial
+        if not remedy and self.is_about_joint_values:
+            remedy = remedy_in_radians(values)
         if remedy:
             self.remedy = remedy
 

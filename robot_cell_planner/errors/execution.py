@@ -17,6 +17,7 @@ class TrajectoryLimitError(TrajectoryError):
     """A trajectory sample violates a position, velocity, acceleration, jerk or effort limit."""
 
     code = 601
+    is_about_joint_values = True
     remedy = "Slow the trajectory down by `time_parameterize`, or lower the scales of velocity and acceleration."
 
 

@@ -48,7 +48,8 @@ class JointLimitError(RobotCellError):
     """A configuration is beyond a joint limit."""
 
     code = 305
-    remedy = "Move the joint inside its limits; within `start_limit_tolerance` a start is corrected with a warning."
+    is_about_joint_values = True
+    remedy = "Give a value inside the limits of the joint, which the message names."
     default_stage = "kinematics"
 
 
@@ -127,6 +128,7 @@ class StartBeyondLimitsError(PlanningError):
     """The start state is beyond joint limits; `values` names the joints."""
 
     code = 508
+    is_about_joint_values = True
     remedy = (
         "Move the robot inside its limits, or allow a start correction (`max_start_correction` in the options "
         "of the request). For small excesses raise the parameter `start_limit_tolerance` of the planning node."

@@ -76,6 +76,5 @@ def require_limits(variables: Sequence[Variable], configurations: Array) -> None
         variable, value = variables[column], float(configurations[row, column])
         limit = variable.limits.lower if value < variable.limits.lower else variable.limits.upper
         text = f"configuration {row}: joint {variable.name} is beyond its limit"
-        unit = "rad" if variable.angular else "m"
-        found = Value(variable.name, value, limit, unit)
+        found = Value(variable.name, value, limit, variable.unit)
         raise JointLimitError(text, subjects=(variable.name,), values=(found,))

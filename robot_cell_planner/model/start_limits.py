@@ -32,7 +32,7 @@ def clamped_start(
         limit = min(max(value, variable.limits.lower), variable.limits.upper)
         if value != limit and abs(value - limit) <= tolerance:
             found, allowed = distinct_texts(value, limit)
-            unit = "rad" if variable.angular else "m"
+            unit = variable.unit
             warnings.append(
                 f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; the motion is "
                 "planned from the limit"
@@ -59,7 +59,7 @@ def limits_around_start(
         excess = max(lower - value, value - upper)
         if 0.0 < excess <= tolerance:
             found, allowed = distinct_texts(value, lower if value < lower else upper)
-            unit = "rad" if variable.angular else "m"
+            unit = variable.unit
             warnings.append(
                 f"joint {variable.name} starts at {found} {unit}, beyond its limit {allowed} {unit}; it may "
                 "stay there, but not move further"
@@ -93,7 +93,7 @@ def states_beyond_limits(cell: RobotCell, state: RobotCellState) -> tuple[str, .
                 continue
             limit = variable.limits.lower if value < variable.limits.lower else variable.limits.upper
             found, allowed = distinct_texts(value, limit)
-            unit = "rad" if variable.angular else "m"
+            unit = variable.unit
             in_degrees = variable.angular and abs(value) > math.tau
             degrees = f"; {value:g} degrees are {math.radians(value):.4g} rad" if in_degrees else ""
             warnings.append(f"{what} has joint {joint} at {found} {unit}, beyond its limit {allowed} {unit}{degrees}")

@@ -23,6 +23,7 @@ from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
+from ..model.units import ANY_JOINT
 from ..planning.path.simplification import densify
 from ..planning.problem.plan import Plan, check_alone
 from ..simulation.contacts import ContactRecord
@@ -93,7 +94,7 @@ class ExecutedMotion:
             raise ExecutionError(text, stage=STAGE, subjects=pairs, values=(force,), partial=self)
         missed = self.missed
         if missed:
-            values = tuple(Value(name, error, GOAL_TOLERANCE) for name, error in missed.items())
+            values = tuple(Value(name, error, GOAL_TOLERANCE, ANY_JOINT) for name, error in missed.items())
             text = f"joint {', '.join(missed)} did not reach the goal"
             raise GoalToleranceError(text, stage=STAGE, subjects=tuple(missed), values=values, partial=self)
         lost = {name: error for name, error in self.part_errors.items() if error > PART_TOLERANCE}
@@ -118,8 +119,8 @@ def check_start(name: str, plan: Plan, state: RobotCellState) -> None:
             raise UnknownNameError(text, stage=STAGE, subjects=(joint,))
         away = abs(position - state.configuration[joint])
         if away > START_TOLERANCE:
-            text = f"{name}: the plan starts {away:.4g} away from the present position of {joint}"
-            values = (Value(f"distance of {joint}", away, START_TOLERANCE),)
+            text = f"{name}: the plan starts {away:.4g} {ANY_JOINT} away from the present position of {joint}"
+            values = (Value(f"distance of {joint}", away, START_TOLERANCE, ANY_JOINT),)
             raise TrajectoryStartError(text, stage=STAGE, subjects=(joint,), values=values)
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import TrajectoryStartError, Value
 from ..model.state import RobotCellState
+from ..model.units import ANY_JOINT
 from ..planning.problem.plan import Plan
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import START_TOLERANCE
@@ -60,8 +61,9 @@ def check_simulated_start(name: str, plan: Plan, simulation: SimulatedCell) -> N
     for joint, position in reached_joints(plan, simulation).items():
         away = abs(position - starts[joint])
         if away > AWAY:
-            text = f"{name}: the plan starts {away:.4g} away from the simulated position of {joint}; {REMEDY}"
-            values = (Value(f"distance of {joint}", away, AWAY),)
+            where = f"{away:.4g} {ANY_JOINT} away from the simulated position of {joint}"
+            text = f"{name}: the plan starts {where}; {REMEDY}"
+            values = (Value(f"distance of {joint}", away, AWAY, ANY_JOINT),)
             raise TrajectoryStartError(text, stage=STAGE, subjects=(joint,), values=values)
 
 

@@ -37,7 +37,7 @@ def checked_velocity(given: Array | None, limits: MotionLimits, where: str) -> A
     over = np.flatnonzero(np.abs(velocity) > limits.velocity)
     if len(over):
         joint, value = limits.variables[over[0]], float(velocity[over[0]])
-        numbers = (Value(f"velocity of {joint}", value, float(limits.velocity[over[0]])),)
+        numbers = (Value(f"velocity of {joint}", value, float(limits.velocity[over[0]]), limits.unit(int(over[0]), 1)),)
         text = f"the {where} velocity of {joint} is above its limit"
         raise TrajectoryError(text, subjects=(joint,), values=numbers)
     return velocity

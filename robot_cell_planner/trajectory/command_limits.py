@@ -22,6 +22,7 @@ POSITION_ALLOWANCE = 1e-6  # [rad or m]
 SPEED_ROUNDING = 1e-6  # [per s]
 ITERATIONS = 3  # iterations of a stop step, since the next position depends slightly on the rate
 QUANTITIES = ("position", "velocity", "change of velocity", "step")
+ORDERS = (0, 1, 1, 0)  # of their units
 
 Point = Callable[[float], tuple[Array, Array, Array]]
 
@@ -110,8 +111,10 @@ class CommandLimitCheck:
         elif kind == 2 and seconds > 0.0:
             value, limit = value / seconds, float(self._limits.acceleration[joint])
         quantity = "acceleration" if kind == 2 and seconds > 0.0 else QUANTITIES[kind]
+        order = 2 if quantity == "acceleration" else ORDERS[kind]
+        unit = self._limits.unit(joint, order)
         text = f"the next command would violate the {quantity} limit of {name}; it was not sent"
-        return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(quantity, value, limit),))
+        return TrajectoryLimitError(text, stage=STAGE, subjects=(name,), values=(Value(quantity, value, limit, unit),))
 
     def stop_step(self, point: Point, parameter: float, now: float) -> TrajectorySample | None:
         """Return the next command of a stop along a path, as fast as the acceleration limits allow.

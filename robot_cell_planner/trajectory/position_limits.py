@@ -51,5 +51,5 @@ def _beyond(trajectory: Trajectory, limits: MotionLimits) -> Excess | None:
 def _error(limits: MotionLimits, found: Excess, what: str) -> TrajectoryLimitError:
     joint = limits.variables[found.column]
     text = f"{what} leaves the position limits of {joint} between samples"
-    values = (Value(f"position of {joint}", found.value, found.limit),)
+    values = (Value(f"position of {joint}", found.value, found.limit, limits.unit(found.column)),)
     return TrajectoryLimitError(text, stage="trajectory", subjects=(joint,), values=values, remedy=BETWEEN_SAMPLES)

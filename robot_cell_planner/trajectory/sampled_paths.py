@@ -38,7 +38,8 @@ def checked_path(path: Array, limits: MotionLimits) -> Array:
         joint, value = limits.variables[column], float(path[row, column])
         limit = limits.lower[column] if value < limits.lower[column] else limits.upper[column]
         text = f"point {row} of the path is beyond the limit of joint {joint}"
-        raise JointLimitError(text, stage="trajectory", subjects=(joint,), values=(Value(joint, value, float(limit)),))
+        values = (Value(joint, value, float(limit), limits.unit(column)),)
+        raise JointLimitError(text, stage="trajectory", subjects=(joint,), values=values)
     return path
 
 

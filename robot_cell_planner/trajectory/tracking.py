@@ -22,6 +22,7 @@ from ..errors import (
     TrajectoryStartError,
     Value,
 )
+from ..model.units import ANY_JOINT, unit_of_derivative
 from .limits import Array, read_only
 from .trajectory import Trajectory
 
@@ -255,7 +256,7 @@ def away_from_start(joints: Sequence[str], here: Array, first: Array, tolerance:
         f"the trajectory does not start at the position of {joint}",
         stage="execution",
         subjects=(joint,),
-        values=(Value(f"distance of {joint}", float(away[worst]), tolerance),),
+        values=(Value(f"distance of {joint}", float(away[worst]), tolerance, ANY_JOINT),),
     )
 
 
@@ -315,9 +316,11 @@ def _off_limit(
     beyond = np.where(values > limits, values / np.maximum(limits, SMALLEST), 0.0)
     worst = int(np.argmax(beyond))
     joint, error, limit = joints[worst], float(values[worst]), float(limits[worst])
+    unit = unit_of_derivative(ANY_JOINT, int(quantity == "velocity"))
     where = "" if kind is GoalToleranceError else f" at {row.reached:.3f} s"
-    text = f"{kind.default_stage} violated: {quantity} error of {joint} is {error:.4g} (limit {limit:.4g}){where}"
-    return kind(text, subjects=(joint,), values=(Value(f"{quantity} error", error, limit),))
+    numbers = f"{error:.4g} {unit} (limit {limit:.4g} {unit})"
+    text = f"{kind.default_stage} violated: {quantity} error of {joint} is {numbers}{where}"
+    return kind(text, subjects=(joint,), values=(Value(f"{quantity} error", error, limit, unit),))
 
 
 def _unlimited(given: Tolerances, dof: int) -> Tolerances:

@@ -22,8 +22,9 @@ from ...errors import (
     TrajectoryStartError,
     Value,
 )
+from ...model.units import ANY_JOINT, unit_of_derivative
 from ...trajectory.trajectory import MAX_SAMPLES, Trajectory
-from ...trajectory.validation import Quantity, rank_of
+from ...trajectory.validation import DERIVATIVES, Quantity, rank_of
 from .basic import (
     LAST_SECOND,
     check_count,
@@ -198,6 +199,12 @@ def error_of_report(report: TrajectoryReport) -> RobotCellError | None:
     )
 
 
+def unit_of_quantity(quantity: int) -> str:
+    """Return the unit of a quantity of `LimitViolation`; "" if it has several or is unknown."""
+    order = next((order for known, order in DERIVATIVES.items() if QUANTITIES[known] == quantity), -1)
+    return unit_of_derivative(ANY_JOINT, order) if order >= 0 else ""
+
+
 def _violation_error(found: LimitViolation) -> RobotCellError:
     quantity = NAMES.get(found.quantity, f"quantity {found.quantity}")
     kind = TrajectoryStartError if found.quantity == LimitViolation.START else TrajectoryLimitError
@@ -206,5 +213,5 @@ def _violation_error(found: LimitViolation) -> RobotCellError:
         f"{quantity}{of} at point {found.point} ({duration_from_message(found.time):.3f} s) is out of bounds",
         stage="validate trajectory",
         subjects=(found.joint,) if found.joint else (),
-        values=(Value(quantity, found.value, found.limit),),
+        values=(Value(quantity, found.value, found.limit, unit_of_quantity(found.quantity)),),
     )

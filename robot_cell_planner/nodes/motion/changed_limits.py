@@ -12,7 +12,7 @@ from ...errors import TrajectoryLimitError, Value, distinct_texts
 from ...model.start_limits import START_LIMIT_TOLERANCE
 from ...trajectory.limits import RATES, MotionLimits
 from ..conversions.basic import duration_from_message
-from ..conversions.trajectories import NAMES
+from ..conversions.trajectories import NAMES, unit_of_quantity
 from .trajectory_goals import MotionGoal
 
 STAGE = "look-ahead"
@@ -49,13 +49,14 @@ def beyond_limit(found: LimitViolation, reached: float, revision: int) -> Trajec
     """
     quantity, time = NAMES[found.quantity], duration_from_message(found.time)
     value, limit = distinct_texts(found.value, found.limit)
+    unit = unit_of_quantity(found.quantity)
     return TrajectoryLimitError(
         f"since revision {revision} of the scene, the {quantity} of {found.joint} would be beyond its limit at "
-        f"{time:.3f} s of the trajectory: {value}, limit {limit}",
+        f"{time:.3f} s of the trajectory: {value} {unit}, limit {limit} {unit}",
         stage=STAGE,
         subjects=(found.joint,),
         values=(
-            Value(f"{quantity} of {found.joint}", found.value, found.limit),
+            Value(f"{quantity} of {found.joint}", found.value, found.limit, unit),
             Value("time of the violation", time, unit="s"),
             Value("time reached", reached, unit="s"),
             Value("revision", revision),
@@ -78,7 +79,8 @@ def narrower_limit(validated: MotionLimits, present: MotionLimits) -> Trajectory
                 f"{name} position limit" if name in BOUNDS else f"{name} limit",
             )
             value, limit = distinct_texts(float(before[column]), float(now[column]))
-            text = f"the {quantity} of {joint} has become narrower: {limit}, was {value}"
-            values = (Value(f"{quantity} of {joint}", float(before[column]), float(now[column])),)
+            unit = validated.unit(column, RATES.index(name) + 1 if name in RATES else 0)
+            text = f"the {quantity} of {joint} has become narrower: {limit} {unit}, was {value} {unit}"
+            values = (Value(f"{quantity} of {joint}", float(before[column]), float(now[column]), unit),)
             return TrajectoryLimitError(text, stage="servo", subjects=(joint,), values=values, remedy=AGAIN)
     return None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from ...errors import ExecutionError, TrajectoryStartError, Value
+from ...model.units import ANY_JOINT
 from ..common.node import CellNode
 from .command_stream import CommandStream
 from .joint_feedback import JointFeedback
@@ -158,6 +159,6 @@ def _subject(robot: str) -> str:
 
 def moved_away(joint: str, away: float, tolerance: float) -> TrajectoryStartError:
     """Return the error for a joint that was moved since the start of its motion was set; distances [rad or m]."""
-    values = (Value(f"distance of {joint}", away, tolerance),)
+    values = (Value(f"distance of {joint}", away, tolerance, ANY_JOINT),)
     text = f"{joint} has moved away from the start of the trajectory"
     return TrajectoryStartError(text, stage="execution", subjects=(joint,), values=values)

@@ -16,6 +16,7 @@ from trajectory_msgs.msg import JointTrajectory
 from robot_cell_planner.msg import ExecutionOptions
 
 from ...errors import InvalidRequestError, NotSupportedError, TrajectoryStartError, UnknownNameError, Value
+from ...model.units import ANY_JOINT, unit_of_derivative
 from ...trajectory.curve_limits import RELATIVE_TOLERANCE, slowing
 from ...trajectory.limits import MotionLimits
 from ...trajectory.splicing import from_rest, joined, reached_from, slowed_within, without_passed
@@ -107,7 +108,7 @@ class MotionGoal:
         if away[worst] > tolerances[worst]:
             joint = self.joints[worst]
             text = f"the only point is at time 0, and {joint} is not there; give the point a later time"
-            values = (Value(f"distance of {joint}", float(away[worst]), float(tolerances[worst])),)
+            values = (Value(f"distance of {joint}", float(away[worst]), float(tolerances[worst]), ANY_JOINT),)
             raise TrajectoryStartError(text, stage="execution", subjects=(joint,), values=values)
 
     def slowed_for_start(self, requested: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:
@@ -260,7 +261,7 @@ def _check_end_at_rest(trajectory: Trajectory) -> None:
         return
     worst = int(np.argmax(np.abs(trajectory.velocities[-1])))
     joint = trajectory.variables[worst]
-    numbers = (Value("velocity", float(trajectory.velocities[-1, worst]), 0.0),)
+    numbers = (Value("velocity", float(trajectory.velocities[-1, worst]), 0.0, unit_of_derivative(ANY_JOINT, 1)),)
     text = f"the trajectory does not end at rest: {joint} has a velocity"
     raise InvalidRequestError(text, subjects=(joint,), values=numbers)
 

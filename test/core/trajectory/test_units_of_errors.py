@@ -1,0 +1,90 @@
+"""Errors about values of joints name the unit of each value: of a turning joint, of a sliding one, and of both if only
+their names are known."""
+
+import numpy as np
+import pytest
+
+from robot_cell_planner.errors import JointLimitError, StartBeyondLimitsError, TrajectoryLimitError, Value
+from robot_cell_planner.model.mechanism import JointKind, JointLimits, Variable
+from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.sampled_paths import checked_path
+from robot_cell_planner.trajectory.tracking import away_from_start
+from robot_cell_planner.trajectory.trajectory import Trajectory
+from robot_cell_planner.trajectory.validation import validate
+
+RANGE = JointLimits(-1.0, 1.0, velocity=1.0, acceleration=1.0, jerk=1.0)
+VARIABLES = (
+    Variable("turn", "turn", JointKind.REVOLUTE, RANGE, True),
+    Variable("slide", "slide", JointKind.PRISMATIC, RANGE, False),
+)
+LIMITS = MotionLimits.of(VARIABLES)
+
+
+def moved(positions):
+    """Return a trajectory through positions (n, 2) at full seconds, each at rest."""
+    rows = np.array(positions, dtype=float)
+    still = np.zeros_like(rows)
+    return Trajectory(("turn", "slide"), np.arange(len(rows), dtype=float), rows, still, still)
+
+
+@pytest.mark.parametrize(("column", "unit"), [(0, "rad"), (1, "m")])
+@pytest.mark.parametrize("limits", [LIMITS, LIMITS.scaled(0.9), LIMITS.narrowed({"turn": RANGE})])
+def test_violations_have_the_unit_of_the_derivative(column, unit, limits):
+    steps = np.zeros((3, 2))
+    steps[1, column], steps[2, column] = 0.9, 1.5
+    found = validate(moved(steps), limits, find_all=True).violations
+    units = {violation.quantity.value: violation.unit for violation in found}
+    assert units["position"] == unit
+    assert units["velocity"] == f"{unit}/s"
+    assert units["acceleration"] == f"{unit}/s2"
+    assert units["jerk"] == f"{unit}/s3"
+    assert all(f" {violation.unit}, limit" in str(violation) for violation in found if violation.unit)
+
+
+def test_errors_of_a_validation_have_a_unit():
+    with pytest.raises(TrajectoryLimitError, match=r"position of slide = 2 m \(limit 1 m\)"):
+        validate(moved([(0, 2), (0, 2)]), LIMITS).check()
+    start = {"turn": 0.0, "slide": 0.5}
+    (found,) = validate(moved([(0, 0), (0, 0)]), LIMITS, start=start).violations
+    assert found.unit == "m"
+
+
+def test_limits_without_models_have_both_units():
+    arrays = (np.full(2, value) for value in (-1.0, 1.0, 1.0, 1.0, 1.0))
+    (found,) = validate(moved([(0, 2), (0, 2)]), MotionLimits(("turn", "slide"), *arrays)).violations
+    assert found.unit == "rad or m"
+
+
+def test_a_robot_away_from_the_start_has_a_unit():
+    error = away_from_start(("a", "wrist"), np.zeros(2), np.array([0.0, 0.95]), 0.01)
+    assert str(error).endswith("[distance of wrist = 0.95 rad or m (limit 0.01 rad or m)]")
+
+
+def test_a_path_in_degrees_has_the_remedy_with_radians():
+    with pytest.raises(JointLimitError, match=r"turn = 90 rad \(limit 1 rad\)") as caught:
+        checked_path(np.array([[0.0, 0.0], [90.0, 0.0]]), LIMITS)
+    assert caught.value.remedy == "Give angles in rad, within the limits of the joint: 90 degrees are 1.5708 rad."
+
+
+@pytest.mark.parametrize("kind", [JointLimitError, StartBeyondLimitsError, TrajectoryLimitError])
+@pytest.mark.parametrize(
+    ("value", "is_in_degrees"),
+    [
+        (Value("j", -90.0, -2.9, "rad"), True),
+        (Value("j", 6.4, 6.28, "rad"), False),  # a turning joint at its stop
+        (Value("j", 5.0, 1.0, "rad"), False),  # less than a turn
+        (Value("j", 90.0, 1.0, "m"), False),
+        (Value("j", 90.0, 1.0, "rad/s"), False),
+        (Value("j", 90.0, None, "rad"), False),
+        (Value("j", float("inf"), 1.0, "rad"), False),
+    ],
+)
+def test_values_that_look_like_degrees_have_a_remedy_of_their_own(kind, value, is_in_degrees):
+    error = kind("beyond", values=(Value("time", 1.0, None, "s"), value))
+    assert ("degrees are" in error.remedy) == is_in_degrees
+    assert is_in_degrees or error.remedy == kind.remedy
+    assert kind("beyond", values=(value,), remedy="Own.").remedy == "Own."
+
+
+def test_the_remedy_of_joint_limits_is_not_about_starts():
+    assert "start" not in JointLimitError.remedy
