@@ -25,6 +25,7 @@ from ..model.robot import GROUPS_REMEDY, STILL_REMEDY, Robot
 from ..model.sources import ModelSources
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
+from .check_meshes import surface_findings
 from .check_objects import distance_findings, touch_findings
 from .check_units import unit_findings
 from .finding import DRAFT, ERROR, UNITS, WARNING, Finding, in_order
@@ -53,6 +54,7 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *distance_findings(cell, state),
         *touch_findings(cell, state),
         *unit_findings(cell),
+        *surface_findings(cell),
     ]
     return in_order(found)
 
@@ -105,6 +107,10 @@ def _named_states(cell: RobotCell, state: RobotCellState, robot: Robot) -> Itera
         return  # reported with the state
     columns = {name: column for column, name in enumerate(checker.variables)}
     for key, values in robot.named_states.items():
+        group = robot.groups.get(key.rpartition("/")[0])
+        if group is not None and (others := [name for name in values if name not in group.variables]):
+            text = f"named state {key} gives joints that are not in its group, which motions to it do not move"
+            yield Finding(WARNING, "srdf", f"{text}: {listed(others)}", "Delete them, or name a group that has them.")
         q = np.array(checker.default)
         for name, value in values.items():
             q[columns[name]] = value
