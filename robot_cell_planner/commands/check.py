@@ -24,7 +24,7 @@ from .reporting import json_option
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
 @json_option
 def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
-    """Check CELL_FILE: its state, limits, meshes, masses, SRDF, groups and frames, and what is a draft.
+    """Check CELL_FILE: its units, state, limits, meshes, masses, SRDF, groups and frames, and what is a draft.
 
     The exit status is 1 if there is an error. Each finding says what to do about it.
     """
