@@ -100,9 +100,9 @@ class Grasps:
 
     def refresh(self) -> None:
         """Take note of the multibodies that there are now."""
-        items = self._multibodies.items
-        self._free = {item.name for item in items if not item.fixed}
-        self._jointed = {number for number, item in enumerate(items) if any(part.joint for part in item.parts)}
+        items = self._multibodies.numbered
+        self._free = {item.name for item in items.values() if not item.fixed}
+        self._jointed = {number for number, item in items.items() if any(part.joint for part in item.parts)}
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -159,7 +159,7 @@ class Grasps:
 
     def _hand(self, multibody: int, links: list[str]) -> tuple[PartFrame, list[str]]:
         """Return the common ancestor part of the links, and the joints between it and them."""
-        item = self._multibodies.items[multibody]
+        item = self._multibodies.numbered[multibody]
         chains = [list(_chain(item, self._multibodies.frames[link].part)) for link in links]
         hand = next(part for part in chains[0] if all(part in chain for chain in chains))
         joints: dict[str, None] = {}

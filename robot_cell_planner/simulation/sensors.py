@@ -143,7 +143,7 @@ def _links(
     handles = {joint.model.name: joint for joint in engine.joints}
     parts = {
         part.joint.name: PartFrame(number, index)
-        for number, item in enumerate(multibodies.items)
+        for number, item in multibodies.numbered.items()
         for index, part in enumerate(item.parts)
         if part.joint is not None
     }

@@ -13,7 +13,7 @@ from ..model.name_suggestions import unknown_name
 from ..model.placement import placements
 from ..model.state import BodyState, RobotCellState
 from .collision_filter import disable_allowed_collisions
-from .engines.base import Engine
+from .engines.base import Address, Engine
 from .multibody.multibodies import Multibodies
 
 STAGE = "simulation"
@@ -61,9 +61,15 @@ def spawn(engine: Engine, multibodies: Multibodies, cell: RobotCell, state: Robo
         GeometryError: A mesh cannot be read or used.
     """
     numbers = multibodies.add_body(cell, state, name)
+    links: set[Address] = set()
+    added: list[int] = []
     try:
-        links = {link for number in numbers for link in engine.add(number, multibodies.items[number])}
+        for number in numbers:
+            links.update(engine.add(number, multibodies.numbered[number]))
+            added.append(number)
     except BaseException:
         multibodies.remove_body(name)
+        for number in added:
+            engine.remove(number)
         raise
     disable_allowed_collisions(engine, AllowedPairs(cell, state), links)

@@ -104,7 +104,7 @@ class Engine(Protocol):
         """Release the memory of the engine."""
 
     def add(self, number: int, multibody: Multibody) -> list[Address]:
-        """Add a multibody with its index, which is the next one; return its links.
+        """Add a multibody with its number, which is a new one; return its links.
 
         Raises:
             GeometryError: A mesh cannot be used.
@@ -184,6 +184,13 @@ class Engine(Protocol):
 
     def place(self, placement: Placement) -> None:
         """Place everything at rest as in another engine of the same multibodies."""
+
+
+def forget_link(links_of: dict[str, list[Address]], name: str, link: Address) -> None:
+    """Remove a link from those of an object, and the object with its last one."""
+    links_of[name].remove(link)
+    if not links_of[name]:
+        del links_of[name]
 
 
 def end_stops(joint: JointModel) -> tuple[float, float] | None:

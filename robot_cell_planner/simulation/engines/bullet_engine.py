@@ -27,11 +27,11 @@ from .base import (
     Wrench,
     by_objects,
     end_stops,
+    forget_link,
 )
 from .bullet_links import link_arguments, too_many_links
 from .bullet_shapes import collision_shape
 
-NOTHING = -1  # number of a body that was removed
 SOLVER_ITERATIONS = 50
 # Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
 POSITION_GAIN = 0.2
@@ -58,7 +58,7 @@ class BulletEngine:
         if self.client < 0:
             raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
         self._settings = settings
-        self._bodies: list[int] = []
+        self._bodies: dict[int, int] = {}  # by number of the multibody
         self._free: list[int] = []
         self.object_names: dict[tuple[int, int], str] = {}
         self.anchored: list[Address] = []
@@ -72,7 +72,7 @@ class BulletEngine:
         self.colours: dict[Address, tuple[float, float, float, float]] = {}
         try:
             self._set_up()
-            for number, multibody in enumerate(multibodies.items):
+            for number, multibody in multibodies.numbered.items():
                 self.add(number, multibody)
         except BaseException:
             self.close()
@@ -96,16 +96,13 @@ class BulletEngine:
         pybullet.setGravity(*self._settings.gravity, physicsClientId=self.client)
 
     def add(self, number: int, multibody: Multibody) -> list[Address]:
-        """Add a multibody with its index, which is the next one; return its links.
+        """Add a multibody with its number, which is a new one; return its links.
 
         Raises:
             GeometryError: A mesh cannot be used.
             LimitExceededError: It has more links than the engine supports.
         """
-        assert number == len(self._bodies)
-        if not multibody.parts:  # it was removed
-            self._bodies.append(NOTHING)
-            return []
+        assert number not in self._bodies
         if len(multibody.parts) > MAX_LINKS:
             raise too_many_links(multibody)
         first = multibody.parts[0]
@@ -123,7 +120,7 @@ class BulletEngine:
                 **link_arguments(self.client, multibody.parts[1:]),
             )
         )
-        self._bodies.append(body)
+        self._bodies[number] = body
         if not multibody.fixed:
             self._free.append(body)
         links = [Address(body, index - 1) for index in range(len(multibody.parts))]
@@ -135,13 +132,13 @@ class BulletEngine:
 
     def remove(self, number: int) -> None:
         """Remove a multibody that nothing is fixed to."""
-        body = self._bodies[number]
+        body = self._bodies.pop(number)
         pybullet.removeBody(body, physicsClientId=self.client)
-        self._bodies[number] = NOTHING
         self._free = [each for each in self._free if each != body]
         self.anchored = [link for link in self.anchored if link.body != body]
         for link in [Address(*each) for each in self.object_names if each[0] == body]:
-            self._links_of[self.object_names.pop(link)].remove(link)
+            forget_link(self._links_of, self.object_names.pop(link), link)
+            del self._mass_frames[link]
             self.colours.pop(link, None)
             self._own_masses.pop(link, None)
 
@@ -199,8 +196,8 @@ class BulletEngine:
 
     def let_pass(self, first: str, second: str, passes: bool) -> None:
         """Disable collision between two objects, or enable it again."""
-        for one in self._links_of[first]:
-            for other in self._links_of[second]:
+        for one in self._links_of.get(first, ()):
+            for other in self._links_of.get(second, ()):
                 self.ignore(one, other, passes)
 
     def free(self, joint: JointHandle) -> None:
@@ -360,7 +357,7 @@ class BulletEngine:
         moving = sorted({joint.address.body for joint in self.joints})
         boxes = [
             pybullet.getAABB(body, link, physicsClientId=self.client)
-            for body in moving or [each for each in self._bodies if each != NOTHING]
+            for body in moving or self._bodies.values()
             for link in range(-1, pybullet.getNumJoints(body, physicsClientId=self.client))
         ]
         lower, upper = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])

@@ -26,6 +26,7 @@ from .base import (
     Placement,
     Wrench,
     by_objects,
+    forget_link,
 )
 from .mujoco_model import SPARE_EXCLUSIONS, add_gear, add_multibody, add_spare, compiled, name_of, new_spec
 from .mujoco_physics import MujocoPhysics, Pair
@@ -43,7 +44,8 @@ class MujocoEngine:
     """
 
     def __init__(self, multibodies: Multibodies, settings: PhysicsSettings) -> None:
-        self._settings, self._items = settings, multibodies.items
+        self._settings = settings
+        self._items: dict[int, Multibody] = {}  # those that were added so far
         self.object_names: dict[tuple[int, int], str] = {}
         self.anchored: list[Address] = []
         self.joints: list[JointHandle] = []
@@ -54,12 +56,13 @@ class MujocoEngine:
         self._owners: list[str] = []  # of geometries
         self._gears: list[tuple[JointHandle, JointHandle]] = []
         self._compiled: MujocoPhysics | None = None
-        for number, item in enumerate(multibodies.items):
+        for number, item in multibodies.numbered.items():
             self._register(number, item)
         self._spec = self._described()
 
     def _register(self, number: int, multibody: Multibody) -> list[Address]:
         """Store what the engine has to know of a multibody; return its links."""
+        self._items[number] = multibody
         links = [Address(number, index - 1) for index in range(len(multibody.parts))]
         for index, (link, part) in enumerate(zip(links, multibody.parts, strict=True)):
             self.object_names[link] = part.object_name
@@ -75,29 +78,36 @@ class MujocoEngine:
         """Return the description of all multibodies."""
         spec = new_spec(self._settings)
         self.assumptions = [
-            text
-            for number, item in enumerate(self._items)
-            for text in add_multibody(spec, number, item, self._settings)
+            text for number, item in self._items.items() for text in add_multibody(spec, number, item, self._settings)
         ]
         return spec
 
     def add(self, number: int, multibody: Multibody) -> list[Address]:
-        """Add a multibody with its index, which is the next one; return its links.
+        """Add a multibody with its number, which is a new one; return its links.
 
         Raises:
             GeometryError: A mesh cannot be used.
         """
         links = self._register(number, multibody)
-        self._rebuild()
+        try:
+            self._rebuild()
+        except BaseException:
+            self._forget(number)
+            raise
         return links
 
     def remove(self, number: int) -> None:
         """Remove a multibody that nothing is fixed to."""
+        self._forget(number)
+        self._rebuild()
+
+    def _forget(self, number: int) -> None:
+        del self._items[number]
         for link in [Address(*each) for each in self.object_names if each[0] == number]:
-            self._links_of[self.object_names.pop(link)].remove(link)
+            forget_link(self._links_of, self.object_names.pop(link), link)
+            del self._mass_frames[link]
         self.anchored = [link for link in self.anchored if link.body != number]
         self._excluded = {pair for pair in self._excluded if number not in (pair[0].body, pair[1].body)}
-        self._rebuild()
 
     def _rebuild(self) -> None:
         """Compile a model of the present multibodies, which goes on from the present state."""
@@ -158,7 +168,7 @@ class MujocoEngine:
 
     def let_pass(self, first: str, second: str, passes: bool) -> None:
         """Disable collision between two objects, or enable it again."""
-        pairs = {_pair(one, other) for one in self._links_of[first] for other in self._links_of[second]}
+        pairs = {_pair(one, other) for one in self._links_of.get(first, ()) for other in self._links_of.get(second, ())}
         (self._excluded.update if passes else self._excluded.difference_update)(pairs)
         self._physics.exclude(self._excluded)
 
@@ -266,7 +276,7 @@ class MujocoEngine:
         self._physics.place(bodies, {joint.address: value for joint, value in joints})
 
     def _free(self) -> list[int]:
-        return [number for number, item in enumerate(self._items) if not item.fixed]
+        return [number for number, item in self._items.items() if not item.fixed]
 
 
 def _pair(first: Address, second: Address) -> Pair:

@@ -106,7 +106,7 @@ class Multibody:
 
 @dataclass(frozen=True)
 class PartFrame:
-    """Location of a cell frame: pose in a part of a multibody, both given by index."""
+    """Location of a cell frame: pose in a part of a multibody, given by its number and index."""
 
     multibody: int
     part: int
@@ -122,6 +122,10 @@ class Multibodies:
     are static multibodies. A body with a mass forms one multibody with the bodies attached to it.
     - A link or body without shapes that is fixed to another is merged with it.
     - Hidden objects are omitted.
+
+    Attributes:
+        numbered: The multibodies by number, in the order in which they were added. No number is used again.
+        frames: Locations of all frames.
     """
 
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
@@ -129,26 +133,34 @@ class Multibodies:
         self._state = state
         self._placements = placements(cell, state)
         self._world = Placements(self._placements)
-        self.items: list[Multibody] = []
+        self.numbered: dict[int, Multibody] = {}
+        self._count = 0  # of numbers
         self.frames: dict[str, PartFrame] = {}
         self._robots = {robot.mechanism.root: robot for robot in cell.robots.values()}
         for name in (*self._robots, *self._placements):
             self._add_frame(name)
 
     @property
+    def items(self) -> tuple[Multibody, ...]:
+        """Return all multibodies, in the order in which they were added."""
+        return tuple(self.numbered.values())
+
+    @property
     def joints(self) -> Iterator[JointModel]:
         """Return all joints, by multibody and part."""
-        return (part.joint for multibody in self.items for part in multibody.parts if part.joint is not None)
+        return (
+            part.joint for multibody in self.numbered.values() for part in multibody.parts if part.joint is not None
+        )
 
     @property
     def free_bodies(self) -> tuple[str, ...]:
         """Return the bodies that move freely, with those attached to them, in the order of the cell."""
         frames = ((name, self.frames.get(name)) for name in self._cell.bodies)
-        return tuple(name for name, frame in frames if frame is not None and not self.items[frame.multibody].fixed)
+        return tuple(name for name, frame in frames if frame is not None and not self.numbered[frame.multibody].fixed)
 
     def add_body(self, cell: RobotCell, state: RobotCellState, name: str) -> list[int]:
         """Add a body of a cell that has nothing else that is new, with the frames that are attached to it; return the
-        indices of its multibodies.
+        numbers of its multibodies.
 
         Raises:
             SimulationError: It is attached to something that can move.
@@ -156,41 +168,46 @@ class Multibodies:
         """
         parent = state.bodies[name].attached_to
         frame = self.frames.get(parent)
-        if frame is not None and not self.items[frame.multibody].still:
+        if frame is not None and not self.numbered[frame.multibody].still:
             text = f"body {name} is attached to {parent}, expected a body that stands or lies alone"
             raise SimulationError(text, subjects=(name, parent))
         self._cell, self._state, self._placements = cell, state, placements(cell, state)
         self._world = Placements(self._placements)
-        count = len(self.items)
+        count = self._count
         for each in (name, *self._placements):
             self._add_frame(each)
-        return list(range(count, len(self.items)))
+        return list(range(count, self._count))
 
     def remove_body(self, name: str) -> list[int]:
-        """Remove a body; return the indices of its multibodies, which are empty from then on.
+        """Remove a body; return the numbers of its multibodies.
 
         Raises:
             SimulationError: It is attached to something that can move, or carries something.
         """
-        numbers = [number for number, item in enumerate(self.items) if item.parts and item.name == name]
-        parts = [part for number in numbers for part in self.items[number].parts]
+        numbers = [number for number, item in self.numbered.items() if item.name == name]
+        parts = [part for number in numbers for part in self.numbered[number].parts]
         if not numbers or any(part.object_name != name for part in parts):
             raise SimulationError(f"body {name} carries or is attached to something that can move", subjects=(name,))
         for number in numbers:
-            self.items[number] = Multibody("", True, True)
+            del self.numbered[number]
         self.frames = {each: frame for each, frame in self.frames.items() if frame.multibody not in numbers}
         return numbers
+
+    def _add(self, multibody: Multibody) -> int:
+        """Add a multibody; return its number."""
+        number, self._count = self._count, self._count + 1
+        self.numbered[number] = multibody
+        return number
 
     def _add_first(self, multibody: Multibody, name: str, link: Link | RigidBody) -> None:
         """Start a multibody with a link or body."""
         first, *others = groups_of_solids(link.collisions, multibody.still)
         pose = self._world.world(name)
-        self.items.append(multibody)
-        self.frames[name] = PartFrame(len(self.items) - 1, 0)
+        self.frames[name] = PartFrame(self._add(multibody), 0)
         multibody.parts.append(Part(name, -1, pose, None, first, _pieces(link.inertial), link.collisions))
         for group in others:
             if multibody.still:
-                self.items.append(Multibody(name, True, True, [Part(name, -1, pose, geometries=group)]))
+                self._add(Multibody(name, True, True, [Part(name, -1, pose, geometries=group)]))
             else:
                 multibody.parts.append(Part(name, 0, IDENTITY, geometries=group))
 
@@ -198,7 +215,7 @@ class Multibodies:
         self, parent_frame: PartFrame, pose: Pose, joints: Sequence[JointModel], name: str, link: Link | RigidBody
     ) -> None:
         """Add a link or body with its joint, if any, to a multibody."""
-        parts = self.items[parent_frame.multibody].parts
+        parts = self.numbered[parent_frame.multibody].parts
         parent, pose = parent_frame.part, parent_frame.pose @ pose
         for joint in joints[:-1]:
             parts.append(Part("", parent, pose, joint))
@@ -216,7 +233,7 @@ class Multibodies:
             self._add_part(parent_frame, pose, (), name, link)
             return
         pose = parent_frame.pose @ pose
-        self.items[parent_frame.multibody].parts[parent_frame.part].pieces.extend(_pieces(link.inertial, pose))
+        self.numbered[parent_frame.multibody].parts[parent_frame.part].pieces.extend(_pieces(link.inertial, pose))
         self.frames[name] = PartFrame(parent_frame.multibody, parent_frame.part, pose)
 
     def _add_joints(self, mechanism: Mechanism, configuration: Mapping[str, float], tool: str) -> None:
@@ -252,7 +269,7 @@ class Multibodies:
     def _add_robot(self, robot: Robot, parent: str, pose: Pose) -> None:
         root = robot.mechanism.links[robot.mechanism.root]
         parent_frame = self.frames.get(parent)
-        if parent_frame is not None and not self.items[parent_frame.multibody].still:
+        if parent_frame is not None and not self.numbered[parent_frame.multibody].still:
             self._add_fixed(parent_frame, pose, root.name, root)
         else:
             self._add_first(Multibody(robot.name, True), root.name, root)
@@ -271,7 +288,7 @@ class Multibodies:
     def _add_body(self, name: str, parent: str, pose: Pose) -> None:
         body = self._cell.bodies[name]
         parent_frame = self.frames.get(parent)
-        if parent_frame is not None and not self.items[parent_frame.multibody].still:
+        if parent_frame is not None and not self.numbered[parent_frame.multibody].still:
             self._add_fixed(parent_frame, pose, name, body)
             return
         still = body.inertial is None or body.inertial.mass == 0.0

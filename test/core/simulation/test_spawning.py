@@ -6,7 +6,13 @@ import pytest
 from frozendict import frozendict
 from simulation_cells import EDGE, GRAVITY, body, box, workshop
 
-from robot_cell_planner.errors import DuplicateNameError, RobotCellError, SimulationError, UnknownNameError
+from robot_cell_planner.errors import (
+    DuplicateNameError,
+    GeometryError,
+    RobotCellError,
+    SimulationError,
+    UnknownNameError,
+)
 from robot_cell_planner.model.bodies import NamedFrame
 from robot_cell_planner.model.geometry import Shape, Sphere
 from robot_cell_planner.model.pose import Pose
@@ -19,6 +25,7 @@ pytestmark = pytest.mark.usefixtures("engine")  # each test in each engine, see 
 
 SPHERE = body("sphere", [Shape(Sphere(0.05))], 0.5)
 SHELF = body("shelf", [box(0.3, 0.3, 0.02), box(0.3, 0.02, 0.1, Pose((0.0, 0.14, 0.05)))])
+RACK = body("rack", [*SHELF.collisions, *(box(0.01, 0.01, 0.01, Pose((0.0, -0.14, 0.02 * k))) for k in range(16))])
 ABOVE = BodyState(Pose((0.4, -0.4, 1.0)))
 
 
@@ -145,6 +152,55 @@ def test_contacts_of_removed_bodies_are_not_kept(simulated):
     simulated.step(0.1)
     (record,) = [each for each in simulated.contact_log if each.first == "sphere_0"]
     assert record.begin > began
+
+
+def sizes(holder):
+    """Sizes of the containers of an object."""
+    return {name: len(value) for name, value in vars(holder).items() if hasattr(value, "__len__")}
+
+
+def test_removed_bodies_leave_nothing(simulated):
+    """Otherwise a cell in which parts are spawned would become slower over days."""
+    physics = simulated._physics
+
+    def present():
+        return sizes(physics._multibodies), sizes(physics.engine), simulated.pose("workpiece")
+
+    def spawn(number):
+        falling, standing = (msgspec.structs.replace(each, name=f"{each.name}_{number}") for each in (SPHERE, SHELF))
+        simulated.add_body(falling, ABOVE)
+        simulated.add_body(standing, BodyState(Pose((0.4, -0.4, 0.3))))
+        simulated.remove_body(falling.name)
+        simulated.remove_body(standing.name)
+
+    spawn(0)
+    before = present()
+    for number in range(1, 6):
+        spawn(number)
+    assert present() == before
+
+
+def test_a_body_that_cannot_be_added_leaves_nothing(simulated, monkeypatch):
+    engine, physics = simulated._physics.engine, simulated._physics
+    multibodies, add, tried = physics._multibodies, engine.add, []
+    before = len(multibodies.items), len(multibodies.frames), sizes(engine)
+
+    def fails_at_the_second(number, multibody):
+        tried.append(number)
+        if len(tried) == 2:
+            raise GeometryError("a mesh cannot be used")
+        return add(number, multibody)
+
+    monkeypatch.setattr(engine, "add", fails_at_the_second)
+    shelf = BodyState(Pose((0.4, -0.4, 0.3)))
+    with pytest.raises(GeometryError):
+        simulated.add_body(RACK, shelf)
+    assert tried == [tried[0], tried[0] + 1], "it needs two multibodies"
+    assert (len(multibodies.items), len(multibodies.frames), sizes(engine)) == before
+    simulated.add_body(RACK, shelf)
+    simulated.add_body(SPHERE, ABOVE)
+    simulated.step(1.0)
+    assert height(simulated, "sphere") == pytest.approx(0.36, abs=1e-3)
 
 
 def test_contacts_of_a_body_that_replaces_one_at_rest_are_logged(simulated):
