@@ -18,6 +18,7 @@ import ruckig
 
 from ..errors import InvalidRequestError, TrajectoryError, Value
 from ..model.arguments import checked_fields
+from ..model.units import ANY_JOINT
 from .braking import checked_velocity, with_braking
 from .corner_blends import (
     Blends,
@@ -206,7 +207,8 @@ def _timed(line: Polyline, blends: Blends, rates: list[Rates], ends: tuple[float
         speeds[index] = reachable_speed(speeds[index + 1], speeds[index], lengths[index], rates[index])
     for name, index, requested, found in (("start", 0, ends[0], speeds[0]), ("end", -1, ends[1], speeds[-1])):
         if found < requested:
-            numbers = (Value("distance", speed_change_distance(requested, 0.0, rates[index]), lengths[index]),)
+            distance = speed_change_distance(requested, 0.0, rates[index])
+            numbers = (Value("distance", distance, lengths[index], ANY_JOINT),)
             raise TrajectoryError(f"the {name} velocity requires more distance than the path has there", values=numbers)
     intervals = tuple(
         PathInterval(length, rate, speeds[index], speeds[index + 1])

@@ -232,7 +232,8 @@ def _factors_of_efforts(
             row, column = (int(index) for index in short[0])
             joint = limits.variables[column]
             text = f"the torque of {joint} at rest is above its limit on the path"
-            values = (Value(f"effort of {joint}", float(still[row, column]), float(model.effort_limits[column])),)
+            effort, limit = float(still[row, column]), float(model.effort_limits[column])
+            values = (Value(f"effort of {joint}", effort, limit, "Nm or N"),)
             raise TrajectoryError(text, subjects=(joint,), values=values)
         if (np.abs(moving) <= model.effort_limits * (1.0 - reserve)).all():
             factors.append(1.0)

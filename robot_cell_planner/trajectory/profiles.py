@@ -15,6 +15,7 @@ import numpy as np
 import ruckig
 
 from ..errors import TrajectoryError, Value
+from ..model.units import ANY_JOINT, unit_of_derivative
 from .curves import PolynomialCurve
 from .ruckig_calls import calculated
 
@@ -75,9 +76,12 @@ def solved(intervals: Sequence[PathInterval]) -> ruckig.Trajectory:
     request.max_acceleration = [each.rates.acceleration * SLACK for each in intervals]
     request.max_jerk = [each.rates.jerk * SLACK for each in intervals]
     rates = intervals[0].rates
-    numbers = (Value("velocity", rates.speed), Value("acceleration", rates.acceleration), Value("jerk", rates.jerk))
+    orders = (("velocity", rates.speed), ("acceleration", rates.acceleration), ("jerk", rates.jerk))
+    numbers = [
+        Value(name, rate, unit=unit_of_derivative(ANY_JOINT, order)) for order, (name, rate) in enumerate(orders, 1)
+    ]
     try:
-        return calculated(ruckig.Ruckig(count), request, Value("length", intervals[0].length), *numbers)
+        return calculated(ruckig.Ruckig(count), request, Value("length", intervals[0].length, unit=ANY_JOINT), *numbers)
     except TrajectoryError:
         if count > 1:
             for interval in intervals:  # name the numbers of the one that fails
@@ -92,11 +96,18 @@ def pieces_of(interval: PathInterval, profile: ruckig.Profile) -> Pieces:
         TrajectoryError: The interval is too short for the change of speed, or for any timing.
     """
     if min(profile.v) < -1e-9 * interval.rates.speed:
-        ends = (Value("speed at its start", interval.start), Value("speed at its end", interval.end))
+        unit = unit_of_derivative(ANY_JOINT, 1)
+        ends = (
+            Value("speed at its start", interval.start, unit=unit),
+            Value("speed at its end", interval.end, unit=unit),
+        )
         text = "an interval is too short for the change of speed along it"
-        raise TrajectoryError(text, values=(Value("length", interval.length), *ends))
+        raise TrajectoryError(text, values=(Value("length", interval.length, unit=ANY_JOINT), *ends))
     if not any(profile.t):
-        numbers = (Value("length", interval.length), Value("velocity", interval.rates.speed))
+        numbers = (
+            Value("length", interval.length, unit=ANY_JOINT),
+            Value("velocity", interval.rates.speed, unit=unit_of_derivative(ANY_JOINT, 1)),
+        )
         raise TrajectoryError("an interval is too short, or its velocity too low, to be timed", values=numbers)
     pieces = list(zip(profile.t, profile.p, profile.v, profile.a, profile.j, strict=False))
     spans = [piece[0] for piece in pieces if piece[0] > 0.0]

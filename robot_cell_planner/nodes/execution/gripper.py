@@ -16,6 +16,7 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner.action import MoveGripper
 
 from ...errors import GoalToleranceError, InvalidRequestError, RobotCellError, StopRequestedError, Value
+from ...model.units import ANY_JOINT
 from ...trajectory.limits import MotionLimits
 from ...trajectory.timing import TimingOptions, stop_at_waypoints
 from ...trajectory.tracking import Tolerances, lost
@@ -110,7 +111,7 @@ class GripperOptions:
         """
         if not self.lower <= position <= self.upper:
             text = f"gripper position is {position:g}, expected {self.lower:g} to {self.upper:g}"
-            raise InvalidRequestError(text, stage="gripper", values=(Value("position", position),))
+            raise InvalidRequestError(text, stage="gripper", values=(Value("position", position, unit=ANY_JOINT),))
         if not (math.isfinite(max_effort) and max_effort >= 0.0):
             raise InvalidRequestError(f"max_effort is {max_effort:g}, expected 0 or more", stage="gripper")
         endless = np.array([math.inf])
@@ -343,7 +344,7 @@ class GripperServer:
         return JointState(name=[self._options.joint], position=[measured.position], effort=[effort])
 
     def _missed(self, motion: Motion, stalled: bool) -> GoalToleranceError:
-        value = Value("distance", motion.account.goal_error, self._options.goal_tolerance)
+        value = Value("distance", motion.account.goal_error, self._options.goal_tolerance, ANY_JOINT)
         text = "the gripper has stalled" if stalled else "the gripper did not reach its goal in time"
         return GoalToleranceError(text, subjects=(self._options.joint,), values=(value,))
 

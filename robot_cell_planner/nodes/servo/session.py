@@ -18,6 +18,7 @@ from ...errors import ExecutionError, RobotCellError, TrackingError, Value
 from ...kinematics.velocity import VelocityBounds
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
+from ...model.units import ANY_JOINT
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import Approach
 from ...trajectory.servo_frames import FrameServo, TargetTracker
@@ -119,8 +120,9 @@ class ServoSession:
         if self._return.excuses(max(self._feedback.paused_at(joints), self.channel.sent.paused_at), now):
             return None
         error, limit = float(errors[worst]), parameters["path_tolerance"]
-        text = f"path tolerance violated: position error of {joints[worst]} is {error:.4g} (limit {limit:.4g})"
-        values = (Value("position error", error, limit),)
+        numbers = f"{error:.4g} {ANY_JOINT} (limit {limit:.4g} {ANY_JOINT})"
+        text = f"path tolerance violated: position error of {joints[worst]} is {numbers}"
+        values = (Value("position error", error, limit, ANY_JOINT),)
         return TrackingError(text, subjects=(joints[worst],), values=values)
 
     def _measured(self) -> Array:

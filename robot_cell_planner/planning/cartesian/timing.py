@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, Value
 from ...kinematics.chain import Chain
+from ...model.units import ANY_JOINT, unit_of_derivative
 from ...trajectory.curves import CurveSequence
 from ...trajectory.limits import Array
 from ...trajectory.parameterization import Speeds
@@ -34,7 +35,8 @@ def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
         moving = tuple(joint for joint, velocity in velocities.items() if velocity)
         if moving:
             text = f"a Cartesian motion starts and ends at rest; leave {name} of the timing empty"
-            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0) for joint in moving)
+            unit = unit_of_derivative(ANY_JOINT, 1)
+            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0, unit) for joint in moving)
             raise NotSupportedError(text, stage="request", subjects=(name, *moving), values=values)
     found: tuple[str, ...] = ()
     if timing.method is Method.SMOOTH:

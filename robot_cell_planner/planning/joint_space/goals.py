@@ -22,6 +22,7 @@ from ...kinematics.ik.options import IkOptions, IkResult
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.targets import Target
 from ...model.cell import RobotCell
+from ...model.units import ANY_JOINT
 from ...model.unknown_joints import unknown_joint
 from ...trajectory.limits import Array
 from ..problem.context import PlanningContext, names_of
@@ -232,7 +233,7 @@ class GoalSet:
         if not context.checks.state_free(searched):
             report = context.checks.checker.report(searched)
             text = f"{nearby} is in collision: {report}"
-            values = (Value("distance", moved),)
+            values = (Value("distance", moved, unit=ANY_JOINT),)
             raise ConstraintMismatchError(text, stage=STAGE, subjects=names_of(report.pairs), values=values)
 
     def _target(self, target: Target, number: int) -> list[Array]:

@@ -11,6 +11,7 @@ import numpy as np
 from ...collision.report import CollisionPair
 from ...errors import InternalError, NotConnectedError, Value
 from ...errors.remedies import BARRIER
+from ...model.units import ANY_JOINT
 from ...trajectory.limits import Array
 from ..path.simplification import drop_waypoints, shortcut, simplify, tighten, without_repeats
 from ..problem.blocked_motions import BlockedMotion
@@ -214,7 +215,7 @@ def _with_exact_ends(path: Array, subspace: Subspace, start: Array, goals: Seque
     ):
         distance = float(np.abs(expected - found).max())
         if distance > SAME_END:
-            values = (Value("distance", distance, SAME_END),)
+            values = (Value("distance", distance, SAME_END, ANY_JOINT),)
             text = f"the path of planner {planner} does not {what}"
             raise InternalError(text, stage="search", subjects=(planner,), values=values)
     inner = path[1:-1]
@@ -298,7 +299,7 @@ def _not_connected(context: PlanningContext, result: SearchResult, options: Plan
         Value("states checked", checks.states, options.state_limit),
         Value("start tree", result.start_tree_size),
         Value("goal tree", result.goal_tree_size),
-        Value("nearest approach", result.nearest_approach),
+        Value("nearest approach", result.nearest_approach, unit=ANY_JOINT),
     ]
     text = "start and goal were not connected within the limit on states checked"
     if result.invalid_ends:

@@ -25,6 +25,7 @@ from ...errors import (
 from ...model.cell import RobotCell
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
+from ...model.units import ANY_JOINT
 from ...trajectory.curve_limits import POSITION_TOLERANCE
 from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.trajectory import Trajectory
@@ -271,7 +272,7 @@ def _beyond_limits(limits: MotionLimits, states: Array) -> list[RobotCellError]:
         return []
     column = int(excess.max(axis=0).argmax())
     name = limits.variables[column]
-    values = (Value(f"excess of {name}", float(excess[:, column].max()), POSITION_TOLERANCE),)
+    values = (Value(f"excess of {name}", float(excess[:, column].max()), POSITION_TOLERANCE, limits.unit(column)),)
     text = f"the trajectory is beyond a position limit of {name} after the start correction"
     return [TrajectoryLimitError(text, stage="verify plan", subjects=(name,), values=values)]
 
@@ -289,7 +290,7 @@ def _origin_violations(cell: RobotCell, state: RobotCellState, plan: Plan, toler
     start, _ = clamped_start([cell.variables[name] for name in plan.variables], given, tolerance)
     distance = float(np.abs(plan.path[0] - np.array(start)).max())
     if distance > END_TOLERANCE:
-        values = (Value("distance", distance, END_TOLERANCE),)
+        values = (Value("distance", distance, END_TOLERANCE, ANY_JOINT),)
         violations.append(PathInvalidError("the path does not begin at the state", stage="verify plan", values=values))
     return violations
 
@@ -321,6 +322,6 @@ def _end_violations(plan: Plan, trajectory: Trajectory) -> list[RobotCellError]:
     for what, index in (("begin", 0), ("end", -1)):
         distance = float(np.abs(trajectory.positions[index] - plan.path[index]).max())
         if distance > END_TOLERANCE:
-            values = (Value("distance", distance, END_TOLERANCE),)
+            values = (Value("distance", distance, END_TOLERANCE, ANY_JOINT),)
             violations.append(TrajectoryStartError(f"the trajectory does not {what} with the path", values=values))
     return violations

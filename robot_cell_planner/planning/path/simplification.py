@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...errors import InvalidRequestError, PathInvalidError, Value
+from ...model.units import ANY_JOINT
 from ...trajectory.limits import Array
 from ..problem.local_planner import LocalPlanner
 from ..problem.plan import path_length
@@ -182,7 +183,7 @@ def concatenate(paths: Sequence[Array], tolerance: float = SAME_POINT) -> Array:
         gaps = np.abs(second[0] - first[-1])
         widest = float(gaps.max())
         if widest > tolerance:
-            numbers = (Value("gap", widest, tolerance),)
+            numbers = (Value("gap", widest, tolerance, ANY_JOINT),)
             column = int(gaps.argmax())
             text = f"path {index + 1} does not begin at the end of path {index}; largest gap in column {column}"
             raise PathInvalidError(text, stage="path", values=numbers)

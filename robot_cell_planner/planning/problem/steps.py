@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from ...errors import InvalidRequestError, UnknownNameError, Value
 from ...model.arguments import checked_fields, public
 from ...model.name_suggestions import unknown_name
+from ...model.units import ANY_JOINT, unit_of_derivative
 from ...scene.changes import Change
 from ...trajectory.merging import merge_trajectories
 from ...trajectory.timing import TimingOptions
@@ -140,7 +141,8 @@ def _check_rest(timing: TimingOptions) -> None:
         moving = tuple(joint for joint, velocity in velocities.items() if velocity)
         if moving:
             text = f"every motion of a sequence starts and ends at rest; leave {name} of the timing empty"
-            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0) for joint in moving)
+            unit = unit_of_derivative(ANY_JOINT, 1)
+            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0, unit) for joint in moving)
             raise InvalidRequestError(text, stage=STAGE, subjects=moving, values=values)
 
 

@@ -17,6 +17,7 @@ from ...model.placement import placements
 from ...model.pose import Pose
 from ...model.robot import Robot
 from ...model.state import RobotCellState
+from ...model.units import ANY_JOINT
 from ...trajectory.limits import Array
 from ...trajectory.merging import check_distinct_joints, merged_curve
 from ...trajectory.trajectory import Trajectory
@@ -161,7 +162,7 @@ def _check_start(trajectory: Trajectory, state: RobotCellState) -> None:
         away = abs(value - state.configuration[name])
         if away > START_TOLERANCE:
             text = f"the trajectory of a moving robot begins {away:.3g} from the state of joint {name}"
-            values = (Value(name, value, state.configuration[name]),)
+            values = (Value(name, value, state.configuration[name], ANY_JOINT),)
             raise TrajectoryStartError(text, stage=STAGE, subjects=(name,), values=values)
 
 

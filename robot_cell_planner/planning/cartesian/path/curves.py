@@ -113,7 +113,8 @@ class Arc:
         square = float(normal @ normal)
         if square <= (1e-6 * max(float(one @ one), float(two @ two))) ** 2:
             text = "the three points of an arc are collinear"
-            numbers = (Value("distance from the line", math.sqrt(square) / max(float(np.linalg.norm(two)), 1e-12)),)
+            distance = math.sqrt(square) / max(float(np.linalg.norm(two)), 1e-12)
+            numbers = (Value("distance from the line", distance, unit="m"),)
             raise InvalidRequestError(text, stage="request", values=numbers)
         centre = first + np.cross((one @ one) * two - (two @ two) * one, normal) / (2.0 * square)
         radius = float(np.linalg.norm(first - centre))
