@@ -31,7 +31,8 @@ PARAMETERS = (
     Parameter(
         "real_time_factor",
         1.0,
-        "Simulated seconds per second of wall time.",
+        "Simulated seconds per second of wall time. Motions keep the duration of their trajectories in wall time: in "
+        "simulated time, they are slower above 1 and faster below 1 by this factor, where joints may not follow.",
         0.01,
         100.0,
         constraint="1 unless publish_clock",
