@@ -233,9 +233,8 @@ class CollisionChecker:
     ) -> tuple[int, Clearance] | None:
         """Return the index of the configuration with the smallest distance of all checked pairs, and that distance.
 
-        Distances that differ by less than a micrometre, the accuracy of the engine, count as equal: any of them may be
-        returned, the first of equal configurations. The result is None if no pair is within `max_distance` [m] or no
-        pair is checked. bodies: As of `ClosestSearch`.
+        Distances that differ by less than a micrometre count as equal: any may be returned, the first of equal
+        configurations. None if no pair is within `max_distance` [m] or is checked. bodies: As of `ClosestSearch`.
 
         Raises:
             InvalidRequestError: The array (n, dof) has the wrong shape or is not finite.
@@ -249,13 +248,11 @@ class CollisionChecker:
         return found
 
     def closest_search(self, bodies: NDArray[np.intp] | None = None) -> ClosestSearch:
-        """Return a search for successive calls along one path: later ones use what earlier ones have found. bodies: As
-        of `ClosestSearch`."""
+        """Return a search whose calls along one path use what earlier ones found. bodies: As of `ClosestSearch`."""
         return ClosestSearch(self.geometry_model, self._engine, self._expand_batch, bodies=bodies)
 
     def search_of_pair(self, first: str, second: str) -> ClosestSearch:
-        """Return a search like `closest_search` for one pair of collision objects, given by name, whose calls have
-        unrelated configurations.
+        """Return a search for one pair of collision objects, given by name, in unrelated configurations.
 
         Raises:
             KeyError: One of the names has no collision shape.

@@ -13,8 +13,9 @@ from ..model.name_suggestions import unknown_name
 from .clearance_kernels import lower_to_bounds, order_candidates
 from .engines.base import CollisionEngine, DistanceResult, Floats
 from .geometry.broad_phase import ROUNDING, Candidates
+from .geometry.closest_kernels import find_closest
 from .geometry.geometry_model import GeometryModel
-from .geometry.plane_kernels import PLANE
+from .geometry.plane_kernels import PLANE, PlacedPairs
 from .geometry.separating_planes import Indices
 from .pairs.allowed_pairs import AllowedPairs
 from .report import Clearance
@@ -182,14 +183,14 @@ class ClosestSearch:
         separating_planes = geometry_model.planes
         first, second, bounds = near.first.copy(), near.second.copy(), near.gaps
         order_candidates(first, second, bounds, geometry_model.object_indices, self._bodies, ROUNDING)
-        places = poses, states, first, second
+        pairs = PlacedPairs(poses, states, first, second, bounds)
         highest = limit if best is None else min(limit, best.distance + beyond)
-        separating_planes.raise_bounds(self._planes[: self._plane_count], *places, bounds, highest)
+        separating_planes.raise_bounds(self._planes[: self._plane_count], pairs, highest)
         shortest = np.array((math.inf, 0.0) if best is None else best[:2], dtype=np.float64)
         while True:
-            row, chosen, self._plane_count = separating_planes.find_closest(
-                self._is_known, self._planes, self._plane_count, *places, bounds, nearest, shortest, max_distance, SAME,
-                limit, beyond,
+            row, chosen, self._plane_count = find_closest(
+                *separating_planes.shapes, *pairs, self._is_known, self._planes, nearest, shortest, self._plane_count,
+                max_distance, SAME, limit, beyond,
             )  # fmt: skip
             if chosen >= 0:
                 best = _nearest_of(float(shortest[0]), chosen, states, first, second, near.margins)
@@ -205,7 +206,7 @@ class ClosestSearch:
             else:
                 plane = self._planes[self._plane_count]
                 self._plane_count = min(self._plane_count + 1, len(self._planes) - 1)
-                separating_planes.exclude(row, normal, plane, *places, bounds)
+                separating_planes.exclude(row, normal, plane, pairs)
         lower_to_bounds(nearest, states, bounds, limit)  # pairs that were not searched may be closer than the others
         return best, nearest
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ..checker import CollisionChecker, NearGeometries
 from ..engines.base import TOUCHING, distance_error
 from ..geometry.broad_phase import Candidates
+from ..geometry.plane_kernels import PlacedPairs
 from ..geometry.separating_planes import KnownPlanes
 from .curves import JointCurve
 from .motion_bounds import motion_model
@@ -184,7 +185,8 @@ class ExactCertifier:
         bounds = near.min_distances
         described = self._checker.described(near)
         left = Counter((each.first, each.second) for each in described)
-        planes.raise_bounds(left, poses, states, near.first, near.second, bounds)
+        placed_pairs = PlacedPairs(poses, states, near.first, near.second, bounds)
+        planes.raise_bounds(left, placed_pairs)
         needed = Counter(
             state
             for row, (each, state) in enumerate(zip(described, states.tolist(), strict=True))
@@ -206,8 +208,7 @@ class ExactCertifier:
             if normal is not None:
                 planes.add(pair, normal, poses[state])
                 if left[pair]:
-                    rest = slice(row + 1, None)
-                    planes.raise_bounds((pair,), poses, states[rest], near.first[rest], near.second[rest], bounds[rest])
+                    planes.raise_bounds((pair,), placed_pairs.after(row))
             entry = self._open_pair(each, distance, displacement, margin)
             if entry is not None:
                 open_here.append(entry)

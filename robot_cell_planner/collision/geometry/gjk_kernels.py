@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...system.compiled import compiled
-from .plane_kernels import DISC, farthest_extent
+from .plane_kernels import DISC, Shapes, farthest_extent
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -28,16 +28,17 @@ WEIGHT, CLOSEST, NORMAL, NEW_WEIGHTS, EQUATIONS, WORK_ROWS = 3, 4, 5, 6, 7, 10
 
 @compiled
 def subtract_support(
-    points: Floats, span: Indices, pose: Floats, vector: Floats, sign: float, total: Floats, room: Floats
+    shapes: Shapes, geometry: int, pose: Floats, vector: Floats, sign: float, total: Floats, room: Floats
 ) -> None:
     """Subtract, times a sign, from a total (3,): the farthest point of a geometry at a pose (4, 4) along a vector (3,)
-    times the sign. points (4, n), span (2,), room: as of `support`."""
+    times the sign. room: as of `support`."""
     x = sign * (pose[0, 0] * vector[0] + pose[1, 0] * vector[1] + pose[2, 0] * vector[2])
     y = sign * (pose[0, 1] * vector[0] + pose[1, 1] * vector[1] + pose[2, 1] * vector[2])
     z = sign * (pose[0, 2] * vector[0] + pose[1, 2] * vector[1] + pose[2, 2] * vector[2])
-    across = math.sqrt(x * x + y * y)
-    farthest, best = farthest_extent(points, span[0], span[1], x, y, z, across, room), span[0]
-    while room[best - span[0]] < farthest:
+    points, first, across = shapes.points, shapes.spans[geometry, 0], math.sqrt(x * x + y * y)
+    farthest = farthest_extent(points, first, shapes.spans[geometry, 1], x, y, z, across, room)
+    best = first
+    while room[best - first] < farthest:
         best += 1
     disc = points[DISC, best] / across if across > 0.0 else 0.0
     x, y, z = points[0, best] + disc * x, points[1, best] + disc * y, points[2, best]
@@ -123,15 +124,7 @@ def move_closest(work: Floats, count: int) -> int:
 
 @compiled
 def separate(
-    points: Floats,
-    spans: Indices,
-    radii: Floats,
-    i: int,
-    j: int,
-    pose: Floats,
-    other: Floats,
-    work: Floats,
-    room: Floats,
+    shapes: Shapes, i: int, j: int, pose: Floats, other: Floats, work: Floats, room: Floats
 ) -> tuple[float, float]:
     """Return a lower and an upper bound of the distance of two geometries at poses (4, 4) [m].
 
@@ -139,10 +132,10 @@ def separate(
     infinite. `work[NORMAL]` becomes the direction of the lower one, from the second geometry to the first.
 
     Args:
-        points, spans, radii: Support functions of all geometries, as of `SeparatingPlanes`.
+        shapes: Support functions of all geometries.
         work: (10, 4), any values. room: As of `farthest_extent`.
     """
-    radius = radii[i] + radii[j]
+    radius = shapes.radii[i] + shapes.radii[j]
     vector = work[CLOSEST]
     lower, count, length = -math.inf, 0, math.inf
     for k in range(3):
@@ -155,8 +148,8 @@ def separate(
             break
         new = work[count]
         new[0], new[1], new[2] = 0.0, 0.0, 0.0
-        subtract_support(points, spans[i], pose, vector, -1.0, new, room)
-        subtract_support(points, spans[j], other, vector, 1.0, new, room)
+        subtract_support(shapes, i, pose, vector, -1.0, new, room)
+        subtract_support(shapes, j, other, vector, 1.0, new, room)
         gap = (new[0] * vector[0] + new[1] * vector[1] + new[2] * vector[2]) / length - radius
         if gap > lower:
             lower = gap

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,54 @@ ROUNDING = 1e-9  # [m], subtracted from bounds
 # Parts of a plane: both indices, the normal in both frames, and the extents of both geometries towards it [m].
 FIRST_NORMAL, SECOND_NORMAL, EXTENTS, PLANE = 2, 5, 8, 10
 DISC = 3  # row of a support point: radius of the disc around it, normal to the z axis
+
+
+class Shapes(NamedTuple):
+    """Support functions of geometries, and where they are.
+
+    Attributes:
+        points: Points (4, n) of all geometries, with the radii of their discs: the convex hull of those of a geometry,
+            rounded, contains it.
+        spans: First and last column of each geometry, plus 1 (g, 2).
+        radii: Radius of the rounding of each geometry (g,) [m].
+        fixed: Placements (g, 4, 4) of the geometries that do not move.
+        rows: Row of each moving geometry (m,) among their p different placements; these geometries come first.
+    """
+
+    points: Floats
+    spans: Indices
+    radii: Floats
+    fixed: Floats
+    rows: Indices
+
+
+class PlacedPairs(NamedTuple):
+    """Pairs of geometries at configurations, with lower bounds of their distances.
+
+    Attributes:
+        poses: Different placements of the moving geometries at n configurations (n, p, 4, 4).
+        states: Configuration of each pair (k,).
+        firsts, seconds: Indices of the geometries of each pair (k,).
+        bounds: Lower bounds [m] (k,).
+    """
+
+    poses: Floats
+    states: Indices
+    firsts: Indices
+    seconds: Indices
+    bounds: Floats
+
+    def after(self, row: int) -> PlacedPairs:
+        """Return the pairs after a row, with the same bounds."""
+        left = slice(row + 1, None)
+        return PlacedPairs(self.poses, self.states[left], self.firsts[left], self.seconds[left], self.bounds[left])
+
+
+@compiled
+def pose_of(shapes: Shapes, geometry: int, poses: Floats) -> Floats:
+    """Return the pose (4, 4) of a geometry at the different placements (p, 4, 4) of the moving ones."""
+    found: Floats = poses[shapes.rows[geometry]] if geometry < shapes.rows.shape[0] else shapes.fixed[geometry]
+    return found
 
 
 @compiled
@@ -54,54 +103,36 @@ def farthest_extent(
 
 
 @compiled
-def support(points: Floats, first: int, last: int, radius: float, x: float, y: float, z: float, room: Floats) -> float:
-    """Return the extent of a geometry along a unit vector in its own frame [m]; points: (4, n). room: as of
-    `farthest_extent`."""
-    extent: float = farthest_extent(points, first, last, x, y, z, math.sqrt(x * x + y * y), room) + radius
+def support(shapes: Shapes, geometry: int, x: float, y: float, z: float, room: Floats) -> float:
+    """Return the extent of a geometry along a unit vector in its own frame [m]. room: as of `farthest_extent`."""
+    first, last = shapes.spans[geometry, 0], shapes.spans[geometry, 1]
+    across = math.sqrt(x * x + y * y)
+    extent: float = farthest_extent(shapes.points, first, last, x, y, z, across, room) + shapes.radii[geometry]
     return extent
 
 
 @compiled
-def describe_plane(
-    points: Floats,
-    spans: Indices,
-    radii: Floats,
-    fixed: Floats,
-    rows: Indices,
-    normal: Floats,
-    poses: Floats,
-    plane: Plane,
-    room: Floats,
-) -> None:
+def describe_plane(shapes: Shapes, normal: Floats, poses: Floats, plane: Plane, room: Floats) -> None:
     """Compute the normals of a plane in the frames of its geometries, and their extents towards it."""
     i, j = int(plane[0]), int(plane[1])
-    pose = poses[rows[i]] if i < rows.shape[0] else fixed[i]
-    other = poses[rows[j]] if j < rows.shape[0] else fixed[j]
+    pose, other = pose_of(shapes, i, poses), pose_of(shapes, j, poses)
     for k in range(3):
         plane[FIRST_NORMAL + k] = pose[0, k] * normal[0] + pose[1, k] * normal[1] + pose[2, k] * normal[2]
         plane[SECOND_NORMAL + k] = other[0, k] * normal[0] + other[1, k] * normal[1] + other[2, k] * normal[2]
     x, y, z = plane[FIRST_NORMAL], plane[FIRST_NORMAL + 1], plane[FIRST_NORMAL + 2]
-    plane[EXTENTS] = support(points, spans[i, 0], spans[i, 1], radii[i], -x, -y, -z, room)
+    plane[EXTENTS] = support(shapes, i, -x, -y, -z, room)
     x, y, z = plane[SECOND_NORMAL], plane[SECOND_NORMAL + 1], plane[SECOND_NORMAL + 2]
-    plane[EXTENTS + 1] = support(points, spans[j, 0], spans[j, 1], radii[j], x, y, z, room)
+    plane[EXTENTS + 1] = support(shapes, j, x, y, z, room)
 
 
 @compiled
 def gap_along(
-    points: Floats,
-    span: Indices,
-    radius: float,
-    own: Floats,
-    sign: float,
-    at: Floats,
-    other: Floats,
-    extent: float,
-    room: Floats,
+    shapes: Shapes, own: Floats, sign: float, extent: float, at: Floats, geometry: int, other: Floats, room: Floats
 ) -> float:
     """Return the gap of two geometries at poses `at` and `other` (4, 4) along a vector.
 
     own: unit vector (3,) in the frame of the first one, pointing at it if multiplied by `sign`. extent: of the first
-    one against it [m]. points (4, n), span (2,), radius: of the other one.
+    one against it [m]. geometry: the other one.
     """
     x = sign * (at[0, 0] * own[0] + at[0, 1] * own[1] + at[0, 2] * own[2])
     y = sign * (at[1, 0] * own[0] + at[1, 1] * own[1] + at[1, 2] * own[2])
@@ -110,44 +141,28 @@ def gap_along(
     turned_x = other[0, 0] * x + other[1, 0] * y + other[2, 0] * z
     turned_y = other[0, 1] * x + other[1, 1] * y + other[2, 1] * z
     turned_z = other[0, 2] * x + other[1, 2] * y + other[2, 2] * z
-    gap: float = apart - extent - support(points, span[0], span[1], radius, turned_x, turned_y, turned_z, room)
+    gap: float = apart - extent - support(shapes, geometry, turned_x, turned_y, turned_z, room)
     return gap
 
 
 @compiled
-def raise_bounds_of(
-    points: Floats,
-    spans: Indices,
-    radii: Floats,
-    fixed: Floats,
-    rows: Indices,
-    plane: Plane,
-    poses: Floats,
-    states: Indices,
-    firsts: Indices,
-    seconds: Indices,
-    bounds: Floats,
-    limit: float,
-    room: Floats,
-) -> None:
+def raise_bounds_of(shapes: Shapes, plane: Plane, pairs: PlacedPairs, limit: float, room: Floats) -> None:
     """Raise bounds that are not beyond the limit by one plane, which moves with one of its geometries, and then, if the
     bound is not beyond the limit yet, with the other one."""
-    moving = rows.shape[0]
     i, j = int(plane[0]), int(plane[1])
+    spans, bounds = shapes.spans, pairs.bounds
     first_normal, second_normal = plane[FIRST_NORMAL:SECOND_NORMAL], plane[SECOND_NORMAL:EXTENTS]
     # Most of the time goes into the support function of the geometry that the plane does not move with.
     with_first = spans[j, 1] - spans[j, 0] <= spans[i, 1] - spans[i, 0]
     for row in range(bounds.shape[0]):
-        if firsts[row] == i and seconds[row] == j and bounds[row] <= limit:
-            pose = poses[states[row], rows[i]] if i < moving else fixed[i]
-            other = poses[states[row], rows[j]] if j < moving else fixed[j]
+        if pairs.firsts[row] == i and pairs.seconds[row] == j and bounds[row] <= limit:
+            poses = pairs.poses[pairs.states[row]]
+            pose, other = pose_of(shapes, i, poses), pose_of(shapes, j, poses)
             for turn in range(2):
                 if with_first == (turn == 0):
-                    gap = gap_along(points, spans[j], radii[j], first_normal, 1.0, pose, other, plane[EXTENTS], room)
+                    gap = gap_along(shapes, first_normal, 1.0, plane[EXTENTS], pose, j, other, room)
                 else:
-                    gap = gap_along(
-                        points, spans[i], radii[i], second_normal, -1.0, other, pose, plane[EXTENTS + 1], room
-                    )
+                    gap = gap_along(shapes, second_normal, -1.0, plane[EXTENTS + 1], other, i, pose, room)
                 bounds[row] = max(bounds[row], gap - ROUNDING)
                 if bounds[row] > limit:
                     break
@@ -160,22 +175,23 @@ def raise_bounds(
     radii: Floats,
     fixed: Floats,
     rows: Indices,
-    planes: Floats,
     poses: Floats,
     states: Indices,
     firsts: Indices,
     seconds: Indices,
     bounds: Floats,
+    planes: Floats,
     limit: float,
 ) -> None:
-    """Compute `SeparatingPlanes.raise_bounds`."""
-    points, spans, fixed, planes, poses = borrowed((points, spans, fixed, planes, poses))
-    extents = room_for_extents(spans)
+    """Compute `SeparatingPlanes.raise_bounds`. Arguments are those of `Shapes` and of `PlacedPairs`: tuples would take
+    several microseconds."""
+    shapes = borrowed(Shapes(points, spans, radii, fixed, rows))
+    pairs = borrowed(PlacedPairs(poses, states, firsts, seconds, bounds))
+    planes = borrowed(planes)
+    extents = room_for_extents(shapes.spans)
     room = borrowed(extents)
     for k in range(planes.shape[0] - 1, -1, -1):  # the last ones are of the closest geometries
-        raise_bounds_of(
-            points, spans, radii, fixed, rows, planes[k], poses, states, firsts, seconds, bounds, limit, room
-        )
+        raise_bounds_of(shapes, planes[k], pairs, limit, room)
     keep(extents)
 
 
@@ -186,18 +202,19 @@ def exclude(
     radii: Floats,
     fixed: Floats,
     rows: Indices,
-    row: int,
-    normal: Floats,
-    plane: Plane,
     poses: Floats,
     states: Indices,
     firsts: Indices,
     seconds: Indices,
     bounds: Floats,
+    row: int,
+    normal: Floats,
+    plane: Plane,
     limit: float,
 ) -> None:
-    """Compute `SeparatingPlanes.exclude`."""
-    bounds[row], room = math.inf, room_for_extents(spans)
-    plane[0], plane[1] = firsts[row], seconds[row]
-    describe_plane(points, spans, radii, fixed, rows, normal, poses[states[row]], plane, room)
-    raise_bounds_of(points, spans, radii, fixed, rows, plane, poses, states, firsts, seconds, bounds, limit, room)
+    """Compute `SeparatingPlanes.exclude`, with arguments as of `raise_bounds`."""
+    shapes, pairs = Shapes(points, spans, radii, fixed, rows), PlacedPairs(poses, states, firsts, seconds, bounds)
+    pairs.bounds[row], room = math.inf, room_for_extents(shapes.spans)
+    plane[0], plane[1] = pairs.firsts[row], pairs.seconds[row]
+    describe_plane(shapes, normal, pairs.poses[pairs.states[row]], plane, room)
+    raise_bounds_of(shapes, plane, pairs, limit, room)

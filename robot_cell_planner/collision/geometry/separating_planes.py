@@ -16,9 +16,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.geometry import Box, Capsule, Cone, Sphere
-from .closest_kernels import find_closest
 from .collision_geometry import CollisionGeometry, ConvexGeometry, Surface, local_bounds
-from .plane_kernels import DISC, FIRST_NORMAL, PLANE, describe_plane, exclude, raise_bounds, room_for_extents
+from .plane_kernels import (
+    DISC,
+    FIRST_NORMAL,
+    PLANE,
+    PlacedPairs,
+    Shapes,
+    describe_plane,
+    exclude,
+    raise_bounds,
+    room_for_extents,
+)
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -37,17 +46,19 @@ class SeparatingPlanes:
     def __init__(self, geometries: Sequence[CollisionGeometry], poses: Floats, rows: Indices) -> None:
         parts = [_support_points(geometry) for geometry in geometries]
         ends = np.cumsum([0, *(len(part) for part in parts)])
-        self._points: Floats = np.ascontiguousarray(np.concatenate([np.empty((0, 4)), *parts]).T)
-        self._spans: Indices = np.column_stack((ends[:-1], ends[1:])).astype(np.intp)
-        self._radii = np.array([_rounding_radius(geometry) for geometry in geometries], dtype=np.float64)
+        self.shapes = Shapes(
+            points=np.ascontiguousarray(np.concatenate([np.empty((0, 4)), *parts]).T),
+            spans=np.column_stack((ends[:-1], ends[1:])).astype(np.intp),
+            radii=np.array([_rounding_radius(geometry) for geometry in geometries], dtype=np.float64),
+            fixed=np.ascontiguousarray(poses),
+            rows=rows,
+        )
         self.is_convex = np.array([not isinstance(geometry, Surface) for geometry in geometries], dtype=np.bool_)
-        self._fixed: Floats = np.ascontiguousarray(poses)
-        self._rows = rows
 
     def moved(self, poses: Floats) -> SeparatingPlanes:
         """Return the same support functions with other placements (n, 4, 4) of geometries that do not move."""
         found = copy.copy(self)
-        found._fixed = np.ascontiguousarray(poses)
+        found.shapes = self.shapes._replace(fixed=np.ascontiguousarray(poses))
         return found
 
     def plane(self, pair: tuple[int, int], normal: Floats, poses: Floats) -> Plane:
@@ -57,80 +68,29 @@ class SeparatingPlanes:
         """
         plane = np.empty(PLANE)
         plane[:FIRST_NORMAL] = pair
-        room = room_for_extents(self._spans)
-        describe_plane(self._points, self._spans, self._radii, self._fixed, self._rows, normal, poses, plane, room)
+        describe_plane(self.shapes, normal, poses, plane, room_for_extents(self.shapes.spans))
         return plane
 
-    def raise_bounds(
-        self,
-        planes: Floats,
-        poses: Floats,
-        states: Indices,
-        first: Indices,
-        second: Indices,
-        bounds: Floats,
-        limit: float = math.inf,
-    ) -> None:
+    def raise_bounds(self, planes: Floats, pairs: PlacedPairs, limit: float = math.inf) -> None:
         """Raise lower bounds of the distances of the planes' geometries at other placements, in place.
 
         Args:
             planes: Rows from `plane` (p, 10).
-            poses: Different placements of the moving geometries at n configurations (n, p, 4, 4).
-            states: Configuration of each bound (k,).
-            first, second: Indices of the geometries of each bound (k,).
-            bounds: Lower bounds [m] (k,).
+            pairs: Pairs with their bounds.
             limit: Bounds above it are not raised [m].
         """
-        shapes = (self._points, self._spans, self._radii, self._fixed, self._rows)
-        raise_bounds(*shapes, planes, poses, states, first, second, bounds, limit)
+        raise_bounds(*self.shapes, *pairs, planes, limit)
 
-    def exclude(
-        self,
-        row: int,
-        normal: Floats,
-        plane: Plane,
-        poses: Floats,
-        states: Indices,
-        first: Indices,
-        second: Indices,
-        bounds: Floats,
-        limit: float = math.inf,
-    ) -> None:
-        """Set a bound to infinity, and raise others by the plane of its pair, in place.
+    def exclude(self, row: int, normal: Floats, plane: Plane, pairs: PlacedPairs, limit: float = math.inf) -> None:
+        """Set the bound of a pair to infinity, and raise others by its plane, in place.
 
         Args:
-            row: Row of the bound.
+            row: Place of the pair among the others.
             normal: Unit vector (3,) as for `plane`.
             plane: Becomes that of the pair (10,).
-            poses, states, first, second, bounds, limit: As for `raise_bounds`.
+            pairs, limit: As for `raise_bounds`.
         """
-        shapes = (self._points, self._spans, self._radii, self._fixed, self._rows)
-        exclude(*shapes, row, normal, plane, poses, states, first, second, bounds, limit)
-
-    def find_closest(
-        self,
-        is_known: NDArray[np.bool_],
-        planes: Floats,
-        plane_count: int,
-        poses: Floats,
-        states: Indices,
-        first: Indices,
-        second: Indices,
-        bounds: Floats,
-        nearest: Floats,
-        best: Floats,
-        max_distance: float,
-        same: float,
-        limit: float,
-        beyond: float,
-    ) -> tuple[int, int, int]:
-        """Compute distances of convex geometries as long as one may be the closest, see `closest_kernels`."""
-        shapes = (self._points, self._spans, self._radii, self._fixed, self._rows, is_known)
-        places = (poses, states, first, second)
-        found: tuple[int, int, int] = find_closest(
-            *shapes, planes, plane_count, *places, bounds, nearest, best, max_distance, same, limit, beyond
-        )
-        return found
+        exclude(*self.shapes, *pairs, row, normal, plane, limit)
 
 
 class KnownPlanes:
@@ -144,19 +104,11 @@ class KnownPlanes:
         """Add the plane of a pair; arguments are those of `SeparatingPlanes.plane`."""
         self._found[pair] = self._planes.plane(pair, normal, poses)
 
-    def raise_bounds(
-        self,
-        pairs: Iterable[tuple[int, int]],
-        poses: Floats,
-        states: Indices,
-        first: Indices,
-        second: Indices,
-        bounds: Floats,
-    ) -> None:
-        """Raise lower bounds of distances of these pairs, in place, as `SeparatingPlanes.raise_bounds`."""
-        known = [self._found[pair] for pair in pairs if pair in self._found]
+    def raise_bounds(self, of: Iterable[tuple[int, int]], pairs: PlacedPairs) -> None:
+        """Raise lower bounds by the planes of some pairs, in place, as `SeparatingPlanes.raise_bounds`."""
+        known = [self._found[pair] for pair in of if pair in self._found]
         if known:
-            self._planes.raise_bounds(np.array(known), poses, states, first, second, bounds)
+            self._planes.raise_bounds(np.array(known), pairs)
 
 
 @lru_cache(maxsize=4096)

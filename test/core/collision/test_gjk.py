@@ -27,8 +27,7 @@ def found(first, second, pose, other):
     """The bounds of the distance, and the direction from the second geometry to the first."""
     planes = SeparatingPlanes((first, second), np.stack((pose, other)), np.empty(0, dtype=np.intp))
     work = np.full((WORK_ROWS, 4), np.nan)
-    room = room_for_extents(planes._spans)
-    bounds = separate(planes._points, planes._spans, planes._radii, 0, 1, pose, other, work, room)
+    bounds = separate(planes.shapes, 0, 1, pose, other, work, room_for_extents(planes.shapes.spans))
     return *bounds, work[NORMAL, :3]
 
 

@@ -14,6 +14,7 @@ from robot_cell_planner.collision.certification.exact import ExactCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.engines.base import distance_error
 from robot_cell_planner.collision.geometry.collision_geometry import Surface
+from robot_cell_planner.collision.geometry.plane_kernels import PlacedPairs
 from robot_cell_planner.collision.geometry.separating_planes import KnownPlanes
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
@@ -74,7 +75,8 @@ def along(checker, seed):
         assert np.linalg.norm(normal) == pytest.approx(1.0)
         bounds = np.full(len(states), -np.inf)
         plane = geometry_model.planes.plane(pair, normal, poses[states[row]])
-        geometry_model.planes.raise_bounds(plane[None], poses, states, near.first, near.second, bounds)
+        pairs = PlacedPairs(poses, states, near.first, near.second, bounds)
+        geometry_model.planes.raise_bounds(plane[None], pairs)
         same = (near.first == pair[0]) & (near.second == pair[1])
         assert np.isneginf(bounds[~same]).all()
         shapes = [geometry_model.geometries[geometry] for geometry in pair]
@@ -183,11 +185,12 @@ def test_planes_of_exact_certificates_are_below_the_distances(monkeypatch):
     checker = CollisionChecker(cell, state)
     engine, raise_bounds, raised = checker._engine, KnownPlanes.raise_bounds, []
 
-    def noted(self, pairs, poses, states, first, second, bounds):
-        before = bounds.copy()
-        raise_bounds(self, pairs, poses, states, first, second, bounds)
-        for row in np.flatnonzero(bounds > before).tolist():
-            raised.append((poses[states[row]], int(first[row]), int(second[row]), bounds[row]))
+    def noted(self, of, pairs):
+        before = pairs.bounds.copy()
+        raise_bounds(self, of, pairs)
+        for row in np.flatnonzero(pairs.bounds > before).tolist():
+            pair = int(pairs.firsts[row]), int(pairs.seconds[row])
+            raised.append((pairs.poses[pairs.states[row]], *pair, pairs.bounds[row]))
 
     monkeypatch.setattr(KnownPlanes, "raise_bounds", noted)
     assert True in certified(checker, 5)[0]
