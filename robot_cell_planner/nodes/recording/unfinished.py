@@ -17,6 +17,7 @@ from typing import BinaryIO, NamedTuple
 from rosbags.rosbag2.storage_mcap import decompress
 
 from ...errors import FileError
+from .compression import check_content_size
 
 STAGE = "read record"
 MAGIC = b"\x89MCAP0\r\n"
@@ -24,7 +25,6 @@ SCHEMA, CHANNEL, MESSAGE, CHUNK = 0x03, 0x04, 0x05, 0x06  # kinds of records
 HEAD = struct.Struct("<BQ")  # kind of a record and the size of its content
 CHUNK_HEAD, MESSAGE_HEAD = struct.Struct("<QQQI"), struct.Struct("<HIQQ")
 MAX_CHUNK_HEAD = 1024  # [bytes] of a chunk before its data, with the name of the compression
-MAX_CHUNK = 256 * 2**20  # [bytes] of its content; recorders end a chunk after one message or some megabytes
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def has_end(path: Path) -> bool:
 
 
 def check_chunks(path: Path) -> None:
-    """Check that no chunk of an MCAP file declares more than MAX_CHUNK bytes, before it is decompressed.
+    """Check that no chunk of an MCAP file declares more than MAX_CONTENT bytes, before it is decompressed.
 
     Raises:
         FileError: One does, or has no head; names the file, the byte and the sizes. Or the file cannot be read.
@@ -232,10 +232,10 @@ def _parts(content: bytes) -> Iterator[tuple[int, bytes]]:
 
 def _chunk_head(fields: Fields) -> tuple[int, int, str, int]:
     """Return the size of the content of a chunk, its checksum, its compression, and the size of the data that follow.
-    ValueError: The content of compressed data is larger than MAX_CHUNK, or the head is not complete."""
+    ValueError: The content of compressed data is larger than MAX_CONTENT, or the head is not complete."""
     _, _, size, checksum = CHUNK_HEAD.unpack(fields.take(CHUNK_HEAD.size))
     compression = fields.text()
     (packed,) = fields.numbers("<Q")
-    if compression and size > MAX_CHUNK:
-        raise ValueError(f"a chunk of {packed} bytes declares {size} bytes of content, expected at most {MAX_CHUNK}")
+    if compression:
+        check_content_size(packed, size)
     return size, checksum, compression, packed
