@@ -8,17 +8,18 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..errors import FileError
-from ..rpc.replay import Difference, replay
-from ..rpc.servers import RpcHttpServer, serve_lines
-from ..rpc.session import RpcSession, discover
 from ..system.private_files import private_log, write_private_text
-from .options import roots_of
 from .outputs import are_same
 from .reporting import FAILED
+
+if TYPE_CHECKING:  # the library takes more than a second to import, and options are refused without it
+    from ..rpc.replay import Difference
+    from ..rpc.session import RpcSession
 
 
 @click.command()
@@ -42,12 +43,16 @@ def rpc(
 
     The methods are those of the library; docs/rpc.md has an example.
     """
-    if describe:
-        click.echo(json.dumps(discover(), indent=1))
-        return 0
     if log is not None and replayed is not None and are_same(log, replayed):
         text = f"--log and --replay are the same file {log}: its calls would be appended to it while they are repeated"
         raise click.UsageError(text)
+    from ..rpc.servers import RpcHttpServer, serve_lines
+    from ..rpc.session import RpcSession, discover
+    from .options import roots_of
+
+    if describe:
+        click.echo(json.dumps(discover(), indent=1))
+        return 0
     with ExitStack() as stack:
         requests, responses = sys.stdin.buffer, stack.enter_context(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)  # what libraries print must not get between the responses
@@ -83,6 +88,8 @@ def _named(path: Path, found: Iterator[Difference | None]) -> Iterator[Differenc
 
 def _replay(path: Path, session: RpcSession) -> int:
     """Print what differs; the exit status is 1 if anything does."""
+    from ..rpc.replay import replay
+
     count = differences = 0
     with path.open("rb") as lines:
         for difference in _named(path, replay(lines, session)):

@@ -116,7 +116,8 @@ def _from_union(kinds: list[Any], value: Any, name: str) -> Any:
         if len(records) == 1 and tag is None:
             return from_json(records[0], value, name)
         if tag not in tags:
-            raise InvalidValueError(f"{name}.{TAG} is {show(tag)}, expected one of {', '.join(tags)}", subjects=(name,))
+            problem = f"{name} has no field {TAG!r}" if tag is None else f"{name}.{TAG} is {show(tag)}"
+            raise InvalidValueError(f"{problem}, expected one of {', '.join(tags)}", subjects=(name,))
         return _record(tags[tag], {key: item for key, item in value.items() if key != TAG}, name)
     if isinstance(value, str) and str in kinds:
         return value
@@ -151,6 +152,9 @@ def _from_one(kind: Any, value: Any, name: str) -> Any:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, TypeError) as error:
+        if isinstance(kind, type) and issubclass(kind, Enum):
+            choices = ", ".join(str(to_json(member)) for member in kind)
+            raise InvalidValueError(f"{name} is {show(value)}, expected one of {choices}", subjects=(name,)) from error
         raise InvalidValueError(f"{name} is {show(value)}: {error}", subjects=(name,)) from error
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hmac
 import secrets
+import sys
 import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -61,6 +62,11 @@ class RpcHttpServer(ThreadingHTTPServer):
         """URL of the server."""
         return f"http://{HOST}:{self.server_address[1]}"
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Ignore a client that is gone, whose call is completed and logged."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
 
 class _Handler(BaseHTTPRequestHandler):
     """Handles one connection."""
@@ -72,18 +78,22 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer a request, or refuse it."""
         name = self.headers.get("Host", "").rpartition(":")[0] or self.headers.get("Host", "")
-        token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        scheme, _, token = self.headers.get("Authorization", "").partition(" ")
+        token = token if scheme.lower() == "bearer" else ""
         length = self.headers.get("Content-Length", "")
-        if name not in LOCAL_NAMES:  # a page of another site that resolves its name to this computer
+        if name.lower() not in LOCAL_NAMES:  # a page of another site that resolves its name to this computer
             self._refuse(HTTPStatus.FORBIDDEN, f"host {name[:100]!r} is not one of {', '.join(LOCAL_NAMES)}")
         elif not hmac.compare_digest(token.encode(errors="replace"), self.server.token.encode()):
             self._refuse(HTTPStatus.UNAUTHORIZED, "the header Authorization does not have the token of this server")
-        elif not (length.isascii() and length.isdigit()):
-            self._refuse(HTTPStatus.LENGTH_REQUIRED, "the header Content-Length is not a number")
+        elif "Transfer-Encoding" in self.headers or not (length.isascii() and length.isdigit()):
+            text = "requests need the header Content-Length with a number; bodies in chunks are not accepted"
+            self._refuse(HTTPStatus.LENGTH_REQUIRED, text)
         elif len(length) > 12 or int(length) > MAX_REQUEST:
             self._refuse(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"at most {MAX_REQUEST} bytes are accepted")
         else:
             body = self.rfile.read(int(length))
+            if len(body) < int(length):
+                raise ConnectionAbortedError("a client has closed its connection in the middle of a request")
             with self.server.guard:
                 answer = self.server.session.answer(body)
             self._send(HTTPStatus.OK if answer else HTTPStatus.NO_CONTENT, answer, "application/json")

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import json
 import logging
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from jsonrpc import JSONRPCResponseManager
-from jsonrpc.dispatcher import Dispatcher
-from jsonrpc.exceptions import JSONRPCDispatchException
-
 from .. import __version__
-from ..errors import InvalidRequestError, NoCellError, RobotCellError
+from ..errors import NoCellError, RobotCellError
 from ..io.common.resources import NO_ROOTS, ResourceRoots
 from ..model.json_values import to_json
 from ..offline import OfflineCell
 from .methods import Context, Method, methods, plain_method
+from .requests import (
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    SERVER_ERROR,
+    RefusedRequest,
+    Response,
+    failed,
+    flaw,
+    is_notification,
+    parse,
+    succeeded,
+    unknown_method,
+)
 from .schema import Schemas
 
 MAX_REQUEST = 64 * 2**20  # [bytes]
-SERVER_ERROR = -32000
-VERSION = "2.0"  # of JSON-RPC
+DISCOVER = "rpc.discover"
 logger = logging.getLogger(__name__)
-RESERVED, DISCOVER = "rpc.discover", "discover"
 
 
 class RpcSession:
@@ -42,12 +48,14 @@ class RpcSession:
         self._roots = roots
         self._log = log
         self._cell: OfflineCell | None = None
-        self._dispatcher = Dispatcher()
-        for name, method in methods().items():
-            self._dispatcher[name] = self._handler(method)
-        for function in (self.load_cell, self.cell, self.state, self.version, discover):
-            own = plain_method(function.__name__, function)
-            self._dispatcher[own.name] = self._handler(own, needs_cell=False)
+        own: dict[str, Callable[..., Any]] = {
+            "load_cell": self.load_cell,
+            "cell": self.cell,
+            "state": self.state,
+            "version": self.version,
+            DISCOVER: discover,
+        }
+        self._own = {name: plain_method(name, function) for name, function in own.items()}
 
     def close(self) -> None:
         """End the simulation, if one runs."""
@@ -57,24 +65,50 @@ class RpcSession:
 
     def answer(self, text: str | bytes) -> str:
         """Return the response to a request, or "" for notifications."""
-        data = text.encode() if isinstance(text, str) else text
+        data = _encoded(text) if isinstance(text, str) else text
         if len(data) > MAX_REQUEST:
-            return _error(-32600, f"the request has {len(data)} bytes, at most {MAX_REQUEST} are accepted")
+            too_long = f"the request has {len(data)} bytes, at most {MAX_REQUEST} are accepted"
+            return json.dumps(failed(None, INVALID_REQUEST, too_long))
         try:
-            request = data.decode()
-        except UnicodeDecodeError as error:
-            return _error(-32700, f"the request is not UTF-8: {error}")
-        try:
-            if flaw := _flaw(request):
-                return _error(-32600, flaw)
-            response = JSONRPCResponseManager.handle(_without_prefix(request), self._dispatcher)
-        except RecursionError:
-            return _error(-32700, "the request is nested too deeply")
-        result = "" if response is None else str(response.json)
+            answer = self._answer(parse(data))
+        except RefusedRequest as error:
+            answer = failed(None, error.code, str(error))
+        result = "" if answer is None else json.dumps(answer)
         if self._log is not None:
+            request = data.decode(errors="surrogateescape")
             self._log.write(json.dumps({"request": request, "response": result}) + "\n")
             self._log.flush()
         return result
+
+    def _answer(self, parsed: Any) -> Response | list[Response] | None:
+        """Return the response to a request or batch; None if it has notifications only."""
+        if not isinstance(parsed, list):
+            return self._respond(parsed)
+        return [response for call in parsed if (response := self._respond(call)) is not None] or None
+
+    def _respond(self, call: Any) -> Response | None:
+        """Call a method; return its result or error, or None for a notification."""
+        if refusal := flaw(call):
+            return failed(call, INVALID_REQUEST, refusal)
+        try:
+            response = self._called(call)
+        except RobotCellError as error:
+            response = failed(call, error.code, str(error), _details(error))
+        except Exception as error:
+            logger.exception("a method ended with an error that is not one of the library")
+            text = f"internal error, see the log: {type(error).__name__}: {error}"
+            data = {"name": type(error).__name__, "remedy": "Report the request and the traceback in the log."}
+            response = failed(call, SERVER_ERROR, text, data)
+        return None if is_notification(call) else response
+
+    def _called(self, call: dict[str, Any]) -> Response:
+        name = call["method"]
+        own = self._own.get(name)
+        method = own or methods().get(name)
+        if method is None:
+            return failed(call, METHOD_NOT_FOUND, unknown_method(name, {*self._own, *methods()}))
+        context = Context(self._loaded(), self._roots) if own is None else None
+        return succeeded(call, method.run(context, call.get("params") or {}))
 
     def load_cell(self, file: str) -> dict[str, Any]:
         """Load a cell file with its simulated robot; it replaces the cell of the session.
@@ -113,73 +147,13 @@ class RpcSession:
             raise NoCellError("no cell is loaded; call load_cell with a cell file first", stage="json-rpc")
         return self._cell
 
-    def _handler(self, method: Method, needs_cell: bool = True) -> Any:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            if args and kwargs:
-                raise InvalidRequestError(f"{method.name} takes parameters by name or in order, not both")
-            context = Context(self._loaded(), self._roots) if needs_cell else None
-            return method.run(context, list(args) if args else kwargs)
 
-        return _reporting(run)
-
-
-def _flaw(request: str) -> str:
-    """Return why a request is refused that the dispatcher would accept, or fail at; "" for nothing.
-
-    Of a key that an object has twice, parsers take the last value; and Python takes a boolean for an integer.
-    """
-    found: list[str] = []
-
-    def note(pairs: list[tuple[str, Any]]) -> None:
-        counts = Counter(name for name, _ in pairs)
-        if len(counts) < len(pairs):
-            found.append(counts.most_common(1)[0][0])
-
+def _encoded(text: str) -> bytes:
+    """Return the bytes that a log has as text, also those that are not UTF-8."""
     try:
-        json.loads(request, object_pairs_hook=note)
-        parsed = json.loads(request)
-    except ValueError:
-        return ""  # malformed: the dispatcher answers
-    if found:
-        return f"the request has the key {found[0]!r} twice in one object"
-    if isinstance(parsed, dict) and parsed.get("jsonrpc") != VERSION:  # would be taken for one of JSON-RPC 1.0
-        return f'the request has "jsonrpc": {json.dumps(parsed.get("jsonrpc"))}, expected "{VERSION}"'
-    for call in parsed if isinstance(parsed, list) else [parsed]:
-        if isinstance(call, dict) and isinstance(call.get("id"), bool):
-            return f"the id of the request is {json.dumps(call['id'])}, expected a string, an integer or null"
-    return ""
-
-
-def _without_prefix(request: str) -> str:
-    """Return a request for `rpc.discover`, whose prefix the dispatcher reserves, under the name of its handler."""
-    if RESERVED not in request:
-        return request
-    try:
-        parsed = json.loads(request)
-    except ValueError:
-        return request
-    for call in parsed if isinstance(parsed, list) else [parsed]:
-        if isinstance(call, dict) and call.get("method") == RESERVED:
-            call["method"] = DISCOVER
-    return json.dumps(parsed)
-
-
-def _reporting(function: Any) -> Any:
-    """Return a function that reports library errors as JSON-RPC errors, and others as errors of the server."""
-
-    def run(*args: Any, **kwargs: Any) -> Any:
-        try:
-            return function(*args, **kwargs)
-        except RobotCellError as error:
-            raise JSONRPCDispatchException(code=error.code, message=str(error), data=_details(error)) from error
-        except Exception as error:
-            # json-rpc would take a TypeError for wrong parameters, and write values that have no JSON form.
-            logger.exception("a method ended with an error that is not one of the library")
-            text = f"internal error, see the log: {type(error).__name__}: {error}"
-            data = {"name": type(error).__name__, "remedy": "Report the request and the traceback in the log."}
-            raise JSONRPCDispatchException(code=SERVER_ERROR, message=text, data=data) from error
-
-    return run
+        return text.encode(errors="surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode(errors="surrogatepass")
 
 
 def _details(error: RobotCellError) -> Mapping[str, Any]:
@@ -190,10 +164,6 @@ def _details(error: RobotCellError) -> Mapping[str, Any]:
         "values": to_json(error.values),
         "remedy": error.remedy,
     }
-
-
-def _error(code: int, message: str) -> str:
-    return json.dumps({"jsonrpc": "2.0", "id": None, "error": {"code": code, "message": message}})
 
 
 def discover() -> dict[str, Any]:
@@ -239,5 +209,5 @@ _OWN = {
     "cell": RpcSession.cell,
     "state": RpcSession.state,
     "version": RpcSession.version,
-    RESERVED: discover,
+    DISCOVER: discover,
 }

@@ -8,13 +8,7 @@ import sys
 from pathlib import Path
 
 # Packages of the Python index whose module has another name.
-DISTRIBUTIONS = {
-    "backports": "backports.zstd",
-    "collada": "pycollada",
-    "jsonrpc": "json-rpc",
-    "pinocchio": "pin",
-    "yaml": "PyYAML",
-}
+DISTRIBUTIONS = {"backports": "backports.zstd", "collada": "pycollada", "pinocchio": "pin", "yaml": "PyYAML"}
 # Libraries that only some executables need, with the list that names them; those of the others are in LIBRARY.
 LIBRARY, OPTIONAL = "library.txt", {"viser": "viewer.txt"}
 ROS_PACKAGES = ("ament_index_python", "rclpy", "tf2_ros")

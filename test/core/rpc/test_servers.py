@@ -1,9 +1,11 @@
 """The JSON-RPC servers as processes: `robot_cell rpc`, and the example in JavaScript."""
 
 import http.client
+import io
 import json
 import os
 import shutil
+import socket
 import stat
 import subprocess
 import sys
@@ -11,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from robot_cell_planner.rpc.session import MAX_REQUEST
+from robot_cell_planner.rpc.servers import RpcHttpServer
+from robot_cell_planner.rpc.session import MAX_REQUEST, RpcSession
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
@@ -86,14 +89,44 @@ def test_http_requires_the_token(server):
     assert (status, json.loads(text)["id"]) == (200, 1)
     assert post(port, json.dumps(VERSION))[0] == 401
     assert post(port, json.dumps(VERSION), Authorization="Bearer wrong")[0] == 401
+    assert post(port, json.dumps(VERSION), Authorization=f"Basic {token}")[0] == 401
+    assert post(port, json.dumps(VERSION), Authorization=f"bearer {token}", Host="LocalHost:1")[0] == 200
     assert post(port, json.dumps(VERSION), Host="evil.example", **allowed)[0] == 403
     assert post(port, b"", **allowed | {"Content-Length": "-1"})[0] == 411
     assert post(port, b"", **allowed | {"Content-Length": str(MAX_REQUEST + 1)})[0] == 413
+    status, text = post(port, json.dumps(VERSION), **allowed | {"Transfer-Encoding": "chunked"})
+    assert (status, "not accepted" in text) == (411, True)
     notice = {"jsonrpc": "2.0", "method": "version"}
     assert post(port, json.dumps(notice), **allowed) == (204, "")
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
     connection.request("GET", "/")
     assert connection.getresponse().status == 501
+
+
+@pytest.mark.parametrize(("missing", "calls"), [(0, 1), (5, 0)])
+def test_a_client_that_leaves_is_no_error_and_half_a_request_is_not_called(capsys, missing, calls):
+    log = io.StringIO()
+    body = json.dumps(VERSION)
+    head = f"POST / HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer t\r\nContent-Length: {len(body)}\r\n\r\n"
+    ours, theirs = socket.socketpair()
+    theirs.sendall((head + body[: len(body) - missing]).encode())
+    theirs.close()
+    with RpcHttpServer(RpcSession(log=log), token="t") as server:
+        server.process_request_thread(ours, ("client", 0))
+    assert capsys.readouterr().err == ""
+    assert len(log.getvalue().splitlines()) == calls
+
+
+def test_options_are_refused_and_listed_without_the_library():
+    program = (
+        "import sys\nfrom robot_cell_planner.commands.main import main\nstatus = main({words!r})\n"
+        "print(status, *({{'numpy', 'numba', 'pinocchio', 'coal'}} & set(sys.modules)))"
+    )
+    for words, status in ((["rpc", "--help"], "0"), (["rpc", "--wrong"], "2"), (["rpc", "--http", "x"], "2")):
+        done = subprocess.run(
+            [sys.executable, "-c", program.format(words=words)], capture_output=True, text=True, timeout=120, cwd=ROOT
+        )
+        assert done.stdout.splitlines()[-1] == status, done.stderr
 
 
 def test_the_server_listens_on_the_loopback_interface_only(server):
@@ -157,6 +190,7 @@ def test_a_log_is_not_written_to_the_file_that_is_replayed(tmp_path, link):
             "maximum",
         ),
     ],
+    ids=["bytes", "number", "list", "unterminated", "deep"],
 )
 def test_a_replay_that_cannot_be_read_is_refused_in_one_line(tmp_path, content, expected):
     log = tmp_path / "calls.jsonl"

@@ -196,9 +196,10 @@ def test_a_log_replays_and_a_changed_result_is_found():
     call(session, "plan_motion", request=MOTION)
     call(session, "no_such")
     session.answer("nonsense")
+    session.answer(b"\xff nonsense")
     lines = log.getvalue().splitlines()
-    assert len(lines) == 4
-    assert list(replay(lines, RpcSession())) == [None] * 4
+    assert len(lines) == 5
+    assert list(replay(lines, RpcSession())) == [None] * 5
     changed = lines[1].replace('\\"seed\\": 4', '\\"seed\\": 5', 1)
     assert changed != lines[1]
     found = list(replay([lines[0], changed], RpcSession()))
@@ -318,13 +319,57 @@ def test_parameters_of_the_sessions_own_methods_are_checked(session, method, par
     assert error["code"] in set(ERRORS_BY_CODE)
 
 
-@pytest.mark.parametrize("batch", [False, True])
-@pytest.mark.parametrize("value", [True, False])
-def test_an_id_that_is_a_boolean_is_refused(value, batch):
-    calls = [{"jsonrpc": "2.0", "id": 7, "method": "version"}, {"jsonrpc": "2.0", "id": value, "method": "version"}]
-    answer = json.loads(RpcSession().answer(json.dumps(calls if batch else calls[1])))
+@pytest.mark.parametrize("value", [True, False, 1.5, [], {}])
+def test_an_id_of_another_type_is_refused(value):
+    answer = json.loads(RpcSession().answer(json.dumps({"jsonrpc": "2.0", "id": value, "method": "version"})))
     assert (answer["id"], answer["error"]["code"]) == (None, -32600)
-    assert f"id of the request is {json.dumps(value)}, expected a string, an integer or null" in str(answer)
+    shown = "a list" if value == [] else "an object" if value == {} else json.dumps(value)
+    assert f"id of the request is {shown}, expected a string, an integer or null" in answer["error"]["message"]
+
+
+def test_each_request_of_a_batch_has_its_own_response():
+    """The example of the specification."""
+    batch = [
+        {"jsonrpc": "2.0", "method": "version", "params": [], "id": "1"},
+        {"jsonrpc": "2.0", "method": "version", "params": [7]},
+        {"foo": "boo"},
+        {"jsonrpc": "2.0", "method": "foo.get", "params": {"name": "myself"}, "id": "5"},
+        {"jsonrpc": "2.0", "method": "version", "id": True},
+        1,
+        {"jsonrpc": "2.0", "method": "version", "id": "9"},
+    ]
+    answers = json.loads(RpcSession().answer(json.dumps(batch)))
+    codes = [(answer["id"], answer.get("error", {}).get("code")) for answer in answers]
+    assert codes == [("1", None), (None, -32600), ("5", -32601), (None, -32600), (None, -32600), ("9", None)]
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"method": "plan_moton"}, "method 'plan_moton' does not exist; nearest: plan_motion"),
+        ({"method": 5}, "the method of the request is 5, expected a string"),
+        ({"params": "up"}, 'the params of the request are "up", expected an object or a list'),
+        ({"extra": 1}, 'the request has the key "extra"; its keys are'),
+        ({"jsonrpc": "1.0"}, 'the request has "jsonrpc": "1.0", expected "jsonrpc": "2.0"'),
+    ],
+)
+def test_the_error_of_an_invalid_request_has_the_reason_and_its_id(changed, words):
+    request = {"jsonrpc": "2.0", "id": 3, "method": "version"} | changed
+    answer = json.loads(RpcSession().answer(json.dumps(request)))
+    assert answer["id"] == 3
+    assert words in answer["error"]["message"]
+
+
+def test_the_error_of_a_text_that_is_no_json_has_the_place():
+    assert "line 1 column 10" in json.loads(RpcSession().answer('{"id": 1 "method"'))["error"]["message"]
+
+
+def test_an_unknown_value_of_an_enumeration_is_refused_with_all_values(session):
+    pose = {"position": [0.4, 0.2, 0.5]}
+    error = call(session, "inverse_kinematics", target={"type": "frame_target", "mode": "tol", "pose": pose})
+    assert error["message"] == "target.mode is 'tol', expected one of robot, tool, workpiece, frame"
+    error = call(session, "inverse_kinematics", target={"mode": "tool", "pose": pose})
+    assert error["message"] == "target has no field 'type', expected one of frame_target, point_axis_target"
 
 
 @pytest.mark.parametrize("value", ["a", "", 0, -3, 2**70, None])
