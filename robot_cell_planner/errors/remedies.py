@@ -37,6 +37,11 @@ BETWEEN_SAMPLES = (
     "`max_step_angle`, or keep the path away from the limit; a lower speed does not help."
 )
 BARRIER = "Choose a goal on this side, move one of both objects away, or plan with a group that moves it."
+COARSE_SPHERES = (
+    "Divide what has coarse spheres into several links or bodies, which have finer ones, or plan without spheres: "
+    "`certify: false` in a request, with a planner other than CertifiedRRTConnect; `--planner RRTConnect` on the "
+    "command line uses them less. Otherwise raise `state_limit` and `time_limit`."
+)
 GIVE_CASE = "Give a file that `robot_cell plan --case`, `save_case` or the planning node wrote."
 GIVE_BAG = "Give the folder of a bag of rosbag2, such as one of `robot_cell record`."
 EXISTING_BAG = "Choose a folder that does not exist yet; a bag is not added to another one."

@@ -73,7 +73,7 @@ class MotionCertifier:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings about objects whose spheres are coarser than requested: name, resolution in use, and reason."""
-        return self.scene.warnings
+        return tuple(found.warning(name) for name, found in self.scene.coarse.items())
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
         """Return the packed arrays and the work space of the kernels for an additional margin [m]."""

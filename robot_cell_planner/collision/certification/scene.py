@@ -41,7 +41,7 @@ class MotionScene:
     Attributes:
         moving_objects: Indices in `AllowedPairs.objects` of the objects that the variables move.
         trees: Their sphere trees.
-        warnings: About moving objects whose spheres are coarser than requested, see `sphere_model.resolution`.
+        coarse: Spheres of moving objects by name that are coarser than requested, see `sphere_model.resolution`.
 
     Args:
         protrusion: Maximum protrusion of the spheres near the base of a robot [m], see `sphere_model.tolerance`.
@@ -64,8 +64,7 @@ class MotionScene:
             for index, tree in zip(self.moving_objects, self._own_trees, strict=True)
         )
         names = [self.allowed_pairs.objects[index].name for index in self.moving_objects]
-        coarser = [found.warning(name) for name, found in zip(names, spheres, strict=True) if found.is_coarser]
-        self.warnings = tuple(coarser)
+        self.coarse = {name: found for name, found in zip(names, spheres, strict=True) if found.is_coarser}
 
     def _spheres(self, index: int) -> ObjectSpheres:
         obj = self.allowed_pairs.objects[index]

@@ -54,17 +54,20 @@ class ObjectSpheres:
         """Whether the spheres are coarser than requested."""
         return self.enclosed or self.protrusion > self.requested
 
+    def description(self, name: str) -> str:
+        """Return how far the spheres of an object with that name protrude."""
+        if self.enclosed:
+            return f"one sphere of radius {self.spheres[0, 3]:.2f} m represents {name}"
+        return f"spheres of {name} protrude by up to {1000.0 * self.protrusion:.0f} mm"
+
     def warning(self, name: str) -> str:
         """Return a warning about coarse spheres of an object with that name; "" if there is none."""
         if not self.is_coarser:
             return ""
-        text = f"spheres of {name} protrude by up to {1000.0 * self.protrusion:.0f} mm"
-        if self.enclosed:
-            text = f"one sphere of radius {self.spheres[0, 3]:.2f} m represents {name}"
         return (
-            f"{text}, not {1000.0 * self.requested:g} mm, for which about {self.estimated} would be needed "
-            f"(limit {MAX_SPHERES}); motions nearer to other objects are certified by exact distances alone, which "
-            "takes longer; divided into several links or bodies, it would have finer spheres"
+            f"{self.description(name)}, not {1000.0 * self.requested:g} mm, for which about {self.estimated} would be "
+            f"needed (limit {MAX_SPHERES}); motions nearer to other objects are certified by exact distances alone, "
+            "which takes longer; divided into several links or bodies, it would have finer spheres"
         )
 
 

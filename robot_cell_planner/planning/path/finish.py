@@ -86,7 +86,8 @@ def bare_plan(
 def with_proof(context: PlanningContext, plan: Plan, fraction: float) -> Plan:
     """Return a plan with the fraction of its path that is proven free, and warnings about sphere models if these leave
     some of it open. NaN: there are no certificates."""
-    warnings = context.checks.certifier_warnings if fraction < 1.0 else ()
+    coarse = context.checks.coarse_objects if fraction < 1.0 else {}
+    warnings = tuple(spheres.warning(name) for name, spheres in coarse.items())
     return replace(plan, certified_fraction=fraction, warnings=plan.warnings + warnings)
 
 

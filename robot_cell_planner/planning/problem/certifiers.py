@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 
 from ...collision.certification.certifier import MotionCertifier, cached_certifier, certifiable, certifier_of
 from ...collision.checker import CollisionChecker
 from ...collision.sphere_model.approximation import FINE_PROTRUSION, PROTRUSION
+from ...collision.sphere_model.resolution import ObjectSpheres
 from ...errors import GeometryError
 
 
@@ -59,10 +60,10 @@ class Certifiers:
         return found
 
     @property
-    def warnings(self) -> tuple[str, ...]:
-        """Warnings of the certifier with coarse spheres, if it was created, about objects with few spheres."""
+    def coarse_objects(self) -> Mapping[str, ObjectSpheres]:
+        """Objects with fewer spheres than the certifier with coarse spheres requests, if it was created, by name."""
         coarse: MotionCertifier | None = self.__dict__.get("_coarse")
-        return coarse.warnings if coarse is not None else ()
+        return coarse.scene.coarse if coarse is not None else {}
 
     @cached_property
     def _coarse(self) -> MotionCertifier | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import pairwise
@@ -16,6 +16,7 @@ from ...collision.certification.certifier import MotionCertifier
 from ...collision.certification.paths import certified_fraction
 from ...collision.certification.refinement import ENOUGH, MotionRefiner, Overlap, Polyline, describe_overlap
 from ...collision.checker import CollisionChecker
+from ...collision.sphere_model.resolution import ObjectSpheres
 from ...trajectory.limits import Array
 from .blocked_motions import BlockedMotion, BlockedMotions
 from .certifiers import Certifiers
@@ -98,9 +99,9 @@ class CountedChecks:
             self.refine()
 
     @property
-    def certifier_warnings(self) -> tuple[str, ...]:
-        """Warnings of the certifier, if it was created, about objects with coarse sphere models."""
-        return self._certifiers.warnings
+    def coarse_objects(self) -> Mapping[str, ObjectSpheres]:
+        """Objects with fewer spheres than requested, by name; none if there is no certifier yet."""
+        return self._certifiers.coarse_objects
 
     @property
     def spheres_only(self) -> bool:
