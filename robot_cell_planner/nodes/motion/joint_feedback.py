@@ -21,6 +21,8 @@ MAX_JUMPS = 4.0  # times the largest step between messages, at most
 LEAK = 0.05  # by which the least delay of stamps is taken to grow with time: clocks drift, and delays change
 RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late that waited
 STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
+REPEATED = 3  # messages with a joint from which on it counts as published, not as somebody's mistake
+SILENT_FOR = 1.0  # [s] by which a joint is older than the newest one from which on nobody publishes it at present
 
 
 class JointFeedback:
@@ -46,6 +48,7 @@ class JointFeedback:
         self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
+        self._counts: dict[str, int] = {}  # of messages, by joint
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
         self._paused_at: dict[str, float] = {}  # [s] of publishers, by joint
@@ -91,6 +94,7 @@ class JointFeedback:
             text = f"joint_states contains an invalid position of {name}: {position}"
             self._faults.append(FeedbackLostError(text, subjects=(name,)))
         for name, last, new in updated:
+            self._counts[name] = self._counts.get(name, 0) + 1
             if last is not None:
                 self._check(name, last, new)
                 self._note_pause(name, last, new)
@@ -104,7 +108,8 @@ class JointFeedback:
                 self._anchors[name] = new.position, new.arrival
 
     def _forget(self, name: str) -> None:
-        for table in (self._delays, self._rates, self._lags, self._intervals, self._anchors, self._paused_at):
+        tables = self._delays, self._rates, self._lags, self._counts, self._intervals, self._anchors, self._paused_at
+        for table in tables:
             table.pop(name, None)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
@@ -169,17 +174,24 @@ class JointFeedback:
         """Return the latest measurement of a joint; None without one."""
         return self._states.latest.get(name)
 
+    def measured(self) -> dict[str, Measurement]:
+        """Return the latest measurements of all joints."""
+        return dict(self._states.latest)
+
     def published(self, own: Collection[str] = ()) -> dict[str, Measurement]:
         """Return the latest measurements of the robot's joints, with further ones of its `own`, and of those that were
-        published repeatedly. Others, which somebody published once, do not show how new the measurements of the robot
-        are: they count if there are no other joints."""
-        measured = self._states.latest
-        counted = self._own.union(own, self._intervals)
-        return {name: found for name, found in measured.items() if name in counted} or dict(measured)
+        in at least REPEATED messages, or in as many as any. Others, which somebody published by mistake, do not show
+        how new the measurements of the robot are."""
+        counts = self._counts
+        enough = min(REPEATED, max(counts.values(), default=0))
+        counted = self._own.union(own, (name for name, count in counts.items() if count >= enough))
+        return {name: found for name, found in self._states.latest.items() if name in counted}
 
-    def oldest_stamp(self) -> int:
-        """Return the oldest stamp of `published` [ns]; 0 without any."""
-        return min((measurement.stamp for measurement in self.published().values()), default=0)
+    def present(self) -> dict[str, Measurement]:
+        """Return those of `published` that are published at present: not older by SILENT_FOR than the newest one."""
+        published = self.published()
+        since = max((found.arrival - found.paused for found in published.values()), default=0.0) - SILENT_FOR
+        return {name: found for name, found in published.items() if found.arrival - found.paused >= since}
 
     @property
     def skipped(self) -> int:

@@ -48,9 +48,11 @@ class OtherRobots:
         others = self._positions_besides(motion)
         return {name: others[name] for name in others if self.robots.of_joint(name) or name in self._executed}
 
-    def measured_at(self) -> int:
-        """Return a stamp that the measurements of all joints that are published repeatedly have reached [ns]."""
-        return self._feedback.oldest_stamp()
+    def measured_at(self, silent: bool) -> int:
+        """Return a stamp that the measurements of all joints have reached which are published at present [ns]; silent:
+        of all joints that were ever measured. 0 without any."""
+        counted = self._feedback.measured() if silent else self._feedback.present()
+        return min((found.stamp for found in counted.values()), default=0)
 
     def present(self, motion: Motion) -> bool:
         """Return whether there may be other robots."""
@@ -83,6 +85,7 @@ class RobotWatch:
         self._motion = motion
         self._checked_at: dict[str, float] = {}  # positions of the other robots at the last check
         self._moved = False  # since the whole path was checked
+        self._lacked = False  # whether the planning node lacked joint states as new as requested
 
     def present(self) -> bool:
         """Return whether there are other robots."""
@@ -102,12 +105,17 @@ class RobotWatch:
         return [alone] if together is None else [alone, together]
 
     def measured_at(self) -> int:
-        """Return the stamp that joint states must have reached where the whole path is checked [ns]."""
-        return self._others.measured_at()
+        """Return the stamp that joint states must have reached where the whole path is checked [ns].
+
+        It is that of the joints published at present. If the planning node lacked them in the check before, a joint of
+        the cell may have fallen silent; its robot then counts as standing where it was measured last.
+        """
+        lacked, self._lacked = self._lacked, False
+        return self._others.measured_at(silent=lacked)
 
     def check_again(self) -> None:
-        """Let the check of the whole path, which failed, be due again."""
-        self._moved = True
+        """Let the check of the whole path be due again, for which joint states were too old."""
+        self._moved = self._lacked = True
 
     def whole_is_due(self) -> bool:
         """Return, once, whether the other robots rest after they have moved, so that the whole path has to be checked

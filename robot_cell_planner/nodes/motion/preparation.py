@@ -73,9 +73,11 @@ class Preparation:
         return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
 
     def up_to_date(self, state: StateRef) -> StateRef:
-        """Return a state to plan from, with joints at least as new as those measured here."""
+        """Return a state to plan from, with joints at least as new as those that are published at present. The state of
+        a joint that has fallen silent may be old, so that it does not set how new the others are: the planning node
+        refuses a state without new values of all joints of the cell."""
         self._read_measurements()
-        found = self._feedback.published()
+        found = self._feedback.present()
         return state if state.own_state else fresh_state(state, tuple(found), found)
 
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:

@@ -45,9 +45,12 @@ def test_without_joint_states_it_is_infinite(robot):
     assert robot.age(own=ROBOT) == math.inf
 
 
-def test_a_joint_that_was_published_once_does_not_count(robot):
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_joint_that_was_published_by_mistake_does_not_count(robot, times):
     robot.run(5, *ROBOT)
-    robot.publish("stray")
+    for _ in range(times):
+        robot.run(1, *ROBOT)
+        robot.publish("stray")
     robot.run(100, *ROBOT)
     assert robot.age() == pytest.approx(0.0)
     assert robot.age(own=ROBOT) == pytest.approx(0.0)

@@ -11,6 +11,7 @@ from robot_cell_planner.nodes.motion.other_robots import OtherRobots
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 ROBOTS = IndependentRobots(("left/", "right/"))
+SECOND = 10**9  # [ns]
 NAMES = ("left/elbow", "right/elbow", "right_gripper/finger", "right/grip")
 
 
@@ -77,30 +78,52 @@ def test_joint_states_are_as_new_as_the_joint_that_was_measured_first():
     """A joint that is no longer measured delays no check."""
     cell = Cell()
     measured = cell.watch.measured_at()
-    cell.measure(right_elbow=0.1)
-    assert cell.watch.measured_at() == measured + 10**7
-    cell._feedback.update(NAMES[:1], [0.0], [], [], measured + 10**8, 1.0)
-    assert cell.watch.measured_at() == measured + 10**7
+    for step in range(1, 4):
+        cell.measure(right_elbow=0.1)
+        assert cell.watch.measured_at() == measured + step * 10**7
+    cell._feedback.update(NAMES[:1], [0.0], [], [], measured + 10**8, 0.1)
+    assert cell.watch.measured_at() == measured + 3 * 10**7
 
 
+@pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("name", ["somebody/joint", "right/conveyor"])
-def test_a_joint_that_was_published_once_does_not_make_old_joint_states_suffice(name):
+def test_a_joint_that_was_published_by_mistake_does_not_make_old_joint_states_suffice(name, times):
     cell = Cell()
-    cell.measure()
-    cell._feedback.update([name], [0.0], [], [], 1, 0.03)
+    for _ in range(times):
+        cell.measure()
+    for stamp in range(1, times + 1):
+        cell._feedback.update([name], [0.0], [], [], stamp, 0.03)
     for _ in range(3):
         measured = cell.watch.measured_at()
         cell.measure()
         assert cell.watch.measured_at() == measured + 10**7 > 10**7
 
 
-def test_a_robot_that_is_no_longer_published_sets_the_stamp_that_joint_states_can_reach():
+@pytest.mark.parametrize("times", [2, 50])
+def test_joint_states_that_have_ended_do_not_make_old_ones_of_other_joints_suffice(times):
+    """Until the planning node lacks them: a robot whose joint states have ended is checked where it was."""
     cell = Cell()
-    cell.measure()
-    measured = cell.watch.measured_at()
+    for _ in range(times - 1):
+        cell.measure()
+    ended = cell.watch.measured_at()
     for step in range(1, 4):
-        cell._feedback.update(NAMES[1:], [0.0] * 3, [], [], measured + step * 10**7, 1.0 + step)
-    assert cell.watch.measured_at() == measured
+        newest = ended + 2 * step * SECOND
+        cell._feedback.update(NAMES[1:], [0.0] * 3, [], [], newest, 1e-9 * newest)
+        assert cell.watch.measured_at() == newest
+    cell.watch.check_again()
+    assert cell.watch.measured_at() == ended
+    assert cell.watch.measured_at() == newest, "the next check waits for new ones first"
+
+
+def test_a_pause_of_this_process_is_no_silence_of_a_joint():
+    cell = Cell()
+    for _ in range(5):
+        cell.measure()
+    begin = cell.watch.measured_at()
+    cell._feedback.start_poll(1e-9 * begin)
+    cell._feedback.start_poll(1e-9 * begin + 5.0)
+    cell._feedback.update(NAMES[1:], [0.0] * 3, [], [], begin + 5 * SECOND, 1e-9 * begin + 5.0)
+    assert cell.watch.measured_at() == begin
 
 
 def test_a_robot_that_moves_is_checked_again():

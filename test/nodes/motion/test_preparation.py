@@ -88,11 +88,15 @@ def nothing():
     """The trajectory is valid."""
 
 
-def test_a_plan_starts_from_joint_states_as_new_as_those_that_are_published_repeatedly(monkeypatch):
-    """Whether or not somebody has published another joint once, long ago."""
+@pytest.mark.parametrize("times", [1, 2, 40])
+def test_a_plan_starts_from_joint_states_as_new_as_those_that_are_published_now(monkeypatch, times):
+    """Whether or not somebody has published another joint, long ago."""
     cell = Cell(monkeypatch, nothing)
-    cell.feedback.update(["somebody/joint"], [0.0], [], [], 1, 0.0)
-    for stamp in (2, 3):
+    for number in range(times):
+        cell.feedback.update(["somebody/joint"], [0.0], [], [], 1 + number, 0.0)
+    for _ in range(times):
+        cell.measure(0.0)
+    for stamp in range(2 + times, 5 + times):
         cell.measure(0.0)
         assert time_from_message(cell.preparation.up_to_date(StateRef()).min_joint_stamp) == stamp
 
