@@ -11,6 +11,7 @@ ENFORCE, PERMISSIVE = "Enforce", "Permissive"
 PREFIX = "/robot_cell_planner"  # of the enclaves in the policies of this package
 CLIENT = "client"  # enclave of the client that is started with the nodes
 ENCLAVES = "enclaves"  # folder of a keystore
+REMEDY = "`robot_cell doctor` names what is missing; docs/security.md lists DDS libraries with security."
 
 
 def has_security(environment: Mapping[str, str]) -> bool:

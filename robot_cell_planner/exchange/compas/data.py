@@ -338,6 +338,8 @@ def decode(text: str | bytes, kind: type[T], dtype: str, source: str) -> T:
         return msgspec.convert(_plain(_object(msgspec.json.decode(text), dtype, source)), kind, strict=False)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         reason = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        if type(error) is msgspec.DecodeError:
+            reason = f"{reason}; expected a JSON file of compas_fab"
         raise FileError(f"{source}: {reason}", stage=STAGE, subjects=(source,)) from error
 
 

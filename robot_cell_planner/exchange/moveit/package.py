@@ -107,9 +107,12 @@ def _chosen(
         return (like or candidates)[0]
     if named and (folder / named).is_file():
         return folder / named
-    listed = ", ".join(str(path.relative_to(folder)) for path in candidates) or "none"
     what = "description" if suffixes == URDF else "SRDF"
-    text = f"{folder.name} has {len(candidates)} files that can be the {what} ({listed}): give it by {option}"
+    missing = "expected a MoveIt configuration package" if suffixes == SRDF else f"and {ASSISTANT} names none"
+    text = f"{folder.name} has no {what} such as config/*{suffixes[0]}, {missing}"
+    if candidates:
+        listed = ", ".join(str(path.relative_to(folder)) for path in candidates)
+        text = f"{folder.name} has {len(candidates)} files that can be the {what} ({listed}): give it by {option}"
     subjects = tuple(map(str, candidates)) or (str(folder),)
     raise FileError(text, stage=STAGE, subjects=subjects, remedy=f"Give the {what}: `{option} FILE`.")
 

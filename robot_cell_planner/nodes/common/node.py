@@ -37,7 +37,7 @@ from ...errors import (
     StaleStateError,
     drop_tracebacks,
 )
-from ...security.environment import ENABLE, has_security
+from ...security.environment import ENABLE, REMEDY, has_security
 from ...system.private_files import PRIVATE_UMASK
 from ...system.time_limit import end_process_after
 from ..conversions.basic import error_to_message, unexpected
@@ -155,7 +155,7 @@ class CellNode(Node):
             if not has_security(os.environ):
                 raise
             text = f"{name} cannot take part in a domain with security ({ENABLE}=true): {error}"
-            raise NotSupportedError(text, stage="start", subjects=(name,)) from error
+            raise NotSupportedError(text, stage="start", subjects=(name,), remedy=REMEDY) from error
         if sole:
             self.presence = self._shown()
         self.parameters = Parameters(self, self.declared)

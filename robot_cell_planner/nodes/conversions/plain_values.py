@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from rosidl_parser.definition import AbstractGenericString, AbstractNestedType, BasicType, NamespacedType
 
 from ...errors import InvalidRequestError
-from ...model.name_suggestions import unknown_name
+from ...model.name_suggestions import listed, unknown_name
 from .wire_types import INTEGERS
 
 M = TypeVar("M")
@@ -28,9 +28,11 @@ def message_from_plain(kind: type[M], values: Mapping[str, Any], place: str = ""
     Raises:
         InvalidRequestError: A field is unknown, or a value has a wrong type.
     """
-    if not isinstance(values, Mapping):
-        raise InvalidRequestError(f"{place or 'the message'} is {values!r}, expected fields with values", stage=STAGE)
     declared: Any = kind
+    if not isinstance(values, Mapping):
+        names = listed(declared.get_fields_and_field_types())
+        text = f"{place or 'the message'} is {values!r}, expected a mapping with fields of {names}"
+        raise InvalidRequestError(text, stage=STAGE, subjects=(place,) if place else ())
     types = dict(zip(declared.get_fields_and_field_types(), declared.SLOT_TYPES, strict=True))
     fields = {}
     for name, value in values.items():

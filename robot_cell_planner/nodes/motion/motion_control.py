@@ -98,7 +98,7 @@ class MotionControl:
         robots, scales = self._robots.named(request.robots, "robots"), self._runner.speed_scales
         response.previous_scale = scales.smallest(robots)
         if not (request.scale == 0.0 or LOWEST_SCALE <= request.scale <= 1.0):
-            values = (Value("scale", request.scale, 1.0),)
+            values = (Value("scale", request.scale, LOWEST_SCALE if request.scale < LOWEST_SCALE else 1.0),)
             text = f"the speed scale is out of range, expected 0 or {LOWEST_SCALE:g} to 1"
             raise InvalidRequestError(text, subjects=("scale",), values=values)
         scales.set(robots, request.scale)

@@ -243,6 +243,12 @@ def test_states_that_do_not_match_are_refused_with_the_name(files, path, new, me
         import_compas(files / "given.json", files / "cell", files / "given.state.json")
 
 
+def test_a_file_that_is_no_json_is_refused_with_what_is_expected(tmp_path):
+    (tmp_path / "cell.yaml").write_text("name: demo\n")
+    with pytest.raises(FileError, match=r"cell\.yaml: JSON is malformed: .*; expected a JSON file of compas_fab"):
+        import_compas(tmp_path / "cell.yaml", tmp_path / "out")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[1, 2]", '{"dtype": "compas.geometry/Frame"}', "[" * 5000, '{"a": NaN}'])
 def test_other_texts_are_refused(tmp_path, text):
     (tmp_path / "given.json").write_text(text)

@@ -167,9 +167,16 @@ def test_keys_that_the_setup_assistant_writes_twice_are_listed(package, tmp_path
     assert any("moveit_controllers.yaml:" in line and "'action_ns' twice" in line for line in made.left_out)
 
 
+def test_a_folder_without_an_srdf_is_no_package(tmp_path):
+    with pytest.raises(FileError, match=r"has no SRDF such as config/\*.srdf, expected a MoveIt configuration package"):
+        import_moveit(tmp_path, tmp_path / "cell")
+
+
 def test_the_setup_assistants_file_names_the_description(package, tmp_path):
     (package / "config" / "arm.urdf.xacro").rename(tmp_path / "elsewhere.urdf.xacro")
-    with pytest.raises(FileError, match="0 files that can be the description"):
+    with pytest.raises(
+        FileError, match=r"has no description such as config/\*.urdf.xacro, and .setup_assistant names none"
+    ):
         import_moveit(package, tmp_path / "cell")
     description = tmp_path / "arm_description"
     (description / "urdf").mkdir(parents=True)

@@ -170,7 +170,7 @@ def test_bytes_are_whole_numbers():
         ({"nme": []}, "nearest: name"),
         ({"name": "a"}, "name is 'a', expected a list"),
         ({"position": ["a"]}, r"position\[0\] is 'a', expected a value of type double"),
-        ({"header": 3}, "header is 3, expected fields"),
+        ({"header": 3}, "header is 3, expected a mapping with fields of stamp, frame_id"),
         ({"header": {"stamp": {"sec": 2**40}}}, "header.stamp"),
     ],
 )

@@ -138,4 +138,5 @@ def test_no_node_runs_unprotected_where_security_is_enforced(name, domain, tmp_p
     assert found.returncode == 1
     assert "Traceback" not in found.stderr
     assert found.stderr.splitlines()[-1].startswith(f"{name}: start: ")
+    assert found.stderr.splitlines()[-1].endswith("docs/security.md lists DDS libraries with security.")
     assert "ROS_SECURITY_ENABLE=true" in found.stderr

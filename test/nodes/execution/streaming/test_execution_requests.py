@@ -31,10 +31,11 @@ pytestmark = pytest.mark.alone
 def test_invalid_speeds_are_refused_in_motion_and_at_rest(client, robot, scale):
     def refuse():
         for _ in range(2):
-            with pytest.raises(InvalidRequestError, match="speed scale"):
+            with pytest.raises(InvalidRequestError, match="speed scale") as refused:
                 client.call_service(
                     srv.SetSpeedScale, "execution/set_speed_scale", srv.SetSpeedScale.Request(scale=scale)
                 )
+            assert refused.value.values[0].limit == (0.001 if scale < 0.001 else 1.0)
 
     refuse()
     start, end = here(robot), [0.3, -0.3]
