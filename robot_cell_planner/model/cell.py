@@ -27,7 +27,7 @@ from .joint_count import check_joint_count
 from .mechanism import JointKind, Variable
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
-from .robot import JOINED, ROBOTS_REMEDY, CompositeGroup, PlanningGroup, Robot
+from .robot import JOINED, NO_CHAIN, ROBOTS_REMEDY, CompositeGroup, PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
 from .unknown_joints import unknown_joint
 from .value import WORLD, check_keys
@@ -361,7 +361,8 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         found = self.group(group)
         if not found.tip_link:
             more = "" if found.name in self._robot_of_group else "; give each of its groups a goal of its own"
-            raise ModelError(f"group {found.name} is not a chain, so it has no tip link{more}", subjects=(found.name,))
+            text = f"group {found.name} is not a chain, so it has no tip link{more}"
+            raise ModelError(text, subjects=(found.name,), remedy=NO_CHAIN)
         return found.tip_link
 
     def tool_of_group(self, state: RobotCellState, group: str = "") -> str:

@@ -20,6 +20,10 @@ JOINED = "+"
 # Remedies of cells that nothing can be planned for.
 GROUPS_REMEDY = "`robot_cell new` drafts an SRDF; name it as `srdf` of the robot."
 STILL_REMEDY = "Give a description with revolute, continuous or prismatic joints; what does not move can be a body."
+NO_CHAIN = (
+    "Name a group that is a chain. In place of a composite group, name the group of one robot, or give each group its "
+    "own target: `SimultaneousGoal` for plans, `composite_inverse_kinematics`, `composite_forward_kinematics`."
+)
 ROBOTS_REMEDY = "Name the robot or its group; a cell without one needs an entry in `robots` of its file."
 
 

@@ -6,16 +6,18 @@ from pathlib import Path
 
 from ..io.cell_file.angles import IN_DEGREES
 from ..io.cell_file.cell_file import cell_file_doubts, read_cell_file
+from ..io.cell_file.simulation_section import load_simulated_robot
 from ..io.common.resources import NO_ROOTS, ResourceRoots
 from .check import check_cell
+from .check_simulation import simulation_findings
 from .finding import UNITS, WARNING, Finding, in_order
 
 LEFT_OUT = "Mend the included file, or describe the part in the cell file."
 
 
 def check_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[Finding, ...]:
-    """Check a cell file: its cell as `check_cell` does, angles in it that are probably in degrees, and what the cell
-    may need of included files and does not have.
+    """Check a cell file: its cell as `check_cell` does, angles in it that are probably in degrees, what the cell may
+    need of included files and does not have, and names in its section `simulation`.
 
     Raises:
         RobotCellError: As `load_cell`.
@@ -27,5 +29,6 @@ def check_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[
             *check_cell(read.cell, read.state),
             *(Finding(WARNING, UNITS, text, remedy) for text in cell_file_doubts(file, roots)),
             *(Finding(WARNING, "description", text, LEFT_OUT) for text in read.warnings),
+            *simulation_findings(read.cell, read.state, load_simulated_robot(file, roots)),
         ]
     )

@@ -21,7 +21,7 @@ from .engines.selection import make_engine
 from .grasps import Grasps
 from .images import Images
 from .injection import Injection
-from .joint_control import JointControl, apply_drives
+from .joint_control import JointControl, apply_drives, check_unknown_bodies
 from .measured_state import moved_bodies
 from .motors import Motors, SimulatedJointStates
 from .multibody.multibodies import Multibodies
@@ -73,6 +73,7 @@ class CellPhysics:
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
         self.engine = make_engine(options.engine, self._multibodies, options)
         self.images = Images(self.engine, self._multibodies, options)
+        check_unknown_bodies(cell, options.robot.unknown_bodies)
         self.log = ContactLog()
         self.steps = 0
         try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -47,6 +47,18 @@ def apply_drives(cell: RobotCell, multibodies: Multibodies, drives: Mapping[str,
     return chosen
 
 
+def check_unknown_bodies(cell: RobotCell, names: Iterable[str]) -> None:
+    """Check that the bodies that controllers do not know exist.
+
+    Raises:
+        UnknownNameError: One of them does not.
+    """
+    for name in names:
+        if name not in cell.bodies:
+            text = unknown_name(f"body {name!r} of unknown_bodies", name, cell.bodies)
+            raise UnknownNameError(text, stage="simulation", subjects=(name,))
+
+
 class MeasuredJoint(NamedTuple):
     """Position [rad or m] and velocity of a joint in the engine, and the effort of the engine's motor."""
 
@@ -74,10 +86,6 @@ class JointControl:
         self._cell = cell
         self._setpoints = setpoints
         self._period = options.time_step
-        for name in options.robot.unknown_bodies:
-            if name not in cell.bodies:
-                text = unknown_name(f"body {name!r} of unknown_bodies", name, cell.bodies)
-                raise UnknownNameError(text, stage="simulation", subjects=(name,))
         known = simulated_masses(cell, state, multibodies, options.robot.unknown_bodies)
         self._plant = Plant(known, state, options.gravity)
         models = {joint.name: joint for joint in multibodies.joints}

@@ -165,5 +165,8 @@ def test_a_cell_file_restores_groups(tmp_path, request):
 
 def test_a_tip_link_of_a_composite_group_is_refused_with_what_to_give_instead():
     scene = two_robots(BOTH)
-    with pytest.raises(ModelError, match="both is not a chain, so it has no tip link; give each of its groups a goal"):
+    with pytest.raises(
+        ModelError, match="both is not a chain, so it has no tip link; give each of its groups a goal"
+    ) as found:
         scene.cell.tip_link("both")
+    assert "SimultaneousGoal" in found.value.remedy
