@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from ..collision.pairs.allowed_pairs import AllowedPairs
@@ -60,7 +60,10 @@ class CellPhysics:
         LimitExceededError, GeometryError, NotSupportedError: The engine does not support the cell.
     """
 
-    def __init__(self, cell: RobotCell, state: RobotCellState, options: SimulationOptions) -> None:
+    def __init__(
+        self, cell: RobotCell, state: RobotCellState, options: SimulationOptions, on_settling: Callable[[float], object]
+    ) -> None:
+        """on_settling: see `SimulatedCell`."""
         self.cell, self.start, self._options = cell, state, options
         self.still = Placements(placements(cell, state))
         self._multibodies = Multibodies(cell, state)
@@ -78,7 +81,12 @@ class CellPhysics:
         self.steps = 0
         try:
             self._set_up(drives)
-            self.warnings = (*assumptions, *self.engine.assumptions, *self.motors.assumptions, *self._settle())
+            self.warnings = (
+                *assumptions,
+                *self.engine.assumptions,
+                *self.motors.assumptions,
+                *self._settle(on_settling),
+            )
             if self.motors.control is not None:
                 self.motors.control.assign(options.robot.controllers)
                 self.motors.control.check_drives()
@@ -102,10 +110,11 @@ class CellPhysics:
         self.frames = FramePoses(self.engine, self._multibodies, self.still)
         self.sensors = Sensors(self.cell, options.robot, self.engine, self._multibodies, self.frames, self.images)
 
-    def _settle(self) -> list[str]:
+    def _settle(self, on_settling: Callable[[float], object]) -> list[str]:
         """Let objects come to rest and start the time; return warnings about large motions, as sentences."""
-        for _ in range(round(self._options.settle_time / self._options.time_step)):
+        for step in range(round(self._options.settle_time / self._options.time_step)):
             self._advance()
+            on_settling((step + 1) * self._options.time_step)
         bodies = set(self.cell.bodies)
         self.log.restart(contact for contact in self.contacts() if {contact.first, contact.second} <= bodies)
         self.steps = 0

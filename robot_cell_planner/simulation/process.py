@@ -30,7 +30,7 @@ from .repetition import JointSample, Repeats, Repetition
 
 STAGE = "simulation"
 WORKER = "robot_cell_planner.simulation.worker"
-START_TIMEOUT = 120.0  # [s] for reading meshes and settling
+START_TIMEOUT = 120.0  # [s] for reading meshes, and between two messages while objects come to rest
 END_TIMEOUT = 3.0  # [s]
 MAX_UNSENT = 2000  # commands of each joint, and requests, that a process that is behind has not taken
 SCHEDULE_BOUNDS = {
@@ -96,8 +96,15 @@ class Start:
 
 
 @dataclass(frozen=True)
+class Settling:
+    """Message of the worker while objects come to rest, which may take long; settled: simulated time so far [s]."""
+
+    settled: float
+
+
+@dataclass(frozen=True)
 class Ready:
-    """First message of the worker; see `SimulatedCell`."""
+    """First message of the worker besides `Settling`; see `SimulatedCell`."""
 
     names_of_joints: JointNames
     warnings: tuple[str, ...]
@@ -137,7 +144,7 @@ class Answer:
     disturbances: tuple[Disturbance, ...] = ()
 
 
-Upwards = Ready | RobotCellError | JointSample | Repeats | Report | Measurement | ImagesDue | Answer
+Upwards = Settling | Ready | RobotCellError | JointSample | Repeats | Report | Measurement | ImagesDue | Answer
 Downwards = Start | bool | TimedCommand | Request | None
 if TYPE_CHECKING:  # connections are not generic at run time
     ToWorker = Connection[Downwards, Upwards]
@@ -214,9 +221,13 @@ class SimulationProcess:
     def _begin(self, start: Start) -> Ready:
         self._outbox.put(start)
         try:
-            if not self._connection.poll(START_TIMEOUT):
-                raise TimedOutError(f"the cell was not ready within {START_TIMEOUT:g} s", stage=STAGE)
-            answer = self._connection.recv()
+            answer: Upwards = Settling(0.0)
+            while isinstance(answer, Settling):
+                if not self._connection.poll(START_TIMEOUT):
+                    text = f"the cell was not ready within {START_TIMEOUT:g} s"
+                    since = f" after {answer.settled:g} s of `settle_time`" if answer.settled else ""
+                    raise TimedOutError(text + since, stage=STAGE)
+                answer = self._connection.recv()
         except (EOFError, ConnectionResetError) as error:
             raise self._crash() from error
         if isinstance(answer, RobotCellError):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 
 import numpy as np
@@ -35,6 +35,10 @@ Array = NDArray[np.float64]
 DEFAULT_OPTIONS = SimulationOptions()
 
 
+def _ignore(_: float) -> None:
+    """Ignore how long objects have been coming to rest."""
+
+
 class SimulatedCell:
     """Physics simulation of a cell, starting from a given state.
 
@@ -58,14 +62,23 @@ class SimulatedCell:
     """
 
     @public
-    def __init__(self, cell: RobotCell, state: RobotCellState, options: SimulationOptions = DEFAULT_OPTIONS) -> None:
+    def __init__(
+        self,
+        cell: RobotCell,
+        state: RobotCellState,
+        options: SimulationOptions = DEFAULT_OPTIONS,
+        *,
+        on_settling: Callable[[float], object] = _ignore,
+    ) -> None:
+        """on_settling: called with the time for which objects have been coming to rest [s], after each step of it."""
         cell.check_state(state)
         self.options = options
+        self._on_settling = on_settling
         self._end = 0.0
         self._begin(cell, state)
 
     def _begin(self, cell: RobotCell, state: RobotCellState) -> None:
-        self._physics = CellPhysics(cell, state, self.options)
+        self._physics = CellPhysics(cell, state, self.options, self._on_settling)
         self.names_of_joints = self._physics.motors.names
         self.joint_names, self.driven_joints = self.names_of_joints.all, self.names_of_joints.driven
         self.warnings = self._physics.warnings

@@ -37,7 +37,7 @@ from .operations import (
 )
 from .options import BOUNDS, SimulationOptions
 from .pace import Pace
-from .process import Answer, Ready, Report, Schedule, Start, TimedCommand
+from .process import Answer, Ready, Report, Schedule, Settling, Start, TimedCommand
 from .quotas import Quotas
 from .repetition import JointSample, Repeats
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from .process import ToParent
     from .simulated_cell import SimulatedCell
 
+SETTLING_PERIOD = 1.0  # [s] between reports that objects come to rest
 SEED = 0  # of lost commands
 PAUSE_POLL = 0.05  # [s] between checks for messages while paused
 # Commands of each joint; the earliest are discarded. Those of the longest latency and delay, at 1 kHz.
@@ -75,13 +76,29 @@ def _serve(connection: ToParent) -> None:
     from .simulated_cell import SimulatedCell
 
     try:
-        with SimulatedCell(start.cell, start.state, _options(start)) as simulated:
+        reports = _SettlingReports(connection)
+        with SimulatedCell(start.cell, start.state, _options(start), on_settling=reports.take) as simulated:
             connection.send(_ready(simulated))
             if connection.recv() is not None:
                 measuring = Measuring(simulated, start.options.robot.sensors, start.schedule.rate)
                 _Run(simulated, start.schedule, connection, measuring).go()
     except RobotCellError as error:
         connection.send(error)
+
+
+class _SettlingReports:
+    """Reports that objects come to rest, so that the other end waits on."""
+
+    def __init__(self, connection: ToParent) -> None:
+        self._connection = connection
+        self._sent_at = time.monotonic()
+
+    def take(self, settled: float) -> None:
+        """Take the time for which they have been coming to rest [s]."""
+        now = time.monotonic()
+        if now - self._sent_at >= SETTLING_PERIOD:
+            self._sent_at = now
+            self._connection.send(Settling(settled))
 
 
 def _ready(simulated: SimulatedCell) -> Ready:

@@ -42,6 +42,12 @@ class SamplerOptions:
                 text = f"{name} is {value:g}, expected a finite number above 0"
                 raise InvalidRequestError(text, stage="sampling", values=(Value(name, value),))
 
+    @property
+    def stop_time(self) -> float:
+        """Return the duration of a stop from a constant speed scale of 1 [s]."""
+        ramp = min(self.scale_acceleration / self.scale_jerk, 1.0 / math.sqrt(self.scale_jerk))  # of the acceleration
+        return ramp + 1.0 / (ramp * self.scale_jerk)
+
 
 @dataclass(frozen=True)
 class TrajectorySample:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,13 +28,26 @@ KINDS = {  # as `ros2 param describe` calls them
 
 
 @dataclass(frozen=True)
+class Relation:
+    """A constraint between a parameter and others of the same node.
+
+    others: their names. holds: whether it is satisfied by the value of the parameter and theirs. text: the constraint,
+    such as "below gripper_goal_time".
+    """
+
+    others: tuple[str, ...]
+    holds: Callable[..., bool]
+    text: str
+
+
+@dataclass(frozen=True)
 class Parameter:
     """A parameter of a node.
 
     default: also defines the type (bool, int, float, str, or a list of strings). description: with the unit in
     brackets. lower, upper: inclusive bounds of a number. choices: allowed values of a string, or of each string of a
     list. running: whether it may change while the node runs; otherwise it is read-only. constraint: further constraints
-    as text.
+    as text. relation: constraint between it and others.
     """
 
     name: str
@@ -45,6 +58,7 @@ class Parameter:
     choices: tuple[str, ...] = ()
     running: bool = False
     constraint: str = ""
+    relation: Relation | None = None
 
     @property
     def type(self) -> RosParameter.Type:
@@ -68,7 +82,8 @@ class Parameter:
         """Return the choices and other constraints as text, or "" without any."""
         word = "each one of" if isinstance(self.default, list) else "one of"
         choices = f"{word}: {', '.join(self.choices)}" if self.choices else ""
-        return "; ".join(text for text in (choices, self.constraint) if text)
+        related = self.relation.text if self.relation is not None else ""
+        return "; ".join(text for text in (choices, self.constraint, related) if text)
 
     def descriptor(self) -> ParameterDescriptor:
         """Return the descriptor, shown by `ros2 param describe`."""
@@ -103,6 +118,17 @@ class Parameter:
             return f"{self.name} is {value!r}, expected {self.constraint_text}"
         return ""
 
+    def contradiction(self, values: Mapping[str, Any]) -> str:
+        """Return how the values of the parameters of the node, by name, contradict its relation, or ""."""
+        relation = self.relation
+        if relation is None:
+            return ""
+        others = {name: values[name] for name in relation.others}
+        if relation.holds(values[self.name], *others.values()):
+            return ""
+        found = ", ".join(f"{name} is {value}" for name, value in others.items())
+        return f"{self.name} is {values[self.name]}, expected {relation.text}; {found}"
+
 
 def _number_text(number: float, kind: RosParameter.Type) -> str:
     return str(int(number)) if kind is RosParameter.Type.INTEGER else f"{number:.10g}"
@@ -115,7 +141,7 @@ class Parameters:
     changes of read-only parameters are rejected.
 
     Raises:
-        InvalidRequestError: An initial value has a wrong type or is out of bounds.
+        InvalidRequestError: An initial value has a wrong type or is out of bounds, or two contradict each other.
     """
 
     def __init__(self, node: Node, declared: Sequence[Parameter]) -> None:
@@ -124,6 +150,9 @@ class Parameters:
         self._listeners: list[Callable[[str, Any], None]] = []
         for parameter in declared:
             self._declare(parameter)
+        problem, names = self._contradiction({})
+        if problem:
+            raise InvalidRequestError(f"parameter {problem}", stage="parameters", subjects=names)
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._notify)
 
@@ -151,7 +180,19 @@ class Parameters:
             reason = parameter.problem(change.value) if parameter is not None else ""
             if reason:
                 return SetParametersResult(successful=False, reason=bounded(reason, MAX_REASON))
-        return SetParametersResult(successful=True)
+        reason, _ = self._contradiction({change.name: change.value for change in changes})
+        return SetParametersResult(successful=not reason, reason=bounded(reason, MAX_REASON))
+
+    def _contradiction(self, changes: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+        """Return the first relation that values after changes contradict, with the names of its parameters; "" if they
+        contradict none."""
+        for parameter in self._declared.values():
+            if parameter.relation is not None:
+                names = parameter.name, *parameter.relation.others
+                problem = parameter.contradiction({name: changes.get(name, self[name]) for name in names})
+                if problem:
+                    return problem, names
+        return "", ()
 
     def _notify(self, changes: list[RosParameter[Any]]) -> None:
         for change in changes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 
 from ...errors import InvalidRequestError, Value
@@ -9,7 +10,7 @@ from ...trajectory.sampler import SamplerOptions
 from ..common.action_names import MOVE_GRIPPER, move_gripper_action
 from ..common.external_frames import TRANSFORM_PARAMETERS
 from ..common.lifecycle import NODE_PARAMETERS
-from ..common.parameters import Parameter, Parameters
+from ..common.parameters import Parameter, Parameters, Relation
 from ..common.resource_roots import RESOURCE_PARAMETERS
 from ..common.robot_topics import checked_prefixes
 from ..motion.command_values import FIELDS
@@ -24,6 +25,14 @@ GRIPPER_COMMAND, PARALLEL_GRIPPER_COMMAND = "GripperCommand", "ParallelGripperCo
 FOLLOW_ACTION = "joint_trajectory_controller/follow_joint_trajectory"
 ENDLESS = 1e9
 LONGEST_GRIPPER_MOTION = 600.0  # [s]
+
+
+def _sees_stop(horizon: float, acceleration: float, jerk: float, robots: Sequence[str]) -> bool:
+    """Return whether a path is checked for longer ahead than a stop takes, if other robots may move meanwhile."""
+    return not any(robots) or horizon > SamplerOptions(acceleration, jerk).stop_time
+
+
+BELOW_GOAL_TIME = Relation(("gripper_goal_time",), operator.lt, "below gripper_goal_time")
 
 PARAMETERS = (
     Parameter(
@@ -74,6 +83,11 @@ PARAMETERS = (
         "and a check take [s].",
         1.0,
         60.0,
+        relation=Relation(
+            ("scale_acceleration", "scale_jerk", "independent_robots"),
+            _sees_stop,
+            "longer than a stop by scale_acceleration and scale_jerk, with independent_robots",
+        ),
     ),
     Parameter("hold_when_idle", False, "Keep publishing the last command between motions."),
     Parameter(
@@ -241,6 +255,7 @@ PARAMETERS = (
         "Time without motion, away from the goal, after which the gripper counts as stalled [s].",
         0.01,
         60.0,
+        relation=BELOW_GOAL_TIME,
     ),
     Parameter(
         "gripper_start_timeout",
@@ -248,6 +263,7 @@ PARAMETERS = (
         "Time after the end of the commands within which the gripper begins to move, before it counts as stalled [s].",
         0.0,
         60.0,
+        relation=BELOW_GOAL_TIME,
     ),
     Parameter(
         "allow_stalling", True, "Whether a goal succeeds when the gripper stalls, as it does when it holds an object."

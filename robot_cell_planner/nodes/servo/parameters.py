@@ -8,7 +8,7 @@ from robot_cell_planner.msg import ServoOptions
 
 from ...errors import InvalidRequestError, Value
 from ...trajectory.servo_frames import FrameServoOptions
-from ..common.parameters import Parameter, Parameters
+from ..common.parameters import Parameter, Parameters, Relation
 from ..conversions.basic import duration_from_message
 from ..motion.trajectory_goals import LOWEST_SCALE
 
@@ -23,6 +23,7 @@ SERVO_PARAMETERS = (
         0.01,
         10.0,
         running=True,
+        relation=Relation(("servo_rate",), lambda timeout, rate: timeout * rate >= 1.0, "at least 1 / servo_rate"),
     ),
     Parameter("servo_linear_speed", 0.25, "Maximum linear speed of the servoed frame [m/s].", 1e-4, 10.0, running=True),
     Parameter(
@@ -96,6 +97,11 @@ def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettin
     timeout = _within(
         "command_timeout", duration_from_message(options.command_timeout), "servo_incoming_command_timeout"
     )
+    period = 1.0 / parameters["servo_rate"]
+    if 0.0 < timeout < period:  # each command would be too old when servo reads it
+        values = (Value("command_timeout", timeout, period, "s"),)
+        text = f"command_timeout is {timeout:g} s, expected 0 or at least 1 / servo_rate, {period:g} s"
+        raise InvalidRequestError(text, stage="servo", subjects=("command_timeout",), values=values)
     return ServoSettings(
         frames,
         options.velocity_scale,

@@ -1,5 +1,7 @@
 """The trajectory sampler stays on the path and within limits, and ends at the end of the trajectory."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -60,6 +62,16 @@ def test_velocities_and_accelerations_are_those_of_the_positions(changes):
     np.testing.assert_allclose(measured, velocities[2:-2], atol=5e-3)
     measured = np.gradient(velocities, 0.002, axis=0)[2:-2]
     np.testing.assert_allclose(measured, accelerations[2:-2], atol=0.2)
+
+
+@pytest.mark.parametrize("limits", [(4.0, 40.0), (0.1, 1.0), (100.0, 10.0), (2.0, 4.0)])
+def test_a_stop_takes_the_time_that_the_options_give(limits):
+    """Of a speed scale that changes within its limits, its acceleration is a trapezium or a triangle."""
+    found = SamplerOptions(*limits).stop_time
+    peak = min(limits[0], math.sqrt(limits[1]))
+    times = np.linspace(0.0, found, 20_001)
+    acceleration = np.clip(np.minimum(times, found - times) * limits[1], 0.0, peak)
+    assert acceleration.mean() * found == pytest.approx(1.0, rel=1e-3)
 
 
 def test_a_stop_ends_at_rest_and_a_resume_continues():

@@ -3,6 +3,7 @@
 import re
 import threading
 from importlib import import_module
+from operator import lt
 
 import pytest
 from rcl_interfaces.msg import Parameter as ParameterMessage
@@ -14,7 +15,7 @@ from rclpy.qos import qos_profile_parameters
 from running import DEMO, MODULES, RunningNode
 
 from robot_cell_planner.errors import InvalidRequestError
-from robot_cell_planner.nodes.common.parameters import Parameter, Parameters
+from robot_cell_planner.nodes.common.parameters import Parameter, Parameters, Relation
 from robot_cell_planner.nodes.common.start import NODES
 
 GIVEN = {"scene_node": {"cell_file": DEMO}, "simulated_robot_node": {"cell_file": DEMO}}
@@ -136,6 +137,65 @@ def test_a_bad_value_at_start_is_named_with_what_is_expected(client, words):
     try:
         with pytest.raises(InvalidRequestError, match=re.escape(words)):
             Parameters(node, [BAD_STARTS[words]])
+    finally:
+        node.destroy_node()
+
+
+SHORTER = Parameter(
+    "period", 1.0, "Period [s].", 0.0, 9.0, running=True, relation=Relation(("limit",), lt, "below limit")
+)
+LIMIT = Parameter("limit", 2.0, "Limit [s].", 0.0, 9.0, running=True)
+
+
+def test_values_at_start_that_contradict_each_other_are_named(client):
+    given = [RosParameter("period", value=3.0)]
+    node = Node("contradiction", context=client.node.context, parameter_overrides=given)
+    try:
+        with pytest.raises(InvalidRequestError, match=r"period is 3\.0, expected below limit; limit is 2\.0") as raised:
+            Parameters(node, [SHORTER, LIMIT])
+        assert raised.value.subjects == ("period", "limit")
+    finally:
+        node.destroy_node()
+
+
+def test_changes_that_contradict_other_values_are_refused(client):
+    node = Node("changes", context=client.node.context)
+    try:
+        parameters = Parameters(node, [SHORTER, LIMIT])
+        for name, value in (("period", 2.5), ("limit", 0.5)):
+            (result,) = node.set_parameters([RosParameter(name, value=value)])
+            assert not result.successful
+            assert "expected below limit; limit is" in result.reason
+        assert (parameters["period"], parameters["limit"]) == (1.0, 2.0)
+        both = [RosParameter("period", value=3.0), RosParameter("limit", value=4.0)]
+        assert node.set_parameters_atomically(both).successful
+    finally:
+        node.destroy_node()
+
+
+RELATED = {
+    "gripper_start_timeout is 5.0, expected below gripper_goal_time; gripper_goal_time is 5.0": {
+        "gripper_start_timeout": 5.0
+    },
+    "stall_timeout is 0.3, expected below gripper_goal_time": {"gripper_goal_time": 0.2, "gripper_start_timeout": 0.1},
+    "servo_incoming_command_timeout is 0.04, expected at least 1 / servo_rate": {
+        "servo_incoming_command_timeout": 0.04,
+        "servo_rate": 20.0,
+    },
+    "watch_horizon is 3.0, expected longer than a stop": {
+        "scale_acceleration": 0.2,
+        "independent_robots": ["left/", "right/"],
+    },
+}
+
+
+@pytest.mark.parametrize("words", RELATED)
+def test_parameters_of_the_execution_node_do_not_contradict_each_other(client, words):
+    given = [RosParameter(name, value=value) for name, value in RELATED[words].items()]
+    node = Node("related", context=client.node.context, parameter_overrides=given)
+    try:
+        with pytest.raises(InvalidRequestError, match=re.escape(words)):
+            Parameters(node, list(DECLARED["execution_node"].values()))
     finally:
         node.destroy_node()
 
