@@ -34,9 +34,11 @@ class FakeRobot:
 
     stuck: joints that do not move. lowest: positions below which joints cannot go. silent: publish nothing. hidden:
     joints that are not published. frozen: publish the same message again and again. measured: replaces what is measured
-    of a joint. clock_error: of its stamps [s]. commands: all that arrived, each with its message. prefix: of its
-    topics. period: of its messages [s].
+    of a joint. clock_error: of its stamps [s]. fastest: as of FASTEST. commands: all that arrived, each with its
+    message. prefix: of its topics. period: of its messages [s].
     """
+
+    fastest = FASTEST
 
     def __init__(self, node, joints=JOINTS, prefix="", period=PERIOD):
         self.node = node
@@ -79,14 +81,17 @@ class FakeRobot:
             self._publisher.publish(self._last)
             return
         self._last = message = JointState(name=[name for name in self.joints if name not in self.hidden])
-        message.header.stamp = (self.node.get_clock().now() + RosDuration(seconds=self.clock_error)).to_msg()
+        message.header.stamp = self._stamp()
         self._move()
         message.position = [self.measured.get(name, self._reached[name]) for name in message.name]
         self._publisher.publish(message)
 
+    def _stamp(self):
+        return (self.node.get_clock().now() + RosDuration(seconds=self.clock_error)).to_msg()
+
     def _move(self):
         now = monotonic()
-        max_step, self._moved_at = FASTEST * (now - self._moved_at), now
+        max_step, self._moved_at = self.fastest * (now - self._moved_at), now
         for name, position in self.positions.items():
             left = position - self._reached.get(name, position)
             step = math.copysign(max_step, left)

@@ -8,7 +8,6 @@ import sys
 import time
 from contextlib import suppress
 
-from rclpy.clock import ROSClock
 from rclpy.signals import uninstall_signal_handlers
 from std_msgs.msg import Header
 
@@ -16,7 +15,6 @@ from robot_cell_planner.msg import ExecutionStatus
 
 from ...errors import ExecutionError, NotSupportedError, RobotCellError
 from ...system.garbage import collect_if_due, postpone_full_collections
-from ..common.clock_monitor import ClockMonitor
 from ..common.diagnostics import OK, OVERSIZED, WARN
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.joint_states import MAX_JOINTS
@@ -33,6 +31,7 @@ from ..motion.held_positions import HeldPositions
 from ..motion.independent_robots import robot_finder
 from ..motion.joint_feedback import JointFeedback
 from ..motion.motion import Motion, Phase
+from ..motion.motion_clock import motion_clock
 from ..motion.motion_control import MotionControl
 from ..motion.motion_monitor import MotionMonitor
 from ..motion.other_robots import OtherRobots
@@ -44,6 +43,7 @@ from ..motion.runner_options import RunnerOptions
 from ..motion.speed_scales import SpeedScales
 from ..motion.streamed_motion import StreamDrive
 from ..servo.servo import ServoServer
+from .clock_supervision import ClockSupervision
 from .follow_joint_trajectory import FollowJointTrajectoryServer
 from .gripper import GripperServer
 from .parameters import (
@@ -108,7 +108,8 @@ class ExecutionNode(ManagedNode):
         self._servo = self._make_servo(self._streamed)
         self._progress = Periodic(1.0 / parameters["feedback_rate"])
         self._polls = 0
-        self._clock_monitor = ClockMonitor()
+        clock = None if self._stream is None else self._stream.clock
+        self._clock_supervision = ClockSupervision(self, clock, feedback_timeouts(parameters).lost_after)
         self._polling = steady_timer(self, REST_POLL_PERIOD, self._poll)
         steady_timer(self, STATUS_PERIOD, self._publish_status)
         self._offer()
@@ -137,7 +138,7 @@ class ExecutionNode(ManagedNode):
             self,
             JointOutput(self, "joint_commands", self._topic_of, robot_prefixes(parameters)),
             rate=parameters["command_rate"],
-            clock=time.monotonic,
+            clock=motion_clock(self, parameters["max_command_gap"]),
             fields=fields,
             joints=self._joints,
             late_command_periods=parameters["late_command_periods"],
@@ -244,7 +245,8 @@ class ExecutionNode(ManagedNode):
 
     def _read_measurements(self) -> None:
         """Read the measurements that have arrived, and update the motions with each."""
-        self._feedback.start_poll(time.monotonic(), self._poll_period)
+        stood = 0.0 if self._stream is None else self._stream.clock.take_stood()
+        self._feedback.start_poll(time.monotonic(), self._poll_period, stood)
         # While nothing moves, the newest measurement of each joint is enough.
         messages = self._joint_states.take() if self._is_moving else self._joint_states.take_latest()
         for states in messages:
@@ -280,11 +282,8 @@ class ExecutionNode(ManagedNode):
         return bool(self._runner.motions) or (self._servo is not None and self._servo.active)
 
     def _check_clock(self) -> None:
-        """End motions, and goals that wait for their start, if simulated time has jumped."""
-        clock = self.get_clock()
-        if not (isinstance(clock, ROSClock) and clock.ros_time_is_active):
-            return
-        error = self._clock_monitor.check(clock.now().nanoseconds, time.monotonic())
+        """End motions, and goals that wait for their start, if simulated time has jumped or was lost."""
+        error = self._clock_supervision.fault()
         if error is not None:
             self.get_logger().warning(str(error))
             self._runner.call_off(error)

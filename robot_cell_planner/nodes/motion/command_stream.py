@@ -14,21 +14,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rclpy.node import Node
-from rclpy.time import Time
 
-from ...errors import MotionBusyError, NotSupportedError, RobotCellError, TrajectoryError, Value
+from ...errors import ExecutionError, MotionBusyError, NotSupportedError, RobotCellError, TrajectoryError, Value
 from ...trajectory.sampler import TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
+from ..common.clock_monitor import CLOCK
 from ..common.realtime_priority import set_realtime_priority
 from ..common.robot_topics import JointOutput
 from . import successors
 from .channels import Channel
-from .command_topic import check_alone, moment
+from .command_topic import check_alone
 from .command_values import CommandValues, left_out_of_commands, sendable
 from .joint_feedback import LONGEST_PAUSE
+from .motion_clock import MotionClock
 from .speed_changes import change_speed
 
-Clock = Callable[[], float]
 REPORT_PERIOD = 5.0  # [s] between reports of errors
 Forbidden = Callable[[int], tuple[int, RobotCellError | None]]
 
@@ -44,7 +44,7 @@ class StreamStatistics:
 class CommandStream:
     """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
 
-    output: publishes the commands. rate [Hz]. clock: the time that trajectories run on [s]. fields: command
+    output: publishes the commands. rate [Hz]. clock: the time that trajectories run on. fields: command
     interfaces of the robot: position, velocity, effort. joints: those in every message; without any, all that were
     commanded so far. late_command_periods: an interval longer than this many periods counts as late.
     max_command_gap: after a longer gap [s] the robot is assumed to have stopped, and the motion continues from
@@ -59,7 +59,7 @@ class CommandStream:
         output: JointOutput,
         *,
         rate: float,
-        clock: Clock,
+        clock: MotionClock,
         fields: Sequence[str] = ("position",),
         joints: Sequence[str] = (),
         late_command_periods: float = 2.0,
@@ -73,7 +73,7 @@ class CommandStream:
         self._node = node
         self._output = output
         self._period = 1.0 / rate
-        self._clock = clock
+        self.clock = clock
         self._command = CommandValues(fields)
         self._forbidden = forbidden
         self.robot_of = robot_of
@@ -93,7 +93,7 @@ class CommandStream:
 
     def now(self) -> float:
         """Return the clock of trajectories [s]."""
-        return self._clock()
+        return self.clock.now()
 
     @property
     def commanded(self) -> dict[str, float]:
@@ -124,6 +124,15 @@ class CommandStream:
         """Raise ExecutionError if a topic has another publisher."""
         for topic in self.topics:
             check_alone(self._node, topic)
+
+    def check_rate(self) -> None:
+        """Raise ExecutionError if commands are so far apart, on a clock faster than the steady one, that the robot is
+        assumed to stop after each."""
+        period = self.clock.after(self._period) - self.clock.after(0.0)
+        if period > self._max_command_gap:
+            text = "simulated time is too fast for the commands: the time between two is more than max_command_gap"
+            values = (Value("time between commands", period, self._max_command_gap, "s"),)
+            raise ExecutionError(text, stage=CLOCK, values=values)
 
     def start(self, channel: Channel, others: Mapping[str, float], ages: Mapping[str, Value] | None = None) -> None:
         """Start a channel.
@@ -210,7 +219,7 @@ class CommandStream:
         if sampler is None:
             return
         try:
-            change_speed(channel, sampler, scale, self._lock, self._clock)
+            change_speed(channel, sampler, scale, self._lock, self.clock)
         except TrajectoryError as error:
             self._node.get_logger().error(f"{channel.owner} is stopped, since its speed cannot be changed: {error}")
             with self._lock:
@@ -228,7 +237,7 @@ class CommandStream:
         with self._lock:
             if old not in self._channels or old.ended or old.stopping or not old.has_kept_to(time_scaling):
                 return False
-            if old.successor is not None or new.ended or not self._clock() < new.begins:
+            if old.successor is not None or new.ended or not self.clock.now() < new.begins:
                 return False
             self._check_free(new, besides=old)
             old.successor = new, time_scaling
@@ -289,24 +298,27 @@ class CommandStream:
             due = self._rest_until(due + self._period)
 
     def _advance(self, before: float) -> tuple[list[Channel], bool]:
-        """Compute the next command as `_next`; returns the channels that have ended, and whether there is a command. An
-        error of any part fails all channels: the thread continues, and the robot stays at its last command."""
+        """Compute the next command as `_next`. An error of any part fails all channels: the thread continues, and the
+        robot stays at its last command."""
         try:
-            return self._next(before), True
+            return self._next(before)
         except Exception as error:
             text = f"the next command could not be computed, and all motions are ended: {error!r}"
             self._node.get_logger().error(text, throttle_duration_sec=REPORT_PERIOD)
             failed, self._channels = successors.fail(self._channels, error), []
             return failed, False
 
-    def _next(self, before: float) -> list[Channel]:
-        """Compute the next command. before: time of the last one [s]. Returns the channels that have ended."""
-        now, stamp = moment(self._clock, self._node)
+    def _next(self, before: float) -> tuple[list[Channel], bool]:
+        """Compute the next command. before: time of the last one [s]. Returns the channels that have ended, and whether
+        there is a command: none while the clock of trajectories stands."""
+        now, stamp = self.clock.moment()
+        if self.clock.may_stand and self._channels and all(channel.played_at == now for channel in self._channels):
+            return [], False
         ended = successors.hand_over(self._channels, now, self._max_command_gap)
         self._fill(now, stamp)
         ended += self._just_ended(now) + successors.withdraw_after_violations(self._channels)
         self._count(time.monotonic(), before)
-        return ended
+        return ended, True
 
     def _halt(self, reason: RobotCellError) -> list[Channel]:
         """Stop commanding at once, and forget all commands. Returns the channels that have ended."""
@@ -346,12 +358,12 @@ class CommandStream:
             channel.ended_at = time.monotonic()
         return ended
 
-    def _fill(self, now: float, stamp: Time) -> None:
-        """Fill the message with the present command."""
+    def _fill(self, now: float, stamp: int) -> None:
+        """Fill the message with the present command. stamp [ns]."""
         velocities: dict[str, float] = {}
         for channel in self._channels:
             faultless = channel.violation is None
-            channel.play(now, stamp.nanoseconds, self._max_command_gap)
+            channel.play(now, stamp, self._max_command_gap)
             if faultless and channel.violation is not None:
                 self._node.get_logger().error(f"{channel.owner} is stopped: {channel.violation}")
             sample = channel.last
@@ -359,7 +371,7 @@ class CommandStream:
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if self._command.has_efforts:
                 self._efforts.update(zip(channel.joints, channel.effort_at(sample.parameter).tolist(), strict=True))
-        self._command.fill(self._sendable(), velocities, self._efforts, stamp.nanoseconds)
+        self._command.fill(self._sendable(), velocities, self._efforts, stamp)
 
     def _count(self, now: float, before: float) -> None:
         interval = now - before

@@ -32,7 +32,7 @@ class JointFeedback:
     (not finite, a jump, a clock that was set) are kept until they are taken. jump: maximum step of a joint between two
     messages [rad or m]; in proportion more if they are far apart, up to MAX_JUMPS times.
 
-    The age of measurements excludes pauses of this process.
+    The age of measurements excludes pauses of this process, and time for which a simulation has stood.
     """
 
     def __init__(self, jump: float, own: Collection[str] = ()) -> None:
@@ -53,12 +53,15 @@ class JointFeedback:
         self._anchors: dict[str, tuple[float, float]] = {}
         self._paused_at: dict[str, float] = {}  # [s] of publishers, by joint
 
-    def start_poll(self, now: float, period: float = 0.0) -> None:
-        """Call this before messages are read; now: steady clock [s]. period: of reads from now on [s]."""
+    def start_poll(self, now: float, period: float = 0.0, stood: float = 0.0) -> None:
+        """Call this before messages are read; now: steady clock [s]. period: of reads from now on [s]. stood: time
+        since the last call for which simulated time has stood [s], which does not count either."""
         pause = self._pause(now)
         if pause > 0.0:
-            self._paused += pause
+            self._paused += max(pause, stood)
             self._resumed_at = now
+        else:
+            self._paused += stood
         self._polled_at = now
         self._longest_interval = max(LONGEST_PAUSE, LONGEST_PERIODS * period)
 
@@ -85,10 +88,10 @@ class JointFeedback:
         efforts: Sequence[float],
         stamp: int,
         now: float,
-        received: int | None = None,
+        received: int = 0,
     ) -> None:
         """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]; received: clock of
-        the stamps, as this node reads it [ns]."""
+        the stamps, as this node reads it [ns]; 0: unknown, as simulated time is before its first message."""
         updated = self._states.merge(names, positions, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
             text = f"joint_states contains an invalid position of {name}: {position}"
@@ -99,7 +102,7 @@ class JointFeedback:
                 self._check(name, last, new)
                 self._note_pause(name, last, new)
             self._rates.setdefault(name, ClockRate()).note(stamp, now)
-            if received is not None:
+            if received:
                 self._received_rate.note(received, now)
                 interval = 0.0 if last is None else new.arrival - last.arrival
                 self._note_delay(name, 1e-9 * (received - stamp), self._received_rate.value * interval)

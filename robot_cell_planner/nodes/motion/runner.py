@@ -35,7 +35,8 @@ from .streamed_motion import MakeMotion, Predicted, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal
 
 OnProgress = Callable[[Motion], None]
-LEADS = (0.2, 2.0)  # [s] time ahead at which a motion is replaced: initial, and maximum if its validation takes longer
+# [s] of the steady clock ahead, at which a motion is replaced: initial, and maximum if its validation takes longer.
+LEADS = (0.2, 2.0)
 
 
 class MotionRunner:
@@ -207,7 +208,7 @@ class MotionRunner:
         self._permission.check()
         lead = LEADS[0]
         while True:
-            predicted = drive.predicted(running, max(drive.now() + lead, arrived))
+            predicted = drive.predicted(running, max(drive.after(lead), arrived))
             if predicted is None:
                 return None
             scale = self._joining_scale(goal)

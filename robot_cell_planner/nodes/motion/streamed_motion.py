@@ -26,6 +26,7 @@ from .channels import REPLACED, Channel
 from .command_stream import CommandStream
 from .held_positions import HeldPositions
 from .motion import Array, Motion, Sent, Tracking
+from .motion_clock import CLOCK_TOPIC
 from .path_return import PathReturn, RobotTimeout
 
 CAUGHT_UP = 0.5  # a motion that was held for a lag continues below this fraction of the longest permitted lag
@@ -113,7 +114,8 @@ class StreamedMotion(Motion):
             self._check_feedback()
         else:
             self._record(Check.NONE, self.tracking())
-            if self.channel.ended and self._has_come_to_rest():
+            # Without time, there is no stop; a simulation that stands does not move the robot either.
+            if self._stream.clock.stands or (self.channel.ended and self._has_come_to_rest()):
                 self._finish()
 
     def _check_feedback(self) -> None:
@@ -304,14 +306,16 @@ class StreamDrive:
         return not self._stream.held.isdisjoint(self.held.late())
 
     async def ready(self, token: CancellationToken) -> None:
-        """Wait until the robot subscribes to commands."""
+        """Wait until the robot subscribes to commands, and the clock of motions runs."""
         within = self._node.parameters["server_timeout"]
+        await available(self._node, lambda: self._stream.clock.runs, token, within, CLOCK_TOPIC)
         heard = f"a subscriber of {', '.join(self._stream.topics)}"
         await available(self._node, lambda: self._stream.is_heard, token, within, heard)
 
     def check(self) -> None:
-        """Raise an error if commands are forbidden."""
+        """Raise an error if commands are forbidden, or would be too far apart."""
         self._stream.check_alone()
+        self._stream.check_rate()
 
     def predicted(self, running: StreamedMotion, at: float) -> Predicted | None:
         """Return the state of a motion at a time [s] of the stream's clock; None if it will then be at rest."""
@@ -329,6 +333,10 @@ class StreamDrive:
     def now(self) -> float:
         """Return the clock of motions [s]."""
         return self._stream.now()
+
+    def after(self, seconds: float) -> float:
+        """Return the clock of motions [s] after a duration of the steady clock [s]."""
+        return self._stream.clock.after(seconds)
 
     def replace(self, running: StreamedMotion, predicted: Predicted, motion: StreamedMotion) -> bool:
         """Replace a motion by another one at its predicted state; False if it will not be there."""

@@ -58,6 +58,7 @@ class CollisionMonitor:
         start: Array,
         slow_down: float,
         max_margin: Callable[[], float],
+        now: Callable[[], float] = time.monotonic,
     ) -> None:
         self._node = node
         self._client = client
@@ -66,6 +67,7 @@ class CollisionMonitor:
         self._ahead = VelocityFollower(limits, start)
         self._slow_down = slow_down
         self._max_margin = max_margin
+        self._now = now
         self._pairs = PAIRS
         # Duration of the path before the stop, and for which a reply is valid [s].
         self._look_ahead = float(node.parameters["servo_look_ahead"])
@@ -81,7 +83,7 @@ class CollisionMonitor:
         What a command has in common with the last checked one is limited by what is ahead there. For the rest, such as
         a small turn towards an object, all objects near the robot count as ahead.
         """
-        if time.monotonic() > self._until:
+        if self._now() > self._until:
             return np.zeros_like(requested)
         common = _common(requested, self._checked)
         around = min(self._scale, self._scale_around)
@@ -102,7 +104,7 @@ class CollisionMonitor:
         """
         timeout = self._node.parameters["monitor_timeout"]
         while True:
-            requested, sent_at, margin = self.requested, time.monotonic(), self._max_margin()
+            requested, sent_at, margin = self.requested, self._now(), self._max_margin()
             configurations = self._configurations(requested)
             request = ComputeClearance.Request(
                 state=self._state,

@@ -211,6 +211,7 @@ class ServoServer:
                     start,
                     gap,
                     partial(self._max_margin, task.cell),
+                    self.stream.now,
                 )
             timeout = task.settings.timeout
             reader = FrameReader(task.cell, task.state, task.limits.variables, self._frames, timeout)
@@ -312,7 +313,7 @@ class _Running:
                 self._cell = server.cell
                 server.check_limits(session.task)
             session.update(server.global_scale(channel.joints))
-        elif channel.failure is not None or (channel.ended and session.has_arrived()):
+        elif channel.failure is not None or server.stream.clock.stands or (channel.ended and session.has_arrived()):
             self._finish()
             return
         if self._reports.is_due(time.monotonic()):

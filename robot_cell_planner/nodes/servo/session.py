@@ -163,9 +163,11 @@ class ServoSession:
             status.scale *= global_scale
             rate = self._node.parameters["servo_rate"]
             # A few periods, which this process may be delayed.
-            self.channel.follow(allowed, self._stream.now() + min(left, 10.0 / rate))
-        elif self._monitor is not None:
-            self._monitor.requested, self._monitor.present = np.zeros_like(positions), self.channel.follower.state
+            self.channel.follow(allowed, self._stream.clock.after(min(left, 10.0 / rate)))
+        else:
+            self.channel.follow(np.zeros_like(positions), math.inf)
+            if self._monitor is not None:
+                self._monitor.requested, self._monitor.present = np.zeros_like(positions), self.channel.follower.state
         if self._monitor is not None:
             status.clearance = self._monitor.closest
         self.status = status

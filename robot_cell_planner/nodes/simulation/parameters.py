@@ -31,8 +31,8 @@ PARAMETERS = (
     Parameter(
         "real_time_factor",
         1.0,
-        "Simulated seconds per second of wall time. Motions keep the duration of their trajectories in wall time: in "
-        "simulated time, they are slower above 1 and faster below 1 by this factor, where joints may not follow.",
+        "Simulated seconds per second of wall time. Motions of nodes with use_sim_time take the time of their "
+        "trajectories in simulated time, of other nodes in wall time.",
         0.01,
         100.0,
         constraint="1 unless publish_clock",

@@ -6,6 +6,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 
 
 @pytest.fixture
@@ -15,6 +16,7 @@ def clock():
 
 @pytest.fixture
 def stream(clock):
-    made = CommandStream(MagicMock(), MagicMock(), rate=250.0, clock=lambda: clock.now)
+    node = MagicMock()
+    made = CommandStream(node, MagicMock(), rate=250.0, clock=SteadyClock(node, lambda: clock.now))
     yield made
     made.close()

@@ -2,7 +2,6 @@
 
 import math
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -14,6 +13,7 @@ from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.motion import command_stream
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.permission import MotionPermission
 from robot_cell_planner.trajectory.sampler import SamplerOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -65,7 +65,7 @@ def test_no_command_follows_once_it_is_forbidden(node, hold):
         node,
         publisher,
         rate=RATE,
-        clock=lambda: clock.now().nanoseconds * 1e-9,
+        clock=SteadyClock(node, lambda: clock.now().nanoseconds * 1e-9),
         hold=hold,
         forbidden=publisher.is_forbidden,
     )
@@ -84,7 +84,7 @@ def test_no_command_follows_once_it_is_forbidden(node, hold):
 def test_an_error_in_the_thread_ends_the_motions_but_not_the_thread(node, monkeypatch, part):
     """Without its thread, the node would send no command any more, and report all motions as moving."""
     publisher, ended, clock = Publisher(math.inf), threading.Event(), node.get_clock()
-    stream = CommandStream(node, publisher, rate=RATE, clock=lambda: clock.now().nanoseconds * 1e-9)
+    stream = CommandStream(node, publisher, rate=RATE, clock=SteadyClock(node, lambda: clock.now().nanoseconds * 1e-9))
     failures = [ZeroDivisionError("broken")]
     owner, name = part.split(".")
     used = getattr(getattr(command_stream, owner), name)
@@ -110,7 +110,7 @@ def test_an_error_in_the_thread_ends_the_motions_but_not_the_thread(node, monkey
 
 def test_an_end_that_cannot_be_reported_does_not_end_the_thread(node):
     publisher, clock = Publisher(math.inf), node.get_clock()
-    stream = CommandStream(node, publisher, rate=RATE, clock=lambda: clock.now().nanoseconds * 1e-9)
+    stream = CommandStream(node, publisher, rate=RATE, clock=SteadyClock(node, lambda: clock.now().nanoseconds * 1e-9))
     called, ended = threading.Event(), threading.Event()
 
     def fail():
@@ -129,7 +129,7 @@ def test_an_end_that_cannot_be_reported_does_not_end_the_thread(node):
 def test_no_motion_begins_for_a_joint_that_moves_or_is_about_to(node):
     """Also for a joint that belongs only to the motion that will replace the running one."""
     moves, publisher = threading.Event(), Publisher(math.inf)
-    stream = CommandStream(node, publisher, rate=RATE, clock=time.monotonic)
+    stream = CommandStream(node, publisher, rate=RATE, clock=SteadyClock(node))
     running = line(moves.set)
     stream.start(running, {})
     for _ in range(10_000):

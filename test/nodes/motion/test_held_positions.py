@@ -15,6 +15,7 @@ from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.independent_robots import robot_finder
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
 from robot_cell_planner.trajectory.sampler import SamplerOptions, rest_at
@@ -72,7 +73,7 @@ class Case:
         )
         self.output, robot_of = Output(), robot_finder(robots, lambda _: "")
         self.stream = CommandStream(
-            node, self.output, rate=250.0, clock=time.monotonic, joints=joints, hold=hold, robot_of=robot_of
+            node, self.output, rate=250.0, clock=SteadyClock(node), joints=joints, hold=hold, robot_of=robot_of
         )
         self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, TIMEOUTS)
         self._stamp = 0

@@ -98,3 +98,26 @@ def test_a_node_that_is_always_late_notices_silence(robot, interval):
     count = 200
     passed, grown = silence(robot, interval, POLL_PERIOD, count)
     assert (count - 2) * POLL_PERIOD < grown < passed
+
+
+def test_time_for_which_a_simulation_stands_does_not_count(robot):
+    robot.run(5, *ROBOT)
+    for _ in range(300):
+        robot.now += PERIOD
+        robot.feedback.start_poll(robot.now, stood=PERIOD)
+    assert robot.age(own=ROBOT) == pytest.approx(0.0, abs=1e-9)
+    robot.run(20)
+    assert robot.age(own=ROBOT) == pytest.approx(20 * PERIOD)
+    robot.run(1, *ROBOT)
+    assert robot.age(own=ROBOT) == pytest.approx(0.0)
+
+
+def test_joint_states_do_not_lag_because_simulated_time_was_unknown_at_first(robot):
+    begin = 5000 * SECOND
+    for count in range(100):
+        robot.now += PERIOD
+        robot.feedback.start_poll(robot.now)
+        stamp = begin + round(robot.now * SECOND)
+        received = 0 if count < 3 else stamp
+        robot.feedback.update(ROBOT, [0.0] * len(ROBOT), [], [], stamp, robot.now, received)
+        assert robot.feedback.lag(ROBOT) == pytest.approx(0.0, abs=1e-9)

@@ -28,6 +28,7 @@ from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.outcome import Replacement
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.runner import MotionRunner
@@ -54,6 +55,7 @@ class Stream:
 
     def __init__(self):
         self.time, self.channels, self.commanded, self.holds = 0.0, [], {}, False
+        self.clock = SteadyClock(None, lambda: self.time)
 
     def now(self):
         return self.time

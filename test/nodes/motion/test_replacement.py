@@ -17,6 +17,7 @@ from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.runner import MotionRunner
 from robot_cell_planner.nodes.motion.runner_options import RunnerOptions
@@ -51,7 +52,7 @@ class Cell:
         self.node.get_clock.return_value = SimpleNamespace(now=lambda: now)
         self.time, self.sent = 0.0, 0
         output = SimpleNamespace(topic_names=("joint_commands",), is_heard=True, publish=self.publish)
-        self.stream = CommandStream(self.node, output, rate=500.0, clock=lambda: self.time)
+        self.stream = CommandStream(self.node, output, rate=500.0, clock=SteadyClock(self.node, lambda: self.time))
         self.feedback = JointFeedback(10.0)
         held = HeldPositions(self.node, self.stream, self.feedback, TOLERANCE)
         self.drive = StreamDrive(self.node, self.stream, SamplerOptions(), held)

@@ -9,6 +9,7 @@ import pytest
 from robot_cell_planner.errors import StoppedError, TrackingError
 from robot_cell_planner.nodes.motion import streamed_motion
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.path_return import MAX_SLOWNESS, FeedbackTimeouts, PathReturn, RobotTimeout
 from robot_cell_planner.nodes.motion.streamed_motion import StreamedMotion
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
@@ -29,6 +30,7 @@ class Stream:
 
     def __init__(self):
         self.stamp = BEGIN
+        self.clock = SteadyClock(None)
 
     def play(self, channel, seconds):
         for _ in range(round(seconds * 250)):

@@ -16,6 +16,7 @@ from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
+from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
@@ -65,7 +66,7 @@ class Pair:
             node,
             self.publisher,
             rate=RATE,
-            clock=lambda: self.publisher.time,
+            clock=SteadyClock(node, lambda: self.publisher.time),
             forbidden=lambda _: (int(self.publisher.forbidden is not None), self.publisher.forbidden),
         )
         self.feedback = JointFeedback(10.0)
