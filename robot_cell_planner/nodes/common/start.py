@@ -10,6 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ...system.output_pipes import do_not_wait_for_readers
 from .dependencies import start
 
 NODES = __package__.rpartition(".")[0]
@@ -122,6 +123,7 @@ def _start(name: str) -> None:
     if any(word in own for word in HELP):
         print(help_text(name, import_module(module)))
         return
+    do_not_wait_for_readers()
     problem, warning = shortage(), ""
     if not problem:
         try:
