@@ -54,7 +54,9 @@ def keystore(
         )
         return 0
     for enclave in enclaves:
-        click.echo(f"{enclave.path}: publishes {len(enclave.publishes)} topics, subscribes to {len(enclave.subscribes)}")
+        click.echo(
+            f"{enclave.path}: publishes {len(enclave.publishes)} topics, subscribes to {len(enclave.subscribes)}"
+        )
     click.echo(f"keystore {folder} for ROS_DOMAIN_ID={domain}; keep {folder / 'private'} where no node runs")
     return 0
 

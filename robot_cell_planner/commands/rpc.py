@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from ..errors import FileError
-from ..system.private_files import private_log, write_private_text
+from ..system.private_files import make_output_folder, private_log, write_private_text
 from .outputs import are_same
 from .reporting import FAILED
 
@@ -23,7 +23,8 @@ if TYPE_CHECKING:  # the library takes more than a second to import, and options
 
 
 @click.command()
-@click.option("--cell", "cell_file", type=click.Path(path_type=Path), help="Cell file to load at the beginning.")
+@click.argument("cell_file", type=click.Path(path_type=Path), required=False)
+@click.option("--cell", "named", type=click.Path(path_type=Path), help="The same as CELL_FILE.")
 @click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve HTTP on this port of 127.0.0.1; 0: any.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="File for the token of HTTP (default: printed).")
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # the library takes more than a second to import, and options
 @click.option("--describe", is_flag=True, help="Print the OpenRPC document of all methods.")
 def rpc(
     cell_file: Path | None,
+    named: Path | None,
     folders: tuple[str, ...],
     port: int | None,
     token_file: Path | None,
@@ -41,8 +43,16 @@ def rpc(
 ) -> int:
     """Answer JSON-RPC 2.0 requests: one on each line of the standard input, or over HTTP with --http.
 
-    The methods are those of the library; docs/rpc.md has an example.
+    The methods are those of the library, in the cell of CELL_FILE, if it is given; docs/rpc.md has an example.
     """
+    if cell_file is not None and named is not None:
+        raise click.UsageError(f"a cell file is given twice: {cell_file} and --cell {named}")
+    if port is None and token_file is not None:
+        raise click.UsageError("--token-file is for the token of --http, which is missing")
+    if port is not None and replayed is not None:
+        raise click.UsageError(
+            "--http and --replay exclude each other: the calls of a log are repeated without a server"
+        )
     if log is not None and replayed is not None and are_same(log, replayed):
         text = f"--log and --replay are the same file {log}: its calls would be appended to it while they are repeated"
         raise click.UsageError(text)
@@ -56,11 +66,13 @@ def rpc(
     with ExitStack() as stack:
         requests, responses = sys.stdin.buffer, stack.enter_context(os.fdopen(os.dup(1), "wb"))
         os.dup2(2, 1)  # what libraries print must not get between the responses
+        for written in filter(None, (log, token_file)):
+            make_output_folder(written)
         opened = None if log is None else stack.enter_context(private_log(log))
         session = RpcSession(roots_of(folders), opened)
         stack.callback(session.close)
-        if cell_file is not None:
-            session.load_cell(str(cell_file))
+        if (loaded := cell_file or named) is not None:
+            session.load_cell(str(loaded))
         if replayed is not None:
             return _replay(replayed, session)
         if port is None:

@@ -73,10 +73,10 @@ class CellPhysics:
             for text in assume_masses_and_efforts(item, options.assumed_density)
         ]
         assumptions += strengthen_motors(cell, self._multibodies, self.still, options.gravity)
+        check_unknown_bodies(cell, options.robot.unknown_bodies)
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
         self.engine = make_engine(options.engine, self._multibodies, options)
         self.images = Images(self.engine, self._multibodies, options)
-        check_unknown_bodies(cell, options.robot.unknown_bodies)
         self.log = ContactLog()
         self.steps = 0
         try:

@@ -211,6 +211,30 @@ def test_files_and_ports_that_cannot_be_opened_are_named(tmp_path, server):
     assert run(lines(VERSION), "--log", str(tmp_path / "new" / "calls.jsonl")).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["a.yaml", "--cell", "b.yaml"], "a cell file is given twice: a.yaml and --cell b.yaml"),
+        (["--token-file", "token"], "--token-file is for the token of --http, which is missing"),
+        (["--http", "0", "--replay", "log"], "--http and --replay exclude each other"),
+    ],
+)
+def test_options_that_contradict_each_other_are_refused(words, text):
+    assert text in refused(*words, status=2)
+
+
+def test_a_cell_file_is_given_as_argument_or_option():
+    state = {"jsonrpc": "2.0", "id": 1, "method": "cell"}
+    for words in ([str(DEMO)], ["--cell", str(DEMO)]):
+        assert json.loads(run(lines(state), *words).stdout)["result"]["name"] == "demo"
+
+
+def test_no_folder_is_created_in_the_root_of_the_file_system():
+    for option in (["--log"], ["--http", "0", "--token-file"]):
+        assert "No such file or directory" in refused(*option, "/no_folder_of_a_test/file")
+    assert not Path("/no_folder_of_a_test").exists()
+
+
 def test_a_reader_that_ends_early_and_a_full_disk_are_no_internal_errors():
     with open("/dev/full", "wb") as full:
         done = subprocess.run([*COMMAND, "--describe"], stdout=full, stderr=subprocess.PIPE, text=True, timeout=120)
