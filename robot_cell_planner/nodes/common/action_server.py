@@ -29,7 +29,8 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
 
     Every goal is accepted, since a rejection cannot contain a reason. A goal is aborted if its handler raises, and
     `fail(result, error)` writes the error into the result. Cancelling a goal sets its token; the goal ends when the
-    handler does. begins_early: see `RepeatableActionServer`.
+    handler does. begins_early: see `RepeatableActionServer`. on_end(result, error): called with the result of each
+    goal, as it will be sent, and the error that ended the goal, if any.
     """
 
     def __init__(
@@ -40,12 +41,14 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
         handler: GoalHandler[GoalT, FeedbackT, ResultT],
         fail: Callable[[ResultT, RobotCellError], None],
         begins_early: bool = False,
+        on_end: Callable[[ResultT, RobotCellError | None], None] = lambda result, error: None,
     ) -> None:
         self._node = node
         self._kind: Any = kind
         self._name = name
         self._handler = handler
         self._fail = fail
+        self._on_end = on_end
         self._tokens: dict[bytes, CancellationToken] = {}
         self.server = RepeatableActionServer(
             node,
@@ -92,6 +95,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
             # An internal error also ends the goal; the log contains its traceback.
             return self._failed(handle, result, self._node.named(self._name, error))
         else:
+            self._on_end(result, None)
             self._end(handle.succeed)
         finally:
             del self._tokens[bytes(handle.goal_id.uuid)]
@@ -102,6 +106,7 @@ class GoalServer(Generic[GoalT, ResultT, FeedbackT]):
     ) -> ResultT:
         """Return the result of a goal that ended with an error."""
         result = self._node.failed(result, error, self._fail)
+        self._on_end(result, error)
         cancelled = handle.is_cancel_requested and isinstance(error, CancelledError)
         self._end(handle.canceled if cancelled else handle.abort)
         return result

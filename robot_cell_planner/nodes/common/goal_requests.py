@@ -22,6 +22,7 @@ from unique_identifier_msgs.msg import UUID
 from ..conversions.filled_messages import filled
 from .large_trajectories import in_memory, taken
 from .service_quality import ACTIONS
+from .timed_calls import TimedCall
 from .unlocked_requests import RequestId, has_pointer, is_available, send_goal_response, take_goal_request
 from .waiting import call_later
 
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 # Time after which a goal whose response could not be sent ends without being executed [s]: clients send a goal again
 # for half as long.
 UNANSWERED = 60.0
+# [s] after which the status of a goal in execution is published. Each message wakes all clients of the action: for a
+# goal that ends sooner, the status at its end suffices.
+STATUS_WITHIN = 0.02
 RECOGNISED = 60.0  # [s] for which a goal is recognised after its result has expired
 
 
@@ -56,8 +60,8 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
     every event, formats goal IDs for debug messages whether these are logged or not, executes a goal in the next pass
     of the executor, and publishes the status, with all these goals, when a goal is accepted and again when its
     execution begins. Here, the callback that executes a goal runs at once until it waits; the status is published once
-    after that, and once after the result was sent. There is no public way to change that, so this class relies on
-    private attributes of rclpy's ActionServer.
+    the goal has been executed for a while, and once after the result was sent. There is no public way to change that,
+    so this class relies on private attributes of rclpy's ActionServer.
     """
 
     def __init__(
@@ -82,7 +86,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         self._past: OrderedDict[bytes, float] = OrderedDict()  # by ID of an expired goal: when to forget it [s]
         self._responses: dict[bytes, Any] = {}  # with results, by goal ID
         self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
-        self._status_due = False
+        self._status_due: TimedCall | None = None
         options = {**ACTIONS, **keywords}
         super().__init__(node, *arguments, handle_accepted_callback=self._begin, **options)
         self._request = self._action_type.Impl.SendGoalService.Request
@@ -115,20 +119,20 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
             self._handle.send_goal_response(header, response)
 
     def note_change(self, ended: bool) -> None:
-        """Publish the new state of a goal soon; that of one that has ended is published after its result was sent."""
+        """Publish the state of a goal within STATUS_WITHIN; that of one that has ended after its result was sent."""
         if ended:
             self.notify_goal_done()
-        elif not self._status_due:
-            self._status_due = True
-            self._cell_node.soon(self._publish_due_status)
+        elif self._status_due is None:
+            self._status_due = call_later(self._cell_node, STATUS_WITHIN, self._publish_due_status)
 
     def _publish_due_status(self) -> None:
-        if self._status_due:
-            with suppress(InvalidHandle):  # the server was destroyed meanwhile
-                self._publish_status()
+        with suppress(InvalidHandle):  # the server was destroyed meanwhile
+            self._publish_status()
 
     def _publish_status(self) -> None:
-        self._status_due = False
+        if self._status_due is not None:
+            self._status_due.cancel()
+            self._status_due = None
         with self._lock:
             self._handle.publish_status()
 

@@ -6,11 +6,12 @@ import math
 import os
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from action_msgs.msg import GoalStatus
 from rclpy.task import Future
+from rclpy.type_support import check_for_type_support
 from unique_identifier_msgs.msg import UUID
 
 from ...errors import CancelledError, RobotCellError, ServerLostError, ServiceUnavailableError
@@ -149,17 +150,26 @@ class RemoteService(Generic[RequestT, ResponseT]):
 
 class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
     """An action of another node, for a node with REMOTE_PARAMETERS. limit: parameter with the time limit of the
-    response to a goal."""
+    response to a goal.
+
+    Its client is created by the first call: DDS sends the feedback, states and results of all goals to every client of
+    the action, which would wake this node for those of others.
+    """
 
     def __init__(
         self, node: CellNode, kind: type[Action[GoalT, ResultT, FeedbackT]], name: str, limit: str = REPLY_TIMEOUT
     ) -> None:
         self._node, self._name, self._limit = node, name, limit
-        self._client: Any = RepeatableActionClient(
-            node, kind, name, callback_group=node.concurrent, follows_status=False
-        )
+        self._kind = kind
+        check_for_type_support(kind)  # loads libraries, during which other threads of the node would wait
         self._monitors = ServerMonitors(node, name, is_action=True)
         node.on_release(self._monitors.close)
+
+    @cached_property
+    def _client(self) -> Any:
+        return RepeatableActionClient(
+            self._node, self._kind, self._name, callback_group=self._node.concurrent, follows_status=False
+        )
 
     async def __call__(
         self,

@@ -99,14 +99,14 @@ class PlanningNode(ManagedNode):
 
     def _offer(self) -> None:
         """Offer actions and services."""
-        published = Outcomes(self).published
+        outcomes = Outcomes(self)
         actions: tuple[tuple[str, Any, Any], ...] = (
             ("planning/plan_motion", action.PlanMotion, self._plan_motion),
             ("planning/plan_multistep", action.PlanMultistep, self._plan_multistep),
             ("planning/plan_cartesian", action.PlanCartesian, self._plan_cartesian),
         )
         for name, kind, handler in actions:
-            GoalServer(self, kind, name, published(name, handler), report_error, begins_early=True)
+            GoalServer(self, kind, name, handler, report_error, begins_early=True, on_end=outcomes.of(name))
         shared = SharedAnswers(self._scene_monitor).shared
         self.serve(srv.ValidateTrajectory, "planning/validate_trajectory", shared(self._validate_trajectory))
         self.serve(srv.LookAhead, "planning/look_ahead", shared(self._look_ahead))

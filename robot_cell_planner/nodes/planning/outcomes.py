@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from std_msgs.msg import Header
 
 from robot_cell_planner import action, msg
 
 from ...errors import CancelledError, RobotCellError
-from ..common.cancellation import CancellationToken
 from ..common.node import LATCHED, CellNode
-from ..conversions.basic import error_to_message, time_to_message, unexpected
-from ..conversions.wire_types import to_wire
+from ..conversions.basic import time_to_message
 
 ResultT = TypeVar("ResultT", action.PlanMotion.Result, action.PlanCartesian.Result, action.PlanMultistep.Result)
-Handler = Callable[[Any, Callable[[Any], None], CancellationToken, ResultT], Coroutine[Any, Any, None]]
 
 
 class Outcomes:
@@ -27,27 +24,22 @@ class Outcomes:
         self._node = node
         self._publisher = node.create_publisher(msg.PlanningOutcome, "planning/outcome", LATCHED)
 
-    def published(self, name: str, handler: Handler[ResultT]) -> Handler[ResultT]:
-        """Return a handler of goals of an action whose results are published after they were sent."""
+    def of(self, name: str) -> Callable[[ResultT, RobotCellError | None], None]:
+        """Return a function that publishes a result of an action, or the error of its goal, after it was sent."""
 
-        async def handle(goal: Any, send: Callable[[Any], None], token: CancellationToken, result: ResultT) -> None:
+        def publish(result: ResultT, error: RobotCellError | None) -> None:
+            if isinstance(error, CancelledError):
+                return
             outcome = msg.PlanningOutcome(action=name)
-            try:
-                await handler(goal, send, token, result)
-                to_wire(result, "result")  # a result that cannot be sent is an error of its request
+            if error is None:
                 outcome.plans = [*result.plans] if isinstance(result, action.PlanMultistep.Result) else [result.plan]
-            except CancelledError:
-                raise
-            except Exception as error:
-                found = error if isinstance(error, RobotCellError) else unexpected(error, name)
-                outcome.error = error_to_message(found)
+            else:
+                outcome.error = result.error
                 if isinstance(result, action.PlanMotion.Result):
                     outcome.failure = result.failure
-                self._node.soon(partial(self._publish, outcome))
-                raise
             self._node.soon(partial(self._publish, outcome))
 
-        return handle
+        return publish
 
     def _publish(self, outcome: msg.PlanningOutcome) -> None:
         outcome.header = Header(stamp=time_to_message(self._node.get_clock().now().nanoseconds))

@@ -13,7 +13,7 @@ from robot_cell_planner.nodes.common import remote_calls, server_monitor
 from robot_cell_planner.nodes.common.action_server import GoalServer
 from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
-from robot_cell_planner.nodes.common.goal_requests import RepeatableActionServer
+from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
 from robot_cell_planner.nodes.common.node import CellNode, report_error
 from robot_cell_planner.nodes.common.remote_calls import REMOTE_PARAMETERS, RemoteAction
 
@@ -75,6 +75,20 @@ def called(domain, monkeypatch):
     yield Called(node)
     node.destroy_node()
     rclpy.shutdown()
+
+
+def test_goals_of_others_do_not_wake_a_node_that_has_sent_none(called):
+    """DDS sends the states and results of all goals to every client of an action."""
+
+    def clients():
+        return [part for part in called.node.waitables if isinstance(part, RepeatableActionClient)]
+
+    assert not clients()
+    task = called.call()
+    assert len(clients()) == 1
+    called.begun[-1].set_result(None)
+    called.outcome(task)
+    assert len(clients()) == 1
 
 
 def test_a_result_that_is_lost_is_requested_again(called, monkeypatch):

@@ -1,59 +1,77 @@
 """Viewers get the outcome of each planning request that its client gets."""
 
 import math
-from types import SimpleNamespace
 
 import pytest
-from rclpy.clock import Clock
+from rclpy.qos import DurabilityPolicy, QoSProfile
+from rclpy.task import Future
+from spinning import spin_until
 
 from robot_cell_planner import action, msg
 from robot_cell_planner.errors import CancelledError, InternalError, LimitExceededError, PlanningError
+from robot_cell_planner.nodes.common.action_server import GoalServer
+from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient
+from robot_cell_planner.nodes.common.node import report_error
 from robot_cell_planner.nodes.planning.outcomes import Outcomes
 
 NAME = "planning/plan_motion"
+QUALITY = QoSProfile(depth=10, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-class Recorder:
-    """A node that keeps what is published, and does what is due when `finish` is called."""
+class Service:
+    """An action whose goals have a handler, with its client. sent: results and outcomes in their order."""
 
-    def __init__(self):
-        self.published, self._due = [], []
+    def __init__(self, node, executor, kind=action.PlanMotion):
+        self.sent, self.outcomes, self._executor = [], [], executor
+        outcomes = Outcomes(node)
+        self._server = GoalServer(node, kind, NAME, self._handle, report_error, on_end=outcomes.of(NAME)).server
+        self._record(self._server, "_send_response", "result")
+        self._record(outcomes._publisher, "publish", "outcome")
+        self._client = RepeatableActionClient(node, kind, NAME, callback_group=node.concurrent)
+        node.create_subscription(msg.PlanningOutcome, "planning/outcome", self.outcomes.append, QUALITY)
+        self._goal = kind.Goal()
+        spin_until(executor, self._client.server_is_ready)
 
-    def create_publisher(self, kind, topic, quality):
-        return SimpleNamespace(publish=self.published.append)
+    def _record(self, owner, name, what):
+        function = getattr(owner, name)
 
-    def soon(self, work):
-        self._due.append(work)
+        def call(*arguments):
+            self.sent.append(what)
+            return function(*arguments)
 
-    def get_clock(self):
-        return Clock()
+        setattr(owner, name, call)
 
-    def finish(self):
-        assert not self.published, "the reply is sent first"
-        for work in self._due:
-            work()
+    async def _handle(self, goal, send, token, result):
+        await self._is_requested
+        await self._handler(result)
 
+    def result_of(self, handler):
+        """Return the result of a goal with this handler."""
+        self._handler, self._is_requested = handler, Future()
+        sent = self._client.send_goal_async(self._goal)
+        spin_until(self._executor, sent.done)
+        requested = sent.result().get_result_async()
+        spin_until(self._executor, lambda: any(self._server._asked.values()))
+        self._executor.create_task(self._is_requested.set_result, None)
+        spin_until(self._executor, requested.done)
+        return requested.result().result
 
-def outcomes_of(handler, kind=action.PlanMotion):
-    """What is published of a request, and what its handler raises."""
-    node, result, raised = Recorder(), kind.Result(), None
-    handle = Outcomes(node).published(NAME, handler)(kind.Goal(), print, None, result)
-    try:
-        handle.send(None)
-    except StopIteration:
-        pass
-    except Exception as error:
-        raised = error
-    node.finish()
-    return node.published, raised
+    def outcome(self):
+        """Return the outcome that is received first."""
+        spin_until(self._executor, lambda: self.outcomes)
+        return self.outcomes.pop(0)
 
 
 def raising(error):
-    async def handler(goal, send, token, result):
+    async def handler(result):
         result.failure.blocked_motions = 7
         raise error
 
     return handler
+
+
+async def nothing(result):
+    pass
 
 
 @pytest.mark.parametrize(
@@ -64,36 +82,43 @@ def raising(error):
         (OverflowError("too large"), LimitExceededError, "numbers of the request are too large"),
     ],
 )
-def test_any_error_is_published_after_the_reply(error, kind, text):
-    (outcome,), raised = outcomes_of(raising(error))
-    assert raised is error
+def test_any_error_is_published_after_the_result(node, executor, error, kind, text):
+    service = Service(node, executor)
+    result, outcome = service.result_of(raising(error)), service.outcome()
+    assert service.sent == ["result", "outcome"]
+    assert outcome.error == result.error
     assert outcome.error.code == kind.code
     assert text in outcome.error.message
     assert (outcome.action, outcome.plans) == (NAME, [])
     assert outcome.failure.blocked_motions == 7
 
 
-def test_a_cancelled_request_is_not_published():
-    published, raised = outcomes_of(raising(CancelledError("the client cancelled the goal")))
-    assert not published
-    assert isinstance(raised, CancelledError)
+def test_a_cancelled_request_is_not_published(node, executor):
+    service = Service(node, executor)
+    cancelled = service.result_of(raising(CancelledError("the client cancelled the goal")))
+    assert cancelled.error.code == CancelledError.code
+    service.result_of(nothing)
+    assert service.outcome().error.code == msg.ErrorReport.NONE
+    assert service.sent.count("outcome") == 1
 
 
-def test_a_plan_that_cannot_be_sent_is_published_as_the_error_that_its_client_gets():
-    async def handler(goal, send, token, result):
+def test_a_plan_that_cannot_be_sent_is_published_as_the_error_that_its_client_gets(node, executor):
+    async def handler(result):
         result.plan.record.path_length = math.nan
 
-    (outcome,), raised = outcomes_of(handler)
-    assert isinstance(raised, LimitExceededError)
+    service = Service(node, executor)
+    result, outcome = service.result_of(handler), service.outcome()
+    assert outcome.error == result.error
     assert outcome.error.code == LimitExceededError.code
     assert outcome.plans == []
 
 
-def test_the_plans_of_all_steps_are_published():
-    async def handler(goal, send, token, result):
+def test_the_plans_of_all_steps_are_published(node, executor):
+    async def handler(result):
         result.plans = [msg.MotionPlan(), msg.MotionPlan()]
 
-    (outcome,), raised = outcomes_of(handler, action.PlanMultistep)
-    assert raised is None
+    service = Service(node, executor, action.PlanMultistep)
+    service.result_of(handler)
+    outcome = service.outcome()
     assert len(outcome.plans) == 2
     assert outcome.error.code == msg.ErrorReport.NONE
