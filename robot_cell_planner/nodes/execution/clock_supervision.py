@@ -13,10 +13,10 @@ from ..motion.motion_clock import MotionClock
 
 
 class ClockSupervision:
-    """Reports faults of simulated time, once each. clock: of motions; None if controllers have it. lost_after: time
-    without /clock and its publishers after which it is lost [s]."""
+    """Reports faults of simulated time, once each. lost_after: time without /clock and its publishers after which it is
+    lost [s]."""
 
-    def __init__(self, node: Node, clock: MotionClock | None, lost_after: float) -> None:
+    def __init__(self, node: Node, clock: MotionClock, lost_after: float) -> None:
         self._node = node
         self._motion_clock = clock
         self._lost_after = lost_after
@@ -33,7 +33,7 @@ class ClockSupervision:
 
     def _lost(self, now: float) -> StoppedError | None:
         clock = self._motion_clock
-        if clock is None or not clock.stands or clock.runs:
+        if not clock.stands or clock.runs:
             self._lost_since = None
             return None
         before, self._lost_since = self._lost_since, now if self._lost_since is None else self._lost_since

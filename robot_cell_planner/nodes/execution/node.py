@@ -102,14 +102,14 @@ class ExecutionNode(ManagedNode):
         self._permission = MotionPermission(self, names(parameters, "motion_modes"), self._on_permission)
         self._permission.suspend()
         self._statuses = self.create_publisher(ExecutionStatus, "execution/status", LATCHED, always=True)
+        self._motion_clock = motion_clock(self, parameters["max_command_gap"])
         self._stream = self._make_stream(command_fields(parameters)) if parameters["mode"] == STREAM else None
         self._streamed = None if self._stream is None else self._make_stream_drive(self._stream)
         self._runner = self._make_runner(self._streamed or self._make_controller_drive())
         self._servo = self._make_servo(self._streamed)
         self._progress = Periodic(1.0 / parameters["feedback_rate"])
         self._polls = 0
-        clock = None if self._stream is None else self._stream.clock
-        self._clock_supervision = ClockSupervision(self, clock, feedback_timeouts(parameters).lost_after)
+        self._clock_supervision = ClockSupervision(self, self._motion_clock, feedback_timeouts(parameters).lost_after)
         self._polling = steady_timer(self, REST_POLL_PERIOD, self._poll)
         steady_timer(self, STATUS_PERIOD, self._publish_status)
         self._offer()
@@ -138,7 +138,7 @@ class ExecutionNode(ManagedNode):
             self,
             JointOutput(self, "joint_commands", self._topic_of, robot_prefixes(parameters)),
             rate=parameters["command_rate"],
-            clock=motion_clock(self, parameters["max_command_gap"]),
+            clock=self._motion_clock,
             fields=fields,
             joints=self._joints,
             late_command_periods=parameters["late_command_periods"],
@@ -245,8 +245,7 @@ class ExecutionNode(ManagedNode):
 
     def _read_measurements(self) -> None:
         """Read the measurements that have arrived, and update the motions with each."""
-        stood = 0.0 if self._stream is None else self._stream.clock.take_stood()
-        self._feedback.start_poll(time.monotonic(), self._poll_period, stood)
+        self._feedback.start_poll(time.monotonic(), self._poll_period, self._motion_clock.take_stood())
         # While nothing moves, the newest measurement of each joint is enough.
         messages = self._joint_states.take() if self._is_moving else self._joint_states.take_latest()
         for states in messages:

@@ -128,7 +128,7 @@ class CommandStream:
     def check_rate(self) -> None:
         """Raise ExecutionError if commands are so far apart, on a clock faster than the steady one, that the robot is
         assumed to stop after each."""
-        period = self.clock.after(self._period) - self.clock.after(0.0)
+        period = self._period * self.clock.rate
         if period > self._max_command_gap:
             text = "simulated time is too fast for the commands: the time between two is more than max_command_gap"
             values = (Value("time between commands", period, self._max_command_gap, "s"),)

@@ -42,6 +42,8 @@ class ControllerDrive:
         """Whether a motion cannot begin yet; controllers hold their other joints themselves."""
         return False
 
+    rate = 1.0  # of the clock of `now`
+
     def now(self) -> float:
         """Return the steady clock [s]."""
         return time.monotonic()

@@ -36,7 +36,12 @@ class MotionClock(ABC):
 
     def after(self, seconds: float) -> float:
         """Return the time [s] that is expected when a duration of the steady clock has passed [s]."""
-        return self.now() + seconds
+        return self.now() + self.rate * seconds
+
+    @property
+    def rate(self) -> float:
+        """Its seconds per second of the steady clock."""
+        return 1.0
 
     @property
     def may_stand(self) -> bool:
@@ -115,10 +120,10 @@ class SimulatedClock(MotionClock):
             follower = self._present()
             return follower.time, follower.stamp
 
-    def after(self, seconds: float) -> float:
+    @property
+    def rate(self) -> float:
         with self._lock:
-            follower = self._present()
-            return follower.time + follower.rate * seconds
+            return self._present().rate
 
     @property
     def may_stand(self) -> bool:

@@ -169,7 +169,7 @@ class Preparation:
         self._waiting.add(token)
         try:
             while (left := self._left(goal) - ahead) > 0.0:
-                await pause(self._node, min(left, LONGEST_WAIT), token)
+                await pause(self._node, min(left / max(self._drive.rate, 1.0), LONGEST_WAIT), token)
         finally:
             self._waiting.discard(token)
 

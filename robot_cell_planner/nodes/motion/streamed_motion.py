@@ -334,6 +334,11 @@ class StreamDrive:
         """Return the clock of motions [s]."""
         return self._stream.now()
 
+    @property
+    def rate(self) -> float:
+        """Seconds of the clock of motions per second of the steady clock."""
+        return self._stream.clock.rate
+
     def after(self, seconds: float) -> float:
         """Return the clock of motions [s] after a duration of the steady clock [s]."""
         return self._stream.clock.after(seconds)

@@ -2,13 +2,14 @@
 
 import math
 import threading
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 import rclpy
 from std_msgs.msg import Bool
 
-from robot_cell_planner.errors import MotionBusyError, StoppedError
+from robot_cell_planner.errors import ExecutionError, MotionBusyError, StoppedError
 from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.motion import command_stream
 from robot_cell_planner.nodes.motion.channels import Channel
@@ -199,3 +200,39 @@ def test_a_stop_that_was_pressed_before_the_node_started_counts(node):
     assert reaches(lambda: panel.get_subscription_count() > 0)
     panel.publish(Bool(data=False))
     assert reaches(lambda: permission.reason is None)
+
+
+class FastClock(SteadyClock):
+    """A clock that goes on at a rate of its own, and may stand."""
+
+    rate, may_stand = 1.0, True
+
+
+@pytest.mark.parametrize("rate, is_refused", [(1.0, False), (49.0, False), (51.0, True)])
+def test_no_motion_begins_if_its_commands_would_be_further_apart_than_a_gap(node, rate, is_refused):
+    clock = FastClock(node)
+    clock.rate = rate
+    stream = CommandStream(node, Publisher(math.inf), rate=RATE, clock=clock, max_command_gap=50.0 / RATE)
+    with pytest.raises(ExecutionError, match="too fast") if is_refused else nullcontext():
+        stream.check_rate()
+    stream.close()
+
+
+def test_no_command_is_sent_twice_for_one_time(node):
+    """A clock that stands: the last command is the setpoint, and motions end also then."""
+    times = iter([*np.repeat(np.arange(50.0) * 0.004, 3), *[0.2] * 100_000])
+    publisher, moments, ended = Publisher(math.inf), [], threading.Event()
+
+    class Standing(FastClock):
+        def moment(self):
+            moments.append(next(times))
+            return moments[-1], round(1e9 * moments[-1])
+
+    stream = CommandStream(node, publisher, rate=RATE, clock=Standing(node))
+    channel = line(ended.set)
+    stream.start(channel, {})
+    while len(moments) < 300:
+        assert not ended.wait(0.01)
+    stream.close()
+    assert len(publisher.sent) == len(set(moments)) == 51
+    assert (np.diff([position for (position,) in publisher.sent]) > 0.0).all()

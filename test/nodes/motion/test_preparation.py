@@ -1,6 +1,7 @@
 """Goals are prepared from the position of the robot, shortly before they start; the conditions at that time count."""
 
 import asyncio
+import math
 from types import SimpleNamespace
 from unittest.mock import MagicMock
 
@@ -42,7 +43,7 @@ class Cell:
         self.node = MagicMock()
         self.node.get_clock().now = lambda: SimpleNamespace(nanoseconds=self.now)
         self.permission = SimpleNamespace(check=lambda: None)
-        self.drive = drive = SimpleNamespace(commanded={}, check=lambda: None, lacks_measurements=False)
+        self.drive = drive = SimpleNamespace(commanded={}, check=lambda: None, lacks_measurements=False, rate=1.0)
         faults = SimpleNamespace(starting_at=lambda goal, positions: goal.starting_at(positions))
         options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0))
         planning = SimpleNamespace(validate=self._validate)
@@ -62,7 +63,7 @@ class Cell:
 
     async def _pause(self, node, seconds, token):
         token.check()
-        self.now += round(seconds * SECOND)
+        self.now += math.ceil(self.drive.rate * seconds * SECOND)
 
     async def _validate(self, state, trajectory, start_tolerance, token):
         self.points = trajectory.points
@@ -171,6 +172,15 @@ def test_a_goal_is_refused_if_motion_is_forbidden_at_its_start(monkeypatch):
     cell = Cell(monkeypatch, nothing, lambda: setattr(cell.permission, "check", forbid))
     with pytest.raises(StoppedError):
         cell.prepared(after=100.0)
+
+
+@pytest.mark.parametrize("rate", [0.3, 1.0, 5.0, 20.0])
+@pytest.mark.parametrize("after", [0.3, 3.0])
+def test_a_goal_begins_in_time_whatever_the_rate_of_simulated_time(monkeypatch, rate, after):
+    cell = Cell(monkeypatch, nothing)
+    cell.drive.rate = rate
+    cell.prepared(after=after)
+    assert after <= (cell.now - NOW) / SECOND <= after + rate * preparation.CHECK_PERIOD
 
 
 @pytest.mark.parametrize("jump", [-3600.0, 3600.0])
