@@ -39,6 +39,62 @@ class ClockRate:
         rates = list(self._rates)
         self.value = min(max(_lower_median(rates), _lower_median(rates[-FEW:]), 1.0), MAX_RATE)
 
+    def copy(self) -> ClockRate:
+        """Return an estimate that continues from this one."""
+        found = ClockRate()
+        found.value, found._begin, found._rates = self.value, self._begin, self._rates.copy()
+        return found
+
+
+class _Shared:
+    """An estimate, and the number of joints that have it."""
+
+    __slots__ = ("joints", "rate")
+
+    def __init__(self, rate: ClockRate, joints: int) -> None:
+        self.rate, self.joints = rate, joints
+
+
+class ClockRates:
+    """Rates of the clocks that stamp the messages of joints, each as `ClockRate` estimates it of the messages with the
+    joint. Joints that have always been in the same messages, as those of one publisher are, share an estimate."""
+
+    def __init__(self) -> None:
+        self._shared: dict[str, _Shared] = {}
+
+    def value(self, joint: str) -> float:
+        """Return the rate for a joint that was in a message."""
+        return self._shared[joint].rate.value
+
+    def note(self, joints: Sequence[str], stamp: int, now: float) -> None:
+        """Take the stamp of a message [ns] with different joints, read at a time of the steady clock [s]."""
+        first = self._shared.get(joints[0]) if joints else None
+        if first is None or first.joints != len(joints) or any(self._shared.get(each) is not first for each in joints):
+            self._separate(joints)
+            for shared in dict.fromkeys(map(self._shared.__getitem__, joints)):
+                shared.rate.note(stamp, now)
+        else:
+            first.rate.note(stamp, now)
+
+    def _separate(self, joints: Sequence[str]) -> None:
+        """Let joints share estimates only with each other."""
+        together: dict[_Shared | None, list[str]] = {}
+        for joint in joints:
+            together.setdefault(self._shared.get(joint), []).append(joint)
+        for shared, members in together.items():
+            if shared is not None and shared.joints == len(members):
+                continue
+            if shared is not None:
+                shared.joints -= len(members)
+            own = _Shared(ClockRate() if shared is None else shared.rate.copy(), len(members))
+            self._shared.update(dict.fromkeys(members, own))
+
+    def forget(self, joint: str) -> None:
+        """Forget a joint that was in a message, if any."""
+        shared = self._shared.pop(joint, None)
+        if shared is not None:
+            shared.joints -= 1
+
 
 def _lower_median(values: Sequence[float]) -> float:
     return sorted(values)[(len(values) - 1) // 2]

@@ -8,7 +8,7 @@ from collections.abc import Collection, Sequence
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
 from ...trajectory.tracking import lost
 from ..common.clock_monitor import clock_jump, max_step_ahead
-from ..common.clock_rate import ClockRate
+from ..common.clock_rate import ClockRate, ClockRates
 from ..common.joint_states import JointStates, Measurement
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
@@ -44,7 +44,7 @@ class JointFeedback:
         self._paused = 0.0
         self._states = JointStates(repeats=False, own=own, on_removed=self._forget)
         self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, on their clock, and the least
-        self._rates: dict[str, ClockRate] = {}  # of stamps
+        self._rates = ClockRates()  # of stamps
         self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
@@ -96,23 +96,24 @@ class JointFeedback:
         for name, position in self._states.take_invalid():
             text = f"joint_states contains an invalid position of {name}: {position}"
             self._faults.append(FeedbackLostError(text, subjects=(name,)))
+        if updated and received:
+            self._received_rate.note(received, now)
         for name, last, new in updated:
             self._counts[name] = self._counts.get(name, 0) + 1
             if last is not None:
                 self._check(name, last, new)
                 self._note_pause(name, last, new)
-            self._rates.setdefault(name, ClockRate()).note(stamp, now)
             if received:
-                self._received_rate.note(received, now)
                 interval = 0.0 if last is None else new.arrival - last.arrival
                 self._note_delay(name, 1e-9 * (received - stamp), self._received_rate.value * interval)
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
+        self._rates.note([name for name, _, _ in updated], stamp, now)
 
     def _forget(self, name: str) -> None:
-        tables = self._delays, self._rates, self._lags, self._counts, self._intervals, self._anchors, self._paused_at
-        for table in tables:
+        self._rates.forget(name)
+        for table in (self._delays, self._lags, self._counts, self._intervals, self._anchors, self._paused_at):
             table.pop(name, None)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
@@ -150,7 +151,7 @@ class JointFeedback:
         """Detect a jump of the clock or of the joint. Delays count on the steady clock, by the rate of the stamps."""
         step = abs(new.position - last.position)
         passed, elapsed = new.stamp - last.stamp, new.arrival - last.arrival
-        rate, lag = self._rates[name].value, self._lags.get(name, 0.0)
+        rate, lag = self._rates.value(name), self._lags.get(name, 0.0)
         ahead = passed * 1e-9 / rate - elapsed
         if passed < 0 or (ahead - lag) * rate * 1e9 > max_step_ahead(rate, elapsed):
             way, value = clock_jump(passed, int(ahead * rate * 1e9))
