@@ -93,7 +93,7 @@ class CollisionNode(ManagedNode):
         self.serve(srv.CheckTargets, "collision/check_targets", shared(self._check_targets))
         self.serve(srv.ComputeClearance, "collision/compute_clearance", shared(self._compute_clearance))
         self.serve(srv.CertifyMotion, "collision/certify_motion", self._certify_motion)
-        steady_timer(self, self.parameters["contacts_period"], self._check_present_state)
+        steady_timer(self, self.parameters["contacts_period"], self._check_present_state, may_be_early=True)
 
     def activate(self) -> None:
         self._checked_state = ()  # published results may have changed

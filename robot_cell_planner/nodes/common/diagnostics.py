@@ -24,7 +24,7 @@ class Diagnostics:
         self._check = check
         self._faults = 0
         self._publisher = node.create_publisher(DiagnosticArray, "/diagnostics", reliable(10))
-        steady_timer(node, node.parameters["diagnostics_period"], self._publish)
+        steady_timer(node, node.parameters["diagnostics_period"], self._publish, may_be_early=True)
 
     def _publish(self) -> None:
         level, message, values = self._check()

@@ -107,7 +107,7 @@ class MonitoredScene:
         self._reading = False
         self._joint_states = JointMessages(node, JOINT_STATES, JOINT_STATES_DEPTH)
         if joints_rate:
-            steady_timer(node, 1.0 / joints_rate, self.read_joints)
+            steady_timer(node, 1.0 / joints_rate, self.read_joints, may_be_early=True)
 
     def on_change(self, listener: Callable[[], None]) -> None:
         """Call `listener()` for each new revision."""

@@ -118,7 +118,7 @@ class TransformListener:
         backwards = JumpThreshold(min_forward=None, min_backward=Duration(nanoseconds=-1), on_clock_change=True)
         jumps = node.get_clock().create_jump_callback(backwards, post_callback=self._on_jump)
         node.on_release(jumps.unregister)
-        steady_timer(node, READ_PERIOD, self.read)
+        steady_timer(node, READ_PERIOD, self.read, may_be_early=True)
 
     def _on_jump(self, _: TimeJump) -> None:
         self.read()

@@ -171,6 +171,14 @@ class KeptWaitSet:
                 if found.is_executable():
                     yield Ready(kind, found.entity, found.node)
 
+    def early_timers(self) -> Iterator[Ready]:
+        """Yield the timers that may be called early (`steady_timer`), and are due within half of their periods."""
+        for found in self._entities["timer"]:
+            if getattr(found.entity, "may_be_early", False) and found.is_executable():
+                left = found.handle.time_until_next_call()
+                if left is not None and 2 * left <= found.handle.get_timer_period():
+                    yield Ready("timer", found.entity, found.node)
+
     def release(self) -> None:
         """Release the handles of the entities."""
         self._resources.close()

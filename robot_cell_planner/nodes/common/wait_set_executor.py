@@ -51,7 +51,7 @@ class WaitSetExecutor(SingleThreadedExecutor):
     It looks up the entities of its nodes only after one was created or destroyed. rclpy's executor triggers its own
     guard condition twice for each callback, so that coroutines are resumed before it waits for events again; this one
     resumes them without a wait that ends at once. Callbacks of timers that are ordinary functions are executed without
-    a task, and without reading their signature each time.
+    a task, and without reading their signature each time. Timers that may be called early are executed with others.
 
     There is no public way to do so: the class relies on private attributes of rclpy's Executor, which are the same in
     Jazzy and Kilted.
@@ -111,10 +111,13 @@ class WaitSetExecutor(SingleThreadedExecutor):
             ready = self._wait(until)
             for function in self._timed_calls.pop_due(time.monotonic()):
                 self.create_task(function)
-            is_idle = True
+            is_idle, has_timer = True, False
             for kind, entity, node in ready:
-                has_work, is_idle = True, False
+                has_work, is_idle, has_timer = True, False, has_timer or kind == "timer"
                 yield self._handler(kind, entity, node), entity, node
+            if has_timer and self._kept is not None:
+                for kind, entity, node in self._kept.early_timers():
+                    yield self._handler(kind, entity, node), entity, node
             if is_idle and time.monotonic() >= until:
                 raise TimeoutException
         if self._is_shutdown:

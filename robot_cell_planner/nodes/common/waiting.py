@@ -18,9 +18,15 @@ T = TypeVar("T")
 SLICE = 0.01  # [s] of long work, after which other events are handled: servo waits for a collision check as long
 
 
-def steady_timer(node: Node, period: float, callback: Callable[[], None]) -> Timer:
-    """Create a timer on the steady clock, independent of simulated time. period [s]."""
-    return node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+def steady_timer(node: Node, period: float, callback: Callable[[], None], *, may_be_early: bool = False) -> Timer:
+    """Create a timer on the steady clock, independent of simulated time. period [s].
+
+    may_be_early: whether a `WaitSetExecutor` may call it up to half a period early, when it executes another timer: a
+    process that rests between its timers uses most of its time to wake up.
+    """
+    timer = node.create_timer(period, callback, clock=Clock(clock_type=ClockType.STEADY_TIME))
+    timer.may_be_early = may_be_early  # type: ignore[attr-defined]
+    return timer
 
 
 def call_later(node: Node, seconds: float, function: Callable[[], object]) -> TimedCall:

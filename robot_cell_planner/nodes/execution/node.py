@@ -111,7 +111,7 @@ class ExecutionNode(ManagedNode):
         self._polls = 0
         self._clock_supervision = ClockSupervision(self, self._motion_clock, feedback_timeouts(parameters).lost_after)
         self._polling = steady_timer(self, REST_POLL_PERIOD, self._poll)
-        steady_timer(self, STATUS_PERIOD, self._publish_status)
+        steady_timer(self, STATUS_PERIOD, self._publish_status, may_be_early=True)
         self._offer()
         self._publish_status()
 

@@ -29,7 +29,7 @@ class RequestedShutdown:
         self._accesses = accesses
         self._requests = 0
         self._ends_at = -math.inf  # [s] of the steady clock
-        steady_timer(node, CHECK_PERIOD, self._end_if_requested)
+        steady_timer(node, CHECK_PERIOD, self._end_if_requested, may_be_early=True)
 
     def request(self) -> None:
         """Request the shutdown; a second request does not wait for motions.

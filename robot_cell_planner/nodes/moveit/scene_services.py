@@ -55,7 +55,7 @@ class SceneServices:
         self._publisher = node.create_publisher(PlanningScene, "monitored_planning_scene", reliable(1, latched=True))
         self._published = (0, "")
         self._matrix_left_out = False
-        steady_timer(node, STATE_PERIOD, self._publish)
+        steady_timer(node, STATE_PERIOD, self._publish, may_be_early=True)
 
     def _listen(self, kind: type[M], name: str, changes: Callable[[M], Changes]) -> None:
         """Apply the messages of a topic, in their order."""

@@ -87,7 +87,7 @@ class FrameFollower:
         self._history = history
         self._apply = apply
         self._followers = _from_start(node.parameters["follow_frames"])
-        steady_timer(node, 1.0 / node.parameters["follow_rate"], self._update)
+        steady_timer(node, 1.0 / node.parameters["follow_rate"], self._update, may_be_early=True)
 
     @property
     def diagnostics(self) -> dict[str, object]:

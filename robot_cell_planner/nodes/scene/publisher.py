@@ -61,7 +61,7 @@ class ScenePublisher:
         view.on_joints(self._on_joints)
         self._period = round(NANOSECONDS / node.parameters["tf_rate"])
         self._following = steady_timer(node, self._period / NANOSECONDS, self._follow_joints)
-        steady_timer(node, 1.0 / node.parameters["view_rate"], self._follow_scene)
+        steady_timer(node, 1.0 / node.parameters["view_rate"], self._follow_scene, may_be_early=True)
 
     def publish_update(self, update: SceneUpdate) -> None:
         """Publish a change after its reply has been sent."""

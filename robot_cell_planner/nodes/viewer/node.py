@@ -88,7 +88,7 @@ class ViewerNode(ManagedNode):
         self.create_subscription(PlanningOutcome, "planning/outcome", self._on_outcome, LATCHED)
         self.create_subscription(ServoStatus, "servo/status", self._statuses.take_servo, reliable(10))
         steady_timer(self, 1.0 / rate, self._draw)
-        steady_timer(self, self.parameters["check_period"], self._check)
+        steady_timer(self, self.parameters["check_period"], self._check, may_be_early=True)
         host = f"http://127.0.0.1:{self._server.get_port()}"
         self.get_logger().info(f"the page is {host}{'' if self._act_panel else ' (without acts)'}")
 

@@ -101,7 +101,7 @@ class Graph(SilentNode):
 def ticks(monkeypatch):
     """The functions of timers."""
     functions = []
-    monkeypatch.setattr(scene_services, "steady_timer", lambda node, period, function: functions.append(function))
+    monkeypatch.setattr(scene_services, "steady_timer", lambda node, period, function, **_: functions.append(function))
     return functions
 
 

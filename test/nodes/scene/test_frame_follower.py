@@ -47,7 +47,7 @@ class Followed:
 
     def __init__(self, monkeypatch, **poses):
         timers = []
-        monkeypatch.setattr(frame_follower, "steady_timer", lambda node, period, update: timers.append(update))
+        monkeypatch.setattr(frame_follower, "steady_timer", lambda node, period, update, **_: timers.append(update))
         self.frames, self.history, self.failures = Frames(**poses), SceneHistory(world_pose), []
         self.history.load(*loaded())
         node = MagicMock(parameters=PARAMETERS)
