@@ -61,8 +61,8 @@ class CellConnection:
     Callbacks of the client node may publish, but not call: the reply would be received by the same thread.
 
     discovery_timeout [s]: time that a node may take to appear. Every call raises the RobotCellError that the node
-    reported, ServiceUnavailableError if no node replies or the client was closed, or ServerLostError as soon as the
-    called node has terminated.
+    reported, ServiceUnavailableError if no node replies, the client was closed or ROS was shut down, or ServerLostError
+    as soon as the called node has terminated.
     """
 
     def __init__(self, name: str = "cell_client", namespace: str = "", discovery_timeout: float = 30.0) -> None:
@@ -77,7 +77,7 @@ class CellConnection:
         self.node = ClientNode(name, namespace, sole=False)
         self._group = ReentrantCallbackGroup()
         self._discovery_timeout = discovery_timeout
-        self.usage = Usage()
+        self.usage = Usage(self.node.context.ok)
         self._clients: dict[str, Any] = {}  # and publishers; entries are added in the thread of the executor
         self._executor = GuardedExecutor(self.node.faults)
         self._monitors: dict[str, ServerMonitors] = {}
@@ -88,8 +88,9 @@ class CellConnection:
     def _spin(self) -> None:
         try:
             self._executor.spin()
-        except ExternalShutdownException:
-            return
+        except (ExternalShutdownException, RuntimeError):  # an RCLError, if something was being created
+            if self.node.context.ok():
+                raise
 
     def __enter__(self: Connection) -> Connection:
         return self
@@ -305,7 +306,7 @@ class CellConnection:
     def _wait(self, future: Future[T], timeout: float, name: str) -> T:
         done = threading.Event()
         future.add_done_callback(lambda _: done.set())
-        if not done.wait(timeout):
+        if not self.usage.wait(done, timeout):
             raise ServiceUnavailableError(f"{name} did not answer within {timeout:g} s", subjects=(name,))
         return cast("T", future.result())
 

@@ -11,24 +11,30 @@ from ...errors import RobotCellError, ServiceUnavailableError
 
 CHECK_PERIOD = 0.1  # [s] between checks whether the client was closed
 REMEDY = "Create another client; a client that was closed is not opened again."
+REMEDY_OF_SHUTDOWN = "End the program if it was asked to; otherwise call rclpy.init and create another client."
 
 
 class Usage:
-    """Counts the calls in progress, ends them when the client is closed, and refuses calls after that."""
+    """Counts the calls in progress, ends them when the client is closed or its context of ROS is shut down, and refuses
+    calls after that. runs: returns whether the context was not shut down."""
 
-    def __init__(self) -> None:
+    def __init__(self, runs: Callable[[], bool] = lambda: True) -> None:
+        self._runs = runs
         self._changed = threading.Condition()
         self._calls = 0
         self._closed = False
 
     def check_open(self) -> None:
-        """Check that the client was not closed.
+        """Check that the client can receive replies.
 
         Raises:
-            ServiceUnavailableError: It was.
+            ServiceUnavailableError: It was closed, or its context was shut down.
         """
         if self._closed:
             raise ServiceUnavailableError("the client was closed", stage="client", remedy=REMEDY)
+        if not self._runs():
+            text = "ROS was shut down in this process, as by SIGTERM"
+            raise ServiceUnavailableError(text, stage="client", remedy=REMEDY_OF_SHUTDOWN)
 
     @contextmanager
     def call(self) -> Iterator[None]:

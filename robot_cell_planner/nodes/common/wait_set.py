@@ -174,10 +174,15 @@ class KeptWaitSet:
     def early_timers(self) -> Iterator[Ready]:
         """Yield the timers that may be called early (`steady_timer`), and are due within half of their periods."""
         for found in self._entities["timer"]:
-            if getattr(found.entity, "may_be_early", False) and found.is_executable():
-                left = found.handle.time_until_next_call()
-                if left is not None and 2 * left <= found.handle.get_timer_period():
-                    yield Ready("timer", found.entity, found.node)
+            if not getattr(found.entity, "may_be_early", False) or not found.is_executable():
+                continue
+            try:
+                with found.handle:
+                    left, period = found.handle.time_until_next_call(), found.handle.get_timer_period()
+            except InvalidHandle:  # the executor was shut down in a callback before
+                continue
+            if left is not None and 2 * left <= period:
+                yield Ready("timer", found.entity, found.node)
 
     def release(self) -> None:
         """Release the handles of the entities."""

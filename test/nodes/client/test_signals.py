@@ -20,6 +20,28 @@ else:
 """
 
 
+WAITING = """
+from robot_cell_planner.nodes.client import CellClient
+
+with CellClient(discovery_timeout=80_000.0) as client:
+    print("waiting", flush=True)
+    {wait}
+"""
+
+
+@pytest.mark.parametrize("wait", ["client.wait_until_ready(80_000.0)", "client.simulation()", "client.plan_motion({})"])
+def test_a_script_that_is_terminated_does_not_go_on_waiting(domain, wait):
+    """SIGTERM shuts ROS down; the script would wait until its timeout for replies that nobody receives."""
+    program = subprocess.Popen(
+        [sys.executable, "-c", WAITING.format(wait=wait)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert program.stdout.readline() == "waiting\n"
+    program.terminate()
+    _, errors = program.communicate(timeout=120.0)
+    assert program.returncode == 1
+    assert "ROS was shut down in this process, as by SIGTERM" in errors.splitlines()[-1]
+
+
 @pytest.mark.parametrize(("user", "handled"), [("command", "NO"), ("script", "SIGTERM")])
 def test_a_signal_that_python_handles_is_left_to_it(user, handled):
     done = subprocess.run([sys.executable, "-c", PROGRAM, user], capture_output=True, text=True, check=True)
