@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
 
 from ...errors import InvalidRequestError, Value
@@ -10,7 +9,7 @@ from ...trajectory.sampler import SamplerOptions
 from ..common.action_names import MOVE_GRIPPER, move_gripper_action
 from ..common.external_frames import TRANSFORM_PARAMETERS
 from ..common.lifecycle import NODE_PARAMETERS
-from ..common.parameters import Parameter, Parameters, Relation
+from ..common.parameters import Parameter, Parameters
 from ..common.resource_roots import RESOURCE_PARAMETERS
 from ..common.robot_topics import checked_prefixes
 from ..motion.command_values import FIELDS
@@ -19,20 +18,13 @@ from ..motion.independent_robots import IndependentRobots
 from ..motion.trajectory_goals import ToleranceDefaults
 from ..servo.parameters import SERVO_PARAMETERS
 from .gripper import GripperActions, GripperOptions
+from .parameter_relations import BELOW_GOAL_TIME, LONGER_THAN_STOP
 
 STREAM, CONTROLLER = "stream", "controller"
 GRIPPER_COMMAND, PARALLEL_GRIPPER_COMMAND = "GripperCommand", "ParallelGripperCommand"
 FOLLOW_ACTION = "joint_trajectory_controller/follow_joint_trajectory"
 ENDLESS = 1e9
 LONGEST_GRIPPER_MOTION = 600.0  # [s]
-
-
-def _sees_stop(horizon: float, acceleration: float, jerk: float, robots: Sequence[str]) -> bool:
-    """Return whether a path is checked for longer ahead than a stop takes, if other robots may move meanwhile."""
-    return not any(robots) or horizon > SamplerOptions(acceleration, jerk).stop_time
-
-
-BELOW_GOAL_TIME = Relation(("gripper_goal_time",), operator.lt, "below gripper_goal_time")
 
 PARAMETERS = (
     Parameter(
@@ -83,11 +75,7 @@ PARAMETERS = (
         "and a check take [s].",
         1.0,
         60.0,
-        relation=Relation(
-            ("scale_acceleration", "scale_jerk", "independent_robots"),
-            _sees_stop,
-            "longer than a stop by scale_acceleration and scale_jerk, with independent_robots",
-        ),
+        relation=LONGER_THAN_STOP,
     ),
     Parameter("hold_when_idle", False, "Keep publishing the last command between motions."),
     Parameter(
