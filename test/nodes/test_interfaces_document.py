@@ -14,7 +14,7 @@ from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from running import DEMO, ROOT
 from sources import SECTIONS
 
-from robot_cell_planner import srv
+from robot_cell_planner import action, srv
 from robot_cell_planner.commands import graph
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.nodes.client.connection import CellConnection
@@ -177,7 +177,9 @@ def test_the_policy_of_a_node_allows_its_own_interfaces_and_nothing_else(nodes, 
     assert EVENTS in enclave.publishes
     allowed = [set(enclave.publishes) - {EVENTS}, set(enclave.subscribes) - {CLOCK}]
     runs = ["", OTHER] if node in OTHERS else [""]
-    if node == "execution_node":  # follows the scene from the first servo session on, which may fail
+    if node == "execution_node":  # plans from the first goal on, and follows the scene from the first servo session on
+        with suppress(RobotCellError):
+            client.send_goal(action.Move, "execution/move", action.Move.Goal())
         with suppress(RobotCellError):
             client.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True))
     deadline = time.monotonic() + TIMEOUT

@@ -152,16 +152,23 @@ class RemoteAction(Generic[GoalT, ResultT, FeedbackT]):
     """An action of another node, for a node with REMOTE_PARAMETERS. limit: parameter with the time limit of the
     response to a goal.
 
-    Its client is created by the first call: DDS sends the feedback, states and results of all goals to every client of
-    the action, which would wake this node for those of others.
+    from_first_goal: create the client of the action by the first call. DDS sends feedback, states and results of all
+    goals to every client, which would wake this node for those of others.
     """
 
     def __init__(
-        self, node: CellNode, kind: type[Action[GoalT, ResultT, FeedbackT]], name: str, limit: str = REPLY_TIMEOUT
+        self,
+        node: CellNode,
+        kind: type[Action[GoalT, ResultT, FeedbackT]],
+        name: str,
+        limit: str = REPLY_TIMEOUT,
+        from_first_goal: bool = False,
     ) -> None:
         self._node, self._name, self._limit = node, name, limit
         self._kind = kind
         check_for_type_support(kind)  # loads libraries, during which other threads of the node would wait
+        if not from_first_goal:
+            _ = self._client
         self._monitors = ServerMonitors(node, name, is_action=True)
         node.on_release(self._monitors.close)
 

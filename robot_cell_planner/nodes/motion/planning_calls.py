@@ -30,7 +30,7 @@ class PlanningCalls:
 
     def __init__(self, node: CellNode) -> None:
         self._validate = RemoteService(node, ValidateTrajectory, "planning/validate_trajectory", LIMIT)
-        self._plan = RemoteAction(node, PlanMotion, "planning/plan_motion", LIMIT)
+        self._plan = RemoteAction(node, PlanMotion, "planning/plan_motion", LIMIT, from_first_goal=True)
 
     async def validate(
         self, state: StateRef, trajectory: JointTrajectory, start_tolerance: float, token: CancellationToken

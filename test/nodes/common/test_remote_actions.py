@@ -33,7 +33,7 @@ class Called:
         self.executor = GuardedExecutor(node.faults)
         self.executor.add_node(node)
         self.server = GoalServer(node, action.PlanMotion, NAME, self._pursue, report_error).server
-        self.remote = RemoteAction(node, action.PlanMotion, NAME)
+        self.remote = RemoteAction(node, action.PlanMotion, NAME, from_first_goal=True)
         self.token = CancellationToken()
 
     async def _pursue(self, goal, send, token, result):
