@@ -350,4 +350,18 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         for kind, pending in (("cancel", self._pending_cancel_requests), ("result", self._pending_result_requests)):
             if kind in taken_data and taken_data[kind][0] not in pending:
                 del taken_data[kind]
+        if "result" in taken_data and self._feedback_callbacks:
+            for message in self._take_feedback(taken_data.pop("feedback", None)):
+                await super().execute({"feedback": message})
         await super().execute(taken_data)
+
+    def _take_feedback(self, first: Any) -> list[Any]:
+        """Return a message of feedback, if any, and those that wait after it: they were sent before a result, which
+        ends the goal, and rclpy takes one at a time."""
+        messages = [] if first is None else [first]
+        while True:
+            with self._lock:
+                message = self._client_handle.take_feedback(self._action_type.Impl.FeedbackMessage)
+            if message is None:
+                return messages
+            messages.append(message)

@@ -130,6 +130,36 @@ def goals_served(node, duration=0.0, begins_early=False, on_begin=int, **client_
     return client, executor
 
 
+def test_a_client_has_all_feedback_when_it_has_the_result(node):
+    """Also feedback that was sent at once with it; a caller does not wait for more after the result."""
+
+    async def end(handle):
+        await asked  # so that feedback and result wait for the client together
+        for number in range(GOALS):
+            feedback = action.PlanMotion.Feedback()
+            feedback.progress.step = number
+            handle.publish_feedback(feedback)
+        handle.succeed()
+        return action.PlanMotion.Result()
+
+    server = RepeatableActionServer(node, action.PlanMotion, "plan", end, callback_group=node.concurrent)
+    client = RepeatableActionClient(node, action.PlanMotion, "plan", callback_group=node.concurrent)
+    executor = GuardedExecutor(node.faults)
+    executor.add_node(node)
+    spin_until(executor, client.server_is_ready)
+    asked, received = Future(), []
+    sent = client.send_goal_async(
+        action.PlanMotion.Goal(), feedback_callback=lambda message: received.append(message.feedback.progress.step)
+    )
+    spin_until(executor, sent.done)
+    requested = client.request_result(sent.result().goal_id)
+    spin_until(executor, lambda: any(server._asked.values()))
+    executor.create_task(asked.set_result, None)
+    spin_until(executor, requested.done)
+    assert received == list(range(GOALS))
+    executor.shutdown()
+
+
 def send(client, **options):
     """Send a goal in this thread, in which the executor spins, too."""
     return client.send_goal_async(action.PlanMotion.Goal(), **options)
