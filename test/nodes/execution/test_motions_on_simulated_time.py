@@ -13,6 +13,8 @@ from robot_cell_planner import srv
 from robot_cell_planner.nodes.conversions.basic import time_from_message
 from robot_cell_planner.nodes.motion.clock_follower import MAX_AHEAD
 
+pytestmark = pytest.mark.alone  # a process that is held up for max_command_gap holds its motions
+
 ARM = JOINTS[:2]
 DURATION = 3.0  # [s] of motions
 START, END = np.zeros(2), np.array([1.0, -0.5])
