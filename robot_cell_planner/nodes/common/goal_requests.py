@@ -35,6 +35,7 @@ UNANSWERED = 60.0
 # [s] after which the status of a goal in execution is published. Each message wakes all clients of the action: for a
 # goal that ends sooner, the status at its end suffices.
 STATUS_WITHIN = 0.02
+MAX_FEEDBACK = 1000  # messages that are taken before a result: others may go on sending theirs
 RECOGNISED = 60.0  # [s] for which a goal is recognised after its result has expired
 
 
@@ -359,9 +360,10 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         """Return a message of feedback, if any, and those that wait after it: they were sent before a result, which
         ends the goal, and rclpy takes one at a time."""
         messages = [] if first is None else [first]
-        while True:
+        for _ in range(MAX_FEEDBACK):
             with self._lock:
                 message = self._client_handle.take_feedback(self._action_type.Impl.FeedbackMessage)
             if message is None:
-                return messages
+                break
             messages.append(message)
+        return messages
