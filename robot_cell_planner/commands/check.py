@@ -1,48 +1,21 @@
-"""`robot_cell check`: what is wrong, missing or a draft in a cell file."""
+"""Declaration of `robot_cell check`."""
 
 from __future__ import annotations
 
-import json
-import logging
-from dataclasses import asdict
-from pathlib import Path
-
 import click
 
-from ..errors import RobotCellError
-from ..setup_assistant.check_file import check_cell_file
-from ..setup_assistant.finding import ERROR, Finding
-from .findings import echo_findings, summary
-from .options import roots_of
-from .progress import Elapsed
-from .remedies import remedy_of
+from .deferred import deferred
+from .options import cell_file_argument, root_option
 from .reporting import json_option
 
 
 @click.command()
-@click.argument("cell_file", type=click.Path(path_type=Path))
-@click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
+@cell_file_argument
+@root_option
 @json_option
-def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
+@deferred
+def check(**options: object) -> None:
     """Check CELL_FILE: its units, state, limits, meshes, masses, SRDF, groups and frames, and what is a draft.
 
     The exit status is 1 if there is an error. Each finding says what to do about it.
     """
-    library = logging.getLogger("robot_cell_planner")
-    level = library.level
-    library.setLevel(logging.ERROR)  # the findings have the warnings
-    try:
-        with Elapsed("checking the cell"):
-            findings = check_cell_file(cell_file, roots_of(folders))
-    except RobotCellError as error:
-        findings = (Finding(ERROR, error.stage, error.message, remedy_of(error)),)
-    finally:
-        library.setLevel(level)
-    if as_json:
-        click.echo(
-            json.dumps({"cell": str(cell_file), "findings": [asdict(finding) for finding in findings]}, indent=1)
-        )
-    else:
-        echo_findings(findings)
-        click.echo(summary(findings))
-    return 1 if any(finding.level == ERROR for finding in findings) else 0

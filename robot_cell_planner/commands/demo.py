@@ -1,113 +1,33 @@
-"""`robot_cell demo`: the demonstrations of the installed package."""
+"""Declaration of `robot_cell demo`."""
 
 from __future__ import annotations
 
-import json
-import os
-import runpy
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from ..errors import ResourceError
-from .reporting import FAILED, echo_json, import_failure, reporting
+from .deferred import deferred
+from .options import seed
+from .reporting import json_option
 
-PACKAGE = "robot_cell_planner"
-SCRIPTS = {"demo": "pick_and_place", "ur10": "pick_and_place", "two_arms": "hand_over"}
-INTERFACES = ("rclpy", f"{PACKAGE}.action")
+SCRIPTS = {"demo": "pick_and_place", "ur10": "pick_and_place", "two_arms": "hand_over"}  # of each cell
 
 
 @click.command()
-@reporting
+@json_option
 @click.option("--cell", type=click.Choice(list(SCRIPTS)), default="demo", show_default=True,
               help="Arm and bin, the same with a UR10, or two arms that hand over a bar.")  # fmt: skip
-@click.option("--seed", default=1, show_default=True, help="Seed of the planning; the same gives the same plans.")
+@click.option(
+    "--seed", type=seed, default=1, show_default=True, help="Seed of the planning; the same gives the same plans."
+)
 @click.option("--nodes/--simulation", default=None,
               help="Nodes of ROS 2 and a client, or the library alone (default: nodes if ROS 2 is there).")  # fmt: skip
 @click.option("--output", type=click.Path(path_type=Path, file_okay=False), default=Path("demo_record"),
               show_default=True, help="Folder of the replay, and with nodes of the record.")  # fmt: skip
-def demo(cell: str, seed: int, nodes: bool | None, output: Path, as_json: bool) -> int:
+@deferred
+def demo(**options: object) -> None:
     """Run a demonstration: plan a task motion by motion, execute it in a physics simulation, and judge the result.
 
     A line for each motion says what was planned. The exit status is 0 if the workpiece is where it belongs and nothing
     touched that may not. The replay plays in any browser. --json prints the verdict alone on the standard output.
     """
-    on_nodes = all(map(_is_there, INTERFACES)) if nodes is None else nodes
-    share = _share()
-    file = share / "config" / cell / "cell.yaml"
-    script = share / "examples" / f"{SCRIPTS[cell]}{'' if on_nodes else '_library'}.py"
-    if not script.is_file():
-        text = f"{script} does not exist: install the complete package, or run `make demo` in its repository"
-        raise ResourceError(text, subjects=(str(script),))
-    output.mkdir(parents=True, exist_ok=True)
-    with _stdout_as_stderr() if as_json else _unchanged():
-        status = _with_nodes(file, script, seed, output) if on_nodes else _alone(file, script, seed, output)
-    if as_json:
-        record = output / "record.json"
-        found = {"cell": cell, "seed": seed, "nodes": on_nodes, "success": status == 0, "folder": str(output)}
-        verdict = json.loads(record.read_bytes())["verdict"] if on_nodes and status == 0 else None
-        echo_json({**found, "verdict": verdict})
-    return FAILED if status else 0
-
-
-def _is_there(module: str) -> bool:
-    try:
-        return find_spec(module) is not None
-    except ImportError:
-        return False
-
-
-def _share() -> Path:
-    """Return the folder with cells and examples: the repository's, or the installed one."""
-    repository = Path(__file__).resolve().parents[2]
-    if (repository / "examples").is_dir():
-        return repository
-    from ..io.common.resources import package_share
-
-    return package_share(PACKAGE).folder
-
-
-def _with_nodes(cell: Path, script: Path, seed: int, output: Path) -> int:
-    """Start the nodes, and the script as their client. Returns the exit status of the session."""
-    try:
-        from ..nodes.bringup.command_line import main as start
-    except ImportError as error:
-        raise import_failure("the nodes need ROS 2", error, "Try --simulation; ") from error
-    parameters = cell.parent / "parameters.yaml"
-    own = ["--cell", str(cell), *(["--params", str(parameters)] if parameters.is_file() else [])]
-    return start([*own, "--", sys.executable, str(script), "--seed", str(seed), "--output", str(output)])
-
-
-def _alone(cell: Path, script: Path, seed: int, output: Path) -> int:
-    """Run a script without ROS. Returns its exit status."""
-    own, sys.argv = sys.argv, [str(script), str(cell), str(seed), str(output)]
-    try:
-        runpy.run_path(str(script), run_name="__main__")
-    except SystemExit as ended:
-        return int(bool(ended.code))
-    finally:
-        sys.argv = own
-    return 0
-
-
-@contextmanager
-def _stdout_as_stderr() -> Iterator[None]:
-    """Send what this process and its children print to the standard error stream."""
-    sys.stdout.flush()
-    saved = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        sys.stdout.flush()
-        os.dup2(saved, 1)
-        os.close(saved)
-
-
-@contextmanager
-def _unchanged() -> Iterator[None]:
-    yield

@@ -1,44 +1,26 @@
-"""`robot_cell execute`: plan files, in the simulation of a cell or on the running nodes."""
+"""Declaration of `robot_cell execute`."""
 
 from __future__ import annotations
 
-from contextlib import suppress
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from ..errors import InvalidRequestError, ServiceUnavailableError, TrajectoryStartError
-from ..io.cell_file.simulation_section import load_simulated_robot
-from ..offline.cell import OfflineCell
-from ..planning.path.plan_check import verify_plan
-from ..planning.problem.plan import Plan, check_alone
-from ..simulation.options import SimulationOptions
+from .deferred import deferred
 from .numbers import FiniteRange
-from .options import JointValue, opened, roots_of, start_options
+from .options import RUNNING_HELP, JointValue, cell_options, is_running
 from .outputs import check_outputs
-from .plan_files import read_plan
-from .progress import Progress
-from .reporting import echo_json, reporting
-from .running import HELP, is_running, running_client
-from .verdicts import explained, explained_start
-
-# What is printed of each executed plan, with units; a joint is in rad or m.
-FIGURES = {
-    "duration": "s",
-    "longest_interval": "s between commands",
-    "max_tracking_error": "rad or m",
-    "goal_error": "rad or m",
-}
+from .reporting import json_option
 
 
-@click.command(epilog=HELP)
-@reporting
-@start_options
+@click.command(epilog=RUNNING_HELP)
+@json_option
+@cell_options
 @click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1, required=True)
 @click.option("--speed", type=FiniteRange(0.001, 1.0), default=1.0, show_default=True,
               help="Fraction of the planned speed; below 1 on the running nodes only.")  # fmt: skip
 @click.option("--view", type=click.Path(path_type=Path), help="Write a replay of the simulation to this HTML file.")
+@deferred
 def execute(
     cell_file: Path,
     folders: tuple[str, ...],
@@ -47,8 +29,8 @@ def execute(
     plan_files: tuple[Path, ...],
     speed: float,
     view: Path | None,
-    as_json: bool,
-) -> int:
+    **others: object,
+) -> None:
     """Execute PLAN_FILES one after the other: in the simulation of CELL_FILE, or with @running by the running nodes.
 
     The simulation verifies each plan before it moves. It has gravity, drives and contacts; the exit status is 1 if
@@ -56,87 +38,10 @@ def execute(
     plan in the present scene, and monitors it; Ctrl-C brings the robot to rest on its path.
     """
     check_outputs({"--view": view}, [cell_file, *plan_files])
-    plans = [(click.format_filename(file), read_plan(file)) for file in plan_files]
-    for name, plan in plans:
-        if plan.trajectory is None:
-            raise InvalidRequestError(f"{name} is a path without timing; plan it with timing", stage="request")
-        check_alone(plan, name)
-    if is_running(cell_file):
-        if view is not None or start or start_values or folders:
-            text = "--view, --from, --from-joint and --root are for a cell file; the nodes have a scene of their own"
-            raise click.UsageError(text)
-        entries = _on_nodes(cell_file, plans, speed)
-    else:
-        if speed < 1.0:
-            raise click.UsageError(
-                "--speed is for the running nodes; for the simulation, plan a slower motion with `plan --speed`"
-            )
-        entries = _in_simulation(cell_file, folders, (start, start_values), plans, view)
-    if as_json:
-        echo_json({"executed": entries})
-    else:
-        for entry in entries:
-            figures = ", ".join(
-                f"{name.replace('_', ' ')} {entry[name]:.4g} {unit}" for name, unit in FIGURES.items() if name in entry
-            )
-            click.echo(f"{click.style('executed', fg='green')} {entry['plan']}: {figures}")
-    return 0
-
-
-def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> list[dict[str, object]]:
-    progress, entries = Progress(), list[dict[str, object]]()
-    with running_client(cell_file) as client:
-        from ..nodes.client.plan_execution import execute_plan
-
-        for name, plan in plans:
-            try:
-                done = execute_plan(client, plan, speed, progress.of(name))
-            except KeyboardInterrupt:
-                click.echo(f"{name}: cancelled, the robot comes to rest on its path", err=True)
-                raise
-            except TrajectoryStartError as error:
-                with suppress(ServiceUnavailableError):
-                    scene, _ = client.scene(retries=0, measured=True)
-                    raise explained_start(error, scene.cell, scene.state, plan) from error
-                raise
-            progress(f"{name}: done", 1.0)
-            entries.append({"plan": name, **asdict(done)})
-    return entries
-
-
-def _in_simulation(
-    cell_file: Path,
-    folders: tuple[str, ...],
-    start: tuple[str, tuple[JointValue, ...]],
-    plans: list[tuple[str, Plan]],
-    view: Path | None,
-) -> list[dict[str, object]]:
-    cell, state = opened(cell_file, folders, *start)
-    options = SimulationOptions(robot=load_simulated_robot(cell_file, roots_of(folders)))
-    with OfflineCell(cell, state, on_progress=Progress(), simulation_options=options) as simulated:
-        try:
-            for name, plan in plans:
-                _require_valid(simulated, name, plan)
-                simulated.follow(name, plan)
-        finally:
-            if view is not None:
-                simulated.write_replay(view)
-        return [
-            {
-                "plan": name,
-                "duration": done.plan.duration,
-                "max_tracking_error": max(done.lag.values(), default=0.0),
-                "goal_error": max(done.end_errors.values()),
-            }
-            for (name, _), done in zip(plans, simulated.motions, strict=True)
-        ]
-
-
-def _require_valid(simulated: OfflineCell, name: str, plan: Plan) -> None:
-    """Raise the first violation of a plan."""
-    cell, state = simulated.cell, simulated.state
-    violations = tuple(explained(verify_plan(cell, state, plan).violations, cell, state, plan))
-    if violations:
-        for error in violations[1:]:
-            click.echo(f"{name}: also {error}", err=True)
-        raise violations[0]
+    if is_running(cell_file) and (view is not None or start or start_values or folders):
+        text = "--view, --from, --from-joint and --root are for a cell file; the nodes have a scene of their own"
+        raise click.UsageError(text)
+    if not is_running(cell_file) and speed < 1.0:
+        raise click.UsageError(
+            "--speed is for the running nodes; for the simulation, plan a slower motion with `plan --speed`"
+        )

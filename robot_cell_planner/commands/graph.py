@@ -1,30 +1,17 @@
-"""`robot_cell call`, `echo` and `describe`: services and topics of running nodes, without the command `ros2`."""
+"""Declarations of `robot_cell call`, `echo` and `describe`, and the options of commands for running nodes."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
-from itertools import islice
-from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import click
-import yaml
 
-from ..errors import UnknownNameError
+from .deferred import deferred
 from .numbers import FiniteRange
-from .progress import Elapsed
-from .reporting import echo_json, import_failure, reporting
-from .search import searched
+from .options import domain_option
+from .reporting import json_option
 
-if TYPE_CHECKING:
-    from ..nodes.client.connection import CellConnection
-
-NODE = "robot_cell_command"
-NAMES = "`robot_cell describe` without a name prints all that the running nodes offer."
 MAX_TIMEOUT = 86_400.0  # [s]
 
 
@@ -38,86 +25,44 @@ def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
             show_default=True,
             help="Time to wait for what is named [s].",
         ),
-        click.option("--domain-id", type=click.IntRange(0, 232), help="ROS_DOMAIN_ID (default: the variable's value)."),
+        domain_option,
         click.option("--namespace", default="", help="Namespace of the nodes."),
     ):
         command = option(command)
     return command
 
 
-def ros() -> ModuleType:
-    """Return the module that reads the graph.
-
-    Raises:
-        NotSupportedError: There is no ROS 2.
-    """
-    try:
-        from ..nodes.client import inspection
-    except ImportError as error:
-        raise import_failure("the running nodes need ROS 2", error) from error
-    return inspection
-
-
-@contextmanager
-def connected(namespace: str, domain_id: int | None, timeout: float) -> Iterator[CellConnection]:
-    """Connect to the nodes.
-
-    Raises:
-        NotSupportedError: There is no ROS 2.
-        ServiceUnavailableError: A node does not answer; the message says where it was searched.
-    """
-    if domain_id is not None:
-        os.environ["ROS_DOMAIN_ID"] = str(domain_id)
-    with ros().CellConnection(NODE, namespace, timeout) as connection, searched(namespace):
-        yield connection
-
-
 @click.command()
-@reporting
+@json_option
 @click.argument("service")
 @click.argument("request", default="{}")
 @graph_options
-def call(service: str, request: str, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
+@deferred
+def call(**options: object) -> None:
     """Call SERVICE with REQUEST, a YAML mapping of its fields, and print the reply.
 
     An error report in the reply is printed as an error, with the exit status 1.
 
     robot_cell call scene/apply_changes '{changes: [{operation: 7, name: post}]}'
     """
-    from ..io.common.yaml_reader import parse_yaml
-
-    with connected(namespace, domain_id, timeout) as connection:
-        with Elapsed(f"waiting for service {service}"):
-            kind = ros().wait_for_type(connection, "service", service, timeout)
-        fields = parse_yaml(request, "REQUEST", "command line") or {}
-        reply = connection.call_service(
-            kind, ros().full_name(connection, service), ros().message_from_plain(kind.Request, fields), timeout
-        )
-    _echo(ros().message_to_plain(reply), as_json)
-    return 0
 
 
 @click.command()
-@reporting
+@json_option
 @click.argument("topic")
 @click.option("--count", type=click.IntRange(1), help="End after as many messages.")
 @graph_options
-def echo(topic: str, count: int | None, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
+@deferred
+def echo(**options: object) -> None:
     """Print the messages of TOPIC, also those that its publishers keep."""
-    with connected(namespace, domain_id, timeout) as connection:
-        with Elapsed(f"waiting for topic {topic}"):
-            ros().wait_for_type(connection, "topic", topic, timeout)
-        for message in islice(ros().messages(connection, topic, timeout), count):
-            _echo(ros().message_to_plain(message), as_json)
-            click.echo("---", err=as_json)
-    return 0
 
 
 @click.command()
-@reporting
+@json_option
 @click.argument("name", default="")
 @graph_options
-def describe(name: str, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
+@deferred
+def describe(**options: object) -> None:
     """Print what the running nodes offer, or the definition of NAME with its comments.
 
     NAME is a service, an action, a topic, an interface such as robot_cell_planner/srv/GetCell, or a node: its
@@ -125,41 +70,3 @@ def describe(name: str, namespace: str, domain_id: int | None, timeout: float, a
 
     robot_cell call planning_node/set_parameters '{parameters: [{name: time_limit, value: {type: 3, double_value: 5}}]}'
     """
-    if name.count("/") == 2 and not name.startswith("/") and name.split("/")[1] in ("msg", "srv", "action"):
-        found: Any = {"type": name, "definition": ros().definition(name)}
-    else:
-        with connected(namespace, domain_id, timeout) as connection, Elapsed("waiting for the running nodes"):
-            found = _described(connection, name, timeout) if name else ros().settled(connection, timeout)
-    if as_json:
-        echo_json({key: [asdict(each) for each in found[key]] if key == "parameters" else found[key] for key in found})
-    elif "definition" in found:
-        click.echo(f"{found['type']}\n\n{found['definition']}", nl=False)
-    elif "parameters" in found:
-        click.echo("\n".join(ros().parameter_lines(found["parameters"])))
-    else:
-        click.echo("\n".join(ros().lines(found)))
-    return 0
-
-
-def _described(connection: CellConnection, name: str, timeout: float) -> dict[str, Any]:
-    full = ros().full_name(connection, name)
-    names = ros().offered_with(connection, full, timeout)
-    if f"{full}/{ros().LIST}" in names["service"]:
-        return {"node": full, "parameters": ros().node_parameters(connection, full, timeout)}
-    types = {entry: type_name for entries in names.values() for entry, type_name in entries.items()}
-    if full not in types:
-        from ..model.name_suggestions import unknown_name
-
-        nodes = {entry.removesuffix(f"/{ros().LIST}") for entry in names["service"] if entry.endswith(f"/{ros().LIST}")}
-        # Without the services that every node has, whose names are similar to that of their node.
-        known = {entry for entry in types if entry.rpartition("/")[0] not in nodes} | nodes
-        text = unknown_name(f"{full!r}", full, known)
-        raise UnknownNameError(text, stage="describe", subjects=(full,), remedy=NAMES)
-    return {"type": types[full], "definition": ros().definition(types[full])}
-
-
-def _echo(value: Any, as_json: bool) -> None:
-    if as_json:
-        click.echo(json.dumps(value))
-    else:
-        click.echo(yaml.safe_dump(value, sort_keys=False, default_flow_style=None, width=120), nl=False)

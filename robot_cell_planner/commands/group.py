@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Mapping
-from importlib import import_module
 
 import click
 
 from .. import __version__
-from .reporting import import_failure
+from .deferred import imported
 
-# Module of each command, which is imported when the command is used, and its line in the help.
+# Module that declares each command, which is imported when the command is used, and its line in the help.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("demo", "Run a demonstration in simulation."),
     "new": ("new", "Draft a cell from a robot description."),
@@ -50,11 +49,8 @@ class LazyGroup(click.Group):
         """Return a command by name, or None."""
         if cmd_name not in COMMANDS:
             return super().get_command(ctx, cmd_name)
-        try:
-            name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
-            command = getattr(import_module(f"{__package__}.{COMMANDS[cmd_name][0]}"), name)
-        except ImportError as error:
-            raise import_failure(f"{cmd_name} needs libraries", error) from error
+        name = f"{cmd_name}_" if keyword.iskeyword(cmd_name) else cmd_name
+        command = imported(f"{__package__}.{COMMANDS[cmd_name][0]}", name)
         assert isinstance(command, click.Command)
         return command
 

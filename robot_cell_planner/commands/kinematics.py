@@ -1,140 +1,56 @@
-"""`robot_cell fk` and `robot_cell ik`: poses of frames, and configurations that reach a pose."""
+"""Declarations of `robot_cell fk` and `robot_cell ik`."""
 
 from __future__ import annotations
 
 import click
 
-from ..collision.checker import CollisionChecker
-from ..kinematics.forward import forward_kinematics_to_frame
-from ..kinematics.ik.options import IkOptions, IkResult
-from ..kinematics.ik.solver import inverse_kinematics
-from ..kinematics.targets import FrameTarget
-from ..model.cell import RobotCell
-from ..model.frames import FrameTree
-from ..model.pose import Pose
-from ..model.state import RobotCellState
-from ..model.value import WORLD
+from .deferred import deferred
 from .options import (
     POSE_HELP,
+    RUNNING_HELP,
+    PoseNumbers,
     cell_options,
+    check_target,
     frame_option,
     free_option,
     group_option,
-    moved_frame,
-    pose_entry,
-    pose_explained,
-    pose_target,
-    pose_text,
     pose_value,
     reference_option,
 )
-from .reporting import echo_json, reporting
-from .running import HELP
+from .reporting import json_option
 
 
-@click.command(epilog=HELP)
-@reporting
+@click.command(epilog=RUNNING_HELP)
+@json_option
 @cell_options
 @click.argument("frames", nargs=-1, metavar="[FRAME]...")
-@click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the poses are expressed in.")
+@reference_option("the poses are")
 @click.option("--check-limits", is_flag=True, help="Fail if a joint value is beyond its position limits.")
-def fk(
-    cell: RobotCell,
-    state: RobotCellState,
-    frames: tuple[str, ...],
-    reference: str,
-    check_limits: bool,
-    as_json: bool,
-) -> int:
+@deferred
+def fk(**options: object) -> None:
     """Print the poses of FRAMEs: links, tools, tool centre points, bodies and named frames; without FRAME, of all.
 
     A line has the position [m] and the quaternion x, y, z, w.
     """
-    names = frames or tuple(FrameTree(cell, state))
-    poses = {
-        name: forward_kinematics_to_frame(cell, state, name, reference, check_limits=check_limits) for name in names
-    }
-    if as_json:
-        echo_json({"reference_frame": reference, "poses": {name: pose_entry(pose) for name, pose in poses.items()}})
-    else:
-        width = max(map(len, names))
-        for name, pose in poses.items():
-            click.echo(f"{name:{width}}  {pose_text(pose)}")
-    return 0
 
 
-@click.command(epilog=HELP)
-@reporting
+@click.command(epilog=RUNNING_HELP)
+@json_option
 @cell_options
 @click.option("--pose", type=pose_value, metavar="POSE", help=f"Target: {POSE_HELP} With --in alone, that frame.")
-@reference_option
+@reference_option()
 @frame_option
 @free_option
 @group_option
-@click.option("--solutions", default=0, show_default=True, help="Max number of solutions; 0 for all.")
+@click.option(
+    "--solutions", type=click.IntRange(0), default=0, show_default=True, help="Max number of solutions; 0 for all."
+)
 @click.option("--colliding", is_flag=True, help="Include solutions in collision.")
-def ik(
-    cell: RobotCell,
-    state: RobotCellState,
-    pose: Pose | None,
-    reference: str,
-    moved: str | None,
-    free: str,
-    group: str,
-    solutions: int,
-    colliding: bool,
-    as_json: bool,
-) -> int:
+@deferred
+def ik(pose: PoseNumbers | None, reference: str, moved: str | None, free: str, **others: object) -> None:
     """Print the configurations [rad or m] that reach a pose, the nearest to the start state first.
 
     The exit status is 1 if there is none; the error says why.
     """
-    target = pose_target(cell, state, group, moved, pose, reference, free)
-    if target is None:
+    if not check_target(pose, reference, moved, free):
         raise click.UsageError("no target: give --pose, or a frame by --in")
-    frame = moved_frame(cell, state, group, target)
-    with pose_explained(pose):
-        found = _solutions(cell, state, target, group, IkOptions(max_solutions=solutions), colliding=colliding)
-    if as_json:
-        _echo_json(found, frame)
-    else:
-        _echo(found, frame)
-    return 0
-
-
-def _solutions(
-    cell: RobotCell, state: RobotCellState, target: FrameTarget, group: str, options: IkOptions, *, colliding: bool
-) -> IkResult:
-    """Return the solutions for a target. colliding: also those in collision."""
-    if colliding:
-        return inverse_kinematics(cell, state, target, group, options)
-    checker = CollisionChecker(cell, state, cell.group(group).variables)
-    return inverse_kinematics(
-        cell,
-        state,
-        target,
-        group,
-        options,
-        lambda q: not checker.in_collision(q),
-        lambda q: tuple(f"{pair.first} - {pair.second}" for pair in checker.report(q).pairs),
-    )
-
-
-def _echo_json(found: IkResult, frame: str) -> None:
-    echo_json(
-        {
-            "frame": frame,
-            "joints": list(found.variables),
-            "solutions": found.solutions.tolist(),
-            "solver": found.solver,
-            "complete": found.complete,
-        }
-    )
-
-
-def _echo(found: IkResult, frame: str) -> None:
-    click.echo("  ".join(found.variables))
-    for row in found.solutions.tolist():
-        click.echo("  ".join(f"{value:{len(name)}.4f}" for name, value in zip(found.variables, row, strict=True)))
-    others = "all" if found.complete else "there may be others"
-    click.echo(f"solutions that bring {frame} to the pose: {len(found)} ({others}); solver {found.solver}")

@@ -1,28 +1,24 @@
-"""`robot_cell new`: a folder with a cell file, SRDF, limits and a report, from a robot description."""
+"""Declaration of `robot_cell new`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from ..model.geometry import MeshUse
-from ..setup_assistant.cell_setup import NewCell, NewCellOptions, new_cell
-from ..setup_assistant.finding import ERROR
-from ..setup_assistant.options import DraftOptions
-from .findings import echo_findings, summary
-from .options import roots_of, xacro_arguments
-from .progress import Elapsed
-from .reporting import FAILED, echo_json, reporting
+from ..model.mesh_use import MeshUse
+from ..setup_assistant.draft_defaults import MAX_SAMPLES, SAMPLES, SEED
+from .deferred import deferred
+from .options import root_option, seed, xacro_arguments
+from .reporting import json_option
 
 AUTO = "auto"
 
 
 @click.command()
-@reporting
+@json_option
 @click.argument("description")
-@click.argument("arguments", nargs=-1, metavar="[NAME:=VALUE]...")
+@click.argument("arguments", nargs=-1, metavar="[NAME:=VALUE]...", callback=xacro_arguments)
 @click.option(
     "--folder", type=click.Path(path_type=Path), help="Where to write (default: the name of the file and _cell)."
 )
@@ -30,32 +26,20 @@ AUTO = "auto"
     "--add", "added", default="", metavar="FILE", help="URDF, xacro or SDF file of a gripper, added as a tool."
 )
 @click.option(
-    "--add-argument", "added_arguments", multiple=True, metavar="NAME:=VALUE",
+    "--add-argument", "added_arguments", multiple=True, metavar="NAME:=VALUE", callback=xacro_arguments,
     help="Argument of xacro for the file of --add; repeatable.",
 )  # fmt: skip
 @click.option("--at", default="", metavar="LINK", help="Link it is mounted on (default: the tip of the main group).")
-@click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
+@root_option
 @click.option("--meshes", type=click.Choice([AUTO, *(use.value for use in MeshUse)]), default=AUTO,
               show_default=True, help="Shapes that collision meshes are checked as (auto: by mesh).")  # fmt: skip
-@click.option(
-    "--samples", default=DraftOptions.samples, show_default=True, help="Number of random configurations to check."
-)
-@click.option("--seed", default=DraftOptions.seed, show_default=True, help="Seed of the random configurations.")
+@click.option("--samples", type=click.IntRange(1, MAX_SAMPLES), default=SAMPLES, show_default=True,
+              help="Number of random configurations to check.")  # fmt: skip
+@click.option("--seed", type=seed, default=SEED, show_default=True,
+              help="Seed of the random configurations.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
-def new(
-    description: str,
-    arguments: tuple[str, ...],
-    folder: Path | None,
-    added: str,
-    added_arguments: tuple[str, ...],
-    at: str,
-    folders: tuple[str, ...],
-    meshes: str,
-    samples: int,
-    seed: int,
-    overwrite: bool,
-    as_json: bool,
-) -> int:
+@deferred
+def new(added: str, at: str, added_arguments: dict[str, str], **others: object) -> None:
     """Draft a cell from DESCRIPTION, a URDF, xacro or SDF file or its package:// URI.
 
     Arguments of xacro are written as ROS does: robot_cell new ur.urdf.xacro ur_type:=ur5e name:=ur5e
@@ -64,58 +48,5 @@ def new(
     report.md, which describes how each part was found and how sure it is. The exit status is 1 if the check of the
     new cell finds an error, as that of `check` is.
     """
-    if added_arguments and not added:
-        raise click.UsageError("--add-argument is for the file of --add, which is missing")
-    options = NewCellOptions(
-        xacro_arguments=xacro_arguments(arguments),
-        added=added,
-        at=at,
-        roots=roots_of(folders),
-        mesh_use=None if meshes == AUTO else MeshUse(meshes),
-        overwrite=overwrite,
-        draft=DraftOptions(samples, seed),
-        added_arguments=xacro_arguments(added_arguments, "--add-argument"),
-    )
-    name = Path(description.partition("://")[2] or description).name.partition(".")[0]
-    with Elapsed("drafting the cell"):
-        made = new_cell(description, folder or Path(f"{name}_cell"), options)
-    if as_json:
-        echo_json(_entry(made))
-    else:
-        _echo(made)
-    return FAILED if any(finding.level == ERROR for finding in made.findings) else 0
-
-
-def _entry(made: NewCell) -> dict[str, object]:
-    home = made.draft.home
-    groups = [found.group for found in made.draft.groups]
-    return {
-        "folder": str(made.folder),
-        "files": list(made.files),
-        "groups": [{"name": g.name, "joints": g.variables, "from": g.base_link, "to": g.tip_link} for g in groups],
-        "pairs_without_check": len(made.draft.pairs),
-        "home": {"joints": dict(home.values), "colliding": home.colliding, "limit_margin": home.limit_margin},
-        "meshes": [{"uri": mesh.uri, "use": mesh.use.value} for mesh in made.meshes],
-        "frames": {name: frame.attached_to for name, frame in made.cell.frames.items()},
-        "findings": [asdict(finding) for finding in made.findings],
-    }
-
-
-def _echo(made: NewCell) -> None:
-    for found in made.draft.groups:
-        ends = f", {found.group.base_link} to {found.group.tip_link}" if found.group.tip_link else ""
-        count = len(found.group.variables)
-        click.echo(f"group {found.group.name}: {count} joint{'s' if count != 1 else ''}{ends}")
-    decomposed = sum(found.use is MeshUse.DECOMPOSITION for found in made.meshes)
-    if decomposed:
-        click.echo(f"meshes: {decomposed} of {len(made.meshes)} are decomposed, because their hulls fill in too much")
-    click.echo(f"pairs that need no check: {len(made.draft.pairs)}")
-    home = made.draft.home
-    free = "free of collisions" if not home.colliding else "IN COLLISION"
-    click.echo(f"home: {free}, {home.from_limits}")
-    for name, frame in made.cell.frames.items():
-        text = f"frame {name}: tool centre point of the hand, on {frame.attached_to}"
-        click.echo(f"{text}; `robot_cell plan --frame {name}` moves it to a pose")
-    echo_findings(made.findings)
-    click.echo(f"wrote {', '.join(made.files)} to {made.folder}")
-    click.echo(summary(made.findings))
+    for option in (name for name, value in (("--add-argument", added_arguments), ("--at", at)) if value and not added):
+        raise click.UsageError(f"{option} is for the file of --add, which is missing")

@@ -1,147 +1,55 @@
-"""`robot_cell verify` and `view`: plan files."""
+"""Declarations of `robot_cell verify` and `robot_cell view`."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 from zipfile import is_zipfile
 
 import click
 
-from ..cases import open_case, reproduce
-from ..errors import FileError
-from ..io.common.resources import NO_ROOTS, read_text
-from ..model.cell import RobotCell
-from ..model.state import RobotCellState
-from ..planning.path.plan_check import verify_plan
-from ..planning.problem.plan import Plan
-from ..planning.problem.plan_file import plan_from_json
-from ..viewer.page import write_html
-from ..viewer.plans import plan_details, plan_recording
-from ..viewer.recording import Moment, Recording
-from .case_pages import write_case_page
-from .options import cell_options
+from .deferred import deferred
+from .options import RUNNING_HELP, JointValue, cell_options
 from .outputs import check_outputs
-from .progress import Elapsed
-from .remedies import remedy_of
-from .reporting import FAILED, echo_json, error_entry, reporting, warn
-from .running import HELP
-from .verdicts import START_REMEDY, explained
+from .reporting import json_option
 
 
-@click.command(epilog=HELP)
-@reporting
+@click.command(epilog=RUNNING_HELP)
+@json_option
 @cell_options
 @click.argument("plan_file", type=click.Path(path_type=Path))
-def verify(cell: RobotCell, state: RobotCellState, plan_file: Path, as_json: bool) -> int:
+@deferred
+def verify(**options: object) -> None:
     """Verify PLAN_FILE with the collision engine alone, without the planner's certificates.
 
     The digests of cell and start state, limits, collisions and the figures of the plan are checked. The exit status is
     1 if one of them does not hold.
     """
-    given = read_plan(plan_file)
-    with Elapsed("verifying"):
-        verdict = verify_plan(cell, state, given)
-    violations = tuple(explained(verdict.violations, cell, state, given))
-    if as_json:
-        echo_json({"valid": verdict.valid, "violations": [error_entry(error) for error in violations]})
-    else:
-        for error in violations:
-            click.echo(f"{click.style('violation', fg='red')} {error}\n  -> {remedy_of(error)}")
-        record = verdict.record
-        click.echo(f"{'valid' if verdict.valid else 'NOT VALID'}: {record.states_checked} states checked")
-    return 0 if verdict.valid else FAILED
 
 
-def _showing_cases(command: Callable[..., int]) -> Callable[..., int]:
-    """Show a case file that is given in place of a cell file."""
-
-    @functools.wraps(command)
-    def shown(cell_file: Path, **others: Any) -> int:
-        check_outputs({"--output": others["output"]}, [cell_file, *others["plan_files"]])
-        if not is_zipfile(cell_file):
-            return command(cell_file=cell_file, **others)
-        if others["plan_files"]:
-            raise click.UsageError("a case file is shown alone, without plan files")
-        if others["folders"] or others["start"] or others["start_values"]:
-            text = "--root, --from and --from-joint are for a cell file; a case file has its own cell and state"
-            raise click.UsageError(text)
-        with open_case(cell_file) as case:
-            path = write_case_page(others["output"], case, reproduce(case).result)
-        _echo_page(path, others["as_json"])
-        return 0
-
-    return shown
-
-
-@click.command(epilog=HELP)
-@reporting
-@_showing_cases
+@click.command(epilog=RUNNING_HELP)
+@json_option
 @cell_options
 @click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1)
 @click.option("--output", type=click.Path(path_type=Path), default=Path("view.html"), show_default=True)
-def view(cell: RobotCell, state: RobotCellState, plan_files: tuple[Path, ...], output: Path, as_json: bool) -> int:
+@deferred
+def view(
+    cell_file: Path,
+    folders: tuple[str, ...],
+    start: str,
+    start_values: tuple[JointValue, ...],
+    plan_files: tuple[Path, ...],
+    output: Path,
+    **others: object,
+) -> None:
     """Write a page that shows the cell, or the motion of a plan file, in any browser and without a network.
 
     Of several plan files, the first is played, and the curves and tool paths of all are drawn over each other. A case
     file can be given in place of CELL_FILE: its request is answered again and shown.
     """
-    with Elapsed("writing the page"):
-        if not plan_files:
-            path = write_html(output, cell, Recording((Moment(0.0, state),)), cell.name)
-        else:
-            plans = {click.format_filename(file): read_plan(file) for file in plan_files}
-            for name, plan in plans.items():
-                for text in _doubts(cell, state, plan):
-                    warn(f"{name} {text}")
-            first = plans[click.format_filename(plan_files[0])]
-            details = plan_details(cell, state, first)
-            details["trajectories"] = {
-                name: plan.trajectory for name, plan in plans.items() if plan.trajectory is not None
-            }
-            path = write_html(output, cell, plan_recording(state, first), cell.name, **details)
-    _echo_page(path, as_json)
-    return 0
-
-
-def _doubts(cell: RobotCell, state: RobotCellState, plan: Plan) -> Iterator[str]:
-    """Yield why a plan may not be what its page shows: it was made for another cell, or in another state of it.
-
-    The joints of the plan may be elsewhere: its page begins where the plan does.
-    """
-    if plan.cell_digest != cell.digest():
-        yield f"is for a cell with digest {plan.cell_digest or 'unknown'}, this one has {cell.digest()}: it may not fit"
-    begin = dict(zip(plan.variables, plan.path[0].tolist(), strict=True))
-    if not begin.keys() <= state.configuration.keys():
-        return  # which the recording refuses
-    states = state.digest(), state.with_configuration(begin).digest()
-    if plan.start_state_digest not in states:
-        digest = plan.start_state_digest or "unknown"
-        yield (
-            f"was made in a state with digest {digest}, this one has {states[0]}, and more differs than the plan's "
-            f"joints: collisions and certificates are those of this state. {START_REMEDY}"
-        )
-
-
-def _echo_page(path: Path, as_json: bool) -> None:
-    if as_json:
-        echo_json({"page": str(path)})
-    else:
-        click.echo(f"wrote {path}")
-
-
-def read_plan(path: Path) -> Plan:
-    """Return the plan of a file.
-
-    Raises:
-        FileError, InvalidRequestError: It cannot be read, or is no plan.
-    """
-    text = read_text(path, "read plan", NO_ROOTS.text_bytes)
-    try:
-        return plan_from_json(text, str(path))
-    except FileError as error:
-        reason = error.message.removeprefix(f"{path}: ") if text.strip() else "it is empty"
-        error.remedy = "Give a file that `robot_cell plan --output` of this version wrote."
-        raise error.with_message(f"{path} is no plan file that can be read: {reason}") from error
+    check_outputs({"--output": output}, [cell_file, *plan_files])
+    if is_zipfile(cell_file):
+        if plan_files:
+            raise click.UsageError("a case file is shown alone, without plan files")
+        if folders or start or start_values:
+            text = "--root, --from and --from-joint are for a cell file; a case file has its own cell and state"
+            raise click.UsageError(text)

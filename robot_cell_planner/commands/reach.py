@@ -1,35 +1,28 @@
-"""`robot_cell reach`: which poses of a grid a robot reaches."""
+"""Declaration of `robot_cell reach`."""
 
 from __future__ import annotations
 
-import sys
-
 import click
 
-from ..collision.reach import Reach, pose_grid, reachability
-from ..model.cell import RobotCell
-from ..model.pose import Pose
-from ..model.state import RobotCellState
-from ..model.value import WORLD
-from .options import POSE_HELP, cell_options, frame_of, frame_option, free_option, group_option, pose_value
-from .reporting import echo_json, reporting
-from .running import HELP
-
-# Character and colour of each result.
-MARKS: dict[Reach, tuple[str, str | None]] = {
-    Reach.REACHED: ("#", "green"),
-    Reach.COLLISION: ("x", "red"),
-    Reach.LIMITS: ("-", "yellow"),
-    Reach.OUT_OF_REACH: (".", None),
-    Reach.NOT_FOUND: ("?", "magenta"),
-}
+from .deferred import deferred
+from .options import (
+    POSE_HELP,
+    RUNNING_HELP,
+    cell_options,
+    frame_option,
+    free_option,
+    group_option,
+    pose_value,
+    reference_option,
+)
+from .reporting import json_option
 
 
-@click.command(epilog=HELP)
-@reporting
+@click.command(epilog=RUNNING_HELP)
+@json_option
 @cell_options
 @click.option("--pose", type=pose_value, metavar="POSE", required=True, help=f"Middle of the grid: {POSE_HELP}")
-@click.option("--in", "reference", default=WORLD, show_default=True, help="Frame that the grid is expressed in.")
+@reference_option("the grid is")
 @click.option(
     "--size",
     metavar="X Y Z",
@@ -43,42 +36,11 @@ MARKS: dict[Reach, tuple[str, str | None]] = {
 @frame_option
 @free_option
 @group_option
-def reach(
-    cell: RobotCell,
-    state: RobotCellState,
-    pose: Pose,
-    reference: str,
-    size: tuple[float, float, float],
-    step: float,
-    moved: str | None,
-    free: str,
-    group: str,
-    as_json: bool,
-) -> int:
+@deferred
+def reach(**options: object) -> None:
     """Print which positions of a grid the robot reaches with the orientation of a pose, free of collisions.
 
     A layer is printed as seen from above, with x to the right and y up: # is reached, x collides in every
     configuration that was found, - is beyond joint limits, . is out of reach, and ? means that a search found no
     configuration, which does not prove that there is none.
     """
-    poses = pose_grid(pose, size, step)
-    mode, frame = frame_of(cell, state, group, moved)
-    with click.progressbar(length=len(poses), label="poses", file=sys.stderr) as bar:
-        found = reachability(
-            cell, state, poses, mode, group, reference, lambda _: bar.update(1), frame=frame, free_axes=free
-        )
-    if as_json:
-        rows = zip(found.poses, found.results, found.configurations, strict=True)
-        entries = [{"position": list(p.position), "result": r.value, "configuration": q} for p, r, q in rows]
-        echo_json({"joints": list(found.variables), "poses": entries})
-        return 0
-    columns = int(size[0] / step + 1e-9) + 1
-    per_layer = columns * (int(size[1] / step + 1e-9) + 1)
-    for start in range(0, len(poses), per_layer):
-        click.echo(f"z = {poses[start].position[2]:.3f} m")
-        layer = found.results[start : start + per_layer]
-        for row in reversed(range(0, per_layer, columns)):
-            click.echo(" ".join(click.style(MARKS[r][0], fg=MARKS[r][1]) for r in layer[row : row + columns]))
-    for result, count in found.counts().items():
-        click.echo(f"{MARKS[result][0]} {result.value}: {count} of {len(poses)}")
-    return 0

@@ -1,59 +1,45 @@
-"""`robot_cell record`: the topics of the running nodes, in a bag of rosbag2."""
+"""Declaration of `robot_cell record`."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
-import signal
-import threading
+import re
 from pathlib import Path
 
 import click
 
-from ..system.private_files import PRIVATE_UMASK
-from .interruption import ENDS
-from .reporting import import_failure
+from .deferred import deferred
+from .options import domain_option
+from .reporting import json_option
+
+
+def pattern(text: str) -> str:
+    """Check that a text is a regular expression.
+
+    Raises:
+        click.BadParameter: It is none.
+    """
+    try:
+        re.compile(text)
+    except re.error as error:
+        raise click.BadParameter(f"{text!r} is not a regular expression: {error}") from error
+    return text
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path))
-@click.option("--topic", "topics", multiple=True, metavar="REGEX", help="Record only topics that match; repeatable.")
-@click.option("--exclude", multiple=True, metavar="REGEX", help="Do not record topics that match; repeatable.")
-@click.option("--duration", type=float, default=math.inf, help="End after this time [s] (default: on Ctrl-C).")
-@click.option("--domain-id", type=click.IntRange(0, 232), help="ROS_DOMAIN_ID (default: the variable's value).")
-@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
-def record(
-    folder: Path,
-    topics: tuple[str, ...],
-    exclude: tuple[str, ...],
-    duration: float,
-    domain_id: int | None,
-    as_json: bool,
-) -> int:
+@click.option("--topic", "topics", type=pattern, multiple=True, metavar="REGEX",
+              help="Record only topics that match; repeatable.")  # fmt: skip
+@click.option("--exclude", type=pattern, multiple=True, metavar="REGEX",
+              help="Do not record topics that match; repeatable.")  # fmt: skip
+@click.option("--duration", type=click.FloatRange(0.0, min_open=True), default=math.inf,
+              help="End after this time [s] (default: on Ctrl-C).")  # fmt: skip
+@domain_option
+@json_option
+@deferred
+def record(**options: object) -> None:
     """Record topics in FOLDER, a new bag of rosbag2 (MCAP), until Ctrl-C.
 
     Topics are added as they appear, also those of actions and of service introspection. `ros2 bag play` and other tools
     for bags of rosbag2 read the result.
     """
-    try:
-        from ..nodes.recording.recorder import RecordOptions
-        from ..nodes.recording.recorder import record as run
-    except ImportError as error:
-        raise import_failure("recording needs ROS 2 and rosbags", error) from error
-    if domain_id is not None:
-        os.environ["ROS_DOMAIN_ID"] = str(domain_id)
-    os.umask(PRIVATE_UMASK)
-    options, end = RecordOptions(topics, exclude, duration), threading.Event()
-    for number in (signal.SIGINT, *ENDS):
-        # An exception could be raised between the reception of a message and its storage.
-        signal.signal(number, lambda *_: end.set())
-    click.echo(f"recording in {folder}", err=True)
-    summary = run(folder, options, lambda text: click.echo(f"robot_cell record: {text}", err=True), end)
-    counts = {topic: count for topic, count in sorted(summary.messages.items()) if count}
-    if as_json:
-        content = {"folder": str(folder), "messages": counts, "skipped": summary.skipped}
-        click.echo(json.dumps(content, indent=1))
-    else:
-        click.echo(f"recorded {sum(counts.values())} messages of {len(counts)} topics in {folder}")
-    return 0

@@ -2,40 +2,20 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import math
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import click
 
 from ..errors import InternalError, NotSupportedError, RobotCellError
 from .remedies import remedy_of
 
-Command: TypeAlias = Callable[..., int]
 FAILED = 1
 PACKAGE = __name__.partition(".")[0]
 INTERFACES = ("msg", "srv", "action")
 INCONSISTENT = "Install it again, into an environment without another version, or build its workspace again."
 json_option = click.option("--json", "as_json", is_flag=True, help="Print the answer, or the error, as JSON.")
-
-
-def reporting(command: Callable[..., int]) -> Command:
-    """Add `--json`; an error is printed as JSON then, and the exit status is 1."""
-
-    @json_option
-    @functools.wraps(command)
-    def reported(as_json: bool, **others: Any) -> int:
-        try:
-            return command(as_json=as_json, **others)
-        except RobotCellError as error:
-            if not as_json:
-                raise
-            echo_json({"error": error_entry(error)})
-            return FAILED
-
-    return reported
 
 
 def error_entry(error: RobotCellError) -> dict[str, object]:

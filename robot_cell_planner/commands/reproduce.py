@@ -1,4 +1,4 @@
-"""`robot_cell reproduce`: a request of a case file, answered again."""
+"""Declaration of `robot_cell reproduce`."""
 
 from __future__ import annotations
 
@@ -6,73 +6,21 @@ from pathlib import Path
 
 import click
 
-from ..cases import open_case
-from ..cases import reproduce as answered_again
-from ..errors import RobotCellError
-from ..planning.problem.plan import Plan
-from ..trajectory.tracking import SupervisedMotion, TrackingReport
-from ..trajectory.validation import TrajectoryReport
-from .case_pages import write_case_page
-from .reporting import FAILED, echo_json, reporting
+from .deferred import deferred
+from .outputs import check_outputs
+from .reporting import json_option
 
 
 @click.command()
-@reporting
+@json_option
 @click.argument("case_file", type=click.Path(path_type=Path))
 @click.option("--view", type=click.Path(path_type=Path), help="Write a page that shows the case to this HTML file.")
-def reproduce(case_file: Path, view: Path | None, as_json: bool) -> int:
+@deferred
+def reproduce(case_file: Path, view: Path | None, **others: object) -> None:
     """Answer the request of CASE_FILE again, and print whether the answer is the same, byte for byte.
 
     A case file has a request with its cell, meshes, state and answer: `robot_cell plan --case`, the parameter
     `case_folder` of the planning node, or `save_case` of the library write one. Of a motion that was executed, the
     recorded measurements are supervised again; nothing moves. The exit status is 1 if the answer differs.
     """
-    with open_case(case_file) as case:
-        found = answered_again(case)
-        if view is not None:
-            write_case_page(view, case, found.result)
-            click.echo(f"page      {view}", err=True)
-        if as_json:
-            echo_json({"method": case.method, "same": found.same, "answer": found.found, "versions": found.versions})
-            return 0 if found.same else FAILED
-        digest = case.cell.digest()
-        click.echo(f"case      {case.method} in cell {case.cell.name} ({digest})")
-        click.echo(f"answer    {_summary(found.result)}")
-        if isinstance(case.request, SupervisedMotion):
-            click.echo(f"repeated  {_repeated(case.request)}")
-        color = "green" if found.same else "red"
-        *versions, verdict = str(found).splitlines()
-        for line in versions:
-            click.echo(f"version   {line}")
-        click.echo(f"verdict   {click.style(verdict, fg=color)}")
-    return 0 if found.same else FAILED
-
-
-def _summary(result: object) -> str:
-    if isinstance(result, RobotCellError):
-        return f"{type(result).__name__}: {result}"
-    if isinstance(result, Plan):
-        return f"a plan with {len(result.path)} waypoints, {result.path_length:.3f} rad or m"
-    if isinstance(result, TrackingReport):
-        return f"a motion without a fault, at most {result.max_error:.4g} from its commands ({result.joint or 'none'})"
-    if isinstance(result, TrajectoryReport):
-        return f"a trajectory of {result.duration:.3f} s, {_first_fault(result)}"
-    return f"{len(result)} plans" if isinstance(result, tuple) else type(result).__name__
-
-
-def _first_fault(report: TrajectoryReport) -> str:
-    """Return the first violation or collision of a trajectory."""
-    for violation in report.violations:
-        return f"not valid: {violation}"
-    for found in report.collisions:
-        names = f"{found.first} and {found.second} collide" if found.first else "a collision"
-        return f"not valid: {names} at {found.time:.3f} s"
-    return "valid"
-
-
-def _repeated(motion: SupervisedMotion) -> str:
-    """Return what was repeated of a motion that was executed."""
-    text = f"the supervision of {len(motion)} recorded measurements"
-    if motion.interruption is None:
-        return text
-    return f"{text}, which are within their tolerances: it was stopped for another reason, as recorded"
+    check_outputs({"--view": view}, [case_file])

@@ -1,35 +1,21 @@
-"""`robot_cell warm`: kernels and sphere models are made before the nodes need them."""
+"""Declaration of `robot_cell warm`."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from pathlib import Path
-
 import click
 
-from ..io.cell_file.cell_file import load_cell
-from ..planning.workers.warm_up import warm_up
-from .options import roots_of
-from .progress import Progress
-from .reporting import echo_json, reporting
+from .deferred import deferred
+from .options import cell_file_argument, root_option
+from .reporting import json_option
 
 
 @click.command()
-@reporting
-@click.argument("cell_file", type=click.Path(path_type=Path))
-@click.option("--root", "folders", multiple=True, metavar="FOLDER", help="Folder with packages or meshes; repeatable.")
-def warm(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
+@json_option
+@cell_file_argument
+@root_option
+@deferred
+def warm(**options: object) -> None:
     """Compile the kernels and make the sphere models of CELL_FILE, so that nodes and scripts are ready at once.
 
     Both are cached for this user; a second call takes a few seconds. Progress goes to the standard error stream.
     """
-    cell, state = load_cell(cell_file, roots_of(folders))
-    found = warm_up(cell, state, Progress())
-    if as_json:
-        echo_json(asdict(found))
-        return 0
-    for warning in found.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    total = sum(found.seconds.values())
-    click.echo(f"{cell_file} is ready: {found.spheres} spheres, {total:.1f} s in all")
-    return 0

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from enum import Enum
-
 import msgspec
 import numpy as np
 
 from ..errors import InvalidValueError
 from .arguments import check_fields
+from .mesh_use import MeshUse as MeshUse
 from .pose import IDENTITY, Pose
 from .value import Vector3, positive, vector3
 
@@ -78,14 +77,6 @@ class Cone(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="cone", 
         check_fields(self)
         _size(self.radius, "cone radius")
         _size(self.length, "cone length")
-
-
-class MeshUse(str, Enum):
-    """Collision representation of a mesh."""
-
-    HULL = "hull"  # convex hull: fast, fills concavities
-    EXACT = "exact"  # triangles of the mesh
-    DECOMPOSITION = "decomposition"  # convex decomposition
 
 
 class Mesh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mesh", tag_field="type"):

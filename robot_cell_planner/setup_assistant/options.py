@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..errors import InvalidValueError
 from ..model.arguments import checked_fields
+from .draft_defaults import MAX_SAMPLES, SAMPLES, SEED
 
 
 @checked_fields
@@ -22,13 +23,13 @@ class DraftOptions:
         InvalidValueError: A value is out of range.
     """
 
-    samples: int = 10_000
-    seed: int = 1
+    samples: int = SAMPLES
+    seed: int = SEED
     always: float = 0.95
 
     def __post_init__(self) -> None:
-        if not 1 <= self.samples <= 10_000_000:
-            raise InvalidValueError(f"samples is {self.samples}, expected 1 to 10,000,000")
+        if not 1 <= self.samples <= MAX_SAMPLES:
+            raise InvalidValueError(f"samples is {self.samples}, expected 1 to {MAX_SAMPLES:,}")
         if not 0 <= self.seed < 2**63:
             raise InvalidValueError(f"seed is {self.seed}, expected 0 to 2^63 - 1")
         if not 0.0 < self.always <= 1.0:

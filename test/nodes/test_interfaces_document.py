@@ -15,7 +15,7 @@ from running import DEMO, ROOT
 from sources import SECTIONS
 
 from robot_cell_planner import action, srv
-from robot_cell_planner.commands import graph
+from robot_cell_planner.commands.actions import graph
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.nodes.client.connection import CellConnection
 from robot_cell_planner.nodes.doctor import observer

@@ -4,7 +4,7 @@ import pytest
 from planning_cells import two_gantries
 
 from robot_cell_planner.cases.case import Case
-from robot_cell_planner.commands import case_pages
+from robot_cell_planner.commands.actions import case_pages
 from robot_cell_planner.planning.problem.request import Goals
 from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
 from robot_cell_planner.planning.sequence import plan_multistep

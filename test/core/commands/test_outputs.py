@@ -91,7 +91,7 @@ def test_a_speed_is_a_number_in_its_range(command, speed, made, capsys):
 @pytest.mark.parametrize("timeout", ["nan", "inf", "-1", "1e300"])
 @pytest.mark.parametrize("words", [["call", "get"], ["echo", "topic"], ["describe"], ["replay", "bag"]])
 def test_a_timeout_is_a_number_of_seconds(words, timeout, monkeypatch, capsys):
-    monkeypatch.setattr("robot_cell_planner.commands.graph.ros", lambda: pytest.fail("the graph was searched"))
+    monkeypatch.setattr("robot_cell_planner.commands.actions.graph.ros", lambda: pytest.fail("the graph was searched"))
     assert main([*words, "--timeout", timeout]) == 2
     assert "Invalid value for '--timeout'" in capsys.readouterr().err
 
@@ -107,7 +107,7 @@ def test_a_folder_that_is_a_file_is_not_a_file_that_exists(option, tmp_path, cap
 
 @pytest.mark.parametrize("seconds", ["0", "1"])
 def test_the_doctor_reports_nodes_only_where_it_has_searched_them(seconds, monkeypatch, capsys):
-    module = "robot_cell_planner.commands.doctor"
+    module = "robot_cell_planner.commands.actions.doctor"
     monkeypatch.setattr(f"{module}.check_installation", lambda _: ())
     monkeypatch.setattr(f"{module}._graph", lambda _: ((), ()))
     assert main(["doctor", "--wait", seconds]) == 0
@@ -133,7 +133,7 @@ def test_numbers_that_are_not_finite_are_null_in_json(capsys):
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
-@pytest.mark.parametrize("words", [["--version"], ["check", DEMO], ["check", DEMO, "--json"], ["ik", "none", "--json"]])
+@pytest.mark.parametrize("words", [["--version"], ["check", DEMO], ["check", DEMO, "--json"], ["fk", "none", "--json"]])
 def test_a_standard_output_without_space_is_reported_on_the_other_stream(words, unbuffered):
     command = [sys.executable, "-m", "robot_cell_planner.commands.main", *words]
     environment = {**os.environ, "PYTHONUNBUFFERED": unbuffered}

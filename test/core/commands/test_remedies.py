@@ -136,9 +136,9 @@ def test_a_joint_value_beyond_limits_is_explained_by_its_unit(words, option, cap
     assert advice(capsys, *words)[1] == f"Values of {option} are in rad or m, and within the limits of the joint."
 
 
-@pytest.mark.parametrize("command", ["fk", "ik"])
-def test_a_misspelt_joint_of_the_start_is_about_the_start_state(command, capsys):
-    message, _ = advice(capsys, command, DEMO, "--from-joint", "elbow=1")
+@pytest.mark.parametrize("words", [["fk"], ["ik", "--pose=0.4,0,0.2"]])
+def test_a_misspelt_joint_of_the_start_is_about_the_start_state(words, capsys):
+    message, _ = advice(capsys, *words, DEMO, "--from-joint", "elbow=1")
     assert message == "robot_cell: start state: joint 'elbow' does not exist; nearest: elbow_joint"
 
 

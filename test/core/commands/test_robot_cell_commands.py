@@ -145,7 +145,7 @@ def test_a_gripper_is_added_as_a_tool(tmp_path, capsys):
     [
         (["new", "none.urdf"], 1),
         (["new", "none.urdf", "x"], 2),
-        (["new", str(MANIPULATORS["ur10"]), "--samples", "0"], 1),
+        (["new", str(MANIPULATORS["ur10"]), "--samples", "0"], 2),
         (["new"], 2),
         (["check", "none.yaml"], 1),
         (["check"], 2),

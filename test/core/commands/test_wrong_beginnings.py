@@ -72,7 +72,7 @@ def test_a_failed_import_is_reported_as_text_and_as_json(words, error, name, tex
     def fail(_):
         raise error
 
-    monkeypatch.setattr("robot_cell_planner.commands.group.import_module", fail)
+    monkeypatch.setattr("robot_cell_planner.commands.deferred.import_module", fail)
     assert main(words) == 1
     lines = capsys.readouterr().err.splitlines()
     assert text in lines[0]

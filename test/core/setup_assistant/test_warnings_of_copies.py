@@ -82,7 +82,7 @@ def test_arguments_without_an_added_gripper_are_refused(tmp_path, capsys):
     assert main(["new", "arm.urdf", "--add-argument", "size:=0.25"]) == 2
     assert "--add" in capsys.readouterr().err
     assert main(["new", "arm.urdf", "--add", "gripper.xacro", "--add-argument", "size=0.25"]) == 2
-    assert "Invalid value for --add-argument: 'size=0.25' is no xacro argument" in capsys.readouterr().err
+    assert "Invalid value for '--add-argument': 'size=0.25' is no xacro argument" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", [["new", "arm.urdf"], ["import", "."]])

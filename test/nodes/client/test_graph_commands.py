@@ -15,8 +15,8 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Byte
 
 from robot_cell_planner import srv
+from robot_cell_planner.commands.actions.cells import opened
 from robot_cell_planner.commands.main import main
-from robot_cell_planner.commands.options import opened
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.msg import SceneChange
 from robot_cell_planner.nodes.common.domain import reserve_domain
@@ -58,7 +58,7 @@ def test_a_command_takes_the_scene_of_the_running_nodes_for_a_cell_file(command,
     assert found == json.loads(capsys.readouterr().out)["poses"]
     _, state = opened(Path("@running"), (), "", [("elbow_joint", 0.5)])
     assert state == running.with_configuration({"elbow_joint": 0.5})
-    monkeypatch.setattr("robot_cell_planner.commands.running.APPEARS_WITHIN", 0.1)
+    monkeypatch.setattr("robot_cell_planner.commands.actions.running.APPEARS_WITHIN", 0.1)
     assert main(["fk", "@running/nowhere"]) == 1
     assert "does its node run" in capsys.readouterr().err
 

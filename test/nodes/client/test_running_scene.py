@@ -9,8 +9,8 @@ from running import DEMO
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner import srv
+from robot_cell_planner.commands.actions.cells import opened
 from robot_cell_planner.commands.main import main
-from robot_cell_planner.commands.options import opened
 from robot_cell_planner.errors import StaleStateError, TrajectoryStartError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.common.node import reliable
@@ -66,7 +66,7 @@ def test_poses_are_those_of_the_measured_joints(stored, capsys):
 
 @pytest.mark.parametrize(("given", "domain_text"), [("", "ROS_DOMAIN_ID not set (0)"), ("7", "ROS_DOMAIN_ID=7")])
 def test_a_failure_reports_where_nodes_were_searched(given, domain_text, domain, monkeypatch, capsys):
-    monkeypatch.setattr("robot_cell_planner.commands.running.APPEARS_WITHIN", 0.1)
+    monkeypatch.setattr("robot_cell_planner.commands.actions.running.APPEARS_WITHIN", 0.1)
     monkeypatch.setenv("ROS_DOMAIN_ID", given)
     assert main(["fk", "@running/cell9", "--json"]) == 1
     error = json.loads(capsys.readouterr().out)["error"]
@@ -97,7 +97,7 @@ def test_a_plan_that_begins_elsewhere_is_explained_by_the_joint_that_differs_mos
 
     monkeypatch.setattr("robot_cell_planner.nodes.client.plan_execution.execute_plan", refuse)
     monkeypatch.setattr(
-        "robot_cell_planner.commands.execute.running_client", lambda _: contextlib.nullcontext(Client(elsewhere))
+        "robot_cell_planner.commands.actions.execute.running_client", lambda _: contextlib.nullcontext(Client(elsewhere))
     )
     capsys.readouterr()
     assert main(["execute", "@running", file, "--json"]) == 1

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from ..setup_assistant.finding import DRAFT, ERROR, WARNING, Finding
+from ...setup_assistant.finding import DRAFT, ERROR, WARNING, Finding
 
 COLOURS = {ERROR: "red", WARNING: "yellow", DRAFT: "cyan"}
 

@@ -1,4 +1,4 @@
-"""`@running` in place of a cell file: the scene of the running nodes."""
+"""The scene of the running nodes, which `@running` in place of a cell file selects."""
 
 from __future__ import annotations
 
@@ -7,27 +7,17 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..model.cell import RobotCell
-from ..model.state import RobotCellState
-from .progress import Elapsed
-from .reporting import import_failure
-from .search import searched
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ..progress import Elapsed
+from ..reporting import import_failure
+from ..search import searched
 
 if TYPE_CHECKING:
-    from ..nodes.client.client import CellClient
+    from ...nodes.client.client import CellClient
 
-RUNNING = "@running"
-HELP = (
-    f"CELL_FILE may be {RUNNING}, or {RUNNING}/NAMESPACE: the present scene of the nodes in this ROS_DOMAIN_ID, with "
-    "measured joints."
-)
 NODE = "robot_cell_command"
 APPEARS_WITHIN = 5.0  # [s]
-
-
-def is_running(cell_file: Path) -> bool:
-    """Return whether a command is to ask the running nodes."""
-    return cell_file.parts[:1] == (RUNNING,)
 
 
 def running_scene(cell_file: Path) -> tuple[RobotCell, RobotCellState]:
@@ -51,7 +41,7 @@ def running_client(cell_file: Path) -> Iterator[CellClient]:
         ServiceUnavailableError: A node does not answer; the message says where it was searched.
     """
     try:
-        from ..nodes.client.client import CellClient
+        from ...nodes.client.client import CellClient
     except ImportError as error:
         raise import_failure("the running nodes need ROS 2", error) from error
     namespace = "/".join(cell_file.parts[1:])

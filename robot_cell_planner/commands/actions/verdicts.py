@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from ..errors import PathInvalidError, RobotCellError, StateError, TrajectoryStartError, distinct_texts
-from ..model.cell import RobotCell
-from ..model.state import RobotCellState
-from ..planning.path.plan_check import END_TOLERANCE
-from ..planning.problem.plan import Plan
+from ...errors import PathInvalidError, RobotCellError, StateError, TrajectoryStartError, distinct_texts
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ...planning.path.plan_check import END_TOLERANCE
+from ...planning.problem.plan import Plan
 
 START_REMEDY = (
     "Repeat the --from and --from-joint that the plan was made with; of several plans, each begins where the one "

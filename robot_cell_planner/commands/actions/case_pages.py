@@ -7,22 +7,22 @@ from pathlib import Path
 import numpy as np
 from frozendict import frozendict
 
-from ..cases import Case
-from ..cases.case import Answer
-from ..errors import RobotCellError
-from ..kinematics.transforms import world_pose
-from ..model.state import RobotCellState
-from ..planning.path.look_ahead import LookAheadRequest
-from ..planning.problem.plan import Plan
-from ..planning.workers.tasks import ValidationRequest
-from ..scene.changes import apply_changes
-from ..scene.scene import Scene
-from ..scene.state_changes import SetJoints
-from ..trajectory.tracking import SupervisedMotion
-from ..trajectory.trajectory import Trajectory
-from ..viewer.page import write_html
-from ..viewer.plans import plan_details, plan_recording, times_shown
-from ..viewer.recording import Moment, Recorder, Recording
+from ...cases import Case
+from ...cases.case import Answer
+from ...errors import RobotCellError
+from ...kinematics.transforms import world_pose
+from ...model.state import RobotCellState
+from ...planning.path.look_ahead import LookAheadRequest
+from ...planning.problem.plan import Plan
+from ...planning.workers.tasks import ValidationRequest
+from ...scene.changes import apply_changes
+from ...scene.scene import Scene
+from ...scene.state_changes import SetJoints
+from ...trajectory.tracking import SupervisedMotion
+from ...trajectory.trajectory import Trajectory
+from ...viewer.page import write_html
+from ...viewer.plans import plan_details, plan_recording, times_shown
+from ...viewer.recording import Moment, Recorder, Recording
 
 MAX_TEXT = 300  # [characters] of an error on the page
 

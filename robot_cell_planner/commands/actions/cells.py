@@ -1,0 +1,84 @@
+"""The cell and the state that a command is for."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ...errors import JointLimitError, RobotCellError, StartBeyondLimitsError
+from ...io.cell_file.cell_file import load_cell
+from ...io.common.resources import ResourceRoots
+from ...kinematics.transforms import world_pose
+from ...model.angles import MAX_ANGLE
+from ...model.cell import RobotCell
+from ...model.state import RobotCellState
+from ...scene.changes import apply_changes
+from ...scene.scene import Scene
+from ...scene.state_changes import SetJoints
+from ..options import JointValue, is_running
+from .running import running_scene
+
+
+def with_cell(action: Callable[..., int]) -> Callable[..., int]:
+    """Load what `cell_options` describe; the action gets `cell` and `state` in their place."""
+
+    @functools.wraps(action)
+    def run(
+        cell_file: Path, folders: tuple[str, ...], start: str, start_values: tuple[JointValue, ...], **others: Any
+    ) -> int:
+        cell, state = opened(cell_file, folders, start, start_values)
+        with units_explained("--from-joint", start_values):
+            return action(cell=cell, state=state, **others)
+
+    return run
+
+
+def opened(
+    cell_file: Path, folders: tuple[str, ...], start: str, start_values: Sequence[JointValue]
+) -> tuple[RobotCell, RobotCellState]:
+    """Return the cell and the start state that `cell_options` describe.
+
+    cell_file: or `@running` for the scene of the running nodes.
+
+    Raises:
+        RobotCellError: The cell cannot be loaded, or has no such state or joint.
+    """
+    cell, state = running_scene(cell_file) if is_running(cell_file) else load_cell(cell_file, roots_of(folders))
+    values = dict(cell.robot_of_group().named_state(cell.group().name, start)) if start else {}
+    return cell, with_joints(cell, state, values | dict(start_values))
+
+
+def roots_of(folders: tuple[str, ...]) -> ResourceRoots:
+    """Return the roots that options name."""
+    return ResourceRoots(folders=tuple(str(Path(folder).resolve()) for folder in folders))
+
+
+def with_joints(cell: RobotCell, state: RobotCellState, values: Mapping[str, float]) -> RobotCellState:
+    """Return the state with joint values [rad or m].
+
+    Raises:
+        UnknownNameError: The cell does not have a joint.
+    """
+    try:
+        return apply_changes(Scene(cell, state), (SetJoints(values),), world_pose).state if values else state
+    except RobotCellError as error:
+        error.stage = "start state"
+        raise
+
+
+@contextmanager
+def units_explained(option: str, values: Sequence[JointValue]) -> Iterator[None]:
+    """Give errors about limits of joints whose values an option has a remedy with the unit."""
+    try:
+        yield
+    except (JointLimitError, StartBeyondLimitsError) as error:
+        if given := [value for joint, value in values if joint in error.subjects]:
+            degrees = (
+                f": {given[0]:g} degrees are {math.radians(given[0]):.5g} rad" if abs(given[0]) > MAX_ANGLE else ""
+            )
+            error.remedy = f"Values of {option} are in rad or m, and within the limits of the joint{degrees}."
+        raise

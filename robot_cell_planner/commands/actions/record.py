@@ -1,0 +1,52 @@
+"""`robot_cell record`: the topics of the running nodes, in a bag of rosbag2."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import threading
+from pathlib import Path
+
+import click
+
+from ...errors import FileError
+from ...errors.remedies import EXISTING_BAG
+from ...system.private_files import PRIVATE_UMASK
+from ..interruption import ENDS
+from ..reporting import import_failure
+
+
+def record(
+    folder: Path,
+    topics: tuple[str, ...],
+    exclude: tuple[str, ...],
+    duration: float,
+    domain_id: int | None,
+    as_json: bool,
+) -> int:
+    """Record topics until the time is over or a signal comes."""
+    try:
+        from ...nodes.recording.recorder import RecordOptions
+        from ...nodes.recording.recorder import record as run
+    except ImportError as error:
+        raise import_failure("recording needs ROS 2 and rosbags", error) from error
+    if domain_id is not None:
+        os.environ["ROS_DOMAIN_ID"] = str(domain_id)
+    os.umask(PRIVATE_UMASK)
+    if folder.exists():
+        text = f"bag {folder} cannot be made: it exists already"
+        raise FileError(text, stage="record", subjects=(folder.name,), remedy=EXISTING_BAG)
+    options, end = RecordOptions(topics, exclude, duration), threading.Event()
+    for number in (signal.SIGINT, *ENDS):
+        # An exception could be raised between the reception of a message and its storage.
+        signal.signal(number, lambda *_: end.set())
+    click.echo(f"recording in {folder}", err=True)
+    summary = run(folder, options, lambda text: click.echo(f"robot_cell record: {text}", err=True), end)
+    counts = {topic: count for topic, count in sorted(summary.messages.items()) if count}
+    if as_json:
+        content = {"folder": str(folder), "messages": counts, "skipped": summary.skipped}
+        click.echo(json.dumps(content, indent=1))
+    else:
+        click.echo(f"recorded {sum(counts.values())} messages of {len(counts)} topics in {folder}")
+    return 0
