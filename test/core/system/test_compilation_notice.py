@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numba
+
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.commands.progress import COMPILED
 from robot_cell_planner.system.compilation_notice import on_compilation
@@ -13,7 +15,8 @@ from robot_cell_planner.system.compiled import cached
 DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
 
 
-def test_the_first_compilation_within_the_context_is_reported_once():
+def test_the_first_compilation_within_the_context_is_reported_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))  # earlier runs have left kernels in that of the user
     kernels = [cached(lambda x, k=k: x + k, ()) for k in range(4)]
     found = []
     kernels[0](1.0)
