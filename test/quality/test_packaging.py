@@ -24,6 +24,7 @@ INTERFACES = sorted(path for kind in ("msg", "srv", "action") for path in ROOT.g
 # A ROS 2 package that Python code imports, by module where the names differ.
 ROS_MODULES = {"tf2_ros": "tf2_ros_py"}
 STUBS = {"interface_types"}  # for type checkers alone, written by tools/interface_stubs.py
+NEWER_STANDARD = {"compression"}  # of the standard library from Python 3.14 on
 
 
 def setup_cfg():
@@ -55,7 +56,7 @@ def declared(*tags):
 def third_party(paths):
     """Top-level modules that files import, besides the standard library and the package itself."""
     modules = {found.module.partition(".")[0] for path in paths for found in imports_of(path)}
-    return modules - set(sys.stdlib_module_names) - STUBS - {PACKAGE}
+    return modules - set(sys.stdlib_module_names) - NEWER_STANDARD - STUBS - {PACKAGE}
 
 
 def is_ros(module):

@@ -1,22 +1,28 @@
 """Decompression of bags with a bound: a few kilobytes of a damaged or hostile bag expand to gigabytes.
 
-rosbags decompresses whatever a file contains: chunks of MCAP (mode "storage"), messages (mode "message"), and files
-(mode "file"). https://github.com/ros2/rosbag2#recording-with-compression
+Bags have compressed chunks of MCAP (mode "storage"), messages (mode "message"), or files (mode "file").
+https://github.com/ros2/rosbag2#recording-with-compression
 """
 
 from __future__ import annotations
 
 import shutil
+import sys
+from binascii import crc32
 from pathlib import Path
 from typing import Any, Protocol
 
-from backports.zstd import ZstdDecompressor, ZstdError
 from lz4.frame import LZ4FrameDecompressor
-from rosbags.rosbag2.storage_mcap import DECOMPRESSORS
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 MAX_CONTENT = 256 * 2**20  # [bytes] of a chunk or a message; recorders end a chunk after one message or some megabytes
 READ_SIZE = 2**20  # [bytes]
 DISK_SHARE = 0.5  # of the free space in the folder for temporary files
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # RFC 8878, 3.1.1; a serialized message begins with a byte 0
 
 
 class Decompressor(Protocol):
@@ -31,24 +37,24 @@ class Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int) -> bytes: ...
 
 
-def check_content_size(packed: int, size: int) -> None:
-    """Check the size that compressed data declare for their content. ValueError: It is more than MAX_CONTENT."""
-    if size > MAX_CONTENT:
-        raise ValueError(f"a chunk of {packed} bytes declares {size} bytes of content, expected at most {MAX_CONTENT}")
+DECOMPRESSORS: dict[str, type[Decompressor]] = {"zstd": zstd.ZstdDecompressor, "lz4": LZ4FrameDecompressor}
 
 
 def expanded(data: bytes, kind: type[Decompressor], limit: int) -> bytes:
     """Return the content of one or more frames of compressed data.
 
     Raises:
-        ValueError: It is longer than a limit [bytes], or the data end within a frame.
+        ValueError: It is longer than a limit [bytes], or the data are damaged or end within a frame.
     """
     parts: list[bytes] = []
     left, rest = limit, bytes(data)
     while rest:
         frame = kind()
         while not frame.eof:
-            parts.append(frame.decompress(rest, left + 1))
+            try:
+                parts.append(frame.decompress(rest, left + 1))
+            except (zstd.ZstdError, RuntimeError) as error:  # RuntimeError: of lz4
+                raise ValueError(f"the compressed data are damaged: {error}") from error
             rest, left = b"", left - len(parts[-1])
             if left < 0:
                 raise ValueError(f"{len(data)} compressed bytes have more content than {limit} bytes")
@@ -58,6 +64,22 @@ def expanded(data: bytes, kind: type[Decompressor], limit: int) -> bytes:
     return b"".join(parts)
 
 
+def expanded_chunk(data: bytes, compression: str, size: int, checksum: int) -> bytes:
+    """Return the content of a chunk of MCAP. size: that it declares [bytes]; checksum: CRC-32, or 0 without one.
+
+    Raises:
+        ValueError: Its compression is not known, it has another size or checksum, or the data are damaged.
+    """
+    if compression and compression not in DECOMPRESSORS:
+        raise ValueError(f"a chunk has the compression {compression!r}, expected one of {', '.join(DECOMPRESSORS)}")
+    content = expanded(data, DECOMPRESSORS[compression], size) if compression else data
+    if len(content) != size:
+        raise ValueError(f"a chunk declares {size} bytes of content, but has {len(content)}")
+    if checksum and crc32(content) != checksum:
+        raise ValueError("a chunk has another checksum than it declares")
+    return content
+
+
 def expanded_message(data: bytes) -> bytes:
     """Return the content of a message of a bag with the compression mode "message".
 
@@ -65,9 +87,9 @@ def expanded_message(data: bytes) -> bytes:
         ValueError: It is longer than MAX_CONTENT, or the data are damaged.
     """
     try:
-        return expanded(data, ZstdDecompressor, MAX_CONTENT)
-    except ZstdError as error:
-        raise ValueError(f"a compressed message is damaged: {error}") from error
+        return expanded(data, zstd.ZstdDecompressor, MAX_CONTENT)
+    except ValueError as error:
+        raise ValueError(f"a compressed message cannot be expanded: {error}") from error
 
 
 def expand_file(path: Path, target: Path) -> None:
@@ -79,13 +101,13 @@ def expand_file(path: Path, target: Path) -> None:
     """
     limit = left = int(DISK_SHARE * shutil.disk_usage(target.parent).free)
     with path.open("rb") as source, target.open("wb") as out:
-        frame = ZstdDecompressor()
+        frame = zstd.ZstdDecompressor()
         data = source.read(READ_SIZE)
         while data or not (frame.eof or frame.needs_input):
-            frame = ZstdDecompressor() if frame.eof else frame
+            frame = zstd.ZstdDecompressor() if frame.eof else frame
             try:
                 content = frame.decompress(data, READ_SIZE)
-            except ZstdError as error:
+            except zstd.ZstdError as error:
                 raise ValueError(f"it is damaged: {error}") from error
             left -= len(content)
             if left < 0:
@@ -97,14 +119,3 @@ def expand_file(path: Path, target: Path) -> None:
                 data = source.read(READ_SIZE)
     if not frame.eof:
         raise ValueError("it is not complete")
-
-
-def _of_chunk(kind: type[Decompressor], data: bytes, size: int) -> bytes:
-    check_content_size(len(data), size)
-    return expanded(data, kind, size)
-
-
-# rosbags gives its decompressors the size that the index of the file declares, and ignores it. The index may declare
-# another one than the chunk, so that only this is a bound.
-DECOMPRESSORS["zstd"] = lambda data, size: _of_chunk(ZstdDecompressor, data, size)
-DECOMPRESSORS["lz4"] = lambda data, size: _of_chunk(LZ4FrameDecompressor, data, size)

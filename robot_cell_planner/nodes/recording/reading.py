@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -16,15 +17,27 @@ from ...errors import FileError, RobotCellError
 from ...errors.remedies import GIVE_BAG, MISSING_FILE
 from ...io.common.resources import read_text
 from ...io.common.yaml_reader import parse_yaml
-from .compression import expand_file, expanded_message
-from .unfinished import STAGE, BagMessage, UnfinishedFile, check_chunks, has_end, merged
+from .compression import ZSTD_MAGIC, expand_file, expanded_message
+from .mcap import BagMessage, McapFile, Memory, has_end, merged
 
+STAGE = "read record"
 METADATA = "metadata.yaml"
+VERSION = 9  # of the metadata, the newest that is known
+MODES = ("", "none", "storage", "message", "file")
 NO_BAG = "is no bag that can be read"
 
 
+@dataclass(frozen=True)
+class _Content:
+    """files: of a bag, in the order of time. mode: of compression, one of MODES. has_metadata: whether they exist."""
+
+    files: tuple[Path, ...]
+    mode: str
+    has_metadata: bool
+
+
 class BagReader:
-    """Reads a bag: a folder, or one of its MCAP files.
+    """Reads a bag: a folder, or one of its files.
 
     Attributes:
         warnings: What is missing of a bag that was not finished.
@@ -38,30 +51,22 @@ class BagReader:
             text = f"{path} {NO_BAG}: {os.strerror(errno.ENOENT)}"
             raise FileError(text, stage=STAGE, subjects=(str(path),), remedy=MISSING_FILE)
         self._path = path
-        files = sorted(path.glob("*.mcap")) if path.is_dir() else [path] if path.suffix == ".mcap" else []
-        self._files = [file for file in files if file.is_file()]
-        ended = [path.is_file() or (path / METADATA).exists(), *map(has_end, self._files)]
-        self._unfinished = [] if all(ended) or not files else [UnfinishedFile(file) for file in files]
-        self.warnings = tuple(map(_warning, self._unfinished))
+        self._content = _content_of(path)
+        files = [file for file in self._content.files if file.suffix == ".mcap"]
+        is_finished = self._content.has_metadata and all(map(_has_end, files))
+        self._files = [_opened(file, is_finished) for file in files]
+        self.warnings = () if is_finished else tuple(map(_warning, self._files))
 
     def messages(self) -> Iterator[BagMessage]:
         """Yield the messages in the order of time.
 
         Raises:
-            FileError: The path is no bag, or is damaged; names the file and the last message before, or a chunk that
-                declares too much content.
+            FileError: The path is no bag, or is damaged; names the file and the last message before, or what declares
+                too much content.
         """
-        if self._unfinished:
-            yield from merged([(0, file.messages()) for file in self._unfinished])
-        else:
-            yield from self._finished()
-
-    def _finished(self) -> Iterator[BagMessage]:
-        for file in self._files:
-            check_chunks(file)
         count = last = 0
         try:
-            for message in self._of_rosbags():
+            for message in self._messages():
                 yield message
                 count, last = count + 1, message.time
         except RobotCellError:  # names a file of the bag
@@ -71,54 +76,96 @@ class BagReader:
             text = f"{self._path} {what}: {' '.join(str(error).split()) or type(error).__name__}"
             raise FileError(text, stage=STAGE, subjects=(str(self._path),), remedy="" if count else GIVE_BAG) from error
 
-    def _of_rosbags(self) -> Iterator[BagMessage]:
-        """Yield the messages as rosbags reads them, with the bounds of `compression` in all modes."""
-        mode, files = _compressed(self._path)
-        if mode == "file":
-            for file in files:
-                yield from _expanded_file(file)
-        elif mode == "message":
-            for file in files:
-                yield from (replace(found, data=expanded_message(found.data)) for found in _stored(file))
-        else:
-            yield from _stored(self._path)
+    def _messages(self) -> Iterator[BagMessage]:
+        mode, memory = self._content.mode, Memory()
+        messages = merged([(file.first, file.messages(memory)) for file in self._files])
+        for message in chain(messages, *map(self._of_other, self._content.files)):
+            # Recorders write the mode at their end only.
+            marked = not self._content.has_metadata and message.data.startswith(ZSTD_MAGIC)
+            is_compressed = marked or mode == "message"
+            yield replace(message, data=expanded_message(message.data)) if is_compressed else message
+
+    def _of_other(self, file: Path) -> Iterator[BagMessage]:
+        """Yield the messages of a file that is not MCAP, or is compressed MCAP."""
+        if self._content.mode == "file" and file.suffix == ".zstd":
+            with TemporaryDirectory(prefix="robot_bag_") as folder:
+                yield from _stored(_expanded(file, Path(folder)))
+        elif file.suffix != ".mcap":
+            yield from _stored(file)
 
 
-def _compressed(path: Path) -> tuple[str, list[Path]]:
-    """Return the compression mode of a bag, "file", "message" or else "", and its files in the order of time."""
+def _content_of(path: Path) -> _Content:
+    """Return what a bag consists of.
+
+    Raises:
+        FileError: It is no bag, or its metadata cannot be read.
+    """
     metadata = path / METADATA
-    content = parse_yaml(read_text(metadata, STAGE), str(metadata), STAGE) if metadata.is_file() else {}
+    if not metadata.is_file():
+        files = tuple(file for file in sorted(path.glob("*.mcap")) if file.is_file()) if path.is_dir() else (path,)
+        if not files:
+            raise _no_bag(path, f"it has neither {METADATA} nor an MCAP file")
+        return _Content(files, "", path.is_file())
+    content = parse_yaml(read_text(metadata, STAGE), str(metadata), STAGE)
     information = content.get("rosbag2_bagfile_information") if isinstance(content, dict) else None
-    if not isinstance(information, dict) or information.get("compression_format") != "zstd":
-        return "", []  # rosbags decompresses zstd only, and says what else is wrong
-    mode = str(information.get("compression_mode")).lower()
-    if mode not in ("file", "message"):
-        return "", []
-    return mode, [path / Path(name).name for name in information["relative_file_paths"]]
+    if not isinstance(information, dict):
+        raise _no_bag(path, f"{METADATA} has no information on a bag")
+    version, names = information.get("version"), information.get("relative_file_paths")
+    if not isinstance(version, int) or version > VERSION:
+        raise _no_bag(path, f"{METADATA} has the version {version}, expected at most {VERSION}")
+    if not isinstance(names, list) or not all(isinstance(name, str) and Path(name).name for name in names):
+        raise _no_bag(path, f"{METADATA} has no list of the files")
+    mode, kind = (str(information.get(key) or "").lower() for key in ("compression_mode", "compression_format"))
+    if mode not in MODES or (mode not in ("", "none") and kind != "zstd"):
+        raise _no_bag(path, f"compression of the mode {mode!r} and the format {kind!r} is not supported")
+    return _Content(tuple(path / Path(name).name for name in names), mode, True)
 
 
-def _stored(path: Path) -> Iterator[BagMessage]:
-    with Reader(path) as reader:
-        for connection, time, data in reader.messages():
-            yield BagMessage(connection.topic, connection.msgtype, time, bytes(data))
+def _no_bag(path: Path, reason: str) -> FileError:
+    return FileError(f"{path} {NO_BAG}: {reason}", stage=STAGE, subjects=(str(path),), remedy=GIVE_BAG)
 
 
-def _expanded_file(file: Path) -> Iterator[BagMessage]:
-    """Yield the messages of a compressed file, which is expanded in a temporary folder."""
-    with TemporaryDirectory(prefix="robot_bag_") as folder:
-        expanded = Path(folder) / file.stem
-        try:
-            expand_file(file, expanded)
-        except OSError as error:
-            raise FileError.of(file, error, STAGE) from error
-        except ValueError as error:
-            raise FileError(f"{file}: {error}", stage=STAGE, subjects=(str(file),)) from error
-        if expanded.suffix == ".mcap":
-            check_chunks(expanded)
-        yield from _stored(expanded)
+def _has_end(file: Path) -> bool:
+    try:
+        return has_end(file)
+    except OSError as error:
+        raise FileError.of(file, error, STAGE) from error
 
 
-def _warning(file: UnfinishedFile) -> str:
+def _opened(file: Path, is_finished: bool) -> McapFile:
+    try:
+        return McapFile(file, is_finished)
+    except OSError as error:
+        raise FileError.of(file, error, STAGE) from error
+    except ValueError as error:  # names the file
+        raise FileError(str(error), stage=STAGE, subjects=(str(file),)) from error
+
+
+def _expanded(file: Path, folder: Path) -> Path:
+    """Expand a compressed file into a folder, and return the path of the result."""
+    expanded = folder / file.stem
+    try:
+        expand_file(file, expanded)
+    except OSError as error:
+        raise FileError.of(file, error, STAGE) from error
+    except ValueError as error:
+        raise FileError(f"{file}: {error}", stage=STAGE, subjects=(str(file),)) from error
+    return expanded
+
+
+def _stored(file: Path) -> Iterator[BagMessage]:
+    """Yield the messages of a file that is not compressed. ValueError: It has another format."""
+    if file.suffix == ".mcap":
+        yield from _opened(file, _has_end(file)).messages(Memory())
+    elif file.suffix == ".db3" and file.is_file():
+        with Reader(file) as reader:
+            for connection, time, data in reader.messages():
+                yield BagMessage(connection.topic, connection.msgtype, time, bytes(data))
+    else:
+        raise ValueError(f"{file.name} is no file of the formats MCAP or SQLite (.mcap, .db3)")
+
+
+def _warning(file: McapFile) -> str:
     what = f"{file.count} messages, the last at {_text(file.last)}" if file.count else "no message"
     rest = file.size - file.complete
     cut = f"; the {rest} bytes after the last complete record are not read" if rest else ""
