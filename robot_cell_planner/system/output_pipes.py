@@ -21,6 +21,11 @@ def do_not_wait_for_readers() -> None:
     is read. Other outputs, such as terminals and files, are not changed.
     """
     sys.stdout = _not_waiting(sys.stdout, 1)
+    do_not_wait_for_reader_of_errors()
+
+
+def do_not_wait_for_reader_of_errors() -> None:
+    """As `do_not_wait_for_readers`, of the standard error stream alone: for a command whose output is its result."""
     sys.stderr = _not_waiting(sys.stderr, 2)
 
 

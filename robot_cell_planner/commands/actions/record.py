@@ -6,12 +6,14 @@ import json
 import os
 import signal
 import threading
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from ...errors import FileError
 from ...errors.remedies import EXISTING_BAG
+from ...system.output_pipes import do_not_wait_for_reader_of_errors
 from ...system.private_files import PRIVATE_UMASK
 from ..interruption import ENDS
 from ..reporting import import_failure
@@ -41,8 +43,9 @@ def record(
     for number in (signal.SIGINT, *ENDS):
         # An exception could be raised between the reception of a message and its storage.
         signal.signal(number, lambda *_: end.set())
-    click.echo(f"recording in {folder}", err=True)
-    summary = run(folder, options, lambda text: click.echo(f"robot_cell record: {text}", err=True), end)
+    do_not_wait_for_reader_of_errors()
+    _report(f"recording in {folder}")
+    summary = run(folder, options, lambda text: _report(f"robot_cell record: {text}"), end)
     counts = {topic: count for topic, count in sorted(summary.messages.items()) if count}
     if as_json:
         content = {"folder": str(folder), "messages": counts, "skipped": summary.skipped}
@@ -50,3 +53,8 @@ def record(
     else:
         click.echo(f"recorded {sum(counts.values())} messages of {len(counts)} topics in {folder}")
     return 0
+
+
+def _report(text: str) -> None:
+    with suppress(OSError):  # nobody reads it any more; the recording goes on
+        click.echo(text, err=True)

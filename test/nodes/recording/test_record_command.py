@@ -1,10 +1,12 @@
 """`robot_cell record` beside a running node: published messages are in the bag, as the library rosbags reads it."""
 
+import contextlib
 import json
 import os
 import re
 import resource
 import signal
+import subprocess
 import threading
 from types import SimpleNamespace
 
@@ -311,3 +313,32 @@ def test_a_folder_that_exists_is_not_overwritten(domain, tmp_path):
 def test_invalid_options_are_refused(options, text):
     with pytest.raises(InvalidRequestError, match=re.escape(text)):
         RecordOptions(**options)
+
+
+@pytest.mark.parametrize("is_read", ["later", "never"])
+def test_the_recording_goes_on_while_nobody_reads_its_warnings(client, domain, tmp_path, is_read):
+    """A reader of the standard error stream may be suspended (Ctrl-Z), or may have ended."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    if is_read == "later":
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b"." * 4096)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(writing, b".")
+    else:
+        os.close(reading)
+    os.set_blocking(writing, True)
+    publisher = client.node.create_publisher(String, "heard", LATCHED)
+    publisher.publish(String(data="word"))
+    command = ["robot_cell", "record", str(tmp_path / "bag"), "--domain-id", str(domain), "--topic", "heard"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True)
+    wait_until_recorded(client, "heard")
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=120)
+    assert (process.returncode, out) == (0, f"recorded 1 messages of 1 topics in {tmp_path / 'bag'}\n")
+    os.close(writing)
+    if is_read == "later":
+        os.close(reading)
+    client.node.destroy_publisher(publisher)
