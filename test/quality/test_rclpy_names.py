@@ -44,7 +44,7 @@ IN_BOTH_RELEASES = {
     },
     "rclpy.guard_condition": {"GuardCondition"},
     "rclpy.impl.implementation_singleton": {"rclpy_implementation"},
-    "rclpy.lifecycle": {"LifecycleNodeMixin", "TransitionCallbackReturn"},
+    "rclpy.lifecycle": {"LifecycleNode", "LifecycleNodeMixin", "TransitionCallbackReturn"},
     "rclpy.node": {"Node", "NodeNameNonExistentError"},
     "rclpy.parameter": {"Parameter", "parameter_value_to_python"},
     "rclpy.publisher": {"Publisher"},

@@ -46,10 +46,12 @@ READING = (
     "describe_parameters",
     "get_available_states",
     "get_available_transitions",
+    "get_logger_levels",
     "get_parameter_types",
     "get_parameters",
     "get_state",
     "get_transition_graph",
+    "get_type_description",
     "list_parameters",
 )
 # Actions of this package accept a goal that is sent again, and execute it once (`goal_requests.py`).
