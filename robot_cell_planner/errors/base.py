@@ -132,9 +132,10 @@ class RobotCellError(Exception):
         subjects: tuple[str, ...] | None = None,
         values: tuple[Value, ...] | None = None,
         partial: Any = UNCHANGED,
+        remedy: str = "",
     ) -> E:
-        """Return the same error with another message, and other attributes where they are given; its stage and remedy
-        are the same."""
+        """Return the same error with another message, and other attributes where they are given; its stage is the
+        same."""
         changes: dict[str, Any] = {"message": bounded(message)}
         if subjects is not None:
             changes["subjects"] = _bounded_subjects(subjects)
@@ -142,6 +143,8 @@ class RobotCellError(Exception):
             changes["values"] = values[:MAX_ENTRIES]
         if partial is not UNCHANGED:
             changes["partial"] = partial
+        if remedy:
+            changes["remedy"] = remedy
         return _rebuild(type(self), changes["message"], self.__dict__ | changes)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -37,6 +37,7 @@ BETWEEN_SAMPLES = (
     "`max_step_angle`, or keep the path away from the limit; a lower speed does not help."
 )
 BARRIER = "Choose a goal on this side, move one of both objects away, or plan with a group that moves it."
+OUTSIDE_BOUNDS = "Choose a start and goals within the bounds and constraints of the request, or widen these."
 COARSE_SPHERES = (
     "Divide what has coarse spheres into several links or bodies, which have finer ones, or plan without spheres: "
     "`certify: false` in a request, with a planner other than CertifiedRRTConnect; `--planner RRTConnect` on the "

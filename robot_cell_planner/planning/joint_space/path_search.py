@@ -10,7 +10,7 @@ import numpy as np
 
 from ...collision.report import CollisionPair
 from ...errors import InternalError, NotConnectedError, Value
-from ...errors.remedies import BARRIER, COARSE_SPHERES
+from ...errors.remedies import BARRIER, OUTSIDE_BOUNDS
 from ...model.units import ANY_JOINT
 from ...trajectory.limits import Array
 from ..path.simplification import drop_waypoints, shortcut, simplify, tighten, without_repeats
@@ -25,7 +25,6 @@ from ..problem.subspace import Subspace
 from ..search.certified_rrt_connect import certified_shortened, certified_tightened
 from ..search.planner import Budget, Planner, SearchProblem, SearchResult
 from .barriers import BOXES, BOXES_AT_END, Barrier, barrier_at, barrier_between
-from .coarse_spheres import coarse_objects_in_the_way
 from .goals import GoalSet
 from .optimization import optimize
 from .waypoint_hints import direct_path, searched_path, usable_hints
@@ -81,7 +80,7 @@ class PathSearch:
             result = self.search(start, rows, options.search_step, options.seed, goals)
         if result.path is None:
             self._refuse_barriers(goals, BOXES_AT_END, result)
-            raise _not_connected(context, result, options, rows[:MAX_DIRECT_MOTIONS])
+            raise _not_connected(context, result, options)
         return result
 
     def _refuse_barrier_at(self, motion: BlockedMotion | None, goals: GoalSet) -> None:
@@ -293,9 +292,7 @@ def _behind_barrier(context: PlanningContext, barrier: Barrier, result: SearchRe
     return NotConnectedError(text, stage="search", subjects=names, values=values, partial=failure, remedy=BARRIER)
 
 
-def _not_connected(
-    context: PlanningContext, result: SearchResult, options: PlanningOptions, goals: Sequence[Array]
-) -> NotConnectedError:
+def _not_connected(context: PlanningContext, result: SearchResult, options: PlanningOptions) -> NotConnectedError:
     checks = context.checks
     blocking = checks.blocked.most_frequent_pair(checks.checker)
     values = [
@@ -311,12 +308,7 @@ def _not_connected(
         text += f"; {blocking[0].first} and {blocking[0].second} blocked most motions"
     failure = _failure(context, result, *(blocking or (None, 0)))
     names = (blocking[0].first, blocking[0].second) if blocking else ()
-    coarse = {} if result.invalid_ends else coarse_objects_in_the_way(context, goals, options.seed)
-    if coarse:
-        described = ", ".join(spheres.description(name) for name, spheres in coarse.items())
-        text += f"; passages that exist may be closed by coarse spheres: {described}"
-        names = tuple(dict.fromkeys((*names, *coarse)))
-    remedy = COARSE_SPHERES if coarse else ""
+    remedy = OUTSIDE_BOUNDS if result.invalid_ends else ""
     return NotConnectedError(text, stage="search", subjects=names, values=tuple(values), partial=failure, remedy=remedy)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from ..problem.timing_limits import timing_of_motion
 from ..search.planner import SearchResult
 from ..search.registry import planner_named
 from .among_moving import plan_among_moving
+from .coarse_spheres import naming_coarse_spheres
 from .goals import GoalSet, suggested
 from .path_search import PathSearch, optimized
 from .prioritised import plan_prioritised
@@ -100,10 +102,11 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
         goals = GoalSet(context.including(hints), request.goals, options.seed)
     context = goals.context
     search = PathSearch(context, options, planner, parameters)
-    with monitor.stage("search"):
+    naming = partial(naming_coarse_spheres, context, [goal.q for goal in goals.found], options.seed)
+    with naming(), monitor.stage("search"):
         found = search.first_path(goals, hints)
     path = optimized(context, found, options, info)
-    with monitor.stage("verify"):
+    with naming(), monitor.stage("verify"):
         path = _check_constraints(context, verify_and_repair(context, path, options, search.detour))
     return _finish(context, path, goals, request, found)
 

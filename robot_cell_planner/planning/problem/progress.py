@@ -130,6 +130,11 @@ class ProgressMonitor:
         if self._count is not None:
             self._count.checks.append(checks)
 
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether the caller cancelled the request."""
+        return self._cancelled is not None and self._cancelled()
+
     def check(self, states_checked: int = 0) -> None:
         """Raise if the request has to end; report progress periodically.
 
@@ -137,7 +142,7 @@ class ProgressMonitor:
             CancelledError: The caller cancelled the request.
             TimedOutError: The time limit has passed.
         """
-        if self._cancelled is not None and self._cancelled():
+        if self.is_cancelled:
             raise CancelledError("the request was cancelled", stage=self._stage)
         now = time.monotonic()
         if 0.0 < self._limit < now - self._started:
