@@ -21,7 +21,7 @@ else:
 
 MAX_CONTENT = 256 * 2**20  # [bytes] of a chunk or a message; recorders end a chunk after one message or some megabytes
 READ_SIZE = 2**20  # [bytes]
-DISK_SHARE = 0.5  # of the free space in the folder for temporary files
+DISK_FRACTION = 0.5  # of the free space in the folder for temporary files
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"  # RFC 8878, 3.1.1; a serialized message begins with a byte 0
 
 
@@ -99,7 +99,7 @@ def expand_file(path: Path, target: Path) -> None:
         ValueError: It is longer than half of the free space there, or the data are damaged.
         OSError: A file cannot be read or written.
     """
-    limit = left = int(DISK_SHARE * shutil.disk_usage(target.parent).free)
+    limit = left = int(DISK_FRACTION * shutil.disk_usage(target.parent).free)
     with path.open("rb") as source, target.open("wb") as out:
         frame = zstd.ZstdDecompressor()
         data = source.read(READ_SIZE)

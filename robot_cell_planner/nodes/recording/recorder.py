@@ -30,7 +30,7 @@ POLL_PERIOD = 0.02  # [s]
 DISCOVERY_PERIOD = 0.2  # [s]
 FLUSH_PERIOD = 0.5  # [s]; what a killed recorder loses at most, besides one POLL_PERIOD
 SYNC_PERIOD = 1.0  # [s]; what a loss of power costs on a fast disk, besides one FLUSH_PERIOD
-SYNC_SHARE = 0.05  # part of the time in which the recorder may wait for the disk; a slow one is waited for less often
+SYNC_FRACTION = 0.05  # part of the time in which the recorder may wait for the disk; a slow one is waited for less often
 # Time in which what was sent before the end is still received, and that for topics that were found only then [s].
 END_DELAY, LATE_DELAY = 0.2, 2.0
 QUEUE = 1000  # messages of a topic between two polls
@@ -164,7 +164,7 @@ class Recorder:
 
     def write_received(self) -> None:
         """Write what has been received since the last call, to the file itself at least every FLUSH_PERIOD, and to
-        the disk every SYNC_PERIOD, or less often if that would take more than SYNC_SHARE of the time."""
+        the disk every SYNC_PERIOD, or less often if that would take more than SYNC_FRACTION of the time."""
         for topic, recorded in self._topics.items():
             before = self.summary.messages[topic]
             for message, received in recorded.subscription.take_received():
@@ -178,7 +178,7 @@ class Recorder:
             self._bag.flush()
             if now >= self._sync_at:
                 self._bag.sync()
-                self._sync_at = now + max(SYNC_PERIOD, (time.monotonic() - now) / SYNC_SHARE)
+                self._sync_at = now + max(SYNC_PERIOD, (time.monotonic() - now) / SYNC_FRACTION)
 
     def _discover(self) -> None:
         for topic, types in self._node.get_topic_names_and_types(no_demangle=False):

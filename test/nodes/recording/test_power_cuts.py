@@ -10,7 +10,7 @@ from std_msgs.msg import String
 
 from robot_cell_planner.nodes.recording import recorder as recorder_module
 from robot_cell_planner.nodes.recording.bag import Bag
-from robot_cell_planner.nodes.recording.recorder import SYNC_PERIOD, SYNC_SHARE, Recorder, RecordOptions
+from robot_cell_planner.nodes.recording.recorder import SYNC_PERIOD, SYNC_FRACTION, Recorder, RecordOptions
 
 
 @pytest.fixture
@@ -56,7 +56,7 @@ class SlowDisk:
         self.clock.now += self.duration
 
 
-@pytest.mark.parametrize(("duration", "period"), [(0.001, SYNC_PERIOD), (0.5, 0.5 / SYNC_SHARE)])
+@pytest.mark.parametrize(("duration", "period"), [(0.001, SYNC_PERIOD), (0.5, 0.5 / SYNC_FRACTION)])
 def test_a_recorder_waits_for_the_disk_regularly_but_for_a_small_part_of_the_time(monkeypatch, duration, period):
     clock = SimpleNamespace(now=100.0)
     monkeypatch.setattr(recorder_module, "time", SimpleNamespace(monotonic=lambda: clock.now))
