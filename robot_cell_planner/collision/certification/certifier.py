@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
@@ -17,7 +16,7 @@ from ..checker import CollisionChecker
 from ..engines.base import PROVING_ENGINE, TOUCHING, verdict_reserve
 from ..pairs.allowed_pairs import CheckedPair
 from ..sphere_model.approximation import PROTRUSION
-from ._kernels.arrays import EVALUATED, HITS, MAX_OPEN, UNDECIDED_MIDDLE, Packed, work_space
+from ._kernels.arrays import EVALUATED, HITS, MAX_OPEN, UNDECIDED_MIDDLE, Packed
 from ._kernels.schedule import FREE, SPACING, certify_straight, check_boxes, undecided_intervals
 from .arguments import check_margin, check_numbers, check_pieces
 from .certificate import FINE, MotionCertificate, Verdict
@@ -25,11 +24,10 @@ from .curves import JointCurve, StraightMotion, intervals, joined
 from .exact import ENOUGH, ExactCertifier
 from .fixed_gap import smallest_fixed_gap
 from .joint_tree import LIMIT_SLACK
-from .scene import MotionScene
+from .scene import MotionScene, has_motion_scene, motion_scene
 
 Floats = NDArray[np.float64]
 COARSE = 1.0 / 1024.0  # [rad or m], interval size at which the sphere test stops bisecting
-MAX_CACHED_MARGINS = 8  # with arrays, of a certifier
 MAX_CACHED_CERTIFIERS = 16  # of a thread
 MAX_LEVELS = 12
 
@@ -56,15 +54,17 @@ class MotionCertifier:
         GeometryError: A collision shape cannot be read.
     """
 
-    def __init__(self, checker: CollisionChecker, *, protrusion: float = PROTRUSION) -> None:
+    def __init__(
+        self, checker: CollisionChecker, *, protrusion: float = PROTRUSION, scene: MotionScene | None = None
+    ) -> None:
+        """Create a certifier. scene: of the checker with engine coal; None: its own, with spheres of `protrusion`."""
         self._requested = checker
         self._reserve = verdict_reserve(checker.engine)
         self.checker = checker.with_engine(PROVING_ENGINE)
-        self.scene = MotionScene(self.checker, protrusion)
+        self.scene = scene or MotionScene(self.checker, protrusion)
         self.states = 0
         self.undecided_fraction = 0.5
         self._counters = np.zeros(3)
-        self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
         self._fixed_gap = smallest_fixed_gap(self.checker)
         if checker is not self.checker:  # the gap of its own distances, without their error
             self._fixed_gap = min(self._fixed_gap, smallest_fixed_gap(checker) + self._reserve)
@@ -77,15 +77,7 @@ class MotionCertifier:
 
     def packed(self, margin: float = 0.0) -> tuple[Packed, Packed]:
         """Return the packed arrays and the work space of the kernels for an additional margin [m]."""
-        # A dictionary, since this lookup is a tenth of the duration of a sphere test.
-        found = self._packed.get(margin)
-        if found is None:
-            arrays = self.scene.arrays(margin + self._reserve)
-            found = Packed(arrays), Packed(work_space(arrays, len(self.checker.variables)))
-            self._packed[margin] = found
-            if len(self._packed) > MAX_CACHED_MARGINS:
-                self._packed.popitem(last=False)
-        return found
+        return self.scene.packed(margin + self._reserve)
 
     def sphere_test_applies(self, margin: float = 0.0) -> bool:
         """Return whether the sphere test can prove anything at a margin [m].
@@ -345,13 +337,20 @@ def certifier_of(checker: CollisionChecker, protrusion: float = PROTRUSION) -> M
     Raises:
         GeometryError: A collision shape cannot be read.
     """
-    make = partial(MotionCertifier, checker, protrusion=protrusion)
+    make = partial(_with_shared_scene, checker, protrusion)
     return _of_thread.cache.get((checker.geometry_model,), _extras(checker, protrusion), make)
 
 
+def _with_shared_scene(checker: CollisionChecker, protrusion: float) -> MotionCertifier:
+    return MotionCertifier(checker, scene=motion_scene(checker.with_engine(PROVING_ENGINE), protrusion))
+
+
 def cached_certifier(checker: CollisionChecker, protrusion: float = PROTRUSION) -> MotionCertifier | None:
-    """Return the certifier of a checker if `certifier_of` would not have to create it, which can take seconds."""
-    return _of_thread.cache.find((checker.geometry_model,), _extras(checker, protrusion))
+    """Return the certifier of a checker unless its spheres would have to be made, which can take seconds."""
+    found = _of_thread.cache.find((checker.geometry_model,), _extras(checker, protrusion))
+    if found is None and has_motion_scene(checker.with_engine(PROVING_ENGINE), protrusion):
+        return certifier_of(checker, protrusion)
+    return found
 
 
 def _extras(checker: CollisionChecker, protrusion: float) -> tuple[object, ...]:

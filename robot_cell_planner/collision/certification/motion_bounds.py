@@ -8,27 +8,24 @@ that one, and joints that mimic the same variable add up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property, lru_cache, partial
-from itertools import product
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import JointLimitError, Value
 from ...kinematics.model import CellModel, cell_model
-from ...model.geometry import Capsule, Geometry, Shape, Sphere
 from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
-from ..geometry.collision_geometry import ConvexGeometry, Surface, collision_geometries, local_bounds
 from ..pairs.allowed_pairs import AllowedPairs
 from ..pairs.objects import ObjectKind
-from ..sphere_model.polytopes import polytope_around
 from .arguments import STAGE
-from .joint_tree import Chain, JointPlacement, JointTree, chain_bounds, joint_tree
+from .fixed_joints import FixedValues, fixed_values
+from .joint_tree import JointPlacement, JointTree, joint_tree
+from .speed_bounds import speed_bounds
 
 Floats = NDArray[np.float64]
 UNMOVED = -1  # joint of objects that no variable moves
-MAX_CORNERS = 128  # of a collision geometry; those with more are replaced by the corners of their bounding box
 
 
 @dataclass(frozen=True)
@@ -119,17 +116,19 @@ class PairGroups:
 class MotionModel:
     """Kinematic tree of the joints that the variables of a checker move, and the pairs of objects in relative motion.
 
-    The model needs no sphere approximation.
+    The model needs no sphere approximation. It is that of values of the fixed joints nearby, on a grid, which place
+    objects within `displacement` of where they are, see `fixed_joints`. Its bounds hold for the values themselves.
 
     Attributes:
         placements: By index in `AllowedPairs.objects`, the joint that each object is fixed to.
         groups: See `PairGroups`, as are `moving_objects`, `number`, `pairs`, `obstacle_margins` and `fixed_pairs`.
     """
 
-    def __init__(self, model: CellModel, checker: CollisionChecker) -> None:
+    def __init__(self, model: CellModel, checker: CollisionChecker, fixed: FixedValues) -> None:
         self.allowed_pairs: AllowedPairs = checker.allowed_pairs
         self.variables = checker.variables
-        self.tree = joint_tree(model, checker.variables, model.configuration(checker.state))
+        self._displacements = fixed.displacements
+        self.tree = joint_tree(model, checker.variables, fixed.values)
         self.placements = _Placements(model, self.tree, self.allowed_pairs)
         objects = (self.allowed_pairs, model.mechanisms)
         make = partial(PairGroups, self.allowed_pairs, self.tree, self.placements)
@@ -160,7 +159,22 @@ class MotionModel:
         for number, index in enumerate(self.moving_objects):
             at, shapes = self.placements[index], self.allowed_pairs.objects[index].shapes
             chain = self.tree.chain(at.joint)
-            found[number] = _speed_bounds(shapes, at.placement.tobytes(), chain, len(self.tree.joints))
+            found[number] = speed_bounds(shapes, at.placement.tobytes(), chain, len(self.tree.joints))
+            found[number, [joint for joint, revolute, *_ in chain if revolute]] += self.displacement(index)
+        found.setflags(write=False)
+        return found
+
+    def displacement(self, index: int) -> float:
+        """Return the maximum distance of the points of an object, by index in `AllowedPairs.objects`, from where the
+        model places them [m]."""
+        return self._displacements.get(index, 0.0)
+
+    @cached_property
+    def displacements(self) -> Floats:
+        """Maximum `displacement` of the moving objects that are fixed to each joint (joints,) [m]; read-only."""
+        found = np.zeros(len(self.tree.joints))
+        joints = [self.placements[index].joint for index in self.moving_objects]
+        np.maximum.at(found, joints, [self.displacement(index) for index in self.moving_objects])
         found.setflags(write=False)
         return found
 
@@ -232,20 +246,28 @@ class MotionModel:
 
 
 _models: IdentityCache[MotionModel] = IdentityCache(size=64)
+_on_grid: IdentityCache[MotionModel] = IdentityCache(size=64)
 _groups: IdentityCache[PairGroups] = IdentityCache(size=64)
 
 
 def motion_model(checker: CollisionChecker) -> MotionModel:
-    """Return the motion model of a checker, shared by checkers with equal pairs, variables and other joint values.
+    """Return the motion model of a checker, shared by checkers with equal pairs and variables whose other joints have
+    values that differ little.
 
     The same pairs mean the same attachments: checkers that share them differ only in the poses of stationary bodies.
     """
     model = cell_model(checker.cell, checker.state)
+    objects, key = (checker.allowed_pairs, model.mechanisms), (checker.variables, checker.fixed_values)
+    return _models.get(objects, key, partial(_model_on_grid, checker, model))
+
+
+def _model_on_grid(checker: CollisionChecker, model: CellModel) -> MotionModel:
+    allowed_pairs, variables = checker.allowed_pairs, checker.variables
+    fixed = fixed_values(model, allowed_pairs, variables, model.configuration(checker.state))
     # Only the values of joints that the variables do not move matter.
-    fixed = np.delete(model.configuration(checker.state), model.indices(checker.variables))
-    key = (checker.variables, fixed.tobytes())
-    objects = checker.allowed_pairs, model.mechanisms
-    return _models.get(objects, key, lambda: MotionModel(model, checker))
+    values = np.delete(fixed.values, model.indices(variables)).tobytes()
+    key = variables, values, bool(fixed.displacements)
+    return _on_grid.get((allowed_pairs, model.mechanisms), key, lambda: MotionModel(model, checker, fixed))
 
 
 def rigid_bodies(checker: CollisionChecker) -> NDArray[np.intp]:
@@ -256,44 +278,3 @@ def rigid_bodies(checker: CollisionChecker) -> NDArray[np.intp]:
     found = np.full(len(geometry_model.geometries), UNMOVED, dtype=np.intp)
     found[: len(moving)] = [placements[index].joint for index in moving.tolist()]
     return found
-
-
-@lru_cache(maxsize=1024)
-def _speed_bounds(shapes: tuple[Shape, ...], pose: bytes, chain: Chain, joints: int) -> Floats:
-    """Return a row (joints,) of `MotionModel.speed_bounds`, which does not depend on other objects; read-only.
-
-    pose: placement (4, 4) of the object in its joint, bytes of float64. chain: as of `JointTree.chain`.
-    """
-    found, placement = np.zeros(joints), np.frombuffer(pose).reshape(4, 4)
-    corners = np.concatenate([_placed_corners(shape) for shape in shapes])
-    points = corners[:, :3] @ placement[:3, :3].T + placement[:3, 3]
-    coefficients, _ = chain_bounds(chain, joints, np.ascontiguousarray(points).tobytes())
-    for index, revolute, *_ in chain:
-        radius = corners[:, 3] if revolute else 0.0
-        found[index] = float((coefficients[:, index] + radius).max())
-    found.setflags(write=False)
-    return found
-
-
-def _placed_corners(shape: Shape) -> Floats:
-    """Return spheres (n, 4), x, y, z and radius [m], whose convex hull contains a shape, in the frame of its object."""
-    corners, pose = _corners(shape.geometry), shape.pose.matrix
-    return np.column_stack((corners[:, :3] @ pose[:3, :3].T + pose[:3, 3], corners[:, 3]))
-
-
-@lru_cache(maxsize=4096)
-def _corners(geometry: Geometry) -> Floats:
-    """Return spheres (n, 4), x, y, z and radius [m], whose convex hull contains a geometry; corners are spheres of
-    radius 0."""
-    found: list[Floats] = []
-    for part in collision_geometries(geometry):
-        if isinstance(part, Sphere):
-            found.append(np.array([[0.0, 0.0, 0.0, part.radius]]))
-        elif isinstance(part, Capsule):
-            found.append(np.array([[0.0, 0.0, side * 0.5 * part.length, part.radius] for side in (-1.0, 1.0)]))
-        else:
-            points = part.mesh.vertices if isinstance(part, ConvexGeometry | Surface) else polytope_around(part).corners
-            if len(points) > MAX_CORNERS:
-                points = np.array(list(product(*np.array(local_bounds(part)).T)))
-            found.append(np.column_stack((points, np.zeros(len(points)))))
-    return np.concatenate(found)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
 from collections.abc import Sequence, Set
 from functools import cached_property, partial
 
@@ -13,9 +15,9 @@ from ..checker import CollisionChecker
 from ..geometry.geometry_model import GeometryModel
 from ..pairs.allowed_pairs import AllowedPairs
 from ..sphere_model.approximation import PROTRUSION
-from ..sphere_model.resolution import ObjectSpheres, moved_spheres, object_spheres
+from ..sphere_model.resolution import ObjectSpheres, object_spheres
 from ..sphere_model.tolerance import protrusions
-from ._kernels.arrays import LANES, NEVER, MotionArrays
+from ._kernels.arrays import LANES, NEVER, MotionArrays, Packed, work_space
 from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
 from ._kernels.sphere_tree_kernels import bounding_sphere
@@ -29,14 +31,16 @@ Singles = NDArray[np.float32]
 Integers = NDArray[np.int64]
 SphereArrays = tuple[Singles, Integers, Integers, Singles, float]
 Mapped = Set[tuple[int, int]]  # indices of collision objects
-POSE_GRID = 1e-4  # [m], and for the entries of rotations
+MAX_CACHED_MARGINS = 8  # with arrays, of a scene
+MAX_CACHED_SCENES = 16  # of a thread
 JOINT_ROUNDING = 24.0  # unit roundoffs that a joint may add to the position of an object, relative to its distance
 
 
 class MotionScene:
     """Moving objects and obstacles of a checker, as the kernels read them.
 
-    Objects that only fixed joints move count as obstacles.
+    Objects that only fixed joints move count as obstacles. All objects are within `MotionModel.displacement` of where
+    they are here, which is added to the margins.
 
     Attributes:
         moving_objects: Indices in `AllowedPairs.objects` of the objects that the variables move.
@@ -58,13 +62,13 @@ class MotionScene:
         self.tree, self.placements = self.model.tree, self.model.placements
         self.moving_objects, self.pairs = self.model.moving_objects, self.model.pairs
         spheres = [self._spheres(index) for index in self.moving_objects]
-        self._own_trees = tuple(sphere_tree(found.spheres) for found in spheres)
         self.trees: tuple[SphereTree, ...] = tuple(
-            moved_tree(tree, self.placements[index].placement.tobytes())
-            for index, tree in zip(self.moving_objects, self._own_trees, strict=True)
+            moved_tree(sphere_tree(found.spheres), self.placements[index].placement.tobytes())
+            for index, found in zip(self.moving_objects, spheres, strict=True)
         )
         names = [self.allowed_pairs.objects[index].name for index in self.moving_objects]
         self.coarse = {name: found for name, found in zip(names, spheres, strict=True) if found.is_coarser}
+        self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
 
     def _spheres(self, index: int) -> ObjectSpheres:
         obj = self.allowed_pairs.objects[index]
@@ -79,6 +83,18 @@ class MotionScene:
     def origin(self) -> Floats:
         """Origin (3,) of the single-precision coordinates, in the world frame: the position of the first joint."""
         return self.tree.joints[0].before[:3, 3].copy() if self.tree.joints else np.zeros(3)
+
+    def packed(self, extra_margin: float = 0.0) -> tuple[Packed, Packed]:
+        """Return the packed `arrays` for an extra margin [m], and a work space of the kernels, from a cache."""
+        # A dictionary, since this lookup is a tenth of the duration of a sphere test.
+        found = self._packed.get(extra_margin)
+        if found is None:
+            arrays = self.arrays(extra_margin)
+            found = Packed(arrays), Packed(work_space(arrays, len(self.checker.variables)))
+            self._packed[extra_margin] = found
+            if len(self._packed) > MAX_CACHED_MARGINS:
+                self._packed.popitem(last=False)
+        return found
 
     def arrays(self, extra_margin: float = 0.0) -> MotionArrays:
         """Return the arrays of the kernels. extra_margin: added to every margin [m]."""
@@ -112,7 +128,7 @@ class MotionScene:
             cores=cores,
             motion_bounds=_filled(motion_bounds),
             pairs=_integers([(pair.first, pair.second, self._common_joint(pair)) for pair in pairs], 3),
-            pair_margins=np.array([pair.margin + extra_margin for pair in pairs], dtype=np.float32),
+            pair_margins=np.array([self._pair_margin(pair) + extra_margin for pair in pairs], dtype=np.float32),
             pair_groups=pair_groups,
             sides=_filled(sides),
             obstacles=obstacles.obstacles,
@@ -148,6 +164,14 @@ class MotionScene:
         """Return the joints that move two collision objects, by their indices in `AllowedPairs.objects`; -1: none."""
         first, second = (self.placements[obj].joint if obj in self.model.number else -1 for obj in objects)
         return first, second
+
+    def _displacement(self, moving: int) -> float:
+        """Return how far the moving objects of the same joint may be from where the spheres are placed [m]."""
+        return float(self.model.displacements[self.placements[self.moving_objects[moving]].joint])
+
+    def _pair_margin(self, pair: ScenePair) -> float:
+        """Return the distance [m] that the spheres of a pair have to keep for the objects to keep its margin."""
+        return pair.margin + self._displacement(pair.first) + self._displacement(pair.second)
 
     def _common_joint(self, pair: ScenePair) -> int:
         """Return the last joint that moves both objects of a pair; -1: none."""
@@ -193,7 +217,8 @@ class MotionScene:
             at = table.joints == joint
             poses[at] = self.tree.placement_of(joint, poses[at]).placement
         poses[:, :3, 3] -= self.origin
-        return placed_obstacles(table.forms, poses, table.margin_rows)
+        displacements = np.array([self.model.displacement(index) for index in table.objects.tolist()])
+        return placed_obstacles(table.forms, poses, table.margin_rows, displacements)
 
     def _frame(self, parent: int, before: Floats) -> Floats:
         shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)
@@ -223,8 +248,9 @@ class MotionScene:
         motion_bounds = np.zeros((len(spheres), len(self.tree.joints)))
         farthest = 0.0
         for obj, tree in enumerate(self.trees):
-            bounds, distance = self._motion_bounds(obj)
-            farthest = max(farthest, distance + float(np.linalg.norm(self.origin)))
+            centres = np.concatenate((tree.root[None], tree.clusters, tree.leaves))[:, :3]
+            bounds, distances = self.tree.bounds(int(joints[obj]), centres)
+            farthest = max(farthest, float(distances.max()) + float(np.linalg.norm(self.origin)))
             rows, first = slice(clusters[obj], clusters[obj + 1]), leaves[obj]
             children[obj] = rows.start, rows.stop
             children[rows] = np.column_stack((tree.starts[:-1], tree.starts[1:])) + first
@@ -254,31 +280,12 @@ class MotionScene:
         own = (bounds + apart[:, None] * turns).min(axis=0)
         return np.asarray(np.maximum(own, bounds.max(axis=0)))
 
-    def _motion_bounds(self, obj: int) -> tuple[Floats, float]:
-        """Return the motion bounds (n, j) of the centres of root, clusters and leaves of a moving object, and their
-        largest distance from the world origin [m].
-
-        For objects such as fingers, which joints that are no variables move a little from one request to the next, they
-        are computed for a pose nearby on a grid, and increased by how far the leaves are from there.
-        """
-        at, tree = self.placements[self.moving_objects[obj]], self.trees[obj]
-        centres = _centres(tree)
-        if not at.varies:
-            bounds, distances = self.tree.bounds(at.joint, centres[:, :3])
-            return bounds, float(distances.max())
-        nearby = moved_spheres(_centres(self._own_trees[obj]), np.round(at.placement / POSE_GRID) * POSE_GRID)[:, :3]
-        off = float(np.linalg.norm(centres[:, :3] - nearby, axis=1).max()) * (1.0 + 1e-6)
-        bounds, distances = self.tree.bounds(at.joint, nearby)
-        widened = bounds.copy()
-        widened[:, [joint for joint in self.tree.ancestors(at.joint) if self.tree.joints[joint].revolute]] += off
-        return widened, float(distances.max()) + off
-
     def _margins(self, table: _ObstacleTable, extra_margin: float) -> Singles:
         """Return rows (r, m) of margins of obstacles and moving objects [m]."""
         found = np.full((len(table.rows), len(self.moving_objects)), NEVER)
         for number, partners in enumerate(table.rows):
             for moving, margin in partners.items():
-                found[number, moving] = margin + extra_margin
+                found[number, moving] = margin + extra_margin + self._displacement(moving)
         return found.astype(np.float32)
 
 
@@ -287,6 +294,7 @@ class _ObstacleTable:
 
     Attributes:
         geometries: (n,) indices in the geometry model, by collision object.
+        objects: (n,) collision object of each.
         joints: (n,) Pinocchio joint of each.
         forms: Forms of the geometries.
         rows: Margins [m] by position of the moving object, for each distinct treatment of an obstacle.
@@ -309,18 +317,38 @@ class _ObstacleTable:
             number = of_links.get(index, number_of[id(groups.obstacle_margins[index])])
             margin_rows.extend([number] * len(members))
         self.geometries = np.array(chosen, dtype=np.intp)
+        self.objects = geometry_model.object_indices[self.geometries]
         self.joints = geometry_model.joints[self.geometries]
         self.forms = obstacle_forms([geometry_model.geometries[index] for index in chosen])
         self.margin_rows = np.array(margin_rows, dtype=np.int64)
 
 
+class _ThreadCache(threading.local):
+    """Scenes of a thread, since their work space is used by one."""
+
+    def __init__(self) -> None:
+        self.cache: IdentityCache[MotionScene] = IdentityCache(size=MAX_CACHED_SCENES)
+
+
+_of_thread = _ThreadCache()
 _tables: IdentityCache[_ObstacleTable] = IdentityCache(size=16)
 _sphere_arrays: IdentityCache[SphereArrays] = IdentityCache(size=16)
 
 
-def _centres(tree: SphereTree) -> Floats:
-    """Return all spheres of a tree (n, 4): root, clusters, leaves."""
-    return np.concatenate((tree.root[None], tree.clusters, tree.leaves))
+def motion_scene(checker: CollisionChecker, protrusion: float = PROTRUSION) -> MotionScene:
+    """Return the scene of a checker, shared by checkers of a thread whose fixed joints have values that differ little.
+
+    Raises:
+        GeometryError: A collision shape cannot be read.
+    """
+    make = partial(MotionScene, checker, protrusion)
+    return _of_thread.cache.get((checker.geometry_model, motion_model(checker)), (protrusion,), make)
+
+
+def has_motion_scene(checker: CollisionChecker, protrusion: float = PROTRUSION) -> bool:
+    """Return whether `motion_scene` would not have to create a scene, which can take seconds."""
+    objects = checker.geometry_model, motion_model(checker)
+    return _of_thread.cache.find(objects, (protrusion,)) is not None
 
 
 def _begins(first: int, lengths: list[int]) -> list[int]:

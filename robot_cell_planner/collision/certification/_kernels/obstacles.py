@@ -159,8 +159,11 @@ def _form(geometry: CollisionGeometry) -> tuple[int, tuple[float, float, float],
     return CONVEX if isinstance(geometry, ConvexGeometry) else SURFACE, (0.0, 0.0, 0.0), 0.0
 
 
-def placed_obstacles(forms: ObstacleForms, poses: Floats, margin_rows: Integers) -> PlacedObstacles:
-    """Return obstacles at poses (n, 4, 4), with the number (n,) of the row of margins of each.
+def placed_obstacles(
+    forms: ObstacleForms, poses: Floats, margin_rows: Integers, displacements: Floats
+) -> PlacedObstacles:
+    """Return obstacles within displacements (n,) [m] of poses (n, 4, 4), with the number (n,) of the row of margins of
+    each.
 
     Obstacles near each other are made neighbours, see `obstacle_boxes`.
     """
@@ -169,6 +172,7 @@ def placed_obstacles(forms: ObstacleForms, poses: Floats, margin_rows: Integers)
     radii = forms.spheres[:, 3]
     back = -np.einsum("ikj,ik->ij", rotations, shifts)
     allowances = ROUNDINGS * UNIT * (np.linalg.norm(middles, axis=1) + 2.0 * radii) + forms.rounded_by
+    allowances += displacements
     spheres = np.column_stack((middles, radii * (1.0 + 1e-6)))
     turned = rotations.transpose(0, 2, 1).reshape(-1, 9)
     shapes = np.column_stack((turned, back, forms.sizes, spheres, allowances))
