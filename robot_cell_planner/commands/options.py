@@ -11,6 +11,8 @@ from typing import Any, TypeAlias
 
 import click
 
+from ..errors import FileError
+from ..errors.remedies import NO_FILE
 from ..model.angles import degrees_doubt
 from ..model.value import WORLD
 from .reporting import warn
@@ -18,6 +20,7 @@ from .reporting import warn
 JointValue: TypeAlias = tuple[str, float]  # joint, and its value [rad or m]
 PoseNumbers: TypeAlias = tuple[float, ...]  # as POSE_HELP describes them
 ARGUMENT = ":="
+CELL_FILE = "cell.yaml"
 POSE_SIZES = (3, 6, 7)
 MAX_SEED = 2**63 - 1
 POSE_HELP = (
@@ -139,7 +142,19 @@ def is_running(cell_file: Path) -> bool:
     return cell_file.parts[:1] == (RUNNING,)
 
 
-cell_file_argument = click.argument("cell_file", type=click.Path(path_type=Path))
+def cell_path(context: click.Context, argument: click.Parameter, path: Path) -> Path:
+    """Check that a path is not the folder of a cell file, as `robot_cell new` writes one.
+
+    Raises:
+        FileError: It is; the message has the path of the file.
+    """
+    if (file := path / CELL_FILE).is_file():
+        text = f"{path} is not a regular file; is {file} meant?"
+        raise FileError(text, stage="read cell", subjects=(str(path),), remedy=NO_FILE)
+    return path
+
+
+cell_file_argument = click.argument("cell_file", type=click.Path(path_type=Path), callback=cell_path)
 root_option = click.option(
     "--root",
     "folders",

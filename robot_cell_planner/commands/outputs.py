@@ -9,6 +9,9 @@ from pathlib import Path
 
 import click
 
+from ..errors import FileError
+from ..system.private_files import check_output
+
 STANDARD_STREAMS = (0, 1, 2)  # descriptors
 
 
@@ -42,12 +45,14 @@ def are_same(first: Path, second: Path) -> bool:
 
 
 def check_outputs(written: Mapping[str, Path | None], read: Iterable[Path] = ()) -> None:
-    """Check that no output replaces another output or an input.
+    """Check that no output replaces another output or an input, and that all can be written: a command that takes long
+    refuses others at its begin.
 
     written: Files to write, by option. read: Files that the command reads.
 
     Raises:
         click.UsageError: Two of them are the same file.
+        FileError: A file cannot be written.
     """
     others = [(str(path), path) for path in read]
     for option, path in written.items():
@@ -57,3 +62,7 @@ def check_outputs(written: Mapping[str, Path | None], read: Iterable[Path] = ())
             if are_same(path, other):
                 raise click.UsageError(f"{option} and {name} are the same file {path}; give each a file of its own")
         others.append((option, path))
+        try:
+            check_output(path)
+        except OSError as error:
+            raise FileError.of(path, error, option) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from ..planning.problem.planner_info import AUTOMATIC
 from .deferred import deferred
@@ -83,5 +84,8 @@ def plan(
     has_target, has_others = check_target(pose, reference, moved, free), bool(named_states or joints)
     if line and (has_others or not has_target):
         raise click.UsageError("--line needs a pose, and no other goal")
+    source = click.get_current_context().get_parameter_source("planner")
+    if line and source is not ParameterSource.DEFAULT:
+        raise click.UsageError("--planner is for motions of joints; a line has no search")
     if not has_target and not has_others:
         raise click.UsageError("no goal: give --to, --joint or --pose, or a frame by --in")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from .deferred import deferred
+from .numbers import FiniteRange
 from .options import (
     POSE_HELP,
     RUNNING_HELP,
@@ -26,13 +27,14 @@ from .reporting import json_option
 @click.option(
     "--size",
     metavar="X Y Z",
-    type=float,
+    type=FiniteRange(0.0),
     nargs=3,
     default=(1.0, 1.0, 0.0),
     show_default=True,
     help="Size of the grid [m].",
 )
-@click.option("--step", default=0.1, show_default=True, help="Distance of neighbouring positions [m].")
+@click.option("--step", type=FiniteRange(0.0, min_open=True), default=0.1, show_default=True,
+              help="Distance of neighbouring positions [m].")  # fmt: skip
 @frame_option
 @free_option
 @group_option

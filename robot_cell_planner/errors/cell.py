@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from .base import RobotCellError
@@ -21,7 +20,7 @@ class FileError(RobotCellError):
     def of(cls, path: str | Path, error: OSError | ValueError, stage: str) -> FileError:
         """Return the error about a file that the system reports; ValueError: a zero byte or an unpaired surrogate."""
         number = error.errno if isinstance(error, OSError) and error.errno else 0
-        text = f"{path}: {os.strerror(number) if number else error}"
+        text = f"{path}: {(error.strerror if isinstance(error, OSError) else '') or error}"
         return cls(text, stage=stage, subjects=(str(path),), remedy=OF_THE_SYSTEM.get(number, OTHER_CAUSE))
 
     @classmethod

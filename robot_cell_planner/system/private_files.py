@@ -6,6 +6,7 @@ import errno
 import logging
 import os
 import stat
+import tempfile
 from pathlib import Path
 from typing import IO
 
@@ -43,12 +44,38 @@ def make_output_folder(file: str | Path) -> None:
         OSError: A folder cannot be created, or would be in the root of the file system.
     """
     folder = Path(file).absolute().parent
-    if not (missing := _missing(folder)):
-        return
-    if missing[-1].parent == Path(folder.anchor):
+    if _missing_below_root(folder):
+        make_folder(folder)
+        log.warning("the folder %s did not exist and is created", folder)
+
+
+def check_output(file: str | Path) -> None:
+    """Check that a file can be written, and replaced if it is there, before the work for its content begins. Nothing
+    is changed.
+
+    Raises:
+        OSError: It is a folder or a device, or no file can be made in its folder, or in the parent of missing ones.
+    """
+    target = Path(os.path.realpath(file))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(file))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "is not a regular file", str(file))
+    missing = _missing_below_root(target.parent)
+    with tempfile.TemporaryFile(dir=missing[-1].parent if missing else target.parent):
+        pass
+
+
+def _missing_below_root(folder: Path) -> list[Path]:
+    """Return a folder and its parents that do not exist, the innermost first.
+
+    Raises:
+        FileNotFoundError: One of them would be in the root of the file system.
+    """
+    missing = _missing(folder)
+    if missing and missing[-1].parent == Path(folder.anchor):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(folder))
-    make_folder(folder)
-    log.warning("the folder %s did not exist and is created", folder)
+    return missing
 
 
 def _missing(folder: Path) -> list[Path]:

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
+
 from ...errors import JointLimitError, RobotCellError, StartBeyondLimitsError
 from ...io.cell_file.cell_file import load_cell
 from ...io.common.resources import ResourceRoots
@@ -46,7 +48,10 @@ def opened(
 
     Raises:
         RobotCellError: The cell cannot be loaded, or has no such state or joint.
+        click.UsageError: Folders are given for the scene of the running nodes.
     """
+    if is_running(cell_file) and folders:
+        raise click.UsageError("--root is for a cell file; the nodes have a scene of their own")
     cell, state = running_scene(cell_file) if is_running(cell_file) else load_cell(cell_file, roots_of(folders))
     values = dict(cell.robot_of_group().named_state(cell.group().name, start)) if start else {}
     return cell, with_joints(cell, state, values | dict(start_values))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from dataclasses import asdict
 from pathlib import Path
 
@@ -15,21 +14,16 @@ from ...setup_assistant.finding import ERROR, Finding
 from ..progress import Elapsed
 from ..remedies import remedy_of
 from .cells import roots_of
-from .findings import echo_findings, summary
+from .findings import echo_findings, summary, warnings_in_findings
 
 
 def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
     """Print the findings about a cell file."""
-    library = logging.getLogger("robot_cell_planner")
-    level = library.level
-    library.setLevel(logging.ERROR)  # the findings have the warnings
     try:
-        with Elapsed("checking the cell"):
+        with warnings_in_findings(), Elapsed("checking the cell"):
             findings = check_cell_file(cell_file, roots_of(folders))
     except RobotCellError as error:
         findings = (Finding(ERROR, error.stage, error.message, remedy_of(error)),)
-    finally:
-        library.setLevel(level)
     if as_json:
         click.echo(
             json.dumps({"cell": str(cell_file), "findings": [asdict(finding) for finding in findings]}, indent=1)

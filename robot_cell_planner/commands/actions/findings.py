@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import click
 
 from ...setup_assistant.finding import DRAFT, ERROR, WARNING, Finding
+from ..reporting import PACKAGE
 
 COLOURS = {ERROR: "red", WARNING: "yellow", DRAFT: "cyan"}
+
+
+@contextmanager
+def warnings_in_findings() -> Iterator[None]:
+    """Log no warnings of the library, which the findings have."""
+    library = logging.getLogger(PACKAGE)
+    level = library.level
+    library.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        library.setLevel(level)
 
 
 def echo_findings(findings: Sequence[Finding]) -> None:

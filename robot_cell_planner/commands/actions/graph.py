@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import yaml
 
-from ...errors import UnknownNameError
+from ...errors import FileError, UnknownNameError
+from ...io.common.yaml_reader import parse_yaml
+from ...model.name_suggestions import unknown_name
 from ..progress import Elapsed
 from ..reporting import echo_json, import_failure
 from ..search import searched
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from ...nodes.client.connection import CellConnection
 
 NODE = "robot_cell_command"
+MAPPING = "Write REQUEST as a YAML mapping of fields in one word of the shell, such as '{name: value}'."
 NAMES = "`robot_cell describe` without a name prints all that the running nodes offer."
 
 
@@ -55,12 +58,14 @@ def connected(namespace: str, domain_id: int | None, timeout: float) -> Iterator
 
 def call(service: str, request: str, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:
     """Print the reply of a service."""
-    from ...io.common.yaml_reader import parse_yaml
-
+    try:
+        fields = parse_yaml(request, "REQUEST", "command line") or {}
+    except FileError as error:
+        error.remedy = MAPPING
+        raise
     with connected(namespace, domain_id, timeout) as connection:
         with Elapsed(f"waiting for service {service}"):
             kind = ros().wait_for_type(connection, "service", service, timeout)
-        fields = parse_yaml(request, "REQUEST", "command line") or {}
         reply = connection.call_service(
             kind, ros().full_name(connection, service), ros().message_from_plain(kind.Request, fields), timeout
         )
@@ -104,8 +109,6 @@ def _described(connection: CellConnection, name: str, timeout: float) -> dict[st
         return {"node": full, "parameters": ros().node_parameters(connection, full, timeout)}
     types = {entry: type_name for entries in names.values() for entry, type_name in entries.items()}
     if full not in types:
-        from ...model.name_suggestions import unknown_name
-
         nodes = {entry.removesuffix(f"/{ros().LIST}") for entry in names["service"] if entry.endswith(f"/{ros().LIST}")}
         # Without the services that every node has, whose names are similar to that of their node.
         known = {entry for entry in types if entry.rpartition("/")[0] not in nodes} | nodes

@@ -15,7 +15,7 @@ from ..new import AUTO
 from ..progress import Elapsed
 from ..reporting import FAILED, echo_json
 from .cells import roots_of
-from .findings import echo_findings, summary
+from .findings import echo_findings, summary, warnings_in_findings
 
 
 def new(
@@ -44,7 +44,7 @@ def new(
         added_arguments=added_arguments,
     )
     name = Path(description.partition("://")[2] or description).name.partition(".")[0]
-    with Elapsed("drafting the cell"):
+    with warnings_in_findings(), Elapsed("drafting the cell"):
         made = new_cell(description, folder or Path(f"{name}_cell"), options)
     if as_json:
         echo_json(_entry(made))

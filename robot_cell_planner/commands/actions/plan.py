@@ -13,6 +13,7 @@ from ...errors import FileError, RobotCellError
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...model.value import WORLD
+from ...planning.cartesian.path.options import CartesianOptions
 from ...planning.cartesian.path.waypoints import FrameWaypoints, common_fields
 from ...planning.cartesian.planner import CartesianRequest, plan_cartesian
 from ...planning.joint_space.planner import plan_motion
@@ -59,7 +60,8 @@ def plan(
     timing = TimingOptions(velocity_scale=speed, acceleration_scale=speed**2, jerk_scale=speed**3)
     request: CartesianRequest | MotionRequest
     if line and target is not None:
-        request = CartesianRequest(FrameWaypoints((target.pose,), **common_fields(target)), group, timing=timing)
+        waypoints = FrameWaypoints((target.pose,), **common_fields(target))
+        request = CartesianRequest(waypoints, group, options=CartesianOptions(seed=seed), timing=timing)
     else:
         goals = Goals((dict(joints),) if joints else (), named_states, () if target is None else (target,))
         options = PlanningOptions(planner=planner, seed=seed)

@@ -18,7 +18,7 @@ from ...model.state import RobotCellState
 from ..options import PoseNumbers
 
 MODES = {"flange": TargetMode.ROBOT, "tool": TargetMode.TOOL, "workpiece": TargetMode.WORKPIECE}
-MILLIMETRES = 10.0  # [m] positions beyond are probably in mm
+MILLIMETRES = 10.0, 1e5  # [m] positions between are probably in mm
 
 
 def pose_of(numbers: PoseNumbers) -> Pose:
@@ -101,7 +101,7 @@ def pose_explained(pose: PoseNumbers | None) -> Iterator[None]:
     try:
         yield
     except (InverseKinematicsError, MPNoIKSolutionError) as error:
-        if pose is not None and max(map(abs, pose[:3])) >= MILLIMETRES:
+        if pose is not None and MILLIMETRES[0] <= max(map(abs, pose[:3])) <= MILLIMETRES[1]:
             metres = ",".join(f"{value / 1e3:g}" for value in pose[:3])
             error.remedy = f"Positions of --pose are in m: if these are in mm, write {metres}."
         elif any(value.name == DIRECTIONS_MOVED for value in error.values):

@@ -40,6 +40,7 @@ from .simulation_section import SECTION, read_simulated_robot
 from .writer import FORMAT
 
 STAGE = "read cell"
+OTHER_FORMAT = "Give a cell file first, plan files after it; a file of a later version needs that version."
 CELL_KEYS = (
     "format",
     "name",
@@ -150,7 +151,9 @@ class _Reader:
     def cell(self) -> Imported:
         root = self.file.root
         if root.has("format") and (found := root.text("format")) != FORMAT:
-            raise root.error(f"is {found!r}, expected {FORMAT!r}", "format")
+            error = root.error(f"is {found!r}, expected {FORMAT!r}", "format")
+            error.remedy = OTHER_FORMAT
+            raise error
         root.allow(*CELL_KEYS)
         root.required("format")
         self.strict = root.flag("strict") or self.strict

@@ -12,6 +12,7 @@ from .ompl_planners import OMPL_PLANNERS
 from .planner import Planner
 from .rrt_connect import RrtConnect
 
+LISTS = "docs/planning.md has a table of planners, and `planning/list_planners` of running nodes lists all."
 # The certified planner checks 500,000 states in some tenths of a second, RRTConnect a tenth of them in that time.
 _AUTOMATIC = FallbackPlanner(
     PlannerInfo(
@@ -45,5 +46,6 @@ def planner_named(name: str) -> Planner:
         NotSupportedError: It cannot be loaded.
     """
     if name not in PLANNERS:
-        raise UnknownNameError(unknown_name(f"planner {name!r}", name, PLANNERS), stage="request", subjects=(name,))
+        text = unknown_name(f"planner {name!r}", name, PLANNERS)
+        raise UnknownNameError(text, stage="request", subjects=(name,), remedy=LISTS)
     return PLANNERS[name]

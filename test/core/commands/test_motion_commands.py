@@ -135,6 +135,16 @@ def test_a_line_to_a_frame(capsys):
     assert len(entry["path"]) > 2
 
 
+@pytest.mark.parametrize("words", [["--to", "home"], ["--line", "--in", "tool0", "--pose=0,0,0.05"]])
+def test_a_plan_has_the_seed_that_is_given(words, capsys):
+    assert answer(capsys, "plan", DEMO, *words, "--seed", "7")["seed"] == 7
+
+
+def test_folders_of_meshes_are_refused_for_the_running_nodes(capsys):
+    assert main(["fk", "@running", "--root", "."]) == 2
+    assert "--root is for a cell file" in capsys.readouterr().err
+
+
 def test_a_failure_is_named_as_text_and_as_json(tmp_path, capsys):
     error = answer(capsys, "plan", DEMO, "--joint", "elbow_joint=9", status=1)["error"]
     assert (error["name"], error["subjects"]) == ("JointLimitError", ["elbow_joint"])

@@ -97,6 +97,34 @@ def test_a_timeout_is_a_number_of_seconds(words, timeout, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("option", ["--output", "--view", "--case"])
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [
+        ("", "Is a directory"),
+        ("file/out", "Not a directory"),
+        ("/dev/full", "is not a regular file"),
+        ("/new/out", "No"),
+    ],
+)
+def test_an_output_that_cannot_be_written_is_refused_before_the_work(
+    option, place, reason, tmp_path, monkeypatch, capsys
+):
+    (tmp_path / "file").write_text("text")
+    monkeypatch.setattr("robot_cell_planner.commands.actions.plan.plan", lambda **_: pytest.fail("it was planned"))
+    assert main(["plan", DEMO, "--to", "home", option, str(tmp_path / place)]) == 1
+    assert f"robot_cell: {option}: {tmp_path / place}: {reason}" in capsys.readouterr().err
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_a_request_that_is_no_yaml_is_refused_before_the_graph_is_searched(monkeypatch, capsys):
+    monkeypatch.setattr("robot_cell_planner.commands.actions.graph.ros", lambda: pytest.fail("the graph was searched"))
+    assert main(["call", "scene/get_cell", "{a: ["]) == 1
+    message, remedy = capsys.readouterr().err.splitlines()
+    assert "is not well-formed YAML" in message
+    assert "Write REQUEST as a YAML mapping" in remedy
+
+
+@pytest.mark.parametrize("option", ["--output", "--view", "--case"])
 def test_a_folder_that_is_a_file_is_not_a_file_that_exists(option, tmp_path, capsys):
     (tmp_path / "file").write_text("text")
     assert main(["plan", DEMO, "--to", "up", option, str(tmp_path / "file" / "out")]) == 1

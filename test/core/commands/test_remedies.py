@@ -17,6 +17,7 @@ from robot_cell_planner.errors.remedies import (
     UNKNOWN_PACKAGE,
 )
 
+OTHER_FORMAT = "Give a cell file first, plan files after it; a file of a later version needs that version."
 CORRECT = "Correct the file at the position that the message gives."
 DEMO = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
 MESH = '<link name="a"><collision><geometry><mesh filename="{0}"/></geometry></collision></link>'
@@ -41,6 +42,7 @@ def folder(tmp_path, monkeypatch):
         "malformed.yaml": "format: ]",
         "unknown.yaml": f"{CELL}robot: {{}}\n",
         "empty.json": " \n",
+        "plan.json": '{"format": "robot_plan/1"}',
         "other.json": '{"a": 1}',
     }
     for name, text in texts.items():
@@ -70,7 +72,9 @@ def advice(capsys, *words):
         (["fk", "mesh.yaml"], "mesh.urdf:1: 'no.stl' leads to", MISSING_FILE),
         (["reproduce", "no.case"], "case: no.case: No such file or directory", MISSING_FILE),
         (["keystore", "keys", "--policy", "no.xml"], "no.xml: No such file or directory", MISSING_FILE),
-        (["fk", "cells"], "cells is not a regular file", NO_FILE),
+        (["fk", "cells"], "cells is not a regular file; is cells/cell.yaml meant?", NO_FILE),
+        (["fk", "urdf"], "urdf is not a regular file", NO_FILE),
+        (["view", "plan.json"], "plan.json:1: format: is 'robot_plan/1', expected 'robot_cell/1'", OTHER_FORMAT),
         (["fk", "malformed.yaml"], "malformed.yaml:1: is not well-formed YAML", CORRECT),
         (["fk", "unknown.yaml"], "unknown.yaml:4: robot: key 'robot' does not exist", CORRECT),
         (["plan", DEMO, "--to", "home", "--output", "x" * 300], "File name too long", OTHER_CAUSE),
@@ -154,6 +158,7 @@ def test_a_pose_in_millimetres_is_explained_by_its_unit(words, capsys):
     assert "out of reach" in message
     assert remedy == "Positions of --pose are in m: if these are in mm, write 0.4,-0.1,0.3."
     assert "--pose" not in advice(capsys, *command, "4,-1,3")[1]
+    assert "--pose" not in advice(capsys, *command, "4e300,0,0")[1]
 
 
 def test_a_description_without_joints_is_an_error(folder, capsys):

@@ -1,6 +1,8 @@
 """`robot_cell new` writes a cell that can be used for planning; `robot_cell check` reports problems of a cell."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 from robots import MANIPULATORS
@@ -158,3 +160,14 @@ def test_the_exit_status_distinguishes_kinds_of_failure(given, status, tmp_path,
     monkeypatch.chdir(tmp_path)
     assert main(given) == status
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("command", ["new", "check"])
+def test_warnings_are_printed_once_as_findings(command, made, tmp_path):
+    words = (
+        ["new", str(write_arm(tmp_path)), "--samples", "10"] if command == "new" else ["check", str(made / "cell.yaml")]
+    )
+    program = [sys.executable, "-m", "robot_cell_planner.commands.main", *words]
+    done = subprocess.run(program, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert done.stdout.count("moving links without mass") == 1
