@@ -8,7 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import pytest
+import rclpy
+from moveit_msgs.srv import GetPositionFK, GetPositionIK, GetStateValidity
 from rclpy.action import get_action_server_names_and_types_by_node
+from rclpy.executors import SingleThreadedExecutor
 from rclpy.node import NodeNameNonExistentError
 from rclpy.qos import DurabilityPolicy, ReliabilityPolicy
 from running import DEMO, ROOT
@@ -166,6 +169,27 @@ def used(watcher, node, namespace=""):
     return [published, received - {CLOCK}]
 
 
+def call_adapter(client):
+    """Let the adapter call the services of the other nodes that it calls for single states."""
+    target = GetPositionIK.Request()
+    target.ik_request.group_name, target.ik_request.pose_stamped.pose.position.x = "manipulator", 0.5
+    node = rclpy.create_node("user_of_moveit", context=client.node.context)
+    executor = SingleThreadedExecutor(context=client.node.context)
+    executor.add_node(node)
+    for kind, name, request in (
+        (GetPositionFK, "compute_fk", GetPositionFK.Request(fk_link_names=["tool0"])),
+        (GetPositionIK, "compute_ik", target),
+        (GetStateValidity, "check_state_validity", GetStateValidity.Request()),
+    ):
+        caller = node.create_client(kind, name)
+        assert caller.wait_for_service(TIMEOUT)
+        future = caller.call_async(request)
+        executor.spin_until_future_complete(future, TIMEOUT)
+        assert future.done(), name
+    executor.shutdown()
+    node.destroy_node()
+
+
 @pytest.mark.parametrize("node", SECTIONS.values())
 def test_the_policy_of_a_node_allows_its_own_interfaces_and_nothing_else(nodes, client, node):
     enclave = enclave_of(node)
@@ -182,6 +206,8 @@ def test_the_policy_of_a_node_allows_its_own_interfaces_and_nothing_else(nodes, 
             client.send_goal(action.Move, "execution/move", action.Move.Goal())
         with suppress(RobotCellError):
             client.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=True))
+    if node == "moveit_adapter_node":  # calls these from the first request on
+        call_adapter(client)
     deadline = time.monotonic() + TIMEOUT
     found = [set(), set()]
     while found != allowed and time.monotonic() < deadline:

@@ -10,6 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from action_msgs.msg import GoalStatus
+from rclpy.client import Client
 from rclpy.task import Future
 from rclpy.type_support import check_for_type_support
 from unique_identifier_msgs.msg import UUID
@@ -92,15 +93,31 @@ def _pass_on(reply: Future[T], done: Future[T]) -> None:
 
 
 class RemoteService(Generic[RequestT, ResponseT]):
-    """A service of another node, for a node with REMOTE_PARAMETERS. limit: parameter with the time limit of a reply."""
+    """A service of another node, for a node with REMOTE_PARAMETERS. limit: parameter with the time limit of a reply.
+
+    from_first_call: create the client of the service by the first call. DDS sends all replies to every client, which
+    would wake this node for those to others.
+    """
 
     def __init__(
-        self, node: CellNode, kind: type[Service[RequestT, ResponseT]], name: str, limit: str = REPLY_TIMEOUT
+        self,
+        node: CellNode,
+        kind: type[Service[RequestT, ResponseT]],
+        name: str,
+        limit: str = REPLY_TIMEOUT,
+        from_first_call: bool = False,
     ) -> None:
         self._node, self._name, self._limit = node, name, limit
-        self._client = node.service_client(kind, name)
+        self._kind = kind
+        check_for_type_support(kind)  # loads libraries, during which other threads of the node would wait
+        if not from_first_call:
+            _ = self._client
         self._monitors = ServerMonitors(node, name, is_action=False)
         node.on_release(self._monitors.close)
+
+    @cached_property
+    def _client(self) -> Client[RequestT, ResponseT]:
+        return self._node.service_client(self._kind, self._name)
 
     async def __call__(self, request: RequestT, token: CancellationToken | None = None) -> ResponseT:
         """Return the reply.

@@ -12,9 +12,14 @@ class Suite:
     """Calls to the nodes of the cell."""
 
     def __init__(self, node: CellNode) -> None:
-        self.forward_kinematics = RemoteService(node, srv.ForwardKinematics, "kinematics/forward_kinematics")
-        self.inverse_kinematics = RemoteService(node, srv.InverseKinematics, "kinematics/inverse_kinematics")
-        self.check_states = RemoteService(node, srv.CheckStates, "collision/check_states")
+        # Programs may call these hundreds of times a second, and each reply would wake the adapter.
+        self.forward_kinematics = RemoteService(
+            node, srv.ForwardKinematics, "kinematics/forward_kinematics", from_first_call=True
+        )
+        self.inverse_kinematics = RemoteService(
+            node, srv.InverseKinematics, "kinematics/inverse_kinematics", from_first_call=True
+        )
+        self.check_states = RemoteService(node, srv.CheckStates, "collision/check_states", from_first_call=True)
         self.list_planners = RemoteService(node, srv.ListPlanners, "planning/list_planners")
         self.check_path = RemoteService(node, srv.CheckPath, "planning/check_path")
         self.time_parameterize = RemoteService(node, srv.TimeParameterize, "planning/time_parameterize")

@@ -1,5 +1,6 @@
 """Goals that a node sends to another one: lost results are requested again, and nothing is kept for lost servers."""
 
+from contextlib import suppress
 from types import SimpleNamespace
 
 import pytest
@@ -7,7 +8,7 @@ import rclpy
 from rclpy.task import Future
 from spinning import spin_until
 
-from robot_cell_planner import action
+from robot_cell_planner import action, srv
 from robot_cell_planner.errors import CancelledError, RobotCellError, ServerLostError, ServiceUnavailableError
 from robot_cell_planner.nodes.common import remote_calls, server_monitor
 from robot_cell_planner.nodes.common.action_server import GoalServer
@@ -15,7 +16,7 @@ from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.common.goal_requests import RepeatableActionClient, RepeatableActionServer
 from robot_cell_planner.nodes.common.node import CellNode, report_error
-from robot_cell_planner.nodes.common.remote_calls import REMOTE_PARAMETERS, RemoteAction
+from robot_cell_planner.nodes.common.remote_calls import REMOTE_PARAMETERS, RemoteAction, RemoteService
 
 NAME = "planning/plan_motion"
 AGAIN = 0.05  # [s]
@@ -155,3 +156,20 @@ def test_a_server_that_was_lost_at_the_last_check_is_lost(monkeypatch):
     monitor = server_monitor.ServerMonitor(node, NAME, is_action=True)
     monitor._server = server_monitor.Server("/planning_node", None, frozenset([b"1"]))
     assert [monitor.lost(ready=False) for _ in range(2)] == [True, True]
+
+
+def test_a_service_that_is_seldom_called_has_no_client_before_and_others_have(called):
+    """DDS sends all replies to every client; those to other nodes would wake this one."""
+    name = "kinematics/forward_kinematics"
+    before = len(list(called.node.clients))
+    remote = RemoteService(called.node, srv.ForwardKinematics, name, from_first_call=True)
+    assert len(list(called.node.clients)) == before
+
+    async def call():
+        with suppress(ServiceUnavailableError):
+            await remote(srv.ForwardKinematics.Request())
+
+    spin_until(called.executor, called.executor.create_task(call).done)
+    assert len(list(called.node.clients)) == before + 1
+    RemoteService(called.node, srv.CheckStates, "collision/check_states")
+    assert len(list(called.node.clients)) == before + 2
