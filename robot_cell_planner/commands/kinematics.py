@@ -52,5 +52,5 @@ def ik(pose: PoseNumbers | None, reference: str, moved: str | None, free: str, *
 
     The exit status is 1 if there is none; the error says why.
     """
-    if not check_target(pose, reference, moved, free):
+    if not check_target(pose is not None, reference, moved, free):
         raise click.UsageError("no target: give --pose, or a frame by --in")

@@ -188,13 +188,13 @@ def reference_option(what: str = "the pose is") -> Callable[[Callable[..., Any]]
     return click.option("--in", "reference", default=WORLD, show_default=True, help=f"Frame that {what} expressed in.")
 
 
-def check_target(pose: PoseNumbers | None, reference: str, moved: str | None, free: str) -> bool:
+def check_target(has_pose: bool, reference: str, moved: str | None, free: str) -> bool:
     """Return whether options describe a target: a pose, or the frame of `--in`.
 
     Raises:
         click.UsageError: They do not, but say more about it.
     """
-    if pose is not None or reference != WORLD:
+    if has_pose or reference != WORLD:
         return True
     for option in (name for name, value in (("--free", free), ("--frame", moved)) if value):
         raise click.UsageError(f"{option} needs a pose")

@@ -29,6 +29,8 @@ from .options import (
 from .outputs import check_outputs
 from .reporting import json_option
 
+UNITS = {"m": 1.0, "mm": 1e-3}  # of positions in files [m]
+
 
 @click.command(epilog=RUNNING_HELP)
 @json_option
@@ -44,6 +46,13 @@ from .reporting import json_option
     help="Goal value of a joint [rad or m]; repeatable.",
 )
 @click.option("--pose", type=pose_value, metavar="POSE", help=f"Goal: {POSE_HELP} With --in alone, that frame.")
+@click.option(
+    "--poses",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV or JSON file of poses, to follow one after the other in straight lines, with a rest at each corner.",
+)
+@click.option("--unit", type=click.Choice(list(UNITS)), help="Unit of the positions of --poses (default: m).")
 @reference_option()
 @frame_option
 @free_option
@@ -70,22 +79,30 @@ def plan(
     moved: str | None,
     free: str,
     line: bool,
+    poses: Path | None,
+    unit: str | None,
     output: Path | None,
     view: Path | None,
     case: Path | None,
     **others: object,
 ) -> None:
-    """Plan a motion to a named state, joint values or a pose, and print what was proven about it.
+    """Plan a motion to a named state, joint values or a pose, or through the poses of a file, and print what was proven
+    about it.
 
     Joints that are not given keep their values. With several goals, the motion reaches one of them. The exit status is
     1 if there is no plan; the error says why.
     """
-    check_outputs({"--output": output, "--view": view, "--case": case})
-    has_target, has_others = check_target(pose, reference, moved, free), bool(named_states or joints)
+    check_outputs({"--output": output, "--view": view, "--case": case}, [] if poses is None else [poses])
+    has_target = check_target(pose is not None or poses is not None, reference, moved, free)
+    has_others = bool(named_states or joints)
+    if poses is None and unit is not None:
+        raise click.UsageError("--unit is for the file of --poses, which is missing")
+    if poses is not None and (pose is not None or has_others or line):
+        raise click.UsageError("--poses excludes --line and other goals: its poses are followed in straight lines")
     if line and (has_others or not has_target):
         raise click.UsageError("--line needs a pose, and no other goal")
     source = click.get_current_context().get_parameter_source("planner")
-    if line and source is not ParameterSource.DEFAULT:
+    if (line or poses is not None) and source is not ParameterSource.DEFAULT:
         raise click.UsageError("--planner is for motions of joints; a line has no search")
     if not has_target and not has_others:
-        raise click.UsageError("no goal: give --to, --joint or --pose, or a frame by --in")
+        raise click.UsageError("no goal: give --to, --joint, --pose or --poses, or a frame by --in")

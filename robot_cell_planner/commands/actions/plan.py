@@ -25,9 +25,11 @@ from ...trajectory.timing import TimingOptions
 from ...viewer.page import write_html
 from ...viewer.plans import plan_details, plan_recording
 from ..options import JointValue, PoseNumbers
+from ..plan import UNITS
 from ..progress import Stages
 from ..reporting import echo_json
 from .cells import units_explained, with_cell
+from .pose_files import read_poses
 from .targets import frame_target, moved_frame, pose_explained
 
 
@@ -43,6 +45,8 @@ def plan(
     free: str,
     group: str,
     line: bool,
+    poses: Path | None,
+    unit: str | None,
     speed: float,
     planner: str,
     seed: int,
@@ -52,21 +56,21 @@ def plan(
     as_json: bool,
 ) -> int:
     """Plan a motion, write it to files, and print what was proven about it."""
-    target = None
-    if pose is not None or reference != WORLD:
-        target = frame_target(cell, state, group, moved, pose, reference, free)
+    target, given = None, () if poses is None else read_poses(poses)
+    if pose is not None or given or reference != WORLD:
+        target = frame_target(cell, state, group, moved, pose, reference, free, UNITS[unit or "m"])
     frame = "" if target is None else moved_frame(cell, state, group, target)
     # The same motion in 1 / speed times its time.
     timing = TimingOptions(velocity_scale=speed, acceleration_scale=speed**2, jerk_scale=speed**3)
     request: CartesianRequest | MotionRequest
-    if line and target is not None:
-        waypoints = FrameWaypoints((target.pose,), **common_fields(target))
+    if (line or given) and target is not None:
+        waypoints = FrameWaypoints(given or (target.pose,), **common_fields(target))
         request = CartesianRequest(waypoints, group, options=CartesianOptions(seed=seed), timing=timing)
     else:
         goals = Goals((dict(joints),) if joints else (), named_states, () if target is None else (target,))
         options = PlanningOptions(planner=planner, seed=seed)
         request = MotionRequest(goals, group, options=options, timing=timing)
-    with units_explained("--joint", joints), pose_explained(pose):
+    with units_explained("--joint", joints), pose_explained(pose, given, unit or "m"):
         found = _planned(cell, state, request, case)
     if output is not None:
         _write(output, plan_to_json(found).decode())
@@ -74,11 +78,12 @@ def plan(
         title = f"{cell.name}: plan"
         write_html(view, cell, plan_recording(state, found), title, **plan_details(cell, state, found))
     others = [*(["the joint values"] if joints else []), *(f"named state {name}" for name in named_states)]
+    way = f"through {len(given)} poses" if given else "to the pose"
     other = others[found.goal] if frame and 0 <= found.goal < len(others) else ""  # goals are numbered in this order
     if as_json:
         echo_json(_entry(found) | ({"frame": frame} if frame and not other else {}))
     else:
-        _echo(found, f"the robot to {other}" if other else f"{frame} to the pose" if frame else "")
+        _echo(found, f"the robot to {other}" if other else f"{frame} {way}" if frame else "")
     return 0
 
 

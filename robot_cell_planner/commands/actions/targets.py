@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -27,14 +27,23 @@ def pose_of(numbers: PoseNumbers) -> Pose:
     Raises:
         click.BadParameter: The quaternion has another length than 1.
     """
-    x, y, z, *rotation = numbers
     try:
-        if len(rotation) == 4:
-            qx, qy, qz, qw = rotation
-            return Pose((x, y, z), (qx, qy, qz, qw))
-        return Pose.from_rpy((x, y, z), rotation or (0.0, 0.0, 0.0))
+        return pose_from_numbers(numbers)
     except InvalidValueError as error:
         raise click.BadParameter(str(error), param_hint="'--pose'") from error
+
+
+def pose_from_numbers(numbers: PoseNumbers) -> Pose:
+    """Return the pose of 3, 6 or 7 numbers, as POSE_HELP describes them.
+
+    Raises:
+        InvalidValueError: A number is not finite, or the quaternion has another length than 1.
+    """
+    x, y, z, *rotation = numbers
+    if len(rotation) == 4:
+        qx, qy, qz, qw = rotation
+        return Pose((x, y, z), (qx, qy, qz, qw))
+    return Pose.from_rpy((x, y, z), rotation or (0.0, 0.0, 0.0))
 
 
 def frame_target(
@@ -45,8 +54,11 @@ def frame_target(
     pose: PoseNumbers | None,
     reference: str,
     free: str,
+    native_scale: float = 1.0,
 ) -> FrameTarget:
     """Return the target of `--pose`, `--in`, `--frame` and `--free`; without a pose, the frame of `--in`.
+
+    native_scale: Metres per unit of positions.
 
     Raises:
         UnknownNameError: `--frame` is neither a mode nor a frame of the cell; suggests similar names.
@@ -59,6 +71,7 @@ def frame_target(
         pose=IDENTITY if pose is None else pose_of(pose),
         reference_frame=reference,
         tolerance_angles=tolerances_of_free(free),
+        native_scale=native_scale,
     )
 
 
@@ -95,15 +108,25 @@ def pose_text(pose: Pose) -> str:
 
 
 @contextmanager
-def pose_explained(pose: PoseNumbers | None) -> Iterator[None]:
+def pose_explained(pose: PoseNumbers | None, poses: Sequence[Pose] = (), unit: str = "m") -> Iterator[None]:
     """Give errors about a pose that is not reached a remedy: the unit, if a coordinate is large; `--free`, if the
-    joints do not move the frame in all directions."""
+    joints do not move the frame in all directions.
+
+    poses: Those of a file, with positions in the unit.
+    """
     try:
         yield
     except (InverseKinematicsError, MPNoIKSolutionError) as error:
-        if pose is not None and MILLIMETRES[0] <= max(map(abs, pose[:3])) <= MILLIMETRES[1]:
+        if pose is not None and _is_in_millimetres(pose[:3]):
             metres = ",".join(f"{value / 1e3:g}" for value in pose[:3])
             error.remedy = f"Positions of --pose are in m: if these are in mm, write {metres}."
+        elif unit == "m" and any(_is_in_millimetres(each.position) for each in poses):
+            error.remedy = "Positions of --poses are in m: if these are in mm, add `--unit mm`."
         elif any(value.name == DIRECTIONS_MOVED for value in error.values):
             error.remedy = "Free rotations of the pose: `--free xyz` for its position only, or single axes."
         raise
+
+
+def _is_in_millimetres(position: Sequence[float]) -> bool:
+    """Return whether a position [m] is probably in mm."""
+    return MILLIMETRES[0] <= max(map(abs, position)) <= MILLIMETRES[1]
