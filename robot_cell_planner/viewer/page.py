@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from frozendict import frozendict
 
-from ..errors import FileError
+from ..errors import FileError, InvalidValueError
 from ..model.cell import RobotCell
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
 from ..model.pose import IDENTITY, Pose
@@ -64,15 +64,16 @@ def write_html(
         cell: Cell that the states of the recording belong to.
         recording: Recorded states and segments.
         title: Title of the page; the name of the cell if empty.
-        rate: Approximate max number of moments per second [Hz], limited to 20 000 in total; the page interpolates
-            between them.
+        rate: Approximate max number of moments per second [Hz], limited to 20 000 in total, besides those at changes
+            of attachment and visibility; the page interpolates between them.
         trajectories: Trajectories by name, whose curves are plotted over each other against the limits of the joints,
             and whose tool paths are drawn; their times are those since the begin of the recording.
         certified: Path to draw in the colours of its verdicts (`certified_path`).
 
     Raises:
         FileError: The file cannot be written.
-        InvalidValueError: The rate is not positive.
+        InvalidValueError: The rate is not positive, or more than 40 000 moments remain because of changes of attachment
+            or visibility.
         GeometryError: A mesh cannot be read, or a collision shape cannot be built.
         StateError, UnknownNameError: A state of the recording, or a trajectory, does not match the cell.
     """
@@ -97,6 +98,9 @@ def page(
     """Return the text of the page; see `write_html`."""
     block = Block()
     shown = recording.thinned(min(rate, MAX_MOMENTS / max(recording.duration, 1.0)))
+    if len(shown.moments) > 2 * MAX_MOMENTS:
+        text = f"the recording has {len(shown.moments)} moments next to changes of attachment or visibility"
+        raise InvalidValueError(f"{text}, more than a page shows ({2 * MAX_MOMENTS})")
     for moment in shown.moments:
         cell.check_state(moment.state)
     contents = {

@@ -72,12 +72,14 @@ def plan_recording(state: RobotCellState, plan: Plan, name: str = "plan") -> Rec
         name: Name of the segment.
 
     Raises:
-        InvalidRequestError: The state does not have the plan's joints.
+        InvalidRequestError: The state does not have the plan's joints, or the plan has no path.
     """
     missing = sorted(set(plan.variables) - set(state.configuration))
     if missing:
         text = f"the state has no joint {', '.join(missing)} of the plan"
         raise InvalidRequestError(text, stage="write replay", subjects=tuple(missing))
+    if plan.trajectory is None and not len(plan.path):
+        raise InvalidRequestError("the plan has no path, so that there is nothing to show", stage="write replay")
     if plan.trajectory is None:
         times = WAYPOINT_TIME * np.arange(len(plan.path), dtype=np.float64)
         rows = plan.path

@@ -12,6 +12,7 @@ from ..errors import InvalidValueError
 from ..model.state import BodyState, RobotCellState, ToolState
 
 MAX_MOMENTS = 20_000  # of a page; longer recordings are thinned
+MAX_DURATION = 1e9  # [s], 32 years; a clock that was set costs more, and pages have times of 32 bits
 
 
 class Moment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -43,7 +44,8 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         summary: Results of the whole recording, text by name.
 
     Raises:
-        InvalidValueError: There are no moments, or their times are not finite or decrease.
+        InvalidValueError: There are no moments, or their times are not finite, decrease, or differ by more than
+            MAX_DURATION.
     """
 
     moments: tuple[Moment, ...]
@@ -60,6 +62,10 @@ class Recording(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                     f"moment {index} is at {moment.time} s, expected a finite time of at least {last} s"
                 )
             last = moment.time
+        if self.duration > MAX_DURATION:
+            raise InvalidValueError(
+                f"a recording of {self.duration:g} s, expected at most {MAX_DURATION:g} s: was the clock set meanwhile?"
+            )
 
     @property
     def duration(self) -> float:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
+from types import SimpleNamespace
 
+import msgspec
+import numpy as np
 import pytest
 from recordings import ATTACHED_AT, MOMENTS, STEP, demo_cell, small_recording, state_at
 
-from robot_cell_planner.errors import InvalidValueError
+from robot_cell_planner.errors import InvalidRequestError, InvalidValueError
 from robot_cell_planner.viewer import Moment, RecordedSegment, Recorder, Recording
+from robot_cell_planner.viewer import page as replay_page
 from robot_cell_planner.viewer.page import page
+from robot_cell_planner.viewer.plans import plan_recording
 
 
 def test_time_never_goes_back():
@@ -63,3 +68,33 @@ def test_a_rate_that_is_not_positive_is_refused(rate):
     for recording in (small_recording(state), Recording((Moment(0.0, state),))):
         with pytest.raises(InvalidValueError, match=r"the rate of moments is \S+ Hz, expected a positive number"):
             page(cell, recording, rate=rate)
+
+
+def test_a_recording_that_is_longer_than_a_clock_counts_is_refused():
+    """Such a page would have infinite times: they are numbers of 32 bits."""
+    _, state = demo_cell()
+    for begin, end in ((0.0, 1e300), (-1.7e308, 1.7e308), (0.0, 1.8e9)):
+        with pytest.raises(InvalidValueError, match="expected at most 1e\\+09 s"):
+            Recording((Moment(begin, state), Moment(end, state)))
+
+
+def test_a_page_of_too_many_changes_is_refused(monkeypatch):
+    """Moments next to changes are kept at any rate."""
+    monkeypatch.setattr(replay_page, "MAX_MOMENTS", 5)
+    cell, state = demo_cell()
+    (name, body), *_ = state.bodies.items()
+    hidden = msgspec.structs.replace(body, hidden=not body.hidden)
+    other = msgspec.structs.replace(state, bodies=state.bodies | {name: hidden})
+    flashing = Recording(tuple(Moment(0.01 * k, other if k % 2 else state) for k in range(11)))
+    with pytest.raises(InvalidValueError, match=r"11 moments next to changes .* more than a page shows \(10\)"):
+        page(cell, flashing)
+    still = Recording(tuple(Moment(0.01 * k, state) for k in range(1000)))
+    assert page(cell, still)
+
+
+def test_a_plan_without_a_path_has_no_recording():
+    cell, state = demo_cell()
+    variables = cell.group().variables
+    plan = SimpleNamespace(variables=variables, path=np.empty((0, len(variables))), trajectory=None)
+    with pytest.raises(InvalidRequestError, match="the plan has no path"):
+        plan_recording(state, plan)
