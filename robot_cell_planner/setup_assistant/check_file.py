@@ -17,7 +17,7 @@ LEFT_OUT = "Mend the included file, or describe the part in the cell file."
 
 def check_cell_file(file: str | Path, roots: ResourceRoots = NO_ROOTS) -> tuple[Finding, ...]:
     """Check a cell file: its cell as `check_cell` does, angles in it that are probably in degrees, what the cell may
-    need of included files and does not have, and names in its section `simulation`.
+    need of included files and does not have, and what a simulation refuses of its section `simulation`.
 
     Raises:
         RobotCellError: As `load_cell`.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import ControllerError, UnknownNameError
 from ..model.cell import RobotCell
-from ..model.name_suggestions import unknown_name
+from ..model.name_suggestions import listed, unknown_name
 from ..model.simulated_robot import ControllerSettings, JointDrive, MotorControl
 from ..model.state import RobotCellState
 from .control.drives import Drives
@@ -55,8 +55,8 @@ def check_unknown_bodies(cell: RobotCell, names: Iterable[str]) -> None:
     """
     for name in names:
         if name not in cell.bodies:
-            text = unknown_name(f"body {name!r} of unknown_bodies", name, cell.bodies)
-            raise UnknownNameError(text, stage="simulation", subjects=(name,))
+            text = unknown_name(f"body {name!r}", name, cell.bodies)
+            raise UnknownNameError(f"`unknown_bodies`: {text}", stage="simulation", subjects=(name,))
 
 
 class MeasuredJoint(NamedTuple):
@@ -132,9 +132,7 @@ class JointControl:
             ControllerError: A controller cannot serve its joints.
         """
         chosen = by_joint(self._cell, controllers, self._aliases)
-        for name in self._needy:
-            if name in chosen:
-                self._check_drive(name, chosen[name])
+        self._check_drives(chosen)
         by_settings: dict[ControllerSettings, list[str]] = {}
         for name, settings in chosen.items():
             by_settings.setdefault(settings, []).append(name)
@@ -149,14 +147,14 @@ class JointControl:
         Raises:
             ControllerError: A joint with the engine's motor has armature, backlash or a time constant.
         """
-        for name in self._needy:
-            self._check_drive(name, self.loop.settings[name])
+        self._check_drives(self.loop.settings)
 
-    @staticmethod
-    def _check_drive(name: str, settings: ControllerSettings) -> None:
-        if isinstance(settings, MotorControl):
-            text = f"the drive of joint {name} has armature, backlash or a time constant, which the motor of the engine"
-            raise ControllerError(f"{text} does not have; choose another controller", subjects=(name,))
+    def _check_drives(self, controllers: Mapping[str, ControllerSettings]) -> None:
+        names = [name for name in self._needy if isinstance(controllers.get(name), MotorControl)]
+        if names:
+            which = f"drive of joint {names[0]} has" if len(names) == 1 else f"drives of joints {listed(names)} have"
+            text = f"the {which} armature, backlash or a time constant, which the motor of the engine"
+            raise ControllerError(f"{text} does not have; choose another controller", subjects=tuple(names))
 
     def joints_named(self, name: str) -> tuple[str, ...]:
         """Return the joints that a name selects, see `selection.joints_named`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ..errors import SimulationError, UnknownNameError
+from ..errors import UnknownNameError
 from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
@@ -13,12 +13,11 @@ from ..model.pose import Pose
 from ..model.simulated_robot import SimulatedRobot
 from ..model.simulated_sensors import CameraSensor, ForceTorqueSensor, JointTorqueSensor
 from .camera_view import CameraImage, CameraView
-from .control.selection import joints_named
-from .engines.base import BASE, Engine, JointHandle, Wrench
+from .engines.base import Engine, JointHandle, Wrench
 from .force_sensing import ForceSensing
 from .images import Images
-from .joint_names import JointNames
 from .multibody.multibodies import Multibodies, PartFrame
+from .sensor_places import SensorPlaces
 
 STAGE = "simulation"
 S = TypeVar("S", CameraSensor, ForceTorqueSensor, JointTorqueSensor)
@@ -72,28 +71,18 @@ class Sensors:
         self._forces = ForceSensing(engine)
         self._mounts: dict[str, PartFrame] = {}
         self._joints: dict[str, dict[str, tuple[JointHandle, PartFrame]]] = {}
-        driven = JointNames.of(multibodies.joints).full
+        places = SensorPlaces(cell, multibodies, frames.still)
         for name, settings in robot.sensors.items():
             match settings:
-                case CameraSensor():
-                    frames.pose(settings.frame)  # raises if there is no such frame
                 case ForceTorqueSensor():
-                    frames.pose(settings.frame)
-                    self._mounts[name] = self._mount(name, settings.frame, multibodies)
+                    self._mounts[name] = places.mount(name, settings)
                 case JointTorqueSensor():
-                    self._joints[name] = _links(joints_named(cell, settings.joints, driven), engine, multibodies)
+                    self._joints[name] = _links(places.joints(name, settings), engine, multibodies)
+                case _:
+                    places.check(name, settings)
         watched = {frame for joints in self._joints.values() for _, frame in joints.values()}
         for frame in {*self._mounts.values(), *watched}:
             self._forces.watch(frame)
-
-    def _mount(self, name: str, frame: str, multibodies: Multibodies) -> PartFrame:
-        found = multibodies.frames.get(frame)
-        if found is None or self._engine.address(found).link == BASE:
-            text = (
-                f"force-torque sensor {name}: {frame} is not attached to a joint or mount, expected a frame behind one"
-            )
-            raise SimulationError(text, subjects=(name, frame))
-        return found
 
     @public
     def image(self, name: str) -> CameraImage:

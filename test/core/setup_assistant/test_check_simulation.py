@@ -1,4 +1,4 @@
-"""`robot_cell check` finds the names in `simulation` with which a simulation does not start."""
+"""`robot_cell check` finds what a simulation refuses of the section `simulation`."""
 
 import shutil
 
@@ -34,19 +34,47 @@ def with_section(tmp_path):
         ("{unknown_bodies: [workpeice]}", "`unknown_bodies`: body 'workpeice' does not exist; nearest: workpiece"),
         ("{sensors: {c: {type: camera, frame: abov_pick}}}", "sensor c: frame 'abov_pick' does not exist"),
         ("{sensors: {t: {type: joint_torque, joints: arn}}}", "sensor t: joint, group, robot or tool 'arn' does not"),
+        ("{controllers: {world: pid}}", "`controllers`: joint, group, robot or tool 'world' does not exist"),
+        ("{drives: {elbow_joint: {backlash: 0.01}}}", "`controllers`: the drive of joint elbow_joint has armature,"),
+        (
+            "{controllers: {'*': pid, elbow_joint: motor}, drives: {'*': {time_constant: 0.01}}}",
+            "`controllers`: the drive of joint elbow_joint has armature,",
+        ),
+        (
+            "{controllers: {shoulder_pan_joint: pid}, drives: {arm: {armature: 0.1}}}",
+            "`controllers`: the drives of joints shoulder_lift_joint, elbow_joint, ",
+        ),
+        (
+            "{controllers: {manipulator: {type: cartesian_impedance, frame: no_frame}}}",
+            "`controllers`: frame 'no_frame' does not exist",
+        ),
+        ("{controllers: {elbow_joint: cartesian_impedance}}", "`controllers`: cartesian_impedance needs a frame"),
+        (
+            "{controllers: {gripper: {type: cartesian_impedance, frame: tool0}}}",
+            "`controllers`: cartesian_impedance of",
+        ),
+        ("{sensors: {f: {type: force_torque, frame: table}}}", "sensor f: table is not attached to a joint or mount"),
     ],
 )
-def test_a_name_that_a_simulation_refuses_is_found(with_section, section, text):
+def test_what_a_simulation_refuses_is_found(with_section, section, text):
     file = with_section(section)
     (found,) = (finding for finding in check_cell_file(file) if finding.topic == "simulation")
     assert found.text.startswith(text)
-    with OfflineCell.load(file) as cell, pytest.raises((UnknownNameError, SimulationError)):
+    with OfflineCell.load(file) as cell, pytest.raises((UnknownNameError, SimulationError)) as refused:
         cell.simulation.step(0.01)
+    assert found.text.endswith(refused.value.message)
 
 
 @pytest.mark.parametrize("name", ["'*'", "arm", "manipulator", "elbow_joint", "gripper", "finger_joint"])
 def test_names_that_a_simulation_accepts_are_not_found(with_section, name):
     file = with_section(f"{{controllers: {{{name}: pid}}, sensors: {{f: {{type: force_torque, frame: gripper}}}}}}")
+    assert [finding for finding in check_cell_file(file) if finding.topic == "simulation"] == []
+    with OfflineCell.load(file) as cell:
+        cell.simulation.step(0.01)
+
+
+def test_drives_with_controllers_that_can_have_them_are_not_found(with_section):
+    file = with_section("{controllers: {arm: computed_torque}, drives: {arm: {backlash: 0.001, armature: 0.1}}}")
     assert [finding for finding in check_cell_file(file) if finding.topic == "simulation"] == []
     with OfflineCell.load(file) as cell:
         cell.simulation.step(0.01)

@@ -322,7 +322,7 @@ def test_backlash_is_lost_motion_between_motor_and_link():
 
 @pytest.mark.parametrize("drive", [JointDrive(backlash=0.01), JointDrive(armature=1.0), JointDrive(time_constant=0.01)])
 def test_the_motor_of_the_engine_refuses_drives_that_it_does_not_have(drive):
-    with pytest.raises(ControllerError, match="drive of joint pan"):
+    with pytest.raises(ControllerError, match="the drives of joints pan, lift, bend have"):
         SimulatedCell(*arm(), options(None, drive))
     with SimulatedCell(*arm(), options(ComputedTorque(), drive)) as simulated:
         with pytest.raises(ControllerError, match="choose another controller"):
