@@ -158,7 +158,7 @@ class ServoSession:
             # The position is unknown: the robot comes to rest until it is measured again.
             self.channel.follow(np.zeros_like(positions), math.inf)
         elif left > 0.0:
-            requested = self._requested(positions, now, status)
+            requested = self._requested(positions, status)
             allowed = global_scale * self._without_collision(requested, status)
             status.scale *= global_scale
             rate = self._node.parameters["servo_rate"]
@@ -189,21 +189,22 @@ class ServoSession:
         for message in self._topics.take(self.task.source):
             try:
                 self._topics.check_age(message, self.task.settings.timeout)
-                self._accept(message, positions, now)
+                self._accept(message, positions)
                 self._commanded_at = now
             except RobotCellError as error:
                 self._on_refused(error)
 
-    def _accept(self, message: Command, positions: Array, now: float) -> None:
+    def _accept(self, message: Command, positions: Array) -> None:
         task = self.task
         if isinstance(message, JointJog):
             self._velocities = joint_velocities(message, task.limits.variables, task.joints)
         elif isinstance(message, TwistStamped):
             self._twist = self._reader.twist(message, positions)
         else:
-            self._tracker.take(self._reader.target(message, positions), now)
+            # The velocity of the target is one on the clock that the robot moves on.
+            self._tracker.take(self._reader.target(message, positions), self._stream.now())
 
-    def _requested(self, positions: Array, now: float, status: ServoStatus) -> Array:
+    def _requested(self, positions: Array, status: ServoStatus) -> Array:
         """Return the velocities (dof,) of the command within the limits [rad/s or m/s]; fills the status."""
         bounds = self._approach.bounds(positions)
         if self.task.source == ServoOptions.JOINT_VELOCITY:
@@ -212,15 +213,15 @@ class ServoSession:
             status.scale, status.state = 1.0 / max(1.0, largest), ServoStatus.FOLLOWING
             requested = np.clip(status.scale * commanded, bounds.lower, bounds.upper)
         else:
-            commanded = requested = self._velocities_in_frame(positions, now, status)
+            commanded = requested = self._velocities_in_frame(positions, status)
         self._report_joints_at_limits(commanded, requested, bounds, status)
         return requested
 
-    def _velocities_in_frame(self, positions: Array, now: float, status: ServoStatus) -> Array:
+    def _velocities_in_frame(self, positions: Array, status: ServoStatus) -> Array:
         """Return the velocities (dof,) for the twist, or towards the target; fills the status."""
         twist = self._twist
         if self.task.source == ServoOptions.TRACK_TARGET:
-            tracking = self._tracker.track_pose(self._frames.pose(positions), now)
+            tracking = self._tracker.track_pose(self._frames.pose(positions), self._stream.now())
             twist = tracking.twist
             status.position_error, status.orientation_error = tracking.position_error, tracking.orientation_error
         found = self._frames.command(positions, twist)
