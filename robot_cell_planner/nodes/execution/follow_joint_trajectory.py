@@ -25,6 +25,7 @@ from ..common.cancellation import CancellationToken, pause
 from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode
 from ..motion.channels import REPLACED
+from ..motion.clock_pauses import ClockPauses
 from ..motion.independent_robots import IndependentRobots
 from ..motion.motion import Motion, Phase
 from ..motion.outcome import Outcome, Replacement
@@ -151,8 +152,9 @@ class FollowJointTrajectoryServer:
         self, owner: str, robots: frozenset[str], begins: float, token: CancellationToken
     ) -> None:
         """Wait until a goal is to be prepared, or no goal of this action moves its robots any longer."""
-        while self._claims(owner, robots) and (wait := begins - self._runner.now() - AHEAD) > 0.0:
-            await pause(self._node, min(wait, CLAIM_PERIOD), token)
+        pauses = ClockPauses(CLAIM_PERIOD)
+        while self._claims(owner, robots) and (left := begins - self._runner.now() - AHEAD) > 0.0:
+            await pause(self._node, pauses.next(left, self._runner.rate), token)
 
     async def _running(self, owner: str, robots: frozenset[str], token: CancellationToken) -> StreamedMotion | None:
         """Return the newest running motion of this action that moves any of the robots; None without any. One that

@@ -160,7 +160,8 @@ class ExecutionNode(ManagedNode):
 
     def _make_controller_drive(self) -> ControllerDrive:
         """Return the drive that moves the robot by the actions of its controllers."""
-        return ControllerDrive(self, controller_actions(self.parameters), controller_options(self.parameters))
+        actions, options = controller_actions(self.parameters), controller_options(self.parameters)
+        return ControllerDrive(self, actions, options, self._motion_clock)
 
     def _make_runner(self, drive: Drive) -> MotionRunner:
         """Return the runner of motions."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,17 +11,21 @@ from ..common.node import CellNode
 from .controller_client import SILENCE, STAGE, ControllerClient
 from .controller_motion import ControllerMotion, ControllerOptions, Share
 from .motion import Phase
+from .motion_clock import MotionClock
 
 
 class ControllerDrive:
     """Moves the robot through the FollowJointTrajectory actions of controllers.
 
     The joints of controllers are known from their published states. A single one without a state gets all joints.
+
+    clock: the time that goals begin at.
     """
 
-    def __init__(self, node: CellNode, actions: Sequence[str], options: ControllerOptions) -> None:
+    def __init__(self, node: CellNode, actions: Sequence[str], options: ControllerOptions, clock: MotionClock) -> None:
         self._node = node
         self._options = options
+        self._clock = clock
         self._controllers = [ControllerClient(node, action) for action in actions]
         self._absent: set[str] = set()
         self._running: list[tuple[ControllerMotion, frozenset[ControllerClient]]] = []
@@ -42,11 +45,14 @@ class ControllerDrive:
         """Whether a motion cannot begin yet; controllers hold their other joints themselves."""
         return False
 
-    rate = 1.0  # of the clock of `now`
+    @property
+    def rate(self) -> float:
+        """Seconds per second of the steady clock of the clock that goals begin at."""
+        return self._clock.rate
 
     def now(self) -> float:
-        """Return the steady clock [s]."""
-        return time.monotonic()
+        """Return the time of that clock [s]."""
+        return self._clock.now()
 
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the controllers are available. Some may be missing as long as their joints are not moved; they are

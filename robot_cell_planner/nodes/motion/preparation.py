@@ -15,6 +15,7 @@ from ..common.joint_states import Measurement
 from ..common.node import CellNode
 from ..conversions.trajectories import long_trajectory_to_message, trajectory_to_message
 from ..conversions.trajectory_reports import limits_from_message
+from .clock_pauses import ClockPauses
 from .controller_drive import ControllerDrive
 from .fault_reports import FaultReports
 from .held_positions import moved_away
@@ -167,9 +168,10 @@ class Preparation:
     async def _wait_until(self, goal: MotionGoal, ahead: float, token: CancellationToken) -> None:
         """Wait until a time [s] before the start of a goal, on the clock of the node."""
         self._waiting.add(token)
+        pauses = ClockPauses(LONGEST_WAIT)
         try:
             while (left := self._left(goal) - ahead) > 0.0:
-                await pause(self._node, min(left / max(self._drive.rate, 1.0), LONGEST_WAIT), token)
+                await pause(self._node, pauses.next(left, self._drive.rate), token)
         finally:
             self._waiting.discard(token)
 

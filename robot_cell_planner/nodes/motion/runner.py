@@ -86,6 +86,11 @@ class MotionRunner:
         """Return the clock of motions [s]."""
         return self._drive.now()
 
+    @property
+    def rate(self) -> float:
+        """Its seconds per second of the steady clock."""
+        return self._drive.rate
+
     def streamed(self, owner: str) -> list[StreamedMotion]:
         """Return the streamed motions of an owner."""
         motions = [motion for motion in self.motions if isinstance(motion, StreamedMotion) and not motion.passive]

@@ -30,7 +30,7 @@ class Controller:
 def drive(monkeypatch):
     monkeypatch.setattr(controller_drive, "ControllerClient", Controller)
     node = SimpleNamespace(get_clock=lambda: None)
-    return ControllerDrive(node, ("arm",), None)
+    return ControllerDrive(node, ("arm",), None, SimpleNamespace(rate=5.0, now=lambda: 7.0))
 
 
 def shares(drive, *joints):
@@ -59,3 +59,8 @@ def test_no_motion_begins_if_it_is_unknown_where_its_controller_holds_other_join
     assert caught.value.subjects == ("arm", "elbow")
     (share,) = shares(drive, *JOINTS)
     assert share.standing == {}
+
+
+def test_waits_for_the_begin_of_goals_are_on_the_clock_of_motions(drive):
+    """A simulation may be faster than real time; goals for a later time would begin late."""
+    assert (drive.rate, drive.now()) == (5.0, 7.0)

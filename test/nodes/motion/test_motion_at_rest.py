@@ -274,7 +274,7 @@ def test_a_goal_whose_robot_another_client_has_taken_meanwhile_is_refused(monkey
     """A goal that waits for its time does not wait for the end of whatever moves the robot then."""
     server = object.__new__(FollowJointTrajectoryServer)
     server._robots, server._newest, server._access = IndependentRobots(), [], ExclusiveAccess("moves", lambda: None)
-    server._runner = SimpleNamespace(now=lambda: 0.0, streamed=lambda owner: [])
+    server._runner = SimpleNamespace(now=lambda: 0.0, rate=1.0, streamed=lambda owner: [])
     server._node = None
     first, other = ExitStack(), ExitStack()
 
@@ -343,7 +343,7 @@ def test_a_goal_that_waits_for_its_time_takes_the_robot_once_that_is_free(monkey
             first.close()
 
     monkeypatch.setattr(follow_joint_trajectory, "pause", pause)
-    server._runner = SimpleNamespace(now=lambda: 0.0, streamed=lambda owner: [])
+    server._runner = SimpleNamespace(now=lambda: 0.0, rate=1.0, streamed=lambda owner: [])
     first.enter_context(server._access.acquired_by("owner", CancellationToken()))
     assert asyncio.run(server._replace(goal(None, 0.5), 3600.0, CancellationToken(), None, None)) is None
     assert len(waits) == 3

@@ -14,6 +14,7 @@ from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.conversions.basic import time_from_message
 from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 from robot_cell_planner.nodes.motion import preparation
+from robot_cell_planner.nodes.motion.clock_pauses import STANDING
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.preparation import AHEAD, LONG, Preparation
@@ -181,6 +182,21 @@ def test_a_goal_begins_in_time_whatever_the_rate_of_simulated_time(monkeypatch, 
     cell.drive.rate = rate
     cell.prepared(after=after)
     assert after <= (cell.now - NOW) / SECOND <= after + rate * preparation.CHECK_PERIOD
+
+
+def test_a_goal_whose_begin_the_clock_stands_just_before_waits_without_spinning(monkeypatch):
+    """And begins late by no more than the time for which the clock has stood."""
+    cell, waits = Cell(monkeypatch, nothing), []
+
+    async def stands(node, seconds, token):
+        waits.append(seconds)
+        cell.now += 1 if sum(waits) > 10.0 else 0
+
+    monkeypatch.setattr(preparation, "pause", stands)
+    cell.prepared(after=1 / SECOND)
+    assert cell.now == NOW + 1
+    assert len(waits) < 10.0 / STANDING + 20
+    assert all(wait <= max(2.0 * sum(waits[:index]), 0.001) for index, wait in enumerate(waits))
 
 
 @pytest.mark.parametrize("jump", [-3600.0, 3600.0])
