@@ -18,7 +18,8 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.bringup.command_line import JOURNAL, MOVEIT, NODES, PACKAGE, WITH_FRAMES
+from robot_cell_planner.nodes.bringup.command_line import EXECUTION, JOURNAL, MOVEIT, NODES, PACKAGE, WITH_FRAMES
+from robot_cell_planner.nodes.bringup.program import STOP_TIME
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
@@ -125,6 +126,7 @@ def _node(name, journal, respawn, prefix, enclave):
         respawn=respawn,
         respawn_delay=RESPAWN_DELAY,
         on_exit=_Ends(f"{name}_node", respawn),
+        **({"sigterm_timeout": str(STOP_TIME)} if name == EXECUTION else {}),
         **condition,
     )
 

@@ -17,13 +17,14 @@ from ...security.environment import CLIENT, OVERRIDE, enclave_path, has_security
 from ...security.policy import require_path
 from ..common.dds_profile import RANGE, set_dds_profile
 from ..common.domain import Domain, NoFreeDomainError, reserve_domain
-from .program import Program
+from .program import STOP_TIME, Program
 from .respawn import NODE_RULE
 from .session import Session
 
 PACKAGE = "robot_cell_planner"
-NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", "execution")
-FIRST = ("simulated_robot", "scene", "execution")  # forked before compiled kernels are loaded, which they hardly use
+EXECUTION = "execution"
+NODES = ("simulated_robot", "scene", "kinematics", "collision", "planning", EXECUTION)
+FIRST = ("simulated_robot", "scene", EXECUTION)  # forked before compiled kernels are loaded, which they hardly use
 WITH_FRAMES = ("simulated_robot", "scene")  # publish names of frames
 MOVEIT = "moveit_adapter"  # started with --moveit
 DOMAINS = range(0, 233)
@@ -259,6 +260,7 @@ def _programs(options: argparse.Namespace, journal: Path) -> list[Program]:
             holds_interrupt=True,
             entry=f"{ENTRIES}:{node}_node" if options.fork else "",
             forked_first=node in FIRST,
+            ends_within=STOP_TIME if node == EXECUTION else 0.0,
         )
         for node in (*NODES, *((MOVEIT,) if options.moveit else ()))
         if node == MOVEIT or (node in options.only and node not in options.without)

@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from .respawn import RespawnRule
 
+# [s] in which the execution node ends: its motions stop on their paths, with the lowest scale_acceleration, and results
+# are sent.
+STOP_TIME = 15.0
+
 
 @dataclass(frozen=True)
 class Program:
@@ -21,6 +25,7 @@ class Program:
         variables: Of its environment, besides those of the session.
         is_optional: Its end does not end the session.
         ends_before_others: It is ended while the others still run, after the client.
+        ends_within: In which it ends after SIGINT, if that is longer than the time limit of the session [s].
         entry: Entry point of the program, as "module:function", if it may be forked from a prepared process.
         forked_first: Whether it is forked before that process has imported everything.
     """
@@ -33,5 +38,6 @@ class Program:
     variables: Mapping[str, str] = field(default_factory=dict)
     is_optional: bool = False
     ends_before_others: bool = False
+    ends_within: float = 0.0
     entry: str = ""
     forked_first: bool = False

@@ -39,7 +39,7 @@ class ShutdownTimeouts:
     """Time limits.
 
     Attributes:
-        interrupt: For processes to end by SIGINT, before they get SIGTERM [s].
+        interrupt: For processes to end by SIGINT, before they get SIGTERM [s]; see also `Program.ends_within`.
         terminate: For processes to end by SIGTERM, before they are killed [s].
     """
 
@@ -239,16 +239,21 @@ class Session:
                 clean = False
             for name in running:
                 self._members[name].process.send(number)
-            deadline = time.monotonic() + wait
-            while any(name in self._members for name in running):
+            begun = time.monotonic()
+            while running := [name for name in running if name in self._members]:
                 if number == signal.SIGKILL:
                     self._wait(None)
                     continue
-                remaining = deadline - time.monotonic()
+                if number == signal.SIGINT:
+                    wait = max(self._timeouts.interrupt, *(self._ends_within(name) for name in running))
+                remaining = begun + wait - time.monotonic()
                 if remaining <= 0 or len(self._stops) >= more_stops:
                     break
                 clean = self._wait_for_ends(remaining) and clean
         return clean
+
+    def _ends_within(self, name: str) -> float:
+        return self._members[name].process.program.ends_within
 
     def _wait_for_ends(self, timeout: float) -> bool:
         """Wait as `_wait` does while processes are being ended. Returns whether those that ended did so cleanly."""

@@ -10,6 +10,7 @@ import pytest
 from sources import ROOT
 
 from robot_cell_planner.nodes.bringup.command_line import MOVEIT, NODES
+from robot_cell_planner.nodes.bringup.program import STOP_TIME
 
 ARGUMENTS = {
     "respawn": "true",
@@ -82,6 +83,13 @@ def values(parameters):
 def file_of_user(parameters):
     """Return the places of the file of parameters of the user."""
     return [place for place, each in enumerate(parameters) if isinstance(each, Recorded) and each.args == ("params",)]
+
+
+def test_the_execution_node_has_time_to_stop_its_motions(launched):
+    """A second signal would end it at once."""
+    nodes = launched("cell.launch.py")
+    assert {name for name, node in nodes.items() if "sigterm_timeout" in node} == {"execution_node"}
+    assert float(nodes["execution_node"]["sigterm_timeout"]) == STOP_TIME
 
 
 @pytest.mark.parametrize("prefix", ["", "cell1/"])

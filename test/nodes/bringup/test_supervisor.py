@@ -18,8 +18,11 @@ from rosbags.highlevel import AnyReader
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.nodes.bringup import session
 from robot_cell_planner.nodes.bringup.output import Console, LinePrinter
-from robot_cell_planner.nodes.bringup.program import Program
+from robot_cell_planner.nodes.bringup.program import STOP_TIME, Program
 from robot_cell_planner.nodes.common.domain import FREE_TO_CHOOSE, reserve_domain
+from robot_cell_planner.nodes.execution.parameters import PARAMETERS
+from robot_cell_planner.nodes.execution.shutdown import RESULT_TIME
+from robot_cell_planner.trajectory.sampler import SamplerOptions
 
 # Runs a session of Python programs: a JSON list of [name, code, respawn], and the client's code or null.
 SESSION = """
@@ -28,14 +31,15 @@ from robot_cell_planner.nodes.bringup.program import Program
 from robot_cell_planner.nodes.bringup.respawn import RespawnRule
 from robot_cell_planner.nodes.bringup.session import Session, ShutdownTimeouts
 
+SLOW = "slow"
 programs, client, timeouts = json.loads(sys.argv[1])
 names = ("steady", "failures", "refusals", "refusal_steady", "first_delay", "longest_delay")
 rule = RespawnRule(**{name: timeouts.pop(name) for name in names if name in timeouts})
 def program(name, code, respawn=False, owns_terminal=False):
     optional = name.startswith("optional")
-    return Program(
-        name, [sys.executable, "-S", "-c", code], owns_terminal, rule if respawn else None, is_optional=optional
-    )
+    command, ends_within = [sys.executable, "-S", "-c", code], 1e6 if name == SLOW else 0.0
+    respawned = rule if respawn else None
+    return Program(name, command, owns_terminal, respawned, is_optional=optional, ends_within=ends_within)
 session = Session([program(*entry) for entry in programs],
                   program("client", client, owns_terminal=True) if client else None,
                   os.environ, ShutdownTimeouts(**timeouts))
@@ -49,6 +53,9 @@ STUBBORN = (
     "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); signal.signal(signal.SIGTERM, signal.SIG_IGN);"
     f"print('ready', flush=True){WAIT}"
 )
+
+# Of a program that ends after several times the limit of a session.
+SLOWLY = "(__import__('time').sleep(0.3), print('has stopped', flush=True), sys.exit(0))"
 
 
 class Run:
@@ -179,6 +186,40 @@ def test_a_program_that_does_not_end_is_killed():
     assert status == 1
     assert "stubborn did not end: sending SIGTERM" in err
     assert "stubborn did not end: sending SIGKILL" in err
+
+
+def test_a_program_that_may_take_longer_is_waited_for():
+    """As the execution node, whose robots come to rest first."""
+    run = Run([["slow", POLITE.replace("sys.exit(0)", SLOWLY)]], interrupt=0.05, terminate=0.05)
+    run.wait_for("slow | ready")
+    run.process.send_signal(signal.SIGINT)
+    status, out, err = run.finish()
+    assert status == 0, err
+    assert "slow | has stopped" in out
+    assert "did not end" not in err
+
+
+def test_others_are_not_waited_for_any_longer_when_it_has_ended():
+    slow = POLITE.replace("sys.exit(0)", SLOWLY)
+    run = Run([["slow", slow], ["stubborn", STUBBORN]], interrupt=0.05, terminate=0.05)
+    run.wait_for("slow     | ready")
+    run.wait_for("stubborn | ready")
+    run.process.send_signal(signal.SIGINT)
+    status, out, err = run.finish()
+    assert status == 1
+    assert "slow     | has stopped" in out
+    assert "stubborn did not end: sending SIGTERM" in err
+    assert "slow did not end" not in err
+
+
+def test_the_execution_node_has_time_for_the_slowest_stop():
+    from robot_cell_planner.nodes.bringup.command_line import _programs, argument_parser
+
+    lowest = {each.name: each.lower for each in PARAMETERS if each.name in ("scale_acceleration", "scale_jerk")}
+    goal_time = next(each.default for each in PARAMETERS if each.name == "goal_time")
+    assert SamplerOptions(**lowest).stop_time + goal_time + RESULT_TIME < STOP_TIME
+    programs = _programs(argument_parser().parse_args([]), Path("journal"))
+    assert {each.name: each.ends_within for each in programs if each.ends_within} == {"execution": STOP_TIME}
 
 
 def test_a_node_whose_middleware_does_not_close_in_time_is_no_failure():
