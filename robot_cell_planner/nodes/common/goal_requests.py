@@ -293,10 +293,14 @@ class RepeatableActionClient(ActionClient):  # type: ignore[type-arg]
         return ClientGoalHandle(self, goal_id, self._action_type.Impl.SendGoalService.Response())
 
     def cancel(self, goal_id: UUID) -> Future[Any]:
-        """Request the cancellation of a goal, also of one without a response; returns the future of the answer."""
+        """Request the cancellation of a goal, also of one without a response; returns the future of the answer. That of
+        an earlier request is cancelled."""
         with self._sending:
             future: Future[Any] = self._handle_of(goal_id).cancel_goal_async()
+        before = self._cancellations.get(bytes(goal_id.uuid))
         self._cancellations[bytes(goal_id.uuid)] = future
+        if before is not None:
+            before.cancel()
         return future
 
     def forget(self, goal_id: UUID) -> None:

@@ -118,6 +118,11 @@ class PolledSubscription(Generic[M]):
         if self._max_size is None or len(message) <= self._max_size:
             return False
         self.refused += 1
-        text = f"a message of {self._subscription.topic_name} is ignored: it has {len(message)} bytes, expected at most"
-        self._node.get_logger().warning(f"{text} {self._max_size}", throttle_duration_sec=REPORT_PERIOD)
+        report_too_large(self._node, self._subscription.topic_name, len(message), self._max_size)
         return True
+
+
+def report_too_large(node: Node, topic: str, size: int, limit: int) -> None:
+    """Warn that a message is ignored, since it is larger than a limit [bytes]."""
+    text = f"a message of {topic} is ignored: it has {size} bytes, expected at most {limit}"
+    node.get_logger().warning(text, throttle_duration_sec=REPORT_PERIOD)

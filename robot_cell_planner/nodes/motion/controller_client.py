@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
@@ -14,6 +15,7 @@ from control_msgs.msg import JointTrajectoryControllerState
 from rclpy.action.client import ClientGoalHandle
 from rclpy.task import Future
 from trajectory_msgs.msg import JointTrajectoryPoint
+from unique_identifier_msgs.msg import UUID
 
 from ...errors import ExecutionError, GoalToleranceError, RobotCellError, StoppedError, TrackingError
 from ..common.goal_requests import RepeatableActionClient
@@ -33,6 +35,7 @@ Handle: TypeAlias = "ClientGoalHandle[Goal, Result, FeedbackMessage]"
 STAGE = "controller"  # stage of errors of a controller
 SILENCE = 0.5  # [s] age at which a state counts as old; controllers publish it in every cycle
 MAX_JOINTS = 1000
+MAX_OPEN = 20  # goals without a result whose responses are awaited: those of a controller that has ended never arrive
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,7 @@ class ControllerClient:
         self._state: ControllerState | None = None
         self._heard_at = -np.inf
         self._ids = GoalIds(node.get_fully_qualified_name())
+        self._open: deque[UUID] = deque()
         LeftGoals(node, self.client, action, self._ids)
 
     @property
@@ -90,7 +94,18 @@ class ControllerClient:
 
     def send(self, goal: Goal, on_change: Callable[[], None]) -> ControllerGoal:
         """Send a goal. on_change is called when it was rejected or has ended."""
-        return ControllerGoal(self, self.client.send_goal_async(goal, goal_uuid=self._ids.new()), on_change)
+        identity = self._ids.new()
+        sent = ControllerGoal(self, identity, self.client.send_goal_async(goal, goal_uuid=identity), on_change)
+        self._open.append(identity)
+        if len(self._open) > MAX_OPEN:
+            self.client.forget(self._open.popleft())
+        return sent
+
+    def forget(self, goal: UUID) -> None:
+        """Await no further responses about a goal, which has ended."""
+        if goal in self._open:
+            self._open.remove(goal)
+        self.client.forget(goal)
 
     def refused(self, joints: tuple[str, ...]) -> RobotCellError:
         """Return the error for a rejected goal, with a probable reason, which the action does not contain."""
@@ -108,39 +123,44 @@ class ControllerClient:
 class ControllerGoal:
     """A goal sent to a controller. ended: whether it was rejected or has a result; error: why it did not succeed."""
 
-    def __init__(self, controller: ControllerClient, accepted: Future[Handle], on_change: Callable[[], None]) -> None:
+    def __init__(
+        self, controller: ControllerClient, identity: UUID, accepted: Future[Handle], on_change: Callable[[], None]
+    ) -> None:
         self.error: RobotCellError | None = None
         self.ended = False
         self.refused = False
         self.sent_at = time.monotonic()
+        self.accepted = False
         self._controller = controller
+        self._identity = identity
         self._on_change = on_change
-        self._handle: Handle | None = None
         self._cancelled = False
         accepted.add_done_callback(self._on_accepted)
-
-    @property
-    def accepted(self) -> bool:
-        return self._handle is not None
 
     def cancel(self) -> None:
         """Cancel it: the controller holds the position at once, or as configured."""
         self._cancelled = True
-        if self._handle is not None and not self.ended:
-            self._handle.cancel_goal_async()
+        if self.accepted and not self.ended:
+            self._controller.client.cancel(self._identity)
 
     def _on_accepted(self, future: Future[Handle]) -> None:
+        if future.cancelled():
+            return  # it was forgotten
         handle = future.result()
         if handle is None or not handle.accepted:
             self.refused = self.ended = True
+            self._controller.forget(self._identity)
             self._on_change()
             return
-        self._handle = handle
+        self.accepted = True
         if self._cancelled:
-            handle.cancel_goal_async()
-        self._controller.client.request_result(handle.goal_id).add_done_callback(self._on_result)
+            self._controller.client.cancel(self._identity)
+        self._controller.client.request_result(self._identity).add_done_callback(self._on_result)
 
     def _on_result(self, future: Future[GetResultServiceResponse[Result]]) -> None:
+        if future.cancelled():
+            return  # it was forgotten
+        self._controller.forget(self._identity)
         found = future.result()
         assert found is not None
         name = self._controller.name

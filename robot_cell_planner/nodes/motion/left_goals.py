@@ -8,11 +8,11 @@ from functools import partial
 from typing import Any
 
 from action_msgs.msg import GoalStatusArray
-from control_msgs.action import FollowJointTrajectory
-from rclpy.action.client import ActionClient, ClientGoalHandle
+from rclpy.task import Future
 from rclpy.timer import Timer
 from unique_identifier_msgs.msg import UUID
 
+from ..common.goal_requests import RepeatableActionClient
 from ..common.goal_status_messages import running_goals
 from ..common.node import LATCHED, CellNode
 from ..common.waiting import steady_timer
@@ -41,7 +41,7 @@ class GoalIds:
 class LeftGoals:
     """Cancels the goals of a controller that a process of this node left when it was killed: no node monitors them."""
 
-    def __init__(self, node: CellNode, client: ActionClient[Any, Any, Any], action: str, ids: GoalIds) -> None:
+    def __init__(self, node: CellNode, client: RepeatableActionClient, action: str, ids: GoalIds) -> None:
         self._node = node
         self._client = client
         self._action = action
@@ -57,6 +57,8 @@ class LeftGoals:
         if left - self._left:
             text = "is executing a goal that this node left when it was killed; it is cancelled"
             self._node.get_logger().warning(f"{self._action} {text}")
+        for goal in self._left - left:
+            self._client.forget(_identity(goal))
         self._left = left
         if left and self._timer is None:
             self._timer = steady_timer(self._node, CANCEL_PERIOD, self._cancel)
@@ -69,9 +71,13 @@ class LeftGoals:
             self._timer = None
         if self._client.server_is_ready():
             for goal in list(self._left):
-                response = FollowJointTrajectory.Impl.SendGoalService.Response()
-                handle = ClientGoalHandle(self._client, UUID(uuid=list(goal)), response)
-                handle.cancel_goal_async().add_done_callback(partial(self._answered, goal))
+                self._client.cancel(_identity(goal)).add_done_callback(partial(self._answered, goal))
 
-    def _answered(self, goal: bytes, _: object) -> None:
-        self._left.discard(goal)
+    def _answered(self, goal: bytes, answer: Future[Any]) -> None:
+        if not answer.cancelled():  # it is not requested again
+            self._left.discard(goal)
+            self._client.forget(_identity(goal))
+
+
+def _identity(goal: bytes) -> UUID:
+    return UUID(uuid=list(goal))

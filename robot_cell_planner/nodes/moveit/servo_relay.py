@@ -14,6 +14,7 @@ from robot_cell_planner.msg import ExecutionStatus, ServoOptions, Target
 from robot_cell_planner.srv import SetServo
 
 from ...errors import RobotCellError
+from ..common.bounded_messages import subscribe_bounded
 from ..common.node import LATCHED, CellNode, reliable
 from ..common.parameters import Parameter
 from ..common.remote_calls import RemoteService
@@ -58,8 +59,8 @@ class ServoRelay:
         node.create_subscription(ExecutionStatus, "execution/status", self._on_status, LATCHED)
         node.create_service(Trigger, f"{PREFIX}/start_servo", self._start, callback_group=node.concurrent)
         node.create_service(Trigger, f"{PREFIX}/stop_servo", self._stop, callback_group=node.concurrent)
-        node.create_subscription(TwistStamped, f"{PREFIX}/delta_twist_cmds", self._on_twist, reliable(DEPTH))
-        node.create_subscription(JointJog, f"{PREFIX}/delta_joint_cmds", self._on_jog, reliable(DEPTH))
+        subscribe_bounded(node, TwistStamped, f"{PREFIX}/delta_twist_cmds", self._on_twist, reliable(DEPTH))
+        subscribe_bounded(node, JointJog, f"{PREFIX}/delta_joint_cmds", self._on_jog, reliable(DEPTH))
 
     def _on_status(self, message: ExecutionStatus) -> None:
         if time_from_message(message.header.stamp) < self._begun:

@@ -8,12 +8,15 @@ from control_msgs.msg import JointJog
 from geometry_msgs.msg import TransformStamped
 from rclpy.serialization import serialize_message
 from sensor_msgs.msg import JointState
+from spinning import spin_until
 from std_msgs.msg import String
 from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner.msg import ServoOptions
+from robot_cell_planner.nodes.common.bounded_messages import subscribe_bounded
+from robot_cell_planner.nodes.common.callback_guard import GuardedExecutor
 from robot_cell_planner.nodes.common.joint_states import MAX_JOINTS
-from robot_cell_planner.nodes.common.node import CellNode, sensor
+from robot_cell_planner.nodes.common.node import CellNode, reliable, sensor
 from robot_cell_planner.nodes.common.polled_subscription import MAX_SIZE, PolledSubscription
 from robot_cell_planner.nodes.common.robot_topics import JointMessages
 from robot_cell_planner.nodes.common.transform_listener import TransformListener
@@ -65,6 +68,23 @@ def receive(topic, *messages):
     topic._subscription = SimpleNamespace(
         handle=Handle(messages), msg_type=before.msg_type, raw=before.raw, topic_name=before.topic_name
     )
+
+
+def test_messages_that_wake_a_node_are_refused_before_they_are_converted(node):
+    """As the commands of clients of MoveIt Servo."""
+    executor, taken = GuardedExecutor(node.faults), []
+    executor.add_node(node)
+    subscribe_bounded(node, JointJog, "jog", taken.append, reliable(10))
+    publisher = node.create_publisher(JointJog, "jog", reliable(10))
+    spin_until(executor, lambda: publisher.get_subscription_count() > 0)
+    small = JointJog(joint_names=["elbow"], velocities=[0.5])
+    publisher.publish(JointJog(joint_names=["elbow"], velocities=[0.5] * (MAX_SIZE // 8 + 1)))
+    publisher.publish(small)
+    spin_until(executor, lambda: taken)
+    executor.shutdown()
+    assert taken == [small]
+    (warning,) = node.warnings
+    assert "jog is ignored" in warning
 
 
 def test_joint_states_of_many_names_are_refused(node, monkeypatch):
