@@ -30,6 +30,7 @@ DELAYS = (0.0, 0.04, 0.08, 0.12, 0.16, 0.24, 0.32, 0.48, 0.64)
 PARTS = (1.0, 0.5, 0.2, 0.05)
 STEP_FRACTIONS, STEP_DELAYS = (1.0, 0.5, 0.25, 0.1, 0.04), (0.0, 0.08, 0.16, 0.32, 0.64)
 LONGEST = 2.0
+LATER = (0.96, 1.28, 1.92, 2.56)  # [s] delays of a change of the speed that is no stop, if nothing else is feasible
 AT_ONCE = 16  # number of candidates that are checked together
 # Relative tolerance of the limits, for the error of sampling.
 ALLOWANCE = 1e-3
@@ -139,7 +140,8 @@ def change_within_limits(
     A joint may exceed a limit by as much as the trajectory itself does nearby. First, direct changes to the rate are
     tried, beginning at `start` or a little later. If none is feasible, the rate changes in several steps, since the
     trajectory leaves more room at a lower rate. If this fails, both are tried with jerks that are within the limits in
-    the mean over about one sample of the trajectory, and at last the change with the smallest violation is returned.
+    the mean over about one sample of the trajectory, then changes that begin later unless they stop the motion, and at
+    last the change with the smallest violation is returned.
 
     Args:
         time_scaling: Current time scaling.
@@ -156,11 +158,7 @@ def change_within_limits(
     quickest = time_scaling.changed(rate, start, acceleration, jerk)
     if limits is None:
         return quickest
-    tried = [quickest]
-    for begin in _beginnings(time_scaling, start, DELAYS):
-        for fraction in FRACTIONS:
-            with suppress(TrajectoryError):
-                tried.append(time_scaling.changed(rate, begin, fraction * acceleration, fraction * jerk))
+    tried = [quickest, *_direct_changes(time_scaling, rate, start, DELAYS, acceleration, jerk)]
     tried.sort(key=lambda candidate: candidate.settled_at)
     limit_check = _LimitCheck(trajectory, time_scaling, start, tried[-1].settled_at, limits)
     for check in (limit_check, limit_check.of_means()):
@@ -170,6 +168,24 @@ def change_within_limits(
         step_by_step = _by_steps(check, time_scaling, rate, start, acceleration, jerk)
         if step_by_step is not None:
             return step_by_step
+    later = _direct_changes(time_scaling, rate, start, LATER, acceleration, jerk) if rate > 0.0 else []
+    if later:
+        limit_check = _LimitCheck(trajectory, time_scaling, start, max(each.settled_at for each in later), limits)
+        late, excess = limit_check.first_within(later)
+        if excess <= 1.0 + ALLOWANCE:
+            return late
+    return found
+
+
+def _direct_changes(
+    time_scaling: TimeScaling, rate: float, start: float, delays: Sequence[float], acceleration: float, jerk: float
+) -> list[TimeScaling]:
+    """Return candidates for a change to a rate after each of the delays [s], with all of FRACTIONS."""
+    found = []
+    for begin in _beginnings(time_scaling, start, delays):
+        for fraction in FRACTIONS:
+            with suppress(TrajectoryError):
+                found.append(time_scaling.changed(rate, begin, fraction * acceleration, fraction * jerk))
     return found
 
 

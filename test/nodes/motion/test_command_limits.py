@@ -215,6 +215,24 @@ def test_a_joint_that_starts_beyond_a_limit_may_move_back_and_not_on():
         assert (played.violation is None) is allowed
 
 
+@pytest.mark.parametrize("scale", [0.02, 0.05, 0.1])
+@pytest.mark.parametrize("moment", np.linspace(1.95, 2.05, 6))
+def test_a_motion_that_cannot_become_slower_at_once_does_so_later(moment, scale):
+    """Just before the fastest part of a corner that is as fast as the limits allow."""
+    played = channel(GOOD)
+
+    pending = [moment]
+
+    def change(now):
+        if pending and now - 10.0 >= pending[0]:
+            pending.pop()
+            played.sampler.set_scale(scale, now)
+
+    Sent(played, steady(4.0), change)
+    assert not pending
+    assert played.violation is None
+
+
 RATES = ("velocity", "acceleration", "jerk")
 
 
