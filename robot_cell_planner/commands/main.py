@@ -15,6 +15,7 @@ from ..errors import FileError, RobotCellError
 from ..system.compilation_notice import on_compilation
 from .group import COMMANDS, commands
 from .interruption import ended_as_by_ctrl_c
+from .options import CELL_FILE
 from .outputs import discard_standard_output, open_standard_streams
 from .progress import echo_compilation
 from .remedies import remedy_of
@@ -91,9 +92,11 @@ def _unknown(word: str) -> click.UsageError:
 
     if Path(word).suffix in DESCRIPTIONS and Path(word).is_file():
         return click.UsageError(f"{word!r} is no command; `{PROGRAM} new {word}` drafts a cell of a description")
-    if Path(word).is_file():
-        return click.UsageError(f"{word!r} is no command; `{PROGRAM} {UP} {word}` starts the nodes of a cell file")
-    return click.UsageError(unknown_name(f"command {word!r}", word, (UP, *COMMANDS)))
+    cell_file = Path(word, CELL_FILE) if Path(word, CELL_FILE).is_file() else Path(word)
+    if cell_file.is_file():
+        return click.UsageError(f"{word!r} is no command; `{PROGRAM} {UP} {cell_file}` starts the nodes of a cell file")
+    text = unknown_name(f"command {word!r}", word, (UP, *COMMANDS))
+    return click.UsageError(f"{text}\nTry '{PROGRAM} --help' for help.")
 
 
 def _up(words: Sequence[str]) -> int:

@@ -27,6 +27,9 @@ def started(monkeypatch):
     [
         ("plam", "command 'plam' does not exist; nearest: plan"),
         ("upp", "command 'upp' does not exist; nearest: up\n"),
+        (str(Path(DEMO).parent), f"; `robot_cell up {DEMO}` starts the nodes of a cell file"),
+        ("help", "command 'help' does not exist; "),
+        ("help", "\nTry 'robot_cell --help' for help.\n"),
         (DEMO, f"'{DEMO}' is no command; `robot_cell up {DEMO}` starts the nodes of a cell file"),
         (ARM, f"'{ARM}' is no command; `robot_cell new {ARM}` drafts a cell of a description"),
     ],
