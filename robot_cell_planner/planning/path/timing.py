@@ -130,7 +130,8 @@ def time_joint_path(
         report = _report(context, motion.trajectory, request)
     sharp = [sample for sample in sharp_corners(path) if sample not in request.stops] if samples else []
     text = f"the path turns sharply at {len(sharp)} of its samples, first at sample {min(sharp, default=0)}"
-    turn_warnings = (f"{text}: the motion rests there",) if sharp else ()
+    remedy = f"method {Method.SMOOTH.name} rounds corners within blend_tolerance; filter measured samples first"
+    turn_warnings = (f"{text}: the motion rests there; {remedy}",) if sharp else ()
     report = replace(report, warnings=context.space.start_warnings + report.warnings + turn_warnings)
     return TimedPath(motion.trajectory, report)
 

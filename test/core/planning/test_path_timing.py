@@ -75,6 +75,19 @@ def test_samples_that_turn_back_are_reported_with_a_warning_unless_they_are_name
     assert named.trajectory.duration == found.trajectory.duration
 
 
+def test_the_method_that_the_warning_of_sharp_turns_names_rests_at_none_of_them():
+    """As those of a path that was measured with noise."""
+    share = np.linspace(0.0, 1.0, 40)[:, None]
+    path = HERE + 0.2 * share + np.random.default_rng(0).normal(0.0, 0.01, (40, len(HERE)))
+    followed, rounded = (timed(path, method=method) for method in (Method.FOLLOW_SAMPLES, Method.SMOOTH))
+    (warning,) = [text for text in followed.report.warnings if "turns sharply" in text]
+    assert "method SMOOTH rounds corners" in warning
+    assert not any("turns sharply" in text for text in rounded.report.warnings)
+    for found, count in ((followed, 10), (rounded, 0)):
+        speeds = np.abs(found.trajectory.completed().velocities).max(axis=1)[1:-1]
+        assert (speeds < 1e-9).sum() >= count if count else (speeds > 1e-3).all()
+
+
 def test_invalid_stops_are_refused():
     path = np.stack([HERE, HERE + 0.05])
     with pytest.raises(InvalidRequestError, match="a stop is not one of the 2 samples"):
