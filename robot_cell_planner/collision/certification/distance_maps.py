@@ -86,7 +86,8 @@ def distance_maps(checker: CollisionChecker) -> tuple[DistanceMap, ...]:
     if checker.engine != "coal":
         return ()
     model = motion_model(checker)
-    return _maps.get((model,), (), lambda: tuple(_computed(checker, model)))
+    # The values of joints that are no variables do not matter, which differ in each state while another robot moves.
+    return _maps.get((model.groups,), (), lambda: tuple(_computed(checker, model)))
 
 
 def _computed(checker: CollisionChecker, model: MotionModel) -> Iterator[DistanceMap]:

@@ -120,6 +120,7 @@ class MotionModel:
     objects within `displacement` of where they are, see `fixed_joints`. Its bounds hold for the values themselves.
 
     Attributes:
+        values: Values of all variables of the cell (n,) [rad or m]; those of fixed joints are on the grid.
         placements: By index in `AllowedPairs.objects`, the joint that each object is fixed to.
         groups: See `PairGroups`, as are `moving_objects`, `number`, `pairs`, `obstacle_margins` and `fixed_pairs`.
     """
@@ -127,7 +128,7 @@ class MotionModel:
     def __init__(self, model: CellModel, checker: CollisionChecker, fixed: FixedValues) -> None:
         self.allowed_pairs: AllowedPairs = checker.allowed_pairs
         self.variables = checker.variables
-        self._displacements = fixed.displacements
+        self.values, self._displacements = fixed
         self.tree = joint_tree(model, checker.variables, fixed.values)
         self.placements = _Placements(model, self.tree, self.allowed_pairs)
         objects = (self.allowed_pairs, model.mechanisms)

@@ -10,10 +10,13 @@ import math
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ...kinematics.model import cell_model
+from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
 from ..engines.base import distance_error
 from .joint_tree import TreeJoint
@@ -35,6 +38,7 @@ class _ThreadCache(threading.local):
 
     def __init__(self) -> None:
         self.gaps: OrderedDict[tuple[object, ...], float] = OrderedDict()
+        self.of_groups: IdentityCache[Floats] = IdentityCache(size=64)
 
 
 _of_thread = _ThreadCache()
@@ -47,7 +51,15 @@ def single_joint_gaps(checker: CollisionChecker) -> Floats:
     if several joints move the pair, or if nothing is proven.
     """
     model = motion_model(checker)
-    return np.array([_gap(checker, model, pair) for pair in model.pairs])
+    # The values of other fixed joints, such as those of another robot, do not matter.
+    extras = checker.engine, *(joint.before.tobytes() for joint in model.tree.joints if joint.varies)
+    return _of_thread.of_groups.get((model.groups,), extras, partial(_gaps, checker, model))
+
+
+def _gaps(checker: CollisionChecker, model: MotionModel) -> Floats:
+    found = np.array([_gap(checker, model, pair) for pair in model.pairs])
+    found.setflags(write=False)
+    return found
 
 
 def _gap(checker: CollisionChecker, model: MotionModel, pair: ScenePair) -> float:
@@ -68,10 +80,17 @@ def _gap(checker: CollisionChecker, model: MotionModel, pair: ScenePair) -> floa
     key = (*shapes, *placements, bool(pair.first_joints), limits, pair.margin)
     gaps = _of_thread.gaps
     if key not in gaps:
-        gaps[key] = _Search(checker, joint, objects, float(model.pair_bound(*objects)[joints[0]])).gap()
+        on_grid = _on_grid(checker, model) if joint.varies else checker
+        gaps[key] = _Search(on_grid, joint, objects, float(model.pair_bound(*objects)[joints[0]])).gap()
         if len(gaps) > MAX_CACHED:
             gaps.popitem(last=False)
-    return gaps[key]
+    return gaps[key] - (sum(map(model.displacement, objects)) if joint.varies else 0.0)
+
+
+def _on_grid(checker: CollisionChecker, model: MotionModel) -> CollisionChecker:
+    """Return the checker of the values of a model, at which the gaps of all states that share it are computed."""
+    state = cell_model(checker.cell, checker.state).with_configuration(checker.state, model.values)
+    return CollisionChecker(checker.cell, state, checker.variables, engine=checker.engine, options=checker.options)
 
 
 @dataclass(frozen=True)

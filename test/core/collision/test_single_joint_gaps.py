@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from support.collision_cells import at, box, checker_of_arm, sphere
 
 from robot_cell_planner.collision.certification.certifier import MotionCertifier
+from robot_cell_planner.collision.certification.motion_bounds import motion_model
 from robot_cell_planner.collision.certification.scene import MotionScene
 from robot_cell_planner.collision.certification.single_joint_gaps import LARGEST, SHARE, single_joint_gaps
+from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.model.mechanism import JointKind
 
 RADIUS = 0.04  # [m] of both spheres
@@ -50,6 +52,32 @@ def test_no_bound_is_given_for_a_pair_that_touches_at_any_value(gap):
 
 def test_no_bound_is_given_for_a_pair_that_two_joints_move():
     assert (single_joint_gaps(checker_of(0.1, joints=2)) == -math.inf).all()
+
+
+@pytest.mark.parametrize("angle", [0.28, 0.335, 0.36])
+def test_bounds_hold_for_all_values_of_a_fixed_joint_that_share_them(angle):
+    """The joint is between the post and the joint that moves the tip, 0.2 m from its axis."""
+    links = {"base": [], "post": [sphere(RADIUS, at(POST))], "arm": [], "tip": [sphere(RADIUS, at(0.23))]}
+    chain = [
+        ("first", JointKind.REVOLUTE, "base", "post", at(0.0), Z),
+        ("fixed", JointKind.REVOLUTE, "post", "arm", at(0.0), Z),
+        ("second", JointKind.REVOLUTE, "arm", "tip", at(0.2), Z),
+    ]
+    of_all = checker_of_arm(links, chain)
+    turned = np.linspace(-math.pi, math.pi, 2001)
+    models, bounds = set(), set()
+    for value in angle + np.linspace(-2e-4, 2e-4, 41):
+        state = of_all.state.with_configuration({"fixed": float(value)})
+        checker = CollisionChecker(of_all.cell, state, ("first", "second"))
+        bound = single_joint_gaps(checker).item()
+        x, y = (0.2 * of(value) + 0.23 * of(value + turned) for of in (np.cos, np.sin))
+        apart = np.hypot(x - POST, y)
+        gap = float(apart.min()) - 2 * RADIUS
+        assert 0.5 * SHARE * gap < bound <= gap < LARGEST
+        models.add(id(motion_model(checker)))
+        bounds.add(bound)
+    assert len(bounds) == len(models)
+    assert 1 < len(models) < 41
 
 
 def test_the_values_of_a_revolute_joint_beyond_its_limits_count():
