@@ -37,6 +37,10 @@ class BagMessage:
     data: bytes
 
 
+class McapError(ValueError):
+    """An MCAP file is damaged, or declares more than is read; names the file and the byte."""
+
+
 class Record(NamedTuple):
     """A record in a file or in a chunk. offset: of its content [bytes]."""
 
@@ -125,7 +129,7 @@ class McapFile:
             not read.
 
     Raises:
-        ValueError: It is damaged before its end, or declares more than is read; names the file and the byte.
+        McapError: It is damaged before its end, or declares more than is read.
         OSError: It cannot be read.
     """
 
@@ -203,7 +207,7 @@ class McapFile:
         """Yield the messages in the order of time; of chunks, only those that overlap are in memory.
 
         Raises:
-            ValueError: It is damaged, or too much has to be in memory; names the file and the byte.
+            McapError: It is damaged, or too much has to be in memory.
             OSError: The file cannot be read any more.
         """
         with self.path.open("rb") as file:
@@ -260,8 +264,8 @@ class McapFile:
         if channel not in self._channels:
             raise ValueError(f"a message of topic {channel}, which is not declared")
 
-    def _damaged(self, offset: int, reason: str) -> ValueError:
-        return ValueError(f"{self.path}, byte {offset}: {reason}")
+    def _damaged(self, offset: int, reason: str) -> McapError:
+        return McapError(f"{self.path}, byte {offset}: {reason}")
 
 
 def merged(sources: list[tuple[int, Iterator[BagMessage]]]) -> Iterator[BagMessage]:

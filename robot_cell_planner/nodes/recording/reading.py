@@ -18,13 +18,13 @@ from ...errors.remedies import GIVE_BAG, MISSING_FILE
 from ...io.common.resources import read_text
 from ...io.common.yaml_reader import parse_yaml
 from .compression import ZSTD_MAGIC, expand_file, expanded_message
-from .mcap import BagMessage, McapFile, Memory, has_end, merged
+from .mcap import BagMessage, McapError, McapFile, Memory, has_end, merged
 
 STAGE = "read record"
 METADATA = "metadata.yaml"
 VERSION = 9  # of the metadata, the newest that is known
 MODES = ("", "none", "storage", "message", "file")
-NO_BAG = "is no bag that can be read"
+NO_BAG, BEGINNING = "is no bag that can be read", "cannot be read from the beginning"
 
 
 @dataclass(frozen=True)
@@ -71,10 +71,15 @@ class BagReader:
                 count, last = count + 1, message.time
         except RobotCellError:  # names a file of the bag
             raise
+        except OSError as error:
+            raise FileError.of(error.filename or self._path, error, STAGE) from error
         except Exception as error:  # rosbags also raises what its reading of damaged data meets: struct.error, KeyError
-            what = f"is damaged after message {count}, at {_text(last)}" if count else NO_BAG
+            is_bag = count or isinstance(error, McapError)
+            what = f"is damaged after message {count}, at {_text(last)}" if count else BEGINNING if is_bag else NO_BAG
             text = f"{self._path} {what}: {' '.join(str(error).split()) or type(error).__name__}"
-            raise FileError(text, stage=STAGE, subjects=(str(self._path),), remedy="" if count else GIVE_BAG) from error
+            raise FileError(
+                text, stage=STAGE, subjects=(str(self._path),), remedy="" if is_bag else GIVE_BAG
+            ) from error
 
     def _messages(self) -> Iterator[BagMessage]:
         mode, memory = self._content.mode, Memory()
@@ -137,7 +142,7 @@ def _opened(file: Path, is_finished: bool) -> McapFile:
         return McapFile(file, is_finished)
     except OSError as error:
         raise FileError.of(file, error, STAGE) from error
-    except ValueError as error:  # names the file
+    except McapError as error:
         raise FileError(str(error), stage=STAGE, subjects=(str(file),)) from error
 
 

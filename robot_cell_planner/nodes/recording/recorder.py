@@ -30,7 +30,7 @@ POLL_PERIOD = 0.02  # [s]
 DISCOVERY_PERIOD = 0.2  # [s]
 FLUSH_PERIOD = 0.5  # [s]; what a killed recorder loses at most, besides one POLL_PERIOD
 SYNC_PERIOD = 1.0  # [s]; what a loss of power costs on a fast disk, besides one FLUSH_PERIOD
-SYNC_FRACTION = 0.05  # part of the time in which the recorder may wait for the disk; a slow one is waited for less often
+SYNC_FRACTION = 0.05  # of the time in which the recorder may wait for the disk; a slow one is waited for less often
 # Time in which what was sent before the end is still received, and that for topics that were found only then [s].
 END_DELAY, LATE_DELAY = 0.2, 2.0
 QUEUE = 1000  # messages of a topic between two polls

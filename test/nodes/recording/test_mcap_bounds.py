@@ -13,6 +13,7 @@ from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StorageP
 from std_msgs.msg import String
 
 from robot_cell_planner.errors import FileError
+from robot_cell_planner.errors.remedies import GIVE_BAG
 from robot_cell_planner.nodes.recording import mcap
 from robot_cell_planner.nodes.recording.bag import Bag
 from robot_cell_planner.nodes.recording.compression import MAX_CONTENT
@@ -84,8 +85,10 @@ def test_messages_of_overlapping_chunks_take_no_more_memory_than_the_bound(tmp_p
     assert len(list(BagReader(folder).messages())) == 80
     monkeypatch.setattr(mcap, "MAX_WAITING", 10 * len(TEXT))
     tracemalloc.start()
-    with pytest.raises(FileError, match="chunks whose times overlap take more than 1000000 bytes"):
+    with pytest.raises(FileError, match="chunks whose times overlap take more than 1000000 bytes") as raised:
         list(message.time for message in BagReader(folder).messages())
+    assert "no bag" not in raised.value.message
+    assert raised.value.remedy != GIVE_BAG
     assert tracemalloc.get_traced_memory()[1] < 20 * len(TEXT)
     tracemalloc.stop()
 
@@ -240,3 +243,11 @@ assert expanded_chunk(data, "zstd", 1000, 0) == expanded_message(data) == bytes(
 def test_zstd_of_the_standard_library_is_used_where_it_has_it():
     """From Python 3.14 on; backports.zstd is not installed there."""
     subprocess.run([sys.executable, "-c", WITH_STANDARD_LIBRARY], check=True)
+
+
+def test_a_file_that_is_removed_after_it_was_listed_is_named_with_the_reason(tmp_path):
+    path = finished(tmp_path / "a.mcap", schema(), channel(), message(1))
+    reader = BagReader(path)
+    path.unlink()
+    with pytest.raises(FileError, match=r"a\.mcap: No such file or directory"):
+        list(reader.messages())
