@@ -10,7 +10,7 @@ from std_msgs.msg import String
 
 from robot_cell_planner.nodes.recording import recorder as recorder_module
 from robot_cell_planner.nodes.recording.bag import Bag
-from robot_cell_planner.nodes.recording.recorder import SYNC_PERIOD, SYNC_FRACTION, Recorder, RecordOptions
+from robot_cell_planner.nodes.recording.recorder import SYNC_FRACTION, SYNC_PERIOD, Recorder, RecordOptions
 
 
 @pytest.fixture
