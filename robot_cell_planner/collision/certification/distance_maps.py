@@ -26,7 +26,7 @@ from ..pairs.objects import CollisionObject, ObjectKind
 from ._kernels.distance_maps import BITS_OF_CELLS, SIZE
 from .distance_search import ENOUGH, MAX_BITS, MIN_BITS, SHARE, SLACK, DistanceSearch, LinkPair
 from .joint_tree import TreeJoint
-from .motion_bounds import MotionModel, motion_model
+from .motion_bounds import MotionModel, checker_at, motion_model
 
 Floats = NDArray[np.float64]
 Singles = NDArray[np.float32]
@@ -180,6 +180,9 @@ def _digest(shapes: tuple[Shape, ...]) -> bytes:
 
 def _stored(checker: CollisionChecker, model: MotionModel, pair: LinkPair, key: tuple[object, ...]) -> Singles:
     """Return the bounds of a map from disk, or compute and store them."""
+    # Other joints do not matter, except for rounding errors: the same ones for all states.
+    checker = checker_at(checker, np.zeros(len(model.values)))
+    model = motion_model(checker)
     settings = (VERSION, BITS_OF_CELLS, ENOUGH, SHARE, SLACK)
     digest = hashlib.sha256(repr(settings).encode())
     for part in key:

@@ -22,8 +22,9 @@ from .speed_bounds import speed_bounds
 Floats = NDArray[np.float64]
 MAX_DISPLACEMENT = 5e-5  # [m] of any point, by the rounding of one joint value
 MAX_SPEED = 1e3  # [m per rad or m], of joints whose values are rounded
-# Speed bounds hold within the limits of prismatic joints. On the grid these joints exceed them, together by less [m].
-SLACK = 1e-3
+# Speed bounds are those within the limits of prismatic joints. Measured values and those on the grid may exceed these,
+# together by this [m].
+SLACK = 0.01
 MORE = 1.0 + 1e-6  # factor of the displacements against rounding errors
 
 
@@ -57,14 +58,19 @@ class FixedJointGrid:
         found = {index: float(row @ half_steps) for index, row in speeds.items()}
         self._displacements = {index: displacement for index, displacement in found.items() if displacement > 0.0}
         self._prismatic = [joint for joint in tree.joints if not joint.revolute and fixed[joint.variable]]
+        by_rounding = (abs(joint.multiplier) * half_steps[joint.variable] for joint in self._prismatic)
+        self._max_excess = SLACK - float(sum(by_rounding))
 
     def rounded(self, values: Floats) -> FixedValues:
-        """Return the values (n,) on the grid; unchanged if a fixed prismatic joint is beyond its limits, where no speed
-        bound holds."""
+        """Return the values (n,) on the grid; unchanged if fixed prismatic joints exceed their limits by so much that
+        no speed bound holds."""
+        excess = 0.0
         for joint in self._prismatic:
-            if not joint.low <= joint.multiplier * float(values[joint.variable]) + joint.offset <= joint.high:
-                return FixedValues(values, {})
-        on_grid = np.round(values / self._steps) * self._steps
+            value = joint.multiplier * float(values[joint.variable]) + joint.offset
+            excess += max(joint.low - value, value - joint.high, 0.0)
+        if excess > self._max_excess:
+            return FixedValues(values, {})
+        on_grid = np.round(values / self._steps) * self._steps + 0.0  # no negative zeros: keys are bytes
         return FixedValues(np.where(self._is_rounded, on_grid, values), self._displacements)
 
 

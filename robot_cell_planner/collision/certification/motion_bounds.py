@@ -120,7 +120,7 @@ class MotionModel:
     objects within `displacement` of where they are, see `fixed_joints`. Its bounds hold for the values themselves.
 
     Attributes:
-        values: Values of all variables of the cell (n,) [rad or m]; those of fixed joints are on the grid.
+        values: Values of all variables of the cell (n,) [rad or m]: those of fixed joints on the grid, others 0.
         placements: By index in `AllowedPairs.objects`, the joint that each object is fixed to.
         groups: See `PairGroups`, as are `moving_objects`, `number`, `pairs`, `obstacle_margins` and `fixed_pairs`.
     """
@@ -128,7 +128,9 @@ class MotionModel:
     def __init__(self, model: CellModel, checker: CollisionChecker, fixed: FixedValues) -> None:
         self.allowed_pairs: AllowedPairs = checker.allowed_pairs
         self.variables = checker.variables
-        self.values, self._displacements = fixed
+        self.values, self._displacements = fixed.values.copy(), fixed.displacements
+        self.values[model.indices(checker.variables)] = 0.0
+        self.values.setflags(write=False)
         self.tree = joint_tree(model, checker.variables, fixed.values)
         self.placements = _Placements(model, self.tree, self.allowed_pairs)
         objects = (self.allowed_pairs, model.mechanisms)
@@ -269,6 +271,12 @@ def _model_on_grid(checker: CollisionChecker, model: CellModel) -> MotionModel:
     values = np.delete(fixed.values, model.indices(variables)).tobytes()
     key = variables, values, bool(fixed.displacements)
     return _on_grid.get((allowed_pairs, model.mechanisms), key, lambda: MotionModel(model, checker, fixed))
+
+
+def checker_at(checker: CollisionChecker, values: Floats) -> CollisionChecker:
+    """Return a checker that differs in the values of all variables of the cell (n,) [rad or m]."""
+    state = cell_model(checker.cell, checker.state).with_configuration(checker.state, values)
+    return CollisionChecker(checker.cell, state, checker.variables, engine=checker.engine, options=checker.options)
 
 
 def rigid_bodies(checker: CollisionChecker) -> NDArray[np.intp]:

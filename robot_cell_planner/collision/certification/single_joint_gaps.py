@@ -15,12 +15,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from ...kinematics.model import cell_model
 from ...system.cache import IdentityCache
 from ..checker import CollisionChecker
 from ..engines.base import distance_error
 from .joint_tree import TreeJoint
-from .motion_bounds import MotionModel, ScenePair, motion_model
+from .motion_bounds import MotionModel, ScenePair, checker_at, motion_model
 
 Floats = NDArray[np.float64]
 LARGEST = 0.02  # [m], larger gaps are not distinguished
@@ -51,8 +50,10 @@ def single_joint_gaps(checker: CollisionChecker) -> Floats:
     if several joints move the pair, or if nothing is proven.
     """
     model = motion_model(checker)
-    # The values of other fixed joints, such as those of another robot, do not matter.
-    extras = checker.engine, *(joint.before.tobytes() for joint in model.tree.joints if joint.varies)
+    # The values of other fixed joints, such as those of another robot, do not matter. Models with equal values may
+    # differ in their displacements.
+    placements = (joint.before.tobytes() for joint in model.tree.joints if joint.varies)
+    extras = checker.engine, model.displacements.tobytes(), *placements
     return _of_thread.of_groups.get((model.groups,), extras, partial(_gaps, checker, model))
 
 
@@ -77,20 +78,16 @@ def _gap(checker: CollisionChecker, model: MotionModel, pair: ScenePair) -> floa
     shapes = (model.allowed_pairs.objects[index].shapes for index in objects)
     placements = (matrix.tobytes() for matrix in (first.placement, second.placement, joint.before))
     limits = () if joint.revolute else (joint.low, joint.high)
-    key = (*shapes, *placements, bool(pair.first_joints), limits, pair.margin)
+    speed = float(model.pair_bound(*objects)[joints[0]])
+    key = (*shapes, *placements, bool(pair.first_joints), limits, pair.margin, speed)
     gaps = _of_thread.gaps
     if key not in gaps:
-        on_grid = _on_grid(checker, model) if joint.varies else checker
-        gaps[key] = _Search(on_grid, joint, objects, float(model.pair_bound(*objects)[joints[0]])).gap()
+        # Not at the values of the state, which would determine the rounding errors for other states.
+        alike = checker_at(checker, model.values if joint.varies else np.zeros(len(model.values)))
+        gaps[key] = _Search(alike, joint, objects, speed).gap()
         if len(gaps) > MAX_CACHED:
             gaps.popitem(last=False)
     return gaps[key] - (sum(map(model.displacement, objects)) if joint.varies else 0.0)
-
-
-def _on_grid(checker: CollisionChecker, model: MotionModel) -> CollisionChecker:
-    """Return the checker of the values of a model, at which the gaps of all states that share it are computed."""
-    state = cell_model(checker.cell, checker.state).with_configuration(checker.state, model.values)
-    return CollisionChecker(checker.cell, state, checker.variables, engine=checker.engine, options=checker.options)
 
 
 @dataclass(frozen=True)

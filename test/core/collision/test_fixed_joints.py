@@ -1,15 +1,17 @@
 """Models of motions are shared by states in which joints that are no variables have slightly different values, such as
 those of a gripper, of a rail or of another robot, and hold for all of these values."""
 
+from collections import OrderedDict
 from pathlib import Path
 
 import msgspec
 import numpy as np
 import pytest
-from collision_cells import at, body, make_cell, mechanism, obstacles, place, sphere, with_obstacles, working_cell
+from collision_cells import arm, at, body, make_cell, mechanism, obstacles, place, sphere, with_obstacles, working_cell
 from frozendict import frozendict
 
 from robot_cell_planner import CollisionChecker, load_cell
+from robot_cell_planner.collision.certification import distance_maps
 from robot_cell_planner.collision.certification.certifier import cached_certifier, certifier_of
 from robot_cell_planner.collision.certification.distance_maps import LARGEST_MARGIN
 from robot_cell_planner.collision.certification.fixed_joints import MAX_DISPLACEMENT, fixed_values
@@ -21,6 +23,7 @@ from robot_cell_planner.kinematics.forward import forward_batch
 from robot_cell_planner.kinematics.model import cell_model
 from robot_cell_planner.model.mechanism import JointKind
 from robot_cell_planner.model.robot import PlanningGroup, Robot
+from robot_cell_planner.system.cache import IdentityCache
 
 CONFIG = Path(__file__).parents[3] / "config"
 LARGEST_RESERVE = 2e-3  # [m]
@@ -43,7 +46,7 @@ def crowded():
     return with_obstacles(working_cell(bodies), poses)
 
 
-@pytest.fixture(scope="module", params=["fingers", "gripper", "base", "elbow", "other arm"])
+@pytest.fixture(scope="module", params=["fingers", "gripper", "base", "elbow", "beyond the limits", "other arm"])
 def case(request):
     """A cell, a state, the variables of a group, and ranges of the values of the joints that are none."""
     if request.param == "fingers":
@@ -54,9 +57,12 @@ def case(request):
         own = cell.group(next(iter(next(iter(cell.robots.values())).groups))).variables
         return cell, state, own, {name: (-2.0, 2.0) for name in cell.variables if name not in own}
     cell, state = crowded()
-    fixed = {"base": "joint1", "elbow": "joint3"}.get(request.param, "")
+    fixed = {"base": "joint1", "elbow": "joint3", "beyond the limits": "joint3"}.get(request.param, "")
     own = tuple(name for name in cell.variables if name != fixed)
     ranges = {"gripper/open": (0.02, 0.03)}
+    if request.param == "beyond the limits":
+        limit = cell.tools["gripper"].mechanism.joints["open"].limits.upper
+        ranges = {"gripper/open": (limit + 1e-4, limit + 4e-3)}
     return cell, state, own, ranges | ({fixed: (-2.0, 2.0)} if fixed else {})
 
 
@@ -181,11 +187,36 @@ def test_states_that_differ_little_share_everything_that_spheres_need(case):
         assert certifier_of(checker).checker.fixed_values == checker.fixed_values
 
 
-def test_a_prismatic_joint_beyond_its_limits_keeps_its_value():
+def test_values_on_both_sides_of_zero_share_a_model():
+    """A closed gripper is measured a little above or below."""
+    cell, state = crowded()
+    checkers = [
+        CollisionChecker(cell, with_values(cell, state, {"gripper/open": value}), tuple(cell.variables))
+        for value in (1e-9, -1e-9)
+    ]
+    assert motion_model(checkers[0]) is motion_model(checkers[1])
+
+
+def test_distance_maps_do_not_depend_on_the_state_that_they_are_computed_for(monkeypatch):
+    """Joint 1 turns both links of each map."""
+    cell = make_cell((arm(disabled=False),))
+    variables = tuple(f"joint{number}" for number in range(2, 7))
+    monkeypatch.setenv("ROBOT_CELL_PLANNER_CACHE", "")
+    found = []
+    for value in (0.70004, 0.69996, -1.1):
+        monkeypatch.setattr(distance_maps, "_blocks", OrderedDict())
+        monkeypatch.setattr(distance_maps, "_maps", IdentityCache(size=1))
+        checker = CollisionChecker(cell, cell.default_state().with_configuration({"joint1": value}), variables)
+        found.append([each.bounds.tobytes() for each in distance_maps.distance_maps(checker)])
+    assert len(found[0]) >= 3
+    assert found[1] == found[2] == found[0]
+
+
+def test_a_prismatic_joint_far_beyond_its_limits_keeps_its_value():
     cell, state = crowded()
     variables = tuple(cell.variables)
     limit = cell.tools["gripper"].mechanism.joints["open"].limits.upper
-    for value, is_rounded in ((0.0234567, True), (limit + 0.1234567, False)):
+    for value, is_rounded in ((0.0234567, True), (limit + 0.0034567, True), (limit + 0.1234567, False)):
         checker = CollisionChecker(cell, with_values(cell, state, {"gripper/open": value}), variables)
         model = cell_model(cell, checker.state)
         found = fixed_values(model, checker.allowed_pairs, variables, model.configuration(checker.state))

@@ -1,6 +1,7 @@
 """Pairs that one joint moves: bounds are compared with closed formulas, and separated pairs are not checked."""
 
 import math
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -52,6 +53,44 @@ def test_no_bound_is_given_for_a_pair_that_touches_at_any_value(gap):
 
 def test_no_bound_is_given_for_a_pair_that_two_joints_move():
     assert (single_joint_gaps(checker_of(0.1, joints=2)) == -math.inf).all()
+
+
+def test_bounds_do_not_depend_on_the_states_before():
+    """The slider of the first state is far beyond its limits, so that this state has a model of its own, without
+    displacements; its other value is that of the model of the others."""
+    links = {
+        "base": [],
+        "post": [sphere(RADIUS, at(POST))],
+        "arm": [],
+        "tip": [sphere(RADIUS, at(0.23))],
+        "slider": [sphere(0.01)],
+    }
+    chain = [
+        ("first", JointKind.REVOLUTE, "base", "post", at(0.0), Z),
+        ("fixed", JointKind.REVOLUTE, "post", "arm", at(0.0), Z),
+        ("second", JointKind.REVOLUTE, "arm", "tip", at(0.2), Z),
+        ("slide", JointKind.PRISMATIC, "base", "slider", at(0.0, 0.0, 3.0), Z),
+    ]
+
+    def checker_at(cell, fixed, slide):
+        state = cell.default_state().with_configuration({"fixed": fixed, "slide": slide})
+        return CollisionChecker(cell, state, ("first", "second"))
+
+    def bounds_of(reverse):
+        """Bounds of all states, each of the cells with caches of its own."""
+        cell = checker_of_arm(links, chain).cell
+        on_grid = motion_model(checker_at(cell, 0.335, 0.0)).values[list(cell.variables).index("fixed")]
+        states = [(on_grid, 10.0), (on_grid - 4e-5, 0.0), (on_grid + 4e-5, 0.0)]
+        found = {}
+        for state in reversed(states) if reverse else states:
+            found[state] = single_joint_gaps(checker_at(cell, *state)).tolist()
+        return found
+
+    with ThreadPoolExecutor(1) as one, ThreadPoolExecutor(1) as other:
+        found = one.submit(bounds_of, False).result()
+        assert found == other.submit(bounds_of, True).result()
+    exact, *others = (max(bounds) for bounds in found.values())
+    assert all(0.0 < bound < exact - 4e-5 for bound in others)
 
 
 @pytest.mark.parametrize("angle", [0.28, 0.335, 0.36])
