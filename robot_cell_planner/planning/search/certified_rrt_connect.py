@@ -90,7 +90,7 @@ class CertifiedRrtConnect:
 
     def _use(self, certifier: MotionCertifier) -> None:
         self._certifier = certifier
-        scene, work = certifier.packed()
+        scene, work = self._packed = certifier.packed()  # retained, since kernels get their addresses only
         # Previous hits determine which of several objects deflects a motion; equal searches begin without any.
         work.arrays[HITS].fill(0)
         basis = self._axes.basis
