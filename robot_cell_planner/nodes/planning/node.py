@@ -119,7 +119,7 @@ class PlanningNode(ManagedNode):
 
     @property
     def _pools(self) -> tuple[WorkerPool, ...]:
-        return self._checks, self._look_aheads, self._pool
+        return self._pool, self._checks, self._look_aheads
 
     def _cancel_jobs(self) -> None:
         for job in tuple(self._running):

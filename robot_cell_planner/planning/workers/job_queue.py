@@ -21,6 +21,7 @@ class Slot:
         wake: Wakes the thread while a job runs.
         handed_over: What an idle thread waits for: a job and whether it was sent to the worker, or nothing to do.
         is_woken: Whether `wake_all` was called since the thread requested a job.
+        claims: Whether the thread prepares its worker, and requests a job afterwards.
     """
 
     def __init__(self) -> None:
@@ -28,6 +29,7 @@ class Slot:
         self.wake = Wake()
         self.handed_over: queue.SimpleQueue[tuple[Job | None, bool]] = queue.SimpleQueue()
         self.is_woken = False
+        self.claims = False
 
 
 class JobQueue:
@@ -38,6 +40,12 @@ class JobQueue:
         self._waiting: deque[Job] = deque()
         self._slots: list[Slot] = []
         self._idle: list[Slot] = []
+
+    @property
+    def has_unclaimed(self) -> bool:
+        """Whether more jobs wait than slots that claim one."""
+        with self._lock:
+            return len(self._waiting) > sum(slot.claims for slot in self._slots)
 
     def new_slot(self) -> Slot:
         """Return a slot for another worker."""
@@ -69,6 +77,7 @@ class JobQueue:
             if slot.is_woken:
                 slot.is_woken = False
                 return None, False
+            slot.claims = False
             if self._waiting:
                 return self._waiting.popleft(), False
             self._idle.append(slot)

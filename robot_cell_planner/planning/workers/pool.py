@@ -17,7 +17,6 @@ progress from running tasks, and no cancellation that lets a task end by itself 
 from __future__ import annotations
 
 import multiprocessing
-import os
 import queue
 import signal
 import threading
@@ -32,6 +31,7 @@ from ...system.alarm import Alarm
 from .handle import NoWorkerError, Worker, start_worker
 from .job_queue import JobQueue, Slot
 from .jobs import Job, Wake
+from .preparation_turns import TURNS
 
 MAIN_LOOP = f"{__package__}.process"  # of a worker; the fork server imports it
 GRACE_PERIOD = 0.02  # [s] time for a task to end after a cancellation
@@ -39,8 +39,6 @@ POLL_PERIOD = 0.1  # [s] between checks whether the pool is closing, while a wor
 IDLE_POLL_PERIOD = 1.0  # [s] between checks whether an idle worker is alive
 MAX_WAIT = 3600.0  # [s] max duration of one system call
 MAX_PREPARATION = 120.0  # [s] time limit for the preparation of a worker
-# Preparations at once that no job waits for: a worker is ready sooner if more do not share the processors with it.
-AT_ONCE = max(len(os.sched_getaffinity(0)) - 1, 1)
 SHUTDOWN_TIMEOUT = 2.0  # [s] for all threads of the pool; a thread whose worker is still starting is abandoned
 
 
@@ -68,7 +66,6 @@ class WorkerPool:
         self._preparation = preparation
         self._latest: Scene | None = None  # scene that idle workers prepare for
         self._jobs = JobQueue()
-        self._turns = threading.Semaphore(AT_ONCE)
         self._closing = False
         self._no_worker = ""  # reason of the last failed start
         self._alarm = Alarm()
@@ -103,7 +100,9 @@ class WorkerPool:
         slot = self._jobs.put(job)
         if slot is not None:
             slot.handed_over.put((job, self._is_sent(job, slot)))
-        elif self._closing:
+        else:
+            TURNS.look_again()
+        if slot is None and self._closing:
             self._cancel_waiting()
         with self._lock:
             if self._unstarted is not None:
@@ -204,7 +203,7 @@ class WorkerPool:
         self._start_clocks()
         try:
             while True:
-                slot.worker = self._prepared_ahead(slot.worker)
+                slot.worker = self._prepared_ahead(slot)
                 slot.worker = self._serve_next(slot)
         except _Closing:
             if slot.worker is not None:
@@ -235,7 +234,8 @@ class WorkerPool:
         worker = self._alive_worker(slot.worker)
         if job.prepared:
             self._latest = job.scene
-            worker = self._prepared(worker, job.scene)
+            with TURNS.for_job():
+                worker = self._prepared(worker, job.scene)
         if self._closing:
             job.cancel()
         if not job.take(slot.wake):
@@ -255,18 +255,21 @@ class WorkerPool:
             worker.end()
         return self._start()
 
-    def _prepared_ahead(self, worker: Worker | None) -> Worker | None:
-        """Prepare a worker for the latest scene, AT_ONCE with others, and return it."""
-        scene = self._latest
-        if worker is None or scene is None or scene.cell.digest_with_places() in worker.prepared:
-            return self._prepared(worker, scene)
-        while not self._turns.acquire(timeout=POLL_PERIOD):
-            if self._closing:
+    def _prepared_ahead(self, slot: Slot) -> Worker | None:
+        """Prepare a worker for the latest scene, in its turn among those of all pools, and return it; before, if a job
+        waits that no other worker takes after its preparation."""
+        worker = slot.worker
+        while worker is not None and self._must_prepare(worker, self._latest):
+            if self._closing or self._jobs.has_unclaimed:
                 return worker
-        try:
-            return self._prepared(worker, self._latest)
-        finally:
-            self._turns.release()
+            with TURNS.ahead(POLL_PERIOD, lambda: self._jobs.has_unclaimed) as begins:
+                if begins:
+                    slot.claims = True
+                    return self._prepared(worker, self._latest)
+        return self._prepared(worker, self._latest)
+
+    def _must_prepare(self, worker: Worker, scene: Scene | None) -> bool:
+        return bool(self._preparation) and scene is not None and scene.cell.digest_with_places() not in worker.prepared
 
     def _prepared(self, worker: Worker | None, scene: Scene | None) -> Worker | None:
         """Prepare a worker for a scene's cell, if it is not prepared, and return it.
@@ -275,10 +278,7 @@ class WorkerPool:
         """
         if worker is None or scene is None or not self._preparation:
             return worker
-        if scene.cell.digest_with_places() in worker.prepared:
-            self._prepared_for[threading.current_thread().name] = scene.cell.digest_with_places()
-            return worker
-        if not self._prepare(worker, scene):
+        if self._must_prepare(worker, scene) and not self._prepare(worker, scene):
             worker.end()
             worker = self._start()
         if worker is not None:

@@ -30,6 +30,7 @@ from robot_cell_planner.planning.workers import process, tasks
 from robot_cell_planner.planning.workers.handle import Worker
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.planning.workers.preparation import prepare
+from robot_cell_planner.planning.workers.preparation_turns import PreparationTurns
 from robot_cell_planner.planning.workers.process import TaskControl
 from robot_cell_planner.scene.scene import Scene
 
@@ -343,7 +344,7 @@ def test_workers_prepare_for_a_scene_that_they_receive():
 
 
 def test_workers_prepare_in_turn_so_that_the_first_is_ready_sooner(monkeypatch):
-    monkeypatch.setattr(pool_module, "AT_ONCE", 1)
+    monkeypatch.setattr(pool_module, "TURNS", PreparationTurns(1))
     with preparing("prepare_when_continued", size=2) as pool:
         pool.prepare(SCENE)
         first = stopped_child()
@@ -355,6 +356,24 @@ def test_workers_prepare_in_turn_so_that_the_first_is_ready_sooner(monkeypatch):
         second = stopped_child()
         assert second != first
         os.kill(second, signal.SIGCONT)
+
+
+def test_pools_prepare_in_turn_and_for_a_job_at_once(monkeypatch):
+    monkeypatch.setattr(pool_module, "TURNS", PreparationTurns(1))
+    with preparing("prepare_when_continued") as pool, preparing("prepare_when_continued") as other:
+        pool.prepare(SCENE)
+        first = stopped_child()
+        other.prepare(SCENE)
+        while len(children()) < 2:
+            pass
+        assert all(stopped_children() == [first] for _ in range(2000))
+        ended = Ended(other, "worker_tasks:prepared")
+        while len(stopped_children()) < 2:
+            pass
+        (second,) = set(stopped_children()) - {first}
+        os.kill(second, signal.SIGCONT)
+        assert ended.wait() == ((second, [SCENE.cell.digest_with_places()]), None)
+        os.kill(first, signal.SIGCONT)
 
 
 def test_a_preparation_that_kills_its_worker_is_reported_by_the_job():
