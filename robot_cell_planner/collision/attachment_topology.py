@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from ..errors import UnknownNameError
-from ..kinematics.model import CellModel, carries_frames, cell_model
+from ..kinematics.model import CellModel, cell_model, moved_frames
 from ..model.cell import RobotCell
 from ..model.geometry import Mesh, MeshUse, Triangles
 from ..model.name_suggestions import unknown_name
@@ -58,7 +58,7 @@ class AttachmentTopology:
         changed = changed_items(self._bodies, state.bodies, MAX_MOVED)
         if changed is None or not isinstance(self.engine, CoalEngine):
             return None
-        if carries_frames(cell, state, changed):
+        if moved_frames(cell, state, changed) is None:
             return None
         pairs = self.allowed_pairs
         placements: dict[int, Matrix] = {}

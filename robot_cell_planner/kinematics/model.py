@@ -206,12 +206,13 @@ class CellModel:
         if other.cell is not self.cell or other.mechanisms is not self.mechanisms:
             return None
         changed = changed_items(self._state.bodies, other._state.bodies, MAX_CHANGED)
-        if changed is None or carries_frames(self.cell, other._state, changed):
+        if changed is None or moved_frames(self.cell, other._state, changed) is None:
             return None
-        if carries_frames(self.cell, self._state, changed):
+        moved = moved_frames(self.cell, self._state, changed)
+        if moved is None:
             return None
         shared = self._frames.copy()
-        for name in changed:
+        for name in moved:
             shared.pop(name, None)
         return shared
 
@@ -235,14 +236,18 @@ class CellModel:
         return {name: self.frame(name) for name in self.frame_names}
 
 
-def carries_frames(cell: RobotCell, state: RobotCellState, names: Collection[str]) -> bool:
-    """Return whether a body, named frame or robot is attached to one of the given bodies."""
-    if not names:
-        return False
-    parents = {body.attached_to for body in state.bodies.values()}
-    parents |= {frame.attached_to for frame in cell.frames.values()}
-    parents |= {robot.attached_to for robot in cell.robots.values()}
-    return not parents.isdisjoint(names)
+def moved_frames(cell: RobotCell, state: RobotCellState, bodies: Collection[str]) -> set[str] | None:
+    """Return the frames that move with some bodies: theirs, and named frames that are attached to them. None if another
+    body or a robot is attached to one of these."""
+    moved = set(bodies)
+    if not moved:
+        return moved
+    parents = {name: frame.attached_to for name, frame in cell.frames.items()}
+    while more := {name for name, parent in parents.items() if parent in moved} - moved:
+        moved |= more
+    carriers = {body.attached_to for body in state.bodies.values()}
+    carriers |= {robot.attached_to for robot in cell.robots.values()}
+    return moved if carriers.isdisjoint(moved) else None
 
 
 _models: IdentityCache[CellModel] = IdentityCache(size=64)

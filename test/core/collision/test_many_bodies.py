@@ -24,7 +24,9 @@ from robot_cell_planner.collision.certification._kernels.schedule import FREE, c
 from robot_cell_planner.collision.certification.certifier import COARSE, MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.io.cell_file.cell_file import load_cell
-from robot_cell_planner.model.bodies import RigidBody
+from robot_cell_planner.kinematics.model import cell_model
+from robot_cell_planner.kinematics.transforms import world_pose
+from robot_cell_planner.model.bodies import NamedFrame, RigidBody
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import Box, Cylinder, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
@@ -220,19 +222,47 @@ def test_geometries_fixed_to_each_other_are_near_where_their_boxes_are(
         assert checker.in_collision(checker.default) or not colliding
 
 
-@pytest.mark.parametrize("change", ["attached", "touching", "hidden", "carrying"])
+def test_a_moved_body_takes_its_named_frames_with_it(crowded: tuple[RobotCell, RobotCellState]) -> None:
+    """Such as those of grasps; the checker of the moved body shares what does not depend on its pose."""
+    cell, state = crowded
+    frames = (
+        NamedFrame("grasp", "body3", Pose((0.0, 0.0, 0.1))),
+        NamedFrame("approach", "grasp", Pose((0.0, 0.2, 0.0))),
+    )
+    cell = msgspec.structs.replace(cell, frames=frozendict({frame.name: frame for frame in frames}))
+    before = CollisionChecker(cell, state, group="")
+    poses = {name: world_pose(cell, state, name) for name in ("grasp", "approach")}
+    rng = np.random.default_rng(4)
+    moved = state.with_body("body3", msgspec.structs.replace(state.bodies["body3"], pose=_pose(rng)))
+    after = CollisionChecker(cell, moved, group="")
+    assert after.allowed_pairs is before.allowed_pairs
+    q = rng.uniform(-2.0, 2.0, (30, len(after.variables)))
+    alone = msgspec.structs.replace(cell)
+    assert _answers(after, q) == _answers(CollisionChecker(alone, moved, group=""), q)
+    for name, pose in poses.items():
+        assert world_pose(cell, moved, name) == world_pose(alone, moved, name) != pose
+        assert world_pose(cell, state, name) == pose
+        placed = [cell_model(of, moved).frame(name).placement.homogeneous for of in (cell, alone)]
+        np.testing.assert_array_equal(*placed)
+
+
+@pytest.mark.parametrize("change", ["attached", "touching", "hidden", "carrying", "carrying by a frame"])
 def test_changes_other_than_poses_build_a_new_engine(crowded: tuple[RobotCell, RobotCellState], change: str) -> None:
     cell, state = crowded
-    state = state.with_body("body1", BodyState(Pose((0.0, 0.0, 0.2)), "body0"))
+    frames = (NamedFrame("holder", "body0"), NamedFrame("seat", "holder", Pose((0.0, 0.0, 0.1))))
+    cell = msgspec.structs.replace(cell, frames=frozendict({frame.name: frame for frame in frames}))
+    carrier = "seat" if change == "carrying by a frame" else "body0"
+    state = state.with_body("body1", BodyState(Pose((0.0, 0.0, 0.2)), carrier))
     before = CollisionChecker(cell, state, group="")
-    body = state.bodies["body0" if change == "carrying" else "body5"]
+    body = state.bodies["body0" if change.startswith("carrying") else "body5"]
     changed = {
         "attached": msgspec.structs.replace(body, attached_to="gripper"),
         "touching": msgspec.structs.replace(body, touch_links=("base_link",)),
         "hidden": msgspec.structs.replace(body, hidden=True),
         "carrying": msgspec.structs.replace(body, pose=Pose((0.4, 0.3, 0.5))),
+        "carrying by a frame": msgspec.structs.replace(body, pose=Pose((0.4, 0.3, 0.5))),
     }[change]
-    state = state.with_body("body0" if change == "carrying" else "body5", changed)
+    state = state.with_body("body0" if change.startswith("carrying") else "body5", changed)
     after = CollisionChecker(cell, state, group="")
     assert after.allowed_pairs is not before.allowed_pairs
     q = np.random.default_rng(1).uniform(-2.0, 2.0, (30, len(after.variables)))
