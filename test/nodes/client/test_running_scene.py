@@ -96,9 +96,8 @@ def test_a_plan_that_begins_elsewhere_is_explained_by_the_joint_that_differs_mos
         raise TrajectoryStartError("the trajectory does not start at the position of wrist_1_joint", stage="execution")
 
     monkeypatch.setattr("robot_cell_planner.nodes.client.plan_execution.execute_plan", refuse)
-    monkeypatch.setattr(
-        "robot_cell_planner.commands.actions.execute.running_client", lambda _: contextlib.nullcontext(Client(elsewhere))
-    )
+    connect = "robot_cell_planner.commands.actions.execute.running_client"
+    monkeypatch.setattr(connect, lambda _: contextlib.nullcontext(Client(elsewhere)))
     capsys.readouterr()
     assert main(["execute", "@running", file, "--json"]) == 1
     error = json.loads(capsys.readouterr().out)["error"]
