@@ -19,6 +19,7 @@ FAR = 0.15  # [m] beyond which a distance need not be known
 FINE = 1e-3  # [rad]
 ROOM, ROOM_OF_EACH_OTHER = 0.015, 0.025  # [m] with which spheres alone should certify, the latter between moving links
 LITTLE = 0.002  # [m] with which exact distances should
+RANGE = 2.5  # [rad] of joint values, in both directions
 SEED = 1
 
 
@@ -42,6 +43,19 @@ def keeps(certifier: MotionCertifier, bounds: Floats, motion: tuple[Floats, Floa
         place = min(1.0, place + max(finest, 0.9 * spare / speed))
 
 
+def _motion(checker: CollisionChecker, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """A random motion of up to 1 rad; prismatic joints stay within their limits: no motion is certified beyond."""
+    start = rng.uniform(-RANGE, RANGE, len(checker.variables))
+    step = rng.normal(size=len(start))
+    end = start + step * (rng.uniform(0.05, 1.0) / np.abs(step).max())
+    for column, variable in enumerate(checker.cell.variables[name] for name in checker.variables):
+        if not variable.angular:
+            low, high = variable.limits.lower, variable.limits.upper
+            for row in (start, end):
+                row[column] = np.clip(low + (high - low) * (row[column] + RANGE) / (2.0 * RANGE), low, high)
+    return start, end
+
+
 def completeness(results: Results, name: str, checkers: Iterable[CollisionChecker], motions: int) -> None:
     """Certified fractions of random motions of up to 1 rad, `motions` for each checker."""
     verdicts = dict.fromkeys(Verdict, 0)
@@ -50,9 +64,7 @@ def completeness(results: Results, name: str, checkers: Iterable[CollisionChecke
         certifier, bounds = MotionCertifier(checker), motion_model(checker).approach_bounds
         rng = np.random.default_rng([SEED, number])
         for _ in range(motions):
-            start = rng.uniform(-2.5, 2.5, len(checker.variables))
-            step = rng.normal(size=len(start))
-            motion = start, start + step * (rng.uniform(0.05, 1.0) / np.abs(step).max())
+            motion = _motion(checker, rng)
             found = certifier.certify(*motion)
             verdicts[found.verdict] += 1
             if found.verdict is Verdict.COLLIDING:
