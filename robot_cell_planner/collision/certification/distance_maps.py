@@ -86,7 +86,7 @@ def distance_maps(checker: CollisionChecker) -> tuple[DistanceMap, ...]:
     if checker.engine != "coal":
         return ()
     model = motion_model(checker)
-    # The values of joints that are no variables do not matter, which differ in each state while another robot moves.
+    # Joints that are no variables do not matter. While another robot moves, their values differ in each state.
     return _maps.get((model.groups,), (), lambda: tuple(_computed(checker, model)))
 
 

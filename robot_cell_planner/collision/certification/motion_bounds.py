@@ -172,6 +172,12 @@ class MotionModel:
         model places them [m]."""
         return self._displacements.get(index, 0.0)
 
+    def displacements_of(self, indices: NDArray[np.intp]) -> Floats:
+        """Return the `displacement` of objects (n,) [m], by index in `AllowedPairs.objects`."""
+        found = np.zeros(len(self.allowed_pairs.objects))
+        found[[*self._displacements]] = [*self._displacements.values()]
+        return found[indices]
+
     @cached_property
     def displacements(self) -> Floats:
         """Maximum `displacement` of the moving objects that are fixed to each joint (joints,) [m]; read-only."""

@@ -217,8 +217,7 @@ class MotionScene:
             at = table.joints == joint
             poses[at] = self.tree.placement_of(joint, poses[at]).placement
         poses[:, :3, 3] -= self.origin
-        displacements = np.array([self.model.displacement(index) for index in table.objects.tolist()])
-        return placed_obstacles(table.forms, poses, table.margin_rows, displacements)
+        return placed_obstacles(table.forms, poses, table.margin_rows, self.model.displacements_of(table.objects))
 
     def _frame(self, parent: int, before: Floats) -> Floats:
         shift = before[:3, 3] - (self.origin if parent < 0 else 0.0)

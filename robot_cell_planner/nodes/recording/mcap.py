@@ -1,7 +1,8 @@
 """MCAP files, also those without an end: their recorder was killed, still runs, or only a part of the file was copied.
 
-All sizes that a file declares are bounded before memory is taken for them.
-https://mcap.dev/spec
+All sizes that a file declares are bounded before memory is taken for them. The readers of mcap and rosbags do not
+suffice: they expand lz4 without a bound, and need the end of a file to read it in the order of time without loading it
+whole. https://mcap.dev/spec
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ class WorkerPool:
             slot.handed_over.put((job, self._is_sent(job, slot)))
         else:
             TURNS.look_again()
-        if slot is None and self._closing:
-            self._cancel_waiting()
+            if self._closing:
+                self._cancel_waiting()
         with self._lock:
             if self._unstarted is not None:
                 self._unstarted.append(job)
