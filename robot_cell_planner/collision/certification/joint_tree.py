@@ -95,7 +95,7 @@ class JointTree:
             joints.append(TreeJoint(parent.joint, moved, revolute, number, ratio, offset, low, high, parent.varies))
             self._at.append(JointPlacement(len(joints) - 1, aligned.T))
             self._ancestors.append((len(joints) - 1, *self.ancestors(parent.joint)))
-            own = len(joints) - 1, revolute, low, high, moved.tobytes()
+            own = len(joints) - 1, revolute, low, high, moved.tobytes() if parent.joint >= 0 else b""
             self._chains.append((own, *self.chain(parent.joint)))
         self.joints = tuple(joints)
 
@@ -110,7 +110,8 @@ class JointTree:
 
     def chain(self, joint: int) -> Chain:
         """Return index, whether it is revolute, low, high and placement (4, 4) as bytes of a joint and its ancestors,
-        innermost first; empty for the world."""
+        innermost first; empty for the world. The outermost placement, on which no speed depends, is empty, so that
+        equal robots at other places have equal chains."""
         return self._chains[joint] if joint >= 0 else ()
 
     def bounds(self, joint: int, points: Floats) -> tuple[Floats, Floats]:
@@ -124,7 +125,8 @@ class JointTree:
         enclosed by a cylinder about the joint axis. In the frame of the parent joint the position farthest from the
         parent's axis is a corner of the polygons that enclose the two ends of the cylinder.
         """
-        return chain_bounds(self.chain(joint), len(self.joints), np.ascontiguousarray(points).tobytes())
+        outermost = self.joints[self.ancestors(joint)[-1]].before.tobytes() if joint >= 0 else b""
+        return _world_bounds(self.chain(joint), outermost, len(self.joints), np.ascontiguousarray(points).tobytes())
 
     def between(self, first: int, second: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the joints that move only the first of two links, and those that move only the second."""
@@ -148,8 +150,26 @@ def joint_tree(model: CellModel, variables: tuple[str, ...], configuration: Floa
 
 
 @lru_cache(maxsize=1024)
+def _world_bounds(chain: Chain, outermost: bytes, joints: int, content: bytes) -> tuple[Floats, Floats]:
+    """Return the bounds of `JointTree.bounds`, cached and read-only.
+
+    outermost: placement (4, 4) of the outermost joint of the chain in the world, bytes of float64.
+    """
+    speeds, cylinders = chain_bounds(chain, joints, content)
+    radius, low, high = cylinders.copy()
+    if outermost:
+        cylinders_in_parent(radius, low, high, np.frombuffer(outermost).reshape(4, 4).copy(), RING)
+    farthest = np.minimum(np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE, UNBOUNDED)
+    farthest.setflags(write=False)
+    return speeds, farthest
+
+
+@lru_cache(maxsize=1024)
 def chain_bounds(chain: Chain, joints: int, content: bytes) -> tuple[Floats, Floats]:
-    """Compute the bounds of points (n, 3), cached and read-only; they do not depend on other objects of the cell.
+    """Return the speed bounds (n, joints) of points (n, 3), see `JointTree.bounds`, and the radii, least and greatest
+    heights [m] of the cylinders (3, n) about the axis of the outermost joint that enclose their possible positions.
+
+    The arrays are cached and read-only; they do not depend on other objects of the cell.
 
     chain: as of `JointTree.chain`. content: the points as bytes of float64.
     """
@@ -162,9 +182,9 @@ def chain_bounds(chain: Chain, joints: int, content: bytes) -> tuple[Floats, Flo
             low, high = low + lower, high + upper
         for values in (radius, low, high):
             np.clip(values, -UNBOUNDED, UNBOUNDED, out=values)
-        cylinders_in_parent(radius, low, high, np.frombuffer(before).reshape(4, 4).copy(), RING)
-    farthest = np.hypot(radius, np.maximum(np.abs(low), np.abs(high))) * MORE
-    found = np.minimum(coefficients, UNBOUNDED), np.minimum(farthest, UNBOUNDED)
+        if before:
+            cylinders_in_parent(radius, low, high, np.frombuffer(before).reshape(4, 4).copy(), RING)
+    found = np.minimum(coefficients, UNBOUNDED), np.stack((radius, low, high))
     for array in found:
         array.setflags(write=False)
     return found

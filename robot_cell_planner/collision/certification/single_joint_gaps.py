@@ -108,29 +108,33 @@ class _Search:
         """Return the bound; minus infinity if nothing is proven."""
         low, high = (-math.pi, math.pi) if self.joint.revolute else (self.joint.low, self.joint.high)
         half = 0.5 * (high - low) / FIRST_INTERVALS
-        pending = [(low + (2 * number + 1) * half, half) for number in range(FIRST_INTERVALS)]
-        smallest = LARGEST
-        for _ in range(MAX_CONFIGURATIONS):
-            if not pending:
-                return smallest
-            middle, half = pending.pop()
+        middles: Floats = low + (2.0 * np.arange(FIRST_INTERVALS) + 1.0) * half
+        smallest, allowed = LARGEST, MAX_CONFIGURATIONS
+        while 0 < len(middles) <= allowed:
+            allowed -= len(middles)
             approach = self.speed * half
-            distance = self._distance(middle, max(LARGEST, approach / (1.0 - SHARE)))
-            if distance < SMALLEST:
-                break
-            if approach <= (1.0 - SHARE) * distance:
-                smallest = min(smallest, distance - approach)
-            else:
-                pending.extend(((middle - 0.5 * half, 0.5 * half), (middle + 0.5 * half, 0.5 * half)))
-        return -math.inf
+            distances = self._distances(middles, max(LARGEST, approach / (1.0 - SHARE)))
+            if distances is None:
+                return -math.inf
+            is_proven = approach <= (1.0 - SHARE) * distances
+            smallest = min(smallest, float((distances - approach).min(where=is_proven, initial=LARGEST)))
+            half *= 0.5
+            middles = np.concatenate([middles[~is_proven] + side * half for side in (-1.0, 1.0)])
+        return -math.inf if len(middles) else smallest
 
-    def _distance(self, value: float, reach: float) -> float:
-        """Return a lower bound of distance minus margin at a value of the joint, at most `reach` [m]."""
-        q = self.checker.default.copy()
-        q[self.joint.variable] = (value - self.joint.offset) / self.joint.multiplier
-        found = reach
-        for each in self.checker.near_geometries(q, reach):
+    def _distances(self, values: Floats, reach: float) -> Floats | None:
+        """Return lower bounds of distance minus margin at values of the joint (n,), at most `reach` [m]; None if one is
+        below `SMALLEST`."""
+        checker = self.checker
+        configurations = np.repeat(checker.default[np.newaxis], len(values), axis=0)
+        configurations[:, self.joint.variable] = (values - self.joint.offset) / self.joint.multiplier
+        rows, near, poses = checker.near_candidates_along(configurations, reach)
+        found = np.full(len(values), reach)
+        for row, each in zip(rows.tolist(), checker.described(near), strict=True):
             if each.objects in (self.objects, self.objects[::-1]):
-                distance = self.checker.geometry_distance(each.first, each.second)
-                found = min(found, distance - distance_error(distance) - each.margin)
+                checker.place_at(poses[row])
+                distance = checker.geometry_distance(each.first, each.second)
+                found[row] = min(found[row], distance - distance_error(distance) - each.margin)
+                if found[row] < SMALLEST:
+                    return None
         return found
