@@ -108,7 +108,7 @@ class _Search:
         """Return the bound; minus infinity if nothing is proven."""
         low, high = (-math.pi, math.pi) if self.joint.revolute else (self.joint.low, self.joint.high)
         half = 0.5 * (high - low) / FIRST_INTERVALS
-        middles: Floats = low + (2.0 * np.arange(FIRST_INTERVALS) + 1.0) * half
+        middles = low + half * np.arange(1.0, 2.0 * FIRST_INTERVALS, 2.0)
         smallest, allowed = LARGEST, MAX_CONFIGURATIONS
         while 0 < len(middles) <= allowed:
             allowed -= len(middles)
