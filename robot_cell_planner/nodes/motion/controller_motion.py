@@ -285,9 +285,8 @@ class ControllerMotion(Motion):
         if min(late, self._feedback.stood_for(measured)) <= limit:
             return None
         names = tuple(share.controller.name for share in self._shares if not share.ended)
-        text = (
-            f"the robot stands, and {', '.join(names)} has not reported the end of the trajectory {limit:g} s after it"
-        )
+        who = ", ".join(names)
+        text = f"the robot stands, and {who} has not reported the end of the trajectory {limit:g} s after it"
         return ServiceUnavailableError(text, stage=STAGE, subjects=names, values=(Value("time", late, limit, "s"),))
 
     def poll(self) -> None:
@@ -341,8 +340,8 @@ class ControllerMotion(Motion):
 
     def set_global_scale(self, global_scale: float) -> None:
         self._global_scale = global_scale
-        if self.error is None and not self._scaled_by:
-            self._change(self.scale)
+        if not self._scaled_by:
+            self._follow_scale()
 
     def pause(self) -> None:
         self._set_paused(True)
@@ -355,8 +354,15 @@ class ControllerMotion(Motion):
             text = f"{self._scaled_by} scales the speed of the trajectory, so that it cannot be replaced"
             raise NotSupportedError(f"{text}; it can be stopped", stage="control motion", subjects=(self._scaled_by,))
         self._paused = paused
+        self._follow_scale()
+
+    def _follow_scale(self) -> None:
+        """Change to the requested speed scale; a motion whose speed cannot be changed stops."""
         if self.error is None:
-            self._change(self.scale)
+            try:
+                self._change(self.scale)
+            except TrajectoryError as error:
+                self.stop(error)
 
     def _check_speed_scaling(self) -> None:
         """Detect controllers with speed scaling: their position along the trajectory is then unknown."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 from robot_cell_planner import srv
 
-from ...errors import InvalidRequestError, NotSupportedError, StopRequestedError, Value
+from ...errors import InvalidRequestError, NotSupportedError, RobotCellError, StopRequestedError, Value
 from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode
 from .independent_robots import IndependentRobots
@@ -60,12 +60,11 @@ class MotionControl:
         """Pause or resume the motions of robots.
 
         Raises:
-            NotSupportedError: There is none, or a client with access to one of the robots, whose motion may begin yet,
-                has none to pause. Other motions are paused nevertheless.
+            NotSupportedError: There is none, one refuses, or a client with access to one of the robots, whose
+                motion may begin yet, has none to pause. Other motions are paused nevertheless.
         """
         motions = [motion for motion in self._motions(robots) if not motion.passive]
-        for motion in motions:
-            (motion.pause if paused else motion.resume)()
+        _pause_or_resume_all(motions, paused=paused)
         begun = frozenset[str]().union(*(self._robots.of_joints(motion.goal.joints) for motion in motions))
         waiting = [claim.owner for claim in claims if claim.parts.isdisjoint(begun)]
         if waiting and (paused or not motions):
@@ -105,3 +104,20 @@ class MotionControl:
         for motion in self._motions(robots):
             motion.set_global_scale(scales.of_joints(motion.goal.joints))
         self._on_change()
+
+
+def _pause_or_resume_all(motions: Sequence[Motion], *, paused: bool) -> None:
+    """Pause or resume motions, also after one that refuses; raises the first error, with the owners of the others."""
+    errors: list[RobotCellError] = []
+    owners: list[str] = []
+    for motion in motions:
+        try:
+            (motion.pause if paused else motion.resume)()
+            owners.append(motion.goal.owner)
+        except RobotCellError as error:
+            errors.append(error)
+    if errors and owners:
+        others, state = ", ".join(dict.fromkeys(owners)), "paused" if paused else "resumed"
+        raise errors[0].changed(f"{errors[0].message}; the motion of {others} is {state}")
+    if errors:
+        raise errors[0]

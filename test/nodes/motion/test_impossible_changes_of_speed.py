@@ -8,6 +8,8 @@ from test_many_changes_of_speed import LIMITS, LINE
 from robot_cell_planner.errors import StopRequestedError, TrajectoryError
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
+from robot_cell_planner.nodes.motion.controller_motion import ControllerMotion
+from robot_cell_planner.nodes.motion.motion import Phase
 from robot_cell_planner.nodes.servo.channel import ServoChannel
 from robot_cell_planner.trajectory.sampler import SamplerOptions
 
@@ -60,4 +62,15 @@ def test_of_controllers(monkeypatch):
     stop = StopRequestedError("stopped")
     case.motion.stop(stop)
     assert case.motion.error is stop
+    assert [goal.cancelled for goal in case.goals] == [True]
+
+
+@pytest.mark.parametrize("change", [ControllerMotion.pause, lambda motion: motion.set_global_scale(0.5)])
+def test_of_controllers_at_another_speed(monkeypatch, change):
+    """It would go on at full speed, reported as paused or as slower."""
+    case = Case(monkeypatch)
+    monkeypatch.setattr(case.motion._sampler, "changed", impossible)
+    change(case.motion)
+    assert case.motion.error is ERROR
+    assert case.motion.phase is Phase.STOPPING
     assert [goal.cancelled for goal in case.goals] == [True]

@@ -28,6 +28,15 @@ class FakeMotion:
         self.paused = False
 
 
+class Scaled(FakeMotion):
+    """A motion whose controller scales the speed itself."""
+
+    def pause(self):
+        raise NotSupportedError("arm scales the speed of the trajectory")
+
+    resume = pause
+
+
 def run_to_the_end(work):
     """Run a coroutine that does not wait, also within another one."""
     with pytest.raises(StopIteration):
@@ -53,6 +62,10 @@ class Node:
         self.claim(owner, *parts)
         self.motions.append(FakeMotion(owner, *(f"{part}elbow" for part in parts)))
         return self.motions[-1]
+
+    def move_scaled(self, owner, part):
+        self.claim(owner, part)
+        self.motions.append(Scaled(owner, f"{part}elbow"))
 
     def request(self, command, *robots):
         response = srv.ControlMotion.Response()
@@ -82,6 +95,22 @@ def test_a_pause_names_the_motions_that_have_not_begun_and_pauses_the_others(nod
     node.request(KINDS.PAUSE, "left")
     node.request(KINDS.RESUME)  # the other one begins anyway
     assert not first.paused
+
+
+def test_a_motion_that_cannot_be_paused_does_not_keep_the_others_from_being_paused(node):
+    before = node.move("before", "left/")
+    node.move_scaled("scaled", "middle/")
+    after = node.move("after", "right/")
+    with pytest.raises(NotSupportedError, match=r"arm scales the speed.*; the motion of before, after is paused"):
+        node.request(KINDS.PAUSE)
+    assert before.paused
+    assert after.paused
+    with pytest.raises(NotSupportedError, match=r"arm scales the speed.*; the motion of before, after is resumed"):
+        node.request(KINDS.RESUME)
+    assert not before.paused
+    assert not after.paused
+    with pytest.raises(NotSupportedError, match=r"arm scales the speed of the trajectory$"):
+        node.request(KINDS.PAUSE, "middle")
 
 
 def test_a_stop_stops_the_motions_of_all_grippers(node):
