@@ -77,9 +77,16 @@ def plan_multistep(
             `MultistepFailure`.
         UnknownNameError: The timing has limits of a joint that the cell does not have.
     """
+    monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
+    return plans_of_steps(cell, state, request, monitor)
+
+
+def plans_of_steps(
+    cell: RobotCell, state: RobotCellState, request: MultistepRequest, monitor: ProgressMonitor
+) -> tuple[Plan, ...]:
+    """`plan_multistep` with a progress monitor of the caller."""
     if request.timing is not None:
         check_names_of_limits(cell, request.timing.limits)
-    monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
     return _SequencePlanner(Scene(cell, state), request, monitor).run()
 
 

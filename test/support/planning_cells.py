@@ -41,6 +41,18 @@ def gantry(walls=(), half=HALF):
     return cell, state
 
 
+def behind_wall(half, reserve=0.04):
+    """A cube that may pass a wall only through a gap at y = 0.6, larger than itself by `reserve` [m]; its spheres are
+    coarse if it is large."""
+    opening = 0.6 + half + 0.5 * reserve, 0.6 - half - 0.5 * reserve
+    walls = (
+        ("below", (0.0, 0.5 * (opening[1] - 3.0)), (0.1, opening[1] + 3.0)),
+        ("above", (0.0, 0.5 * (opening[0] + 3.0)), (0.1, 3.0 - opening[0])),
+    )
+    cell, state = gantry(walls, half)
+    return cell, state.with_configuration({"x": -0.9, "y": -0.9})
+
+
 def wall_with_gap(gap=0.3):
     """A gantry with a wall across at x = 0, open between y = 0.5 and 0.5 + gap."""
     below = ("below", (0.0, -0.35), (0.1, 1.7))

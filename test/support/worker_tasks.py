@@ -6,6 +6,8 @@ import signal
 import time
 from pathlib import Path
 
+from robot_cell_planner.errors import CancelledError
+
 
 def echo(scene, request, control):
     return scene.state.configuration, request
@@ -28,8 +30,34 @@ def hang(scene, request, control):
 def obey(scene, request, control):
     while not control.cancelled():
         time.sleep(0.001)
-    from robot_cell_planner.errors import CancelledError
+    raise CancelledError("cancelled", partial="so far")
 
+
+def search_without_end(scene, request, control):
+    """A request whose search ends with its time limit only."""
+    from robot_cell_planner.planning.joint_space.path_search import PathSearch
+    from robot_cell_planner.planning.workers import tasks
+
+    def first_path(search, goals, hints):
+        assert search.context.checks.certifier
+        while True:
+            search.context.monitor.check()
+
+    found, PathSearch.first_path = PathSearch.first_path, first_path
+    try:
+        return tasks.plan_motion(scene, request, control)
+    finally:
+        PathSearch.first_path = found
+
+
+def explain_without_end(scene, request, control):
+    """Does not end after its time limit until it is cancelled."""
+    monitor = control.monitor(0.0)
+    while not control.cancelled():
+        time.sleep(0.001)
+    control.progress("explaining")
+    while not monitor.is_cancelled:
+        time.sleep(0.001)
     raise CancelledError("cancelled", partial="so far")
 
 

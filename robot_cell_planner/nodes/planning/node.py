@@ -21,7 +21,7 @@ from ...planning.problem.steps import MultistepRequest
 from ...planning.search.registry import PLANNERS
 from ...planning.workers import tasks
 from ...planning.workers.jobs import Job
-from ...planning.workers.pool import WorkerPool
+from ...planning.workers.pool import EXPLANATION_TIME, WorkerPool
 from ...planning.workers.preparation import PREPARE
 from ...planning.workers.server import PRELOAD
 from ...scene.scene import Scene
@@ -144,7 +144,7 @@ class PlanningNode(ManagedNode):
         """Run a task in a worker and return its result.
 
         Until the sphere models of new geometry are computed, tasks run without certificates. A request that fails is
-        saved as a case, as it was served. token, on_progress: of a goal.
+        saved as a case, as it was served. token, on_progress: of a goal, which has time to explain its time limit.
         """
         certified = tasks.certifies(request)
         if certified and pool is None:
@@ -162,6 +162,7 @@ class PlanningNode(ManagedNode):
             on_done=lambda result, error: self.resolve(future, (result, error)),
             on_progress=on_progress,
             prepared=prepared,
+            explanation_time=EXPLANATION_TIME if token is not None else 0.0,
         )
         with self._cancelled_by(token, job):
             found = await future

@@ -85,6 +85,7 @@ class ProgressMonitor:
         time_limit: Time limit from now on [s]; 0 for none.
         on_progress: Called at the beginning of each stage and at most ten times per second.
         cancelled: Called frequently; has to be fast.
+        timed_out: Whether the caller, whose clock began before, says that the time limit has passed; as `cancelled`.
     """
 
     def __init__(
@@ -92,10 +93,12 @@ class ProgressMonitor:
         time_limit: float = 0.0,
         on_progress: Callable[[Progress], None] | None = None,
         cancelled: Callable[[], bool] | None = None,
+        timed_out: Callable[[], bool] | None = None,
     ) -> None:
         self._limit = time_limit
         self._on_progress = on_progress
         self._cancelled = cancelled
+        self._timed_out = timed_out
         self._started = time.monotonic()
         self._next_report = self._started + PROGRESS_PERIOD
         self._stage = "request"
@@ -145,7 +148,7 @@ class ProgressMonitor:
         if self.is_cancelled:
             raise CancelledError("the request was cancelled", stage=self._stage)
         now = time.monotonic()
-        if 0.0 < self._limit < now - self._started:
+        if 0.0 < self._limit < now - self._started or (self._timed_out is not None and self._timed_out()):
             numbers = (Value("time", now - self._started, self._limit, "s"),)
             raise TimedOutError("the time limit was reached", stage=self._stage, values=numbers)
         if now >= self._next_report:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ...scene.scene import Scene
-from .process import MAX_CACHED_CELLS, work
+from .process import MAX_CACHED_CELLS, End, work
 from .server import safe_start
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
@@ -86,14 +86,14 @@ class Worker:
             return False
         if not cached:
             self.cells = [*self.cells[1 - MAX_CACHED_CELLS :], digest]
-        self._flag.value = 0
+        self._flag.value = End.NOT_YET
         self.served += 1
         self.pipe.send_bytes(content)
         return True
 
-    def ask_to_end(self) -> None:
+    def ask_to_end(self, end: End = End.AT_ONCE) -> None:
         """Ask the current task to end."""
-        self._flag.value = 1
+        self._flag.value = end
 
     def note_prepared(self, scene: Scene) -> None:
         self.prepared[scene.cell.digest_with_places()] = scene

@@ -44,6 +44,7 @@ class Job:
         task: Task as "module:function".
         time_limit: Time limit from now on [s]; 0 for none.
         prepared: Whether the worker has to be prepared for the cell.
+        explanation_time: Time in which a task that has reached its time limit may end with an error of its own [s].
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class Job:
         on_progress: Callable[[Any], None],
         on_done: Done,
         prepared: bool = True,
+        explanation_time: float = 0.0,
     ) -> None:
         self.prepared = prepared
+        self.explanation_time = explanation_time
         self.task = task
         self.scene = scene
         self.request = request

@@ -2,7 +2,8 @@
 
 Workers cache cells, so that most requests send only states. They are forked from a server process that has imported all
 modules, so that replacing one is fast. Time limits and cancellations are enforced: a task that does not end within a
-grace period is killed with its worker.
+grace period is killed with its worker. Before, a task that has reached its time limit may have some time for an error
+that says more than the one of the pool, see `explanation_time`.
 
 Before a worker runs a job for a new cell, it is prepared for that cell. The job counts as waiting until then, so that
 its cancellation and time limit end it immediately, without killing the worker.
@@ -25,16 +26,18 @@ from collections.abc import Callable
 from multiprocessing import connection
 from typing import Any
 
-from ...errors import CancelledError, InternalError, RobotCellError, WorkerCrashedError
+from ...errors import CancelledError, InternalError, RobotCellError, TimedOutError, WorkerCrashedError
 from ...scene.scene import Scene
 from ...system.alarm import Alarm
 from .handle import NoWorkerError, Worker, start_worker
 from .job_queue import JobQueue, Slot
 from .jobs import Job, Wake
 from .preparation_turns import TURNS
+from .process import End
 
 MAIN_LOOP = f"{__package__}.process"  # of a worker; the fork server imports it
 GRACE_PERIOD = 0.02  # [s] time for a task to end after a cancellation
+EXPLANATION_TIME = 0.2  # [s] that suffices to find what may have closed passages in a large cell, see coarse_spheres.py
 POLL_PERIOD = 0.1  # [s] between checks whether the pool is closing, while a worker prepares
 IDLE_POLL_PERIOD = 1.0  # [s] between checks whether an idle worker is alive
 MAX_WAIT = 3600.0  # [s] max duration of one system call
@@ -87,8 +90,13 @@ class WorkerPool:
         on_done: Callable[[Any, RobotCellError | None], None],
         on_progress: Callable[[Any], None] = lambda progress: None,
         prepared: bool = True,
+        explanation_time: float = 0.0,
     ) -> Job:
-        """Queue a job. prepared: prepare the worker for the scene's cell before, if it is not prepared.
+        """Queue a job.
+
+        prepared: prepare the worker for the scene's cell before, if it is not prepared. explanation_time: time after
+        the time limit in which the task may end with a TimedOutError of its own, which says what it was doing and what
+        may help [s].
 
         Its time limit starts now, or when the first worker is ready, which may have to compile kernels that later ones
         load from disk.
@@ -96,7 +104,7 @@ class WorkerPool:
         Raises:
             LimitExceededError: 1000 jobs are waiting.
         """
-        job = Job(task, scene, request, time_limit, on_progress, on_done, prepared)
+        job = Job(task, scene, request, time_limit, on_progress, on_done, prepared, explanation_time)
         slot = self._jobs.put(job)
         if slot is not None:
             slot.handed_over.put((job, self._is_sent(job, slot)))
@@ -332,7 +340,7 @@ class WorkerPool:
             EOFError, OSError: The worker has ended.
         """
         failure: RobotCellError | None = None
-        deadline = job.deadline
+        deadline, must_end = job.deadline, False
         while True:
             left = min(max(deadline - time.monotonic(), 0.0), MAX_WAIT)
             ready = connection.wait([worker.pipe, wake.descriptor], left)
@@ -349,22 +357,32 @@ class WorkerPool:
                 job.on_progress(content)
             if wake.descriptor in ready:
                 wake.clear()
-                if failure is not None:
+                if must_end:
                     continue
-                failure = CancelledError("the request was cancelled")
+                failure = failure or CancelledError("the request was cancelled")
             elif time.monotonic() < deadline:
                 continue
-            elif failure is not None:
+            elif must_end:
                 return failure
-            else:
+            elif failure is None and job.explanation_time:
                 failure = job.timed_out()
+                worker.ask_to_end(End.TIME_LIMIT)
+                deadline = time.monotonic() + job.explanation_time
+                continue
+            failure = failure or job.timed_out()
             worker.ask_to_end()
-            deadline = time.monotonic() + GRACE_PERIOD
+            deadline, must_end = time.monotonic() + GRACE_PERIOD, True
 
 
 def _finish(job: Job, failure: RobotCellError | None, kind: str, content: Any) -> None:
-    """Report the result of a worker, or the reason why the job was ended, with its partial result."""
-    if failure is not None:
+    """Report the result of a worker, or the reason why the job was ended, with its partial result.
+
+    The worker's own error for the time limit says more than that of the pool, except for the time, which includes that
+    before the task began.
+    """
+    if isinstance(failure, TimedOutError) and isinstance(content, TimedOutError):
+        job.finish(None, content.changed(content.message, values=failure.values))
+    elif failure is not None:
         if isinstance(content, RobotCellError):
             failure.partial = content.partial
         job.finish(None, failure)

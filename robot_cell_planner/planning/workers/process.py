@@ -7,6 +7,7 @@ import os
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from enum import IntEnum
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from ...model.state import RobotCellState
 from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ...system.lifeline import end_with_parent
-from ..problem.progress import Progress
+from ..problem.progress import Progress, ProgressMonitor
 
 MAX_CACHED_CELLS = 4
 MAX_RECENT_PARTS = 4  # of each kind
@@ -26,12 +27,33 @@ REPORT_PERIOD = 0.05  # [s]
 READY = "ready"  # first message of a worker
 
 
-class TaskControl:
-    """Interface of a running task to its caller: progress reports and cancellation."""
+class End(IntEnum):
+    """Why a task should end: its time limit has passed, and it has some time to say what it was doing, or at once."""
 
-    def __init__(self, report: Callable[[Any], None], is_cancelled: Callable[[], bool]) -> None:
+    NOT_YET = 0
+    TIME_LIMIT = 1
+    AT_ONCE = 2
+
+
+class TaskControl:
+    """Interface of a running task to its caller: progress reports, cancellation and the time limit."""
+
+    def __init__(self, report: Callable[[Any], None], requested_end: Callable[[], int]) -> None:
         self.progress = report
-        self.cancelled = is_cancelled
+        self._requested_end = requested_end
+
+    def cancelled(self) -> bool:
+        """Return whether the task should end, for whatever reason."""
+        return self._requested_end() != End.NOT_YET
+
+    def monitor(self, time_limit: float) -> ProgressMonitor:
+        """Return the monitor of a request. Its time limit [s] is the one that the caller measures, or its own."""
+        return ProgressMonitor(
+            time_limit,
+            self.progress,
+            cancelled=lambda: self._requested_end() == End.AT_ONCE,
+            timed_out=lambda: self._requested_end() == End.TIME_LIMIT,
+        )
 
 
 class RecentStates:
@@ -77,7 +99,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
     """Run the tasks received through a pipe until it is closed.
 
     Args:
-        flag: Set while the current task should end.
+        flag: An `End`, the requested end of the current task.
         niceness: Added at the first task other than the preparation. The preparation runs at normal priority,
             because a request may be waiting for it.
     """
@@ -102,7 +124,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
 
 
 def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pipe: Any, flag: Any) -> tuple[str, Any]:
-    control = TaskControl(_Reports(pipe), lambda: bool(flag.value))
+    control = TaskControl(_Reports(pipe), lambda: int(flag.value))
     try:
         module, _, function = task.partition(":")
         run: Task = getattr(importlib.import_module(module), function)

@@ -18,8 +18,8 @@ from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
 from ..cartesian.planner import CartesianRequest as CartesianRequest
-from ..cartesian.planner import plan_cartesian as plan_cartesian_motion
-from ..joint_space.planner import plan_motion as plan_joint_motion
+from ..cartesian.planner import cartesian_plan
+from ..joint_space.planner import plan_with_monitor
 from ..path.initial_contact import departure_from_contact
 from ..path.look_ahead import LookAheadRequest
 from ..path.look_ahead import look_ahead as check_remaining_motion
@@ -34,7 +34,7 @@ from ..problem.constraints import PathConstraint
 from ..problem.plan import Plan
 from ..problem.request import MotionRequest, PlanningOptions
 from ..problem.steps import MultistepRequest
-from ..sequence import plan_multistep as plan_sequence
+from ..sequence import plans_of_steps
 from .process import TaskControl
 
 PLAN_MOTION = f"{__name__}:plan_motion"
@@ -115,21 +115,17 @@ def with_warning(result: Any, warning: str) -> Any:
 
 def plan_motion(scene: Scene, request: MotionRequest, control: TaskControl) -> Plan:
     """Task for `joint_space.planner.plan_motion`."""
-    return plan_joint_motion(
-        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
-    )
+    return plan_with_monitor(scene.cell, scene.state, request, control.monitor(request.options.time_limit))
 
 
 def plan_cartesian(scene: Scene, request: CartesianRequest, control: TaskControl) -> Plan:
     """Task for `cartesian.planner.plan_cartesian`."""
-    return plan_cartesian_motion(
-        scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled
-    )
+    return cartesian_plan(scene.cell, scene.state, request, control.monitor(request.options.time_limit))
 
 
 def plan_multistep(scene: Scene, request: MultistepRequest, control: TaskControl) -> tuple[Plan, ...]:
     """Task for `sequence.plan_multistep`."""
-    return plan_sequence(scene.cell, scene.state, request, on_progress=control.progress, cancelled=control.cancelled)
+    return plans_of_steps(scene.cell, scene.state, request, control.monitor(request.options.time_limit))
 
 
 def process_path(scene: Scene, request: PathRequest, control: TaskControl) -> Plan:

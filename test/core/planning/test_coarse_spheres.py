@@ -4,7 +4,7 @@ import msgspec
 import numpy as np
 import pytest
 from frozendict import frozendict
-from planning_cells import gantry
+from planning_cells import behind_wall
 
 from robot_cell_planner.collision.certification.certifier import MotionCertifier
 from robot_cell_planner.collision.checker import CollisionChecker
@@ -21,19 +21,6 @@ from robot_cell_planner.planning.problem.context import create_context
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.search.planner import SearchResult
-
-GAP = 0.04  # [m] more than the size of the cube
-
-
-def behind_wall(half, reserve=GAP):
-    """A cube that may pass a wall only through a gap at y = 0.6, from there to the other side."""
-    opening = 0.6 + half + 0.5 * reserve, 0.6 - half - 0.5 * reserve
-    walls = (
-        ("below", (0.0, 0.5 * (opening[1] - 3.0)), (0.1, opening[1] + 3.0)),
-        ("above", (0.0, 0.5 * (opening[0] + 3.0)), (0.1, 3.0 - opening[0])),
-    )
-    cell, state = gantry(walls, half)
-    return cell, state.with_configuration({"x": -0.9, "y": -0.9})
 
 
 def above_wall():

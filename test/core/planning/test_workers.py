@@ -31,7 +31,7 @@ from robot_cell_planner.planning.workers.handle import Worker
 from robot_cell_planner.planning.workers.pool import WorkerPool
 from robot_cell_planner.planning.workers.preparation import prepare
 from robot_cell_planner.planning.workers.preparation_turns import PreparationTurns
-from robot_cell_planner.planning.workers.process import TaskControl
+from robot_cell_planner.planning.workers.process import End, TaskControl
 from robot_cell_planner.scene.scene import Scene
 
 SCENE = Scene(*wall_with_gap())
@@ -383,7 +383,7 @@ def test_a_preparation_that_kills_its_worker_is_reported_by_the_job():
 
 def test_a_request_for_a_prepared_cell_computes_nothing_again():
     cell, state = wall_with_gap()
-    prepare(Scene(cell, state), None, TaskControl(lambda progress: None, lambda: False))
+    prepare(Scene(cell, state), None, TaskControl(lambda progress: None, lambda: End.NOT_YET))
     made = [maker.cache_info().misses for maker in MAKERS]
     # As in a worker: the state of each request is another object.
     plan_motion(cell, state.with_configuration(state.configuration), request(1))
