@@ -41,7 +41,7 @@ class ControllerDrive:
         return positions
 
     @property
-    def lacks_measurements(self) -> bool:
+    def others_are_unsettled(self) -> bool:
         """Whether a motion cannot begin yet; controllers hold their other joints themselves."""
         return False
 

@@ -12,7 +12,7 @@ from ...errors import ExecutionError, TrajectoryStartError, Value
 from ...model.units import ANY_JOINT
 from ..common.node import CellNode
 from .command_stream import CommandStream
-from .joint_feedback import JointFeedback
+from .joint_feedback import STOOD, JointFeedback
 from .motion import Array
 from .path_return import FeedbackTimeouts
 
@@ -24,8 +24,9 @@ class HeldPositions:
     """Positions to hold, which are measured or were commanded.
 
     A measurement older than `timeouts.silence` is not commanded: the robot may have been moved since, and would jump to
-    it. Nor is a robot held any longer whose measurements are lost. Between motions, each of several robots is held or
-    not by its own measurements.
+    it. Nor is a robot held any longer whose measurements are lost. One that still moves, as while it brakes after an
+    emergency stop, would be led back to where it was measured. Between motions, each of several robots is held or not
+    by its own measurements.
 
     Args:
         start_tolerance: Maximum distance of a joint from its last command to count as being there [rad or m].
@@ -47,6 +48,7 @@ class HeldPositions:
         self._start_tolerance = start_tolerance
         self._passive = frozenset(passive)
         self._timeouts = timeouts
+        self._near: dict[str, tuple[float, dict[str, float]]] = {}  # where robots stay, and since when [s]
 
     def of_others(self) -> tuple[dict[str, float], dict[str, Value]]:
         """Return the positions at which joints are held that a new motion does not move, and the ages of measurements
@@ -61,11 +63,13 @@ class HeldPositions:
         moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
         return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
 
-    def late(self) -> frozenset[str]:
-        """Return the joints of `of_others` whose measurements are late. Lost ones are not among them: their robot may
-        be switched off for long."""
-        _, old = self.of_others()
-        return frozenset(joint for joint, age in old.items() if age.value <= self._timeouts.lost_after)
+    def unsettled(self) -> frozenset[str]:
+        """Return the joints of `of_others` whose measurements are late, or that still move. Lost ones are not among
+        them: their robot may be switched off for long."""
+        positions, old = self.of_others()
+        late = [joint for joint, age in old.items() if age.value <= self._timeouts.lost_after]
+        measured = positions.keys() - old.keys() - self._passive
+        return frozenset(late).union(joint for joint in measured if self._feedback.stood_for((joint,)) < STOOD)
 
     def present(self, joints: Sequence[str], positions: Array) -> Array:
         """Return where joints are: at positions (dof,), such as their last commands, unless they are measured elsewhere
@@ -102,7 +106,7 @@ class HeldPositions:
         """Hold each robot where it is measured now, if the stream is to hold it and has no positions yet.
 
         All joints of a robot are held from the same time on: it is not held as long as measurements of one are missing,
-        or another node publishes commands.
+        one moves, or another node publishes commands.
 
         Args:
             joints: Those of every command; without any, all that were measured.
@@ -114,13 +118,31 @@ class HeldPositions:
         for robot, members in self._by_robot(joints or tuple(positions)).items():
             known = [joint in commanded for joint in members]
             if (all(known) if joints else any(known)) or not set(members) <= set(positions):
+                self._near.pop(robot, None)
                 continue
             if reason := self._reason_not_to_hold(members, self._timeouts.silence):
+                self._near.pop(robot, None)
                 reasons.append(f"{_subject(robot)} is not held between motions: {reason}")
-            else:
+            elif self._rests(robot, {joint: positions[joint] for joint in members}):
                 self._stream.hold_at({joint: positions[joint] for joint in members})
         if reasons:
             self._node.get_logger().warning("; ".join(reasons), throttle_duration_sec=REPORT_PERIOD)
+
+    def _rests(self, robot: str, positions: Mapping[str, float]) -> bool:
+        """Return whether the joints of a robot rest at measured positions [rad or m].
+
+        Joints whose measurements are too noisy to show it have to stay within the start tolerance until measurements
+        would count as lost.
+        """
+        active = {joint: position for joint, position in positions.items() if joint not in self._passive}
+        if self._feedback.stood_for(tuple(active)) >= STOOD:
+            return True
+        now = time.monotonic()
+        since, near = self._near.get(robot, (now, active))
+        if not all(self._is_at(position, near.get(joint)) for joint, position in active.items()):
+            since, near = now, active
+        self._near[robot] = since, near
+        return now - since >= self._timeouts.lost_after
 
     def check(self) -> None:
         """End the hold between motions if another node publishes commands, which the robots would execute in turns with

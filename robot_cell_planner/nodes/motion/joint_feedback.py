@@ -21,6 +21,7 @@ MAX_JUMPS = 4.0  # times the largest step between messages, at most
 LEAK = 0.05  # by which the least delay of stamps is taken to grow with time: clocks drift, and delays change
 RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late that waited
 STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
+STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
 REPEATED = 3  # messages with a joint from which on it counts as published, not as somebody's mistake
 SILENT_FOR = 1.0  # [s] by which a joint is older than the newest one from which on nobody publishes it at present
 

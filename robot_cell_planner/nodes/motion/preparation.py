@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,11 +20,11 @@ from .clock_pauses import ClockPauses
 from .controller_drive import ControllerDrive
 from .fault_reports import FaultReports
 from .held_positions import moved_away
-from .joint_feedback import JointFeedback
+from .joint_feedback import STOOD, JointFeedback
 from .permission import MotionPermission
 from .planning_calls import PlanningCalls, fresh_state
 from .runner_options import RunnerOptions
-from .streamed_motion import STOOD, StreamDrive
+from .streamed_motion import StreamDrive
 from .trajectory_goals import MotionGoal, check_begin
 
 Drive = StreamDrive | ControllerDrive
@@ -120,7 +121,7 @@ class Preparation:
             self._permission.check()
             found, reply = await self.validated(goal, token, state)
         await self._wait_until(goal, 0.0, token)
-        await self._settled(goal.joints, token)
+        await self.settled(goal.joints, token)
         self._permission.check()
         self._check_still_there(found)
         return found, reply
@@ -132,7 +133,7 @@ class Preparation:
             FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
             RobotCellError: the validation failed or was cancelled.
         """
-        await self._settled(goal.joints, token)
+        await self.settled(goal.joints, token)
         requested = goal
         goal = self._faults.starting_at(goal, self.start_positions(goal.joints))
         if state is None:
@@ -175,9 +176,10 @@ class Preparation:
         finally:
             self._waiting.discard(token)
 
-    async def _settled(self, joints: Sequence[str], token: CancellationToken) -> None:
-        """Wait briefly until measurements, also of joints that are held meanwhile, are recent again, and joints away
-        from their commands are at rest: the previous motion may have ended early."""
+    async def settled(self, joints: Sequence[str], token: CancellationToken) -> None:
+        """Wait briefly until measurements, also of joints that are held meanwhile, are recent again, and joints without
+        commands or away from them are at rest: the previous motion may have ended early, or an emergency stop may have
+        ended the commands of a robot that still brakes."""
         until = time.monotonic() + self._options.timeouts.lost_after
         while time.monotonic() < until and not self._has_settled(joints):
             await pause(self._node, CHECK_PERIOD, token)
@@ -189,14 +191,14 @@ class Preparation:
             return True  # nothing to wait for
         if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
             return False
-        if self._drive.lacks_measurements:
+        if self._drive.others_are_unsettled:
             return False
         commanded = self._drive.commanded
         moved = [
             name
             for name, found in measured.items()
             if name not in self._options.passive
-            and abs(commanded.get(name, found.position) - found.position) > self._options.start_tolerance
+            and not abs(commanded.get(name, math.inf) - found.position) <= self._options.start_tolerance
         ]
         return self._feedback.stood_for(moved) >= STOOD
 

@@ -157,6 +157,10 @@ class MotionRunner:
             if set(joints) & set(motion.goal.joints):
                 motion.stop(error)
 
+    async def settled(self, joints: Sequence[str], token: CancellationToken) -> None:
+        """Wait briefly until joints are measured at rest, see `Preparation.settled`."""
+        await self._preparation.settled(joints, token)
+
     def up_to_date(self, state: StateRef) -> StateRef:
         """Return a state to plan from, with joints at least as new as those measured here."""
         return self._preparation.up_to_date(state)

@@ -25,12 +25,12 @@ from ..common.node import CellNode
 from .channels import REPLACED, Channel
 from .command_stream import CommandStream
 from .held_positions import HeldPositions
+from .joint_feedback import STOOD
 from .motion import Array, Motion, Sent, Tracking
 from .motion_clock import CLOCK_TOPIC
 from .path_return import PathReturn, RobotTimeout
 
 CAUGHT_UP = 0.5  # a motion that was held for a lag continues below this fraction of the longest permitted lag
-STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
 MakeMotion = Callable[..., "StreamedMotion"]
 
 
@@ -301,9 +301,10 @@ class StreamDrive:
         return self._stream.commanded
 
     @property
-    def lacks_measurements(self) -> bool:
-        """Whether a motion cannot begin yet, since measurements of joints that it would hold are late."""
-        return not self._stream.held.isdisjoint(self.held.late())
+    def others_are_unsettled(self) -> bool:
+        """Whether a motion cannot begin yet, since measurements of joints that it would hold are late, or these still
+        move."""
+        return not self._stream.held.isdisjoint(self.held.unsettled())
 
     async def ready(self, token: CancellationToken) -> None:
         """Wait until the robot subscribes to commands, and the clock of motions runs."""

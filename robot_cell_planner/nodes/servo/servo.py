@@ -132,11 +132,13 @@ class ServoServer:
             task = self._task(options, state, settings)
             self._motion_access.widen(claim, self._robots.of_joints(task.joints))
             await self._load(task)
+            await self._runner.settled(task.joints, token)
             self._drive.check()
             if options.check_collision:
                 within = self.node.parameters["server_timeout"]
                 await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
             self.permission.check()
+            token.check()  # a stop, or an emergency stop that was released again, ends it before it begins
             self._begin(owner, options, task, token, stack.pop_all())
 
     async def _load(self, task: ServoTask) -> None:

@@ -1,5 +1,6 @@
 """Joints are held only at known positions: not at an old measurement, and not beside another publisher of commands."""
 
+import math
 import threading
 import time
 from types import SimpleNamespace
@@ -14,7 +15,7 @@ from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
 from robot_cell_planner.nodes.motion.held_positions import HeldPositions
 from robot_cell_planner.nodes.motion.independent_robots import robot_finder
-from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.joint_feedback import STOOD, JointFeedback
 from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
@@ -85,6 +86,13 @@ class Case:
             self.feedback.start_poll(self.clock.now)
 
     def measure(self, **positions):
+        """Measure joints at rest, where they have stood for long."""
+        self.measure_moving(**positions)
+        for name, position in positions.items():
+            self.feedback._anchors[name.replace("_", "/")] = position, -math.inf
+
+    def measure_moving(self, **positions):
+        """Measure joints; one that is elsewhere than before has moved."""
         self._stamp += 1
         self.feedback.start_poll(self.clock.now)
         names = [name.replace("_", "/") for name in positions]
@@ -196,6 +204,61 @@ def test_the_joints_of_a_robot_that_are_not_listed_are_held_too(make):
     case.measure(left_elbow=0.2, right_elbow=0.7)
     case.held.hold_between_motions(())
     assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
+
+
+def positions_while_braking(case, steps, joints=JOINTS):
+    """Measure a robot that brakes in steps of 0.02 s, and then stands; returns where it is held."""
+    for position in (*steps, *[steps[-1]] * round(2.0 * STOOD / 0.02)):
+        assert case.stream.commanded == {}
+        case.wait(0.02)
+        case.measure_moving(left_elbow=position, right_elbow=0.7)
+        case.held.hold_between_motions(joints)
+        if case.stream.commanded:
+            break
+    return case.stream.commanded
+
+
+@pytest.mark.parametrize("joints", [JOINTS, ()])
+def test_a_robot_that_still_moves_is_held_where_it_comes_to_rest(make, joints):
+    """After an emergency stop that was released at once, it would be led back to where it was measured."""
+    case = make(hold=True, joints=joints)
+    steps = [0.1, 0.13, 0.15, 0.16, 0.165]
+    assert positions_while_braking(case, steps, joints) == {JOINTS[0]: 0.165, OTHER: 0.7}
+
+
+def test_a_gripper_that_moves_does_not_keep_its_robot_from_being_held(make):
+    case = make(hold=True, passive=JOINTS[:1])
+    case.measure(right_elbow=0.7)
+    case.measure_moving(left_elbow=0.2)
+    case.held.hold_between_motions(JOINTS)
+    assert case.stream.commanded == {JOINTS[0]: 0.2, OTHER: 0.7}
+
+
+def test_a_robot_with_noisy_measurements_is_held_once_it_has_stayed_within_the_start_tolerance(make):
+    case, noise, cycles = make(hold=True), 0.004, 0
+    begin = case.clock.now
+    while not case.stream.commanded:
+        case.wait(0.02)
+        cycles += 1
+        travel = max(0.0, 1.0 - (case.clock.now - begin))  # for a second, it moves
+        case.measure_moving(left_elbow=travel + noise * (-1) ** cycles, right_elbow=0.7)
+        case.held.hold_between_motions(JOINTS)
+        assert cycles < 1000
+    assert 1.0 + LOST_AFTER - 0.1 < case.clock.now - begin < 1.0 + LOST_AFTER + 0.1
+
+
+def test_a_motion_waits_for_a_joint_that_it_holds_until_that_is_at_rest(make):
+    """It would be led back to where it was measured when the motion begins."""
+    case = make()
+    drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    assert not drive.others_are_unsettled
+    case.measure_moving(right_elbow=0.7)
+    assert drive.others_are_unsettled
+    for _ in range(round(STOOD / 0.02) + 1):
+        case.wait(0.02)
+        case.measure_moving(right_elbow=0.7)
+    assert not drive.others_are_unsettled
 
 
 def test_nothing_is_held_beside_another_publisher_of_commands(make, monkeypatch):
@@ -334,13 +397,13 @@ def test_old_measurements_matter_only_for_joints_that_are_held(make):
     case = make()
     drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
     case.measure(left_elbow=0.0, right_elbow=0.5, table_turn=0.1)
-    assert not drive.lacks_measurements
+    assert not drive.others_are_unsettled
     case.wait(2.0 * SILENCE)
     case.measure(left_elbow=0.0, right_elbow=0.5)
-    assert not drive.lacks_measurements
+    assert not drive.others_are_unsettled
     case.wait(2.0 * SILENCE)
     case.measure(left_elbow=0.0)
-    assert drive.lacks_measurements
+    assert drive.others_are_unsettled
 
 
 def test_measurements_that_are_lost_are_not_waited_for(make):
@@ -350,8 +413,8 @@ def test_measurements_that_are_lost_are_not_waited_for(make):
     case.measure(left_elbow=0.0, right_elbow=0.5)
     case.wait(LOST_AFTER - 0.1)
     case.measure(left_elbow=0.0)
-    assert drive.lacks_measurements
+    assert drive.others_are_unsettled
     case.wait(0.2)
     case.measure(left_elbow=0.0)
-    assert not drive.lacks_measurements
+    assert not drive.others_are_unsettled
     assert set(case.held.of_others()[1]) == {OTHER}

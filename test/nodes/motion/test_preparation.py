@@ -15,7 +15,7 @@ from robot_cell_planner.nodes.conversions.basic import time_from_message
 from robot_cell_planner.nodes.conversions.point_blocks import PointBlocks
 from robot_cell_planner.nodes.motion import preparation
 from robot_cell_planner.nodes.motion.clock_pauses import STANDING
-from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.joint_feedback import STOOD, JointFeedback
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.preparation import AHEAD, LONG, Preparation
 from robot_cell_planner.nodes.motion.runner_options import RunnerOptions
@@ -44,7 +44,7 @@ class Cell:
         self.node = MagicMock()
         self.node.get_clock().now = lambda: SimpleNamespace(nanoseconds=self.now)
         self.permission = SimpleNamespace(check=lambda: None)
-        self.drive = drive = SimpleNamespace(commanded={}, check=lambda: None, lacks_measurements=False, rate=1.0)
+        self.drive = drive = SimpleNamespace(commanded={}, check=lambda: None, others_are_unsettled=False, rate=1.0)
         faults = SimpleNamespace(starting_at=lambda goal, positions: goal.starting_at(positions))
         options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0))
         planning = SimpleNamespace(validate=self._validate)
@@ -55,6 +55,16 @@ class Cell:
         monkeypatch.setattr(preparation, "time", SimpleNamespace(monotonic=self._steady))
 
     def measure(self, position):
+        """Measure the robot at rest, where it has stood for long."""
+        self._measure(position)
+        self.feedback._anchors["joint"] = position, -math.inf
+
+    def measure_moving(self, position):
+        """Measure the robot where it has just arrived."""
+        self.feedback._anchors["joint"] = math.inf, -math.inf
+        self._measure(position)
+
+    def _measure(self, position):
         self._stamp += 1
         self.feedback.start_poll(self._steady())
         self.feedback.update(["joint"], [position], [], [], self._stamp, self._steady())
@@ -225,18 +235,40 @@ def test_a_goal_that_waits_for_its_start_ends_if_the_clock_is_set(monkeypatch, j
 def test_measurements_of_joints_that_are_held_meanwhile_are_waited_for(monkeypatch):
     """Those of another robot arrive late; the motion used to be refused."""
     cell = Cell(monkeypatch, nothing)
-    cell.drive.lacks_measurements = True
+    cell.drive.others_are_unsettled = True
     wait, waits = cell._pause, []
 
     async def pause(node, seconds, token):
         waits.append(seconds)
-        cell.drive.lacks_measurements = len(waits) < 3
+        cell.drive.others_are_unsettled = len(waits) < 3
         await wait(node, seconds, token)
 
     monkeypatch.setattr(preparation, "pause", pause)
     cell.prepared()
     assert len(waits) == 3
     assert [time for time, *_ in cell.validated] == [NOW + round(sum(waits) * SECOND)]
+
+
+@pytest.mark.parametrize("commanded", [{}, {"joint": 2.0}])
+def test_a_goal_waits_until_a_robot_without_commands_or_away_from_them_is_at_rest(monkeypatch, commanded):
+    """After an emergency stop that was released at once, the robot may brake yet: it would be led back abruptly."""
+    cell = Cell(monkeypatch, nothing)
+    cell.drive.commanded = commanded
+    cell.measure_moving(0.0)
+    wait, brakes = cell._pause, [0.02, 0.03, 0.035]
+
+    async def pause(node, seconds, token):
+        await wait(node, seconds, token)
+        if brakes:
+            cell.measure_moving(brakes.pop(0))
+        else:
+            cell._measure(0.035)
+
+    monkeypatch.setattr(preparation, "pause", pause)
+    assert cell.prepared(start_tolerance=1.0) == pytest.approx(0.035)
+    ((validated_at, start, _),) = cell.validated
+    assert start == pytest.approx(0.035)
+    assert validated_at >= NOW + round((3 * preparation.CHECK_PERIOD + STOOD) * SECOND)
 
 
 @pytest.mark.parametrize("count", [LONG, LONG + 1])
