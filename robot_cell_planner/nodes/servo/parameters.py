@@ -69,12 +69,13 @@ SERVO_PARAMETERS = (
 @dataclass(frozen=True)
 class ServoSettings:
     """Settings of a session: speeds and singularities, fraction of the joints' velocity limits, slow_down_distance [m],
-    timeout of commands [s]."""
+    timeout of commands [s], rate at which they become joint velocities [Hz]."""
 
     frames: FrameServoOptions
     velocity_scale: float
     slow_down_distance: float
     timeout: float
+    rate: float
 
 
 def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettings:
@@ -107,6 +108,7 @@ def servo_settings(options: ServoOptions, parameters: Parameters) -> ServoSettin
         options.velocity_scale,
         _or_default(options, "slow_down_distance", "servo_collision_proximity_threshold", parameters),
         timeout or parameters["servo_incoming_command_timeout"],
+        parameters["servo_rate"],
     )
 
 

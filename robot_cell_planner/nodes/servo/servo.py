@@ -279,8 +279,7 @@ class _Running:
         self._waiting = Waiters()
         self._reports = Periodic(STATUS_PERIOD)
         self._cell = session.task.present  # whose limits were checked
-        node = server.node
-        self._timer = steady_timer(node, 1.0 / node.parameters["servo_rate"], self._tick)
+        self._timer = steady_timer(server.node, 1.0 / session.task.settings.rate, self._tick)
         token.on_set(self._on_cancelled)
 
     async def end(self, error: RobotCellError) -> None:

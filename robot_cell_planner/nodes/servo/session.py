@@ -161,9 +161,8 @@ class ServoSession:
             requested = self._requested(positions, status)
             allowed = global_scale * self._without_collision(requested, status)
             status.scale *= global_scale
-            rate = self._node.parameters["servo_rate"]
             # A few periods, which this process may be delayed.
-            self.channel.follow(allowed, self._stream.clock.after(min(left, 10.0 / rate)))
+            self.channel.follow(allowed, self._stream.clock.after(min(left, 10.0 / self.task.settings.rate)))
         else:
             self.channel.follow(np.zeros_like(positions), math.inf)
             if self._monitor is not None:

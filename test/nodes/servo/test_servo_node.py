@@ -12,6 +12,8 @@ from fake_robot import FakeRobot, swing
 from geometry_msgs.msg import PoseStamped, TransformStamped, TwistStamped
 from loaded_cells import loaded
 from narrower_limits import own_limits_again, with_limit
+from rcl_interfaces.srv import SetParameters
+from rclpy.parameter import Parameter
 from running import DEMO
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Bool
@@ -251,6 +253,27 @@ def test_joint_velocities_move_the_named_joints_at_the_given_speeds(client, robo
     assert moved[0] > 0.1
     assert (moved[1:] == 0.0).all()
     assert np.abs(speeds(commands)).max() == pytest.approx(0.2, rel=1e-6)
+
+
+def test_a_rate_that_is_set_during_a_session_is_that_of_the_next_one(client, robot, statuses):
+    """Its velocities were to last for a few periods of the new rate, and ended before those of the old one."""
+    set_rate(client, 20.0)
+    client.start_servo(options(ServoOptions.JOINT_VELOCITY, check_collision=False))
+    begin = HOME[JOINTS[0]]
+    set_rate(client, 250.0)
+    with Sender(client, lambda: client.send_joint_velocities({JOINTS[0]: 0.2})):
+        robot.wait_for(lambda command: command[JOINTS[0]] > begin + 0.1)
+    commands = stopped(client, robot)
+    set_rate(client, 125.0)
+    path, found = rows(commands)[:, 0], speeds(commands)[:, commands[0][1].name.index(JOINTS[0])]
+    assert found[(path > begin + 0.04) & (path < begin + 0.1)] == pytest.approx(0.2, rel=1e-6)
+
+
+def set_rate(client, rate):
+    """Set the rate of servo [Hz]."""
+    request = SetParameters.Request(parameters=[Parameter("servo_rate", value=rate).to_parameter_msg()])
+    (result,) = client.call_service(SetParameters, "execution_node/set_parameters", request).results
+    assert result.successful, result.reason
 
 
 @pytest.mark.parametrize(("name", "value"), [("max_velocity", 0.3), ("max_jerk", 10.0), ("min_position", -2.5)])
