@@ -23,7 +23,7 @@ from ...errors import (
     Value,
 )
 from ...model.units import ANY_JOINT, unit_of_derivative
-from ...trajectory.trajectory import MAX_SAMPLES, Trajectory
+from ...trajectory.trajectory import MAX_NUMBER, MAX_SAMPLES, Trajectory
 from ...trajectory.validation import DERIVATIVES, Quantity, rank_of
 from .basic import (
     LAST_SECOND,
@@ -128,12 +128,13 @@ def _wrong_count(index: int, count: int, kind: str, expected: int, field: str) -
 
 
 def _checked_rows(values: Rows, message: JointTrajectory, kind: str, field: str) -> Rows:
-    """Return rows; raise InvalidRequestError if a number is not finite."""
-    bad = np.argwhere(~np.isfinite(values))
+    """Return rows; raise InvalidRequestError if a number is not finite, or so large that those between are not."""
+    bad = np.argwhere(~(np.abs(values) <= MAX_NUMBER))  # true for NaN
     if len(bad):
         row, column = (int(index) for index in bad[0])
         joint, value = message.joint_names[column], values[row, column]
-        text = f"{kind} of joint {joint} at point {row} of {field} is {value}, expected a finite number"
+        expected = f"a number within {MAX_NUMBER:g}" if np.isfinite(value) else "a finite number"
+        text = f"{kind} of joint {joint} at point {row} of {field} is {value}, expected {expected}"
         raise InvalidRequestError(text, stage="trajectory", subjects=(field, joint))
     return values
 

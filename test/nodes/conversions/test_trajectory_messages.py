@@ -62,6 +62,19 @@ def test_rows_that_are_converted_in_parts_are_those_of_the_message(monkeypatch, 
         trajectory_from_message(message, "trajectory")
 
 
+@pytest.mark.parametrize("kind", ["positions", "velocities", "accelerations", "effort"])
+@pytest.mark.parametrize("value", [1.7e308, -1e31, math.inf, math.nan])
+def test_numbers_between_which_others_are_not_finite_are_refused(kind, value):
+    """Efforts are interpolated between the points while a trajectory is streamed: their slope was infinite."""
+    message = trajectory_to_message(Trajectory(("a",), np.array([0.0, 0.1]), np.zeros((2, 1))))
+    for point, number in zip(message.points, (1.0, 1e30), strict=True):
+        setattr(point, kind, [number])
+    assert conversion.rows_from_points(message, kind, "trajectory").tolist() == [[1.0], [1e30]]
+    setattr(message.points[1], kind, [value])
+    with pytest.raises(InvalidRequestError, match=f"{kind} of joint a at point 1 of trajectory"):
+        conversion.rows_from_points(message, kind, "trajectory")
+
+
 def test_points_share_no_lists():
     message = trajectory_to_message(Trajectory(("a",), np.array([0.0, 1.0]), np.zeros((2, 1))))
     message.points[0].velocities.append(1.0)
