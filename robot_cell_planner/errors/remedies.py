@@ -28,6 +28,9 @@ UNEXPANDED = (
     "Expand the file with xacro, or give it a name that ends in .xacro. A file in a package is package://NAME/PATH, "
     "which needs no xacro."
 )
+XACRO_ARGUMENT = (
+    "Give the argument a value: `NAME:=VALUE` on the command line, `xacro_arguments` of a cell file or in Python."
+)
 UNKNOWN_PACKAGE = (
     "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
     "line, `resource_folders` or `resource_packages` of a node."

@@ -195,7 +195,7 @@ def _candidates(name: str, folder: Path | None, roots: ResourceRoots) -> Iterato
 
 
 def _places(folder: Path | None, roots: ResourceRoots) -> str:
-    listed = ", ".join([*roots.folders, *roots.workspaces])
+    listed = ", ".join(dict.fromkeys([*roots.folders, *roots.workspaces]))
     return f"the roots ({listed or 'none'}), AMENT_PREFIX_PATH, ROS_PACKAGE_PATH, or around {folder or 'the file'}"
 
 

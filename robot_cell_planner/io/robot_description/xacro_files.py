@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from frozendict import frozendict
 
 from ...errors import FileError, LimitExceededError, ResourceError
+from ...errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT
 from ...model.arguments import public
 from ...system.process_end import wait_for_end
 from ...system.sandboxed_process import memory_file, start
@@ -30,6 +31,7 @@ WAIT = 4.0 * MAX_SECONDS  # [s] by the clock
 MAX_BYTES = 1024 * 1024 * 1024
 MAX_PACKAGES = 64
 MAX_NOTES = 1000
+REMEDIES = {"folders": OUTSIDE_FOLDERS, "argument": XACRO_ARGUMENT}  # by the cause that the worker reports
 
 log = logging.getLogger(__name__)
 
@@ -89,7 +91,8 @@ def expansion(path: str | Path, arguments: Mapping[str, str], roots: ResourceRoo
         if "unknown_package" not in answer:
             files = answer["files"] or [str(path)]
             text = f"{' -> '.join(files)}: {answer['error']}"
-            raise FileError(text, stage=STAGE, subjects=(str(path), *files))
+            remedy = REMEDIES.get(answer["cause"], "")
+            raise FileError(text, stage=STAGE, subjects=(str(path), *files), remedy=remedy)
         _add_package(answer["unknown_package"], path, roots, packages, shares)
 
 

@@ -6,7 +6,8 @@ time, memory and output size.
 
 Reads a JSON object {path, arguments, folders, shares, packages, seconds, bytes, text_bytes} from standard input. Writes
 an object with "text", the "names" of arguments that the files have, and the files that were "read", null if the text
-depends on others; or "unknown_package"; or "error" and the "files" being processed when it failed, outermost first.
+depends on others; or "unknown_package"; or "error", its "cause" (a `Cause`, or null) and the "files" being processed
+when it failed, outermost first.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import xacro
 import yaml  # noqa: F401 - xacro would import it when files can no longer be read
@@ -48,10 +49,16 @@ OLD_SYNTAX = re.compile(r"<(property|macro|include)\s")
 UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 ENVIRONMENT_VARIABLE = re.compile(r"environment variable '([^']*)' is not set")
 
+Cause = Literal["folders", "argument"]
+
 
 class OutsideError(Exception):
     """A file attempts an operation that is not allowed. Not an OSError, because xacro ignores those for optional
     includes."""
+
+
+class OutsideFoldersError(OutsideError):
+    """A file refers to one that is outside of the allowed folders."""
 
 
 class UndefinedArgumentError(KeyError):
@@ -111,7 +118,8 @@ def watch(folders: list[str], shares: list[str]) -> ReadFiles:
     The kernel also enforces this where supported; this check reports the file and the reason. shares: Share folders of
     installed packages, which may contain symbolic links to any location.
     """
-    real = [os.path.realpath(folder) for folder in folders]
+    unique = list(dict.fromkeys(folders))
+    real = [os.path.realpath(folder) for folder in unique]
     python, read = import_folders(), ReadFiles()
 
     def hook(event: str, arguments: tuple[object, ...]) -> None:
@@ -133,7 +141,7 @@ def watch(folders: list[str], shares: list[str]) -> ReadFiles:
         in_share = below(written, shares) and os.path.realpath(written) == name
         if below(name, real) or in_share or (importing and below(name, python)):
             return name
-        raise OutsideError(f"{written}: lies outside of the allowed folders ({', '.join(folders)})")
+        raise OutsideFoldersError(f"{written}: lies outside of the allowed folders ({', '.join(unique)})")
 
     def check_open(path: object, flags: object) -> None:
         if isinstance(flags, int) and flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
@@ -209,11 +217,19 @@ def expand(task: dict[str, Any]) -> dict[str, object]:
             inner = inner.exc  # type: ignore[attr-defined]
         if isinstance(inner, UnknownPackageError):
             return {"unknown_package": str(inner)}
-        return {"error": reason(error, inner), "files": [str(file) for file in xacro.filestack or [] if file]}
+        files = [str(file) for file in xacro.filestack or [] if file]
+        return {"error": reason(error, inner), "cause": cause(error, inner), "files": files}
     if len(text) > task["text_bytes"]:
         size = f"expands to {len(text)} characters, expected at most {task['text_bytes']}"
-        return {"error": size, "files": [task["path"]]}
+        return {"error": size, "cause": None, "files": [task["path"]]}
     return {"text": text, "names": sorted(given.names)}
+
+
+def cause(error: BaseException, inner: BaseException) -> Cause | None:
+    """Return the cause of an error that the caller of the program removes, not the author of the file."""
+    if isinstance(inner, OutsideFoldersError):
+        return "folders"
+    return "argument" if UNDEFINED_ARGUMENT.search(str(error)) else None
 
 
 def reason(error: BaseException, inner: BaseException) -> str:

@@ -9,6 +9,7 @@ import pytest
 from lxml import etree
 
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
+from robot_cell_planner.errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.robot_description import xacro_files
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
@@ -104,8 +105,16 @@ def test_nothing_outside_is_read(tmp_path, secret, text):
     folder = tmp_path / "mine"
     folder.mkdir()
     (folder / "link.xacro").symlink_to(secret / "secret.xacro")
-    with pytest.raises(FileError, match="outside of the allowed folders"):
+    with pytest.raises(FileError, match="outside of the allowed folders") as caught:
         expand_xacro(write(folder, text.format(secret)))
+    assert caught.value.remedy == OUTSIDE_FOLDERS
+
+
+def test_allowed_folders_are_listed_once(tmp_path, secret):
+    folder = tmp_path / "mine"
+    path = write(folder, '<xacro:include filename="../outside/secret.xacro"/>')
+    with pytest.raises(FileError, match=re.escape(f"allowed folders ({folder})")):
+        expand_xacro(path, roots=ResourceRoots(folders=(str(folder),)))
 
 
 @pytest.mark.parametrize(
@@ -217,8 +226,9 @@ def test_all_descriptors_are_closed(tmp_path):
 def test_an_argument_without_a_value_is_named_with_a_remedy(tmp_path, name, where):
     path = write(tmp_path, f'<link name="{name}"/>')
     remedy = "; give it a value: side:=VALUE on a command line, or in xacro_arguments"
-    with pytest.raises(FileError, match=re.escape(f"Undefined substitution argument side{where}{remedy}")):
+    with pytest.raises(FileError, match=re.escape(f"Undefined substitution argument side{where}{remedy}")) as caught:
         expand_xacro(path)
+    assert caught.value.remedy == XACRO_ARGUMENT
     assert names(expand_xacro(path, {"side": "left"})) == ["left"]
 
 
