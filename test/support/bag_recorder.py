@@ -11,9 +11,8 @@ class BagRecorder:
 
     def __init__(self, folder, domain, *words, **keywords):
         command = ["robot_cell", "record", str(folder), "--domain-id", str(domain), *words]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **keywords
-        )
+        keywords = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | keywords
+        self.process = subprocess.Popen(command, text=True, start_new_session=True, **keywords)
 
     def finish(self, number=None):
         """Exit status, standard output, standard error."""
@@ -22,10 +21,16 @@ class BagRecorder:
         out, err = self.process.communicate(timeout=120)
         return self.process.returncode, out, err
 
+    def wait_until_subscribed(self, client, *topics):
+        """Wait until the recorder has subscribed to topics.
 
-def wait_until_recorded(client, *topics):
-    """Wait until the recorder has subscribed to topics."""
-    tries = threading.Event()
-    for topic in map(client.node.resolve_topic_name, topics):
-        while NAME not in {each.node_name for each in client.node.get_subscriptions_info_by_topic(topic)}:
-            tries.wait(0.05)
+        Raises:
+            RuntimeError: The recorder has ended.
+        """
+        tries = threading.Event()
+        for topic in map(client.node.resolve_topic_name, topics):
+            while NAME not in {each.node_name for each in client.node.get_subscriptions_info_by_topic(topic)}:
+                if self.process.poll() is not None:
+                    status, _, err = self.finish()
+                    raise RuntimeError(f"the recorder ended with status {status} before it had {topic}: {err}")
+                tries.wait(0.05)

@@ -11,8 +11,6 @@ from pathlib import Path
 
 import click
 
-from ...errors import FileError
-from ...errors.remedies import EXISTING_BAG
 from ...system.output_pipes import do_not_wait_for_reader_of_errors
 from ...system.private_files import PRIVATE_UMASK
 from ..interruption import ENDS
@@ -36,9 +34,6 @@ def record(
     if domain_id is not None:
         os.environ["ROS_DOMAIN_ID"] = str(domain_id)
     os.umask(PRIVATE_UMASK)
-    if folder.exists():
-        text = f"bag {folder} cannot be made: it exists already"
-        raise FileError(text, stage="record", subjects=(folder.name,), remedy=EXISTING_BAG)
     options, end = RecordOptions(topics, exclude, duration), threading.Event()
     for number in (signal.SIGINT, *ENDS):
         # An exception could be raised between the reception of a message and its storage.

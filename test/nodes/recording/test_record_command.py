@@ -6,14 +6,13 @@ import os
 import re
 import resource
 import signal
-import subprocess
 import threading
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
-from bag_recorder import BagRecorder, wait_until_recorded
+from bag_recorder import BagRecorder
 from geometry_msgs.msg import PoseStamped
 from rclpy.duration import Duration
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
@@ -38,7 +37,7 @@ def scene(start_node, client):
     client.scene()
 
 
-def apply_until_event(client, change):
+def apply_until_event(client, recording, change):
     """Apply a change, and wait until the event of the reply, which follows the reply itself, has been received."""
     received = threading.Event()
 
@@ -48,7 +47,7 @@ def apply_until_event(client, change):
 
     topic = "scene/apply_changes/_service_event"
     subscription = client.node.create_subscription(ApplyChanges.Event, topic, take, 10)
-    wait_until_recorded(client, topic)
+    recording.wait_until_subscribed(client, topic)
     while not subscription.get_publisher_count():
         received.wait(0.05)
     client.apply(change)
@@ -68,13 +67,13 @@ def test_all_messages_are_recorded_also_those_published_before(client, domain, s
     latched.publish(String(data="before"))
     poses = client.node.create_publisher(PoseStamped, "poses", 1000)
     recording = BagRecorder(bag, domain)
-    wait_until_recorded(client, "poses", "kept", "scene/apply_changes/_service_event")
+    recording.wait_until_subscribed(client, "poses", "kept", "scene/apply_changes/_service_event")
     for number in range(500):
         message = PoseStamped()
         message.header.frame_id, message.pose.position.x = f"frame {number}", 0.1 * number
         poses.publish(message)
     poses.wait_for_all_acked()
-    apply_until_event(client, SceneChange(operation=SceneChange.HIDE, name="post"))
+    apply_until_event(client, recording, SceneChange(operation=SceneChange.HIDE, name="post"))
     status, out, err = recording.finish(signal.SIGINT)
     assert (status, err) == (0, f"recording in {bag}\n"), err
     assert re.match(r"recorded \d+ messages of \d+ topics in ", out)
@@ -113,7 +112,7 @@ def test_the_metadata_has_types_their_hashes_and_the_quality_of_service(client, 
     publisher = client.node.create_publisher(String, "kept_again", LATCHED)
     publisher.publish(String(data="text"))
     recording = BagRecorder(tmp_path / "bag", domain, "--topic", "kept_again")
-    wait_until_recorded(client, "kept_again")
+    recording.wait_until_subscribed(client, "kept_again")
     publisher.wait_for_all_acked()
     status, *_ = recording.finish(signal.SIGTERM)
     assert status == 0
@@ -132,7 +131,7 @@ def test_the_metadata_has_types_their_hashes_and_the_quality_of_service(client, 
 def test_a_publisher_with_a_lower_quality_of_service_is_recorded_too(client, domain, tmp_path):
     reliable = client.node.create_publisher(String, "mixed", 10)
     recording = BagRecorder(tmp_path / "bag", domain, "--topic", "mixed")
-    wait_until_recorded(client, "mixed")
+    recording.wait_until_subscribed(client, "mixed")
     tries = threading.Event()
     while not reliable.get_subscription_count():  # the publisher itself must have discovered the subscriber
         tries.wait(0.05)
@@ -275,7 +274,7 @@ def test_a_full_disk_ends_the_recording_with_its_reason(client, domain, tmp_path
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
     recording = BagRecorder(tmp_path / "bag", domain, "--topic", "flood", preexec_fn=restrict)
-    wait_until_recorded(client, "flood")
+    recording.wait_until_subscribed(client, "flood")
     message = UInt8MultiArray(data=bytes(100_000))
     tries = threading.Event()
     while recording.process.poll() is None:
@@ -289,16 +288,18 @@ def test_a_full_disk_ends_the_recording_with_its_reason(client, domain, tmp_path
     client.node.destroy_publisher(flood)
 
 
-def test_a_folder_that_exists_is_not_overwritten(domain, tmp_path):
-    (tmp_path / "bag").mkdir()
-    status, _, err = BagRecorder(tmp_path / "bag", domain).finish()
-    assert status == 1
-    assert "exists already" in err
-    assert list((tmp_path / "bag").iterdir()) == []
+@pytest.mark.parametrize(
+    ("place", "reason"),
+    [("folder", "it exists already"), ("file", "it exists already"), ("file/bag", "Not a directory")],
+)
+def test_a_bag_that_cannot_be_made_is_refused_before_the_recording_begins(place, reason, tmp_path, monkeypatch, capsys):
+    (tmp_path / "folder").mkdir()
     (tmp_path / "file").touch()
-    status, _, err = BagRecorder(tmp_path / "file" / "bag", domain).finish()
-    assert status == 1
-    assert err.splitlines()[1].endswith(f"bag {tmp_path / 'file' / 'bag'} cannot be made: Not a directory")
+    monkeypatch.setattr("robot_cell_planner.commands.actions.record.record", lambda **_: pytest.fail("it was recorded"))
+    assert main(["record", str(tmp_path / place)]) == 1
+    message, _ = capsys.readouterr().err.splitlines()
+    assert message == f"robot_cell: record: bag {tmp_path / place} cannot be made: {reason}"
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["file", "folder"]
 
 
 @pytest.mark.parametrize(
@@ -332,12 +333,10 @@ def test_the_recording_goes_on_while_nobody_reads_its_warnings(client, domain, t
     os.set_blocking(writing, True)
     publisher = client.node.create_publisher(String, "heard", LATCHED)
     publisher.publish(String(data="word"))
-    command = ["robot_cell", "record", str(tmp_path / "bag"), "--domain-id", str(domain), "--topic", "heard"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=writing, text=True, start_new_session=True)
-    wait_until_recorded(client, "heard")
-    process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=120)
-    assert (process.returncode, out) == (0, f"recorded 1 messages of 1 topics in {tmp_path / 'bag'}\n")
+    recording = BagRecorder(tmp_path / "bag", domain, "--topic", "heard", stderr=writing)
+    recording.wait_until_subscribed(client, "heard")
+    status, out, _ = recording.finish(signal.SIGINT)
+    assert (status, out) == (0, f"recorded 1 messages of 1 topics in {tmp_path / 'bag'}\n")
     os.close(writing)
     if is_read == "later":
         os.close(reading)

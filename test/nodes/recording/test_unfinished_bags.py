@@ -7,7 +7,7 @@ import signal
 import threading
 
 import pytest
-from bag_recorder import BagRecorder, wait_until_recorded
+from bag_recorder import BagRecorder
 from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message, serialize_message
 from rosbags.rosbag2 import CompressionFormat, CompressionMode, Reader, StoragePlugin, Writer
@@ -205,7 +205,7 @@ def test_a_chunk_that_declares_more_than_can_be_read_is_not_decompressed(tmp_pat
 def test_a_killed_recorder_has_written_what_it_received(client, domain, tmp_path):
     publisher = client.node.create_publisher(String, "spoken", 10)
     recording = BagRecorder(tmp_path / "bag", domain, "--topic", "spoken")
-    wait_until_recorded(client, "spoken")
+    recording.wait_until_subscribed(client, "spoken")
     tries = threading.Event()
     for _ in range(600):
         publisher.publish(String(data="word"))

@@ -8,7 +8,7 @@ import subprocess
 import threading
 
 import pytest
-from bag_recorder import BagRecorder, wait_until_recorded
+from bag_recorder import BagRecorder
 from loaded_cells import loaded
 from rclpy.action import ActionServer
 from rclpy.serialization import deserialize_message, serialize_message
@@ -90,7 +90,7 @@ def bag(start_node, client, domain, tmp_path_factory):
     recorder = BagRecorder(folder, domain)
     events = [name for name, _ in client.node.get_topic_names_and_types() if name.endswith("/_service_event")]
     assert {GOALS, RESULTS} <= set(events)
-    wait_until_recorded(client, *events, "joint_states")
+    recorder.wait_until_subscribed(client, *events, "joint_states")
     answered = threading.Event()
 
     def take(event):
