@@ -11,6 +11,9 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any, TypeAlias
 
+import click
+
+from .inputs import check_inputs
 from .reporting import import_failure
 
 Declaration: TypeAlias = Callable[..., None]
@@ -21,12 +24,14 @@ def deferred(declaration: Declaration) -> Callable[..., int]:
     """Return the callback of a command from its declaration.
 
     declaration: Checks the options against each other, without the library; may have no body besides its docstring,
-    the help. The action is called after it with the same values, and returns the exit status.
+    the help. The files that the command line names have to exist, see `InputPath`. Then the action is called with the
+    same values, and returns the exit status.
     """
 
     @functools.wraps(declaration)
     def run(**values: Any) -> int:
         declaration(**values)
+        check_inputs(click.get_current_context())
         status: int = action_of(declaration)(**values)
         return status
 

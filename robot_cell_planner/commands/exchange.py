@@ -8,16 +8,17 @@ import click
 
 from ..model.mesh_use import MeshUse
 from .deferred import deferred
+from .inputs import InputPath
 from .options import cell_file_argument, root_option, xacro_arguments
 from .reporting import json_option
 
 
 @click.command("import")
 @json_option
-@click.argument("source", type=click.Path(path_type=Path))
+@click.argument("source", type=InputPath("import"))
 @click.argument("arguments", nargs=-1, metavar="[NAME:=VALUE]...", callback=xacro_arguments)
 @click.option("--folder", type=click.Path(path_type=Path), help="Where to write (default: that of SOURCE and _cell).")
-@click.option("--state", type=click.Path(path_type=Path), help="compas_fab: JSON file of the RobotCellState.")
+@click.option("--state", type=InputPath("read compas_fab"), help="compas_fab: JSON file of the RobotCellState.")
 @click.option("--urdf", default="", metavar="FILE", help="MoveIt: description, if the package has several or none.")
 @click.option("--srdf", default="", metavar="FILE", help="MoveIt: SRDF or xacro file, if the package has several.")
 @click.option("--scene", "scenes", multiple=True, metavar="FILE", help="MoveIt: .scene or SDF file; repeatable.")

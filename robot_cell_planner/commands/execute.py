@@ -8,7 +8,7 @@ import click
 
 from .deferred import deferred
 from .numbers import FiniteRange
-from .options import RUNNING_HELP, JointValue, cell_options, is_running
+from .options import PLAN, RUNNING_HELP, JointValue, cell_options, is_running
 from .outputs import check_outputs
 from .reporting import json_option
 
@@ -16,7 +16,7 @@ from .reporting import json_option
 @click.command(epilog=RUNNING_HELP)
 @json_option
 @cell_options
-@click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("plan_files", type=PLAN, nargs=-1, required=True)
 @click.option("--speed", type=FiniteRange(0.001, 1.0), default=1.0, show_default=True,
               help="Fraction of the planned speed; below 1 on the running nodes only.")  # fmt: skip
 @click.option("--view", type=click.Path(path_type=Path), help="Write a replay of the simulation to this HTML file.")

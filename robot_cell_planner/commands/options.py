@@ -15,6 +15,7 @@ from ..errors import FileError
 from ..errors.remedies import NO_FILE
 from ..model.angles import degrees_doubt
 from ..model.value import WORLD
+from .inputs import InputPath
 from .reporting import warn
 
 JointValue: TypeAlias = tuple[str, float]  # joint, and its value [rad or m]
@@ -154,7 +155,9 @@ def cell_path(context: click.Context, argument: click.Parameter, path: Path) -> 
     return path
 
 
-cell_file_argument = click.argument("cell_file", type=click.Path(path_type=Path), callback=cell_path)
+CELL = InputPath("read cell", names_file=lambda path: not is_running(path))
+PLAN = InputPath("read plan")
+cell_file_argument = click.argument("cell_file", type=CELL, callback=cell_path)
 root_option = click.option(
     "--root",
     "folders",

@@ -9,6 +9,7 @@ from click.core import ParameterSource
 
 from ..planning.problem.planner_info import AUTOMATIC
 from .deferred import deferred
+from .inputs import InputPath
 from .numbers import FiniteRange
 from .options import (
     POSE_HELP,
@@ -48,7 +49,7 @@ UNITS = {"m": 1.0, "mm": 1e-3}  # of positions in files [m]
 @click.option("--pose", type=pose_value, metavar="POSE", help=f"Goal: {POSE_HELP} With --in alone, that frame.")
 @click.option(
     "--poses",
-    type=click.Path(path_type=Path),
+    type=InputPath("read poses"),
     metavar="FILE",
     help="CSV or JSON file of poses, to follow one after the other in straight lines, with a rest at each corner.",
 )

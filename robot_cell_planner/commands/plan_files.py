@@ -8,7 +8,7 @@ from zipfile import is_zipfile
 import click
 
 from .deferred import deferred
-from .options import RUNNING_HELP, JointValue, cell_options
+from .options import PLAN, RUNNING_HELP, JointValue, cell_options
 from .outputs import check_outputs
 from .reporting import json_option
 
@@ -16,7 +16,7 @@ from .reporting import json_option
 @click.command(epilog=RUNNING_HELP)
 @json_option
 @cell_options
-@click.argument("plan_file", type=click.Path(path_type=Path))
+@click.argument("plan_file", type=PLAN)
 @deferred
 def verify(**options: object) -> None:
     """Verify PLAN_FILE with the collision engine alone, without the planner's certificates.
@@ -29,7 +29,7 @@ def verify(**options: object) -> None:
 @click.command(epilog=RUNNING_HELP)
 @json_option
 @cell_options
-@click.argument("plan_files", type=click.Path(path_type=Path), nargs=-1)
+@click.argument("plan_files", type=PLAN, nargs=-1)
 @click.option("--output", type=click.Path(path_type=Path), default=Path("view.html"), show_default=True)
 @deferred
 def view(

@@ -7,13 +7,14 @@ from pathlib import Path
 import click
 
 from .deferred import deferred
+from .inputs import InputPath
 from .outputs import check_outputs
 from .reporting import json_option
 
 
 @click.command()
 @json_option
-@click.argument("case_file", type=click.Path(path_type=Path))
+@click.argument("case_file", type=InputPath("case"))
 @click.option("--view", type=click.Path(path_type=Path), help="Write a page that shows the case to this HTML file.")
 @deferred
 def reproduce(case_file: Path, view: Path | None, **others: object) -> None:

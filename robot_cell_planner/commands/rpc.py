@@ -7,18 +7,19 @@ from pathlib import Path
 import click
 
 from .deferred import deferred
-from .options import root_option
+from .inputs import InputPath
+from .options import CELL, root_option
 from .outputs import are_same
 
 
 @click.command()
-@click.argument("cell_file", type=click.Path(path_type=Path), required=False)
-@click.option("--cell", "named", type=click.Path(path_type=Path), help="The same as CELL_FILE.")
+@click.argument("cell_file", type=CELL, required=False)
+@click.option("--cell", "named", type=CELL, help="The same as CELL_FILE.")
 @root_option
 @click.option("--http", "port", type=click.IntRange(0, 65535), help="Serve HTTP on this port of 127.0.0.1; 0: any.")
 @click.option("--token-file", type=click.Path(path_type=Path), help="File for the token of HTTP (default: printed).")
 @click.option("--log", type=click.Path(path_type=Path), help="File to which all calls are appended.")
-@click.option("--replay", "replayed", type=click.Path(path_type=Path), help="Repeat the calls of a log and compare.")
+@click.option("--replay", "replayed", type=InputPath("rpc"), help="Repeat the calls of a log and compare.")
 @click.option("--describe", is_flag=True, help="Print the OpenRPC document of all methods.")
 @deferred
 def rpc(

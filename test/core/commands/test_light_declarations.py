@@ -1,15 +1,18 @@
 """Commands print their help, complete and refuse options without the library, which takes a second to import."""
 
 import inspect
+import json
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import click
 import pytest
 
 from robot_cell_planner.commands.deferred import action_of
 from robot_cell_planner.commands.group import COMMANDS, commands
+from robot_cell_planner.errors.remedies import MISSING_FILE
 
 HEAVY = ("numpy", "numba", "ompl", "pinocchio", "pybullet", "rclpy", "scipy", "yaml", "msgspec")
 # Runs the command line, and prints what it imported of some modules after its output.
@@ -23,6 +26,7 @@ finally:
 """
 CELL_OPTIONS = {"cell_file", "folders", "start", "start_values"}
 POSE = "--pose=0,0,1"
+CELL = str(Path(__file__).parents[3] / "config" / "demo" / "cell.yaml")
 
 
 def run(*words, **environment):
@@ -111,6 +115,48 @@ def test_options_are_completed_without_the_library(command):
 def test_wrong_options_are_refused_without_the_library(words):
     status, imported, text = run(*words)
     assert (status, imported) == (2, []), text
+
+
+@pytest.mark.parametrize(
+    ("words", "stage", "missing"),
+    [
+        (["bench", "no.yaml"], "read cell", "no.yaml"),
+        (["check", "no.yaml"], "read cell", "no.yaml"),
+        (["check", f"{CELL}/no.yaml"], "read cell", f"{CELL}/no.yaml"),
+        (["execute", "no.yaml", CELL], "read cell", "no.yaml"),
+        (["execute", CELL, CELL, "no.json"], "read plan", "no.json"),
+        (["execute", "@running", "no.json"], "read plan", "no.json"),
+        (["export", "no.yaml"], "read cell", "no.yaml"),
+        (["fk", "no.yaml"], "read cell", "no.yaml"),
+        (["ik", "no.yaml", POSE], "read cell", "no.yaml"),
+        (["import", "no.json"], "import", "no.json"),
+        (["import", CELL, "--state", "no.json"], "read compas_fab", "no.json"),
+        (["plan", "no.yaml", "--to", "home"], "read cell", "no.yaml"),
+        (["plan", CELL, "--poses", "no.csv"], "read poses", "no.csv"),
+        (["reach", "no.yaml", POSE, "--size", "1", "1", "1"], "read cell", "no.yaml"),
+        (["reproduce", "no.case"], "case", "no.case"),
+        (["rpc", "no.yaml"], "read cell", "no.yaml"),
+        (["rpc", "--cell", "no.yaml"], "read cell", "no.yaml"),
+        (["rpc", "--replay", "no.log"], "rpc", "no.log"),
+        (["verify", CELL, "no.json"], "read plan", "no.json"),
+        (["view", "no.yaml"], "read cell", "no.yaml"),
+        (["view", CELL, "no.json"], "read plan", "no.json"),
+        (["warm", "no.yaml"], "read cell", "no.yaml"),
+    ],
+    ids=str,
+)
+def test_files_that_do_not_exist_are_reported_without_the_library(words, stage, missing):
+    status, imported, text = run(*words)
+    assert (status, imported) == (1, []), text
+    reason = "Not a directory" if missing.startswith(CELL) else "No such file or directory"
+    assert f"robot_cell: {stage}: {missing}: {reason}\n  -> {MISSING_FILE}\n" in text
+
+
+def test_a_missing_file_is_reported_as_json():
+    status, imported, text = run("check", "no.yaml", "--json")
+    assert (status, imported) == (1, [])
+    error = json.loads(text.rpartition("}")[0] + "}")["error"]
+    assert (error["stage"], error["message"]) == ("read cell", "no.yaml: No such file or directory")
 
 
 @pytest.mark.parametrize("command", declared().values(), ids=declared())
