@@ -116,11 +116,13 @@ class _Importer:
 
     @staticmethod
     def _start(robot: Robot) -> dict[str, float]:
-        """Return the values of the named states in which robots usually start: home, ready or default of each group."""
+        """Return the values of the named states in which robots usually start: home, ready or default of each group, in
+        upper or lower case; of two spellings of one name, the lower case counts."""
         values: dict[str, float] = {}
         for group in robot.groups:
-            keys = [f"{group}/{state}" for state in START_STATES if f"{group}/{state}" in robot.named_states]
-            for key in keys[:1]:
+            start = f"{group}/"
+            keys = {key.removeprefix(start).lower(): key for key in sorted(robot.named_states) if key.startswith(start)}
+            for key in [keys[state] for state in START_STATES if state in keys][:1]:
                 values |= {name: value for name, value in robot.named_states[key].items() if name not in values}
         return values
 

@@ -93,6 +93,26 @@ def test_a_package_becomes_a_cell(package, tmp_path):
         assert part in text
 
 
+@pytest.mark.parametrize(
+    ("states", "start"),
+    [
+        ({"Home": 0.5}, 0.5),
+        ({"READY": 0.5, "up": 0.75}, 0.5),
+        ({"Default": 0.25, "Ready": 0.5}, 0.5),
+        ({"HOME": 0.25, "home": 0.5, "Home": 0.75}, 0.5),
+        ({"homes": 0.5}, 0.0),
+    ],
+)
+def test_the_state_in_which_robots_start_is_found_in_any_case(package, tmp_path, states, start):
+    groups = "".join(
+        f'<group_state name="{name}" group="main"><joint name="j1" value="{value}"/></group_state>'
+        for name, value in states.items()
+    )
+    srdf = re.sub("<group_state.*</group_state>", groups, SRDF)
+    (package / "config" / "arm.srdf").write_text(srdf)
+    assert import_moveit(package, tmp_path / "cell").state.configuration["j1"] == start
+
+
 def test_the_cell_needs_no_file_of_the_package(package, tmp_path):
     made = import_moveit(package, tmp_path / "cell", xacro_arguments={"last": "flange"})
     assert "flange" in made.cell.robot.mechanism.links
