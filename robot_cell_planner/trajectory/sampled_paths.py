@@ -116,12 +116,8 @@ def rates_along(path: PolynomialCurve, limits: MotionLimits) -> tuple[float, flo
     most fixed fractions of the limits; j uses the rest.
     """
     first, second, third = (path.largest_derivatives(order).max(axis=0) for order in (1, 2, 3))
+    velocity = float(allowed_speeds(first, second, third, limits).min())
     with np.errstate(divide="ignore"):
-        velocity = min(
-            float((limits.velocity / first).min()),
-            float(np.sqrt(CURVATURE_ACCELERATION_FRACTION * limits.acceleration / second).min()),
-            float(np.cbrt(CURVATURE_JERK_FRACTION * limits.jerk / third).min()),
-        )
         acceleration = min(
             float(((limits.acceleration - second * velocity**2) / first).min()),
             float((MIXED_JERK_FRACTION * limits.jerk / (3.0 * second * velocity)).min()),
@@ -129,3 +125,11 @@ def rates_along(path: PolynomialCurve, limits: MotionLimits) -> tuple[float, flo
         left = limits.jerk - third * velocity**3 - 3.0 * second * velocity * acceleration
         jerk = float((left / first).min())
     return velocity, acceleration, jerk
+
+
+def allowed_speeds(first: Array, second: Array, third: Array, limits: MotionLimits) -> Array:
+    """Return the speed along a path that each joint allows, from magnitudes of its derivatives (..., dof)."""
+    with np.errstate(divide="ignore"):
+        of_acceleration = np.sqrt(CURVATURE_ACCELERATION_FRACTION * limits.acceleration / second)
+        of_jerk = np.cbrt(CURVATURE_JERK_FRACTION * limits.jerk / third)
+        return np.asarray(np.minimum(np.minimum(limits.velocity / first, of_acceleration), of_jerk))

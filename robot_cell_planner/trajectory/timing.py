@@ -351,7 +351,11 @@ def _curved(
     """Return the spline through samples with zero velocity at both ends; None if all samples are equal."""
     if float(np.ptp(samples, axis=0).max()) <= SAME_POINT:
         return None
-    path = spline_through(samples, sample_parameters)
+    return traversed(spline_through(samples, sample_parameters), limits, options)
+
+
+def traversed(path: PolynomialCurve, limits: MotionLimits, options: TimingOptions) -> TraversedPath:
+    """Return the motion along a spline with zero velocity at both ends. limits: after applying the options."""
     velocity, acceleration, jerk = rates_along(path, limits)
     if options.path_speed > 0.0:
         velocity = min(velocity, options.path_speed)

@@ -18,6 +18,7 @@ from ...model.state import RobotCellState
 from ...trajectory.curve_limits import excesses
 from ...trajectory.limits import Array
 from ...trajectory.parameterization import Efforts, PathModel, Speeds, time_path
+from ...trajectory.sample_noise import noise_of
 from ...trajectory.sampled_paths import sharp_corners
 from ...trajectory.timing import Method, TimedMotion, TimingOptions
 from ...trajectory.trajectory import Trajectory
@@ -31,6 +32,7 @@ from .processing import checked_path, path_context
 # Motions that begin or end with a velocity are computed again with lower acceleration and jerk where the curve through
 # their samples exceeds limits: they cannot be slowed down as a whole.
 MAX_REDUCTIONS, REDUCTION = 6, 0.85
+NOTABLE_FACTOR = 1.5  # between the durations along samples with noise and along a fitted curve, to warn
 DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, step of the finite difference for speeds of frames
 
 
@@ -104,8 +106,8 @@ def time_in_context(
 def time_joint_path(
     cell: RobotCell, state: RobotCellState, request: PathTiming, *, cancelled: Callable[[], bool] | None = None
 ) -> TimedPath:
-    """Return a validated trajectory along a path. Violations are in its report, with a warning about sharp turns of the
-    samples, at which the motion rests.
+    """Return a validated trajectory along a path. Violations are in its report, with warnings about sharp turns of the
+    samples, at which the motion rests, and about their noise, if it makes the motion slow.
 
     Raises:
         InvalidRequestError, UnknownNameError, JointLimitError: The path is malformed or beyond limits, or stops are
@@ -128,12 +130,31 @@ def time_joint_path(
         motion = time_in_context(context, path, request.timing, request.options.resolution, stops=request.stops)
     with monitor.stage("validate"):
         report = _report(context, motion.trajectory, request)
-    sharp = [sample for sample in sharp_corners(path) if sample not in request.stops] if samples else []
-    text = f"the path turns sharply at {len(sharp)} of its samples, first at sample {min(sharp, default=0)}"
-    remedy = f"method {Method.SMOOTH.name} rounds corners within blend_tolerance; filter measured samples first"
-    turn_warnings = (f"{text}: the motion rests there; {remedy}",) if sharp else ()
-    report = replace(report, warnings=context.space.start_warnings + report.warnings + turn_warnings)
+    of_samples = _sample_warnings(context, path, request, motion.trajectory.duration) if samples else ()
+    report = replace(report, warnings=context.space.start_warnings + report.warnings + of_samples)
     return TimedPath(motion.trajectory, report)
+
+
+def _sample_warnings(context: PlanningContext, path: Array, request: PathTiming, duration: float) -> tuple[str, ...]:
+    """Return warnings about what makes the motion through samples slow. duration: of the motion [s]."""
+    corners = sharp_corners(path)
+    sharp = [sample for sample in corners if sample not in request.stops]
+    warnings: tuple[str, ...] = ()
+    if sharp:
+        text = f"the path turns sharply at {len(sharp)} of its samples, first at sample {sharp[0]}"
+        remedy = f"method {Method.SMOOTH.name} rounds corners within blend_tolerance; filter measured samples first"
+        warnings += (f"{text}: the motion rests there; {remedy}",)
+    stops = sorted({0, *request.stops, *corners, len(path) - 1})
+    noise = noise_of(path, context.limits, request.timing, stops)
+    if noise is None or duration < NOTABLE_FACTOR * (duration - noise.saved):
+        return warnings
+    factor = duration / (duration - noise.saved)
+    return (
+        *warnings,
+        f"noise of the samples limits the speed, most at sample {noise.sample} that of {noise.joint}: the motion takes "
+        f"{duration:.3g} s, {factor:.2g} times as long as along a curve that is fitted to them within "
+        f"{noise.deviation:.2g} rad or m; filter them, or give one in {noise.spacing} of them",
+    )
 
 
 def _report(context: PlanningContext, trajectory: Trajectory, request: PathTiming) -> TrajectoryReport:

@@ -1,5 +1,7 @@
 """Timing of paths in a cell results in a valid trajectory or a named error for any path and options."""
 
+import re
+
 import numpy as np
 import pytest
 from loaded_cells import loaded
@@ -86,6 +88,29 @@ def test_the_method_that_the_warning_of_sharp_turns_names_rests_at_none_of_them(
     for found, count in ((followed, 10), (rounded, 0)):
         speeds = np.abs(found.trajectory.completed().velocities).max(axis=1)[1:-1]
         assert (speeds < 1e-9).sum() >= count if count else (speeds > 1e-3).all()
+
+
+@pytest.mark.parametrize("stops", [(), (100, 200)])
+def test_noise_that_makes_the_motion_slow_is_reported_with_its_cost(stops):
+    """Noise without a sharp turn. A curve that is fitted is as fast as the path was without noise."""
+    smooth = HERE + np.linspace(0.0, 0.4, 300)[:, None] * np.linspace(1.0, 0.2, len(HERE))
+    path = smooth + np.random.default_rng(0).normal(0.0, 2e-5, smooth.shape)
+    found, reference = (timed(each, stops, method=Method.FOLLOW_SAMPLES) for each in (path, smooth))
+    (warning,) = found.report.warnings
+    assert reference.report.warnings == ()
+    told = re.search(r"most at sample (\d+) that of (\w+): the motion takes (\S+) s, (\S+) times as long", warning)
+    assert 0 < int(told[1]) < 300
+    assert told[2] in NAMES
+    assert float(told[3]) == pytest.approx(found.trajectory.duration, rel=0.01)
+    assert float(told[4]) == pytest.approx(found.trajectory.duration / reference.trajectory.duration, rel=0.15)
+
+
+@pytest.mark.parametrize("slow", [{"tool_speed": 0.002}, {"velocity_scale": 0.002}], ids=str)
+def test_noise_is_not_reported_where_another_limit_is_the_reason(slow):
+    smooth = HERE + np.linspace(0.0, 0.1, 100)[:, None] * np.linspace(1.0, 0.2, len(HERE))
+    path = smooth + np.random.default_rng(0).normal(0.0, 2e-5, smooth.shape)
+    assert any("noise" in text for text in timed(path, method=Method.FOLLOW_SAMPLES).report.warnings)
+    assert not any("noise" in text for text in timed(path, method=Method.FOLLOW_SAMPLES, **slow).report.warnings)
 
 
 def test_invalid_stops_are_refused():

@@ -59,6 +59,16 @@ def test_samples_that_turn_back_rest_there_with_a_warning_or_as_requested(client
     assert trajectory_from_message(again.trajectory, "trajectory").duration < 5.0
 
 
+def test_noise_of_samples_is_reported_to_clients(client):
+    path = HOME + np.linspace(0.0, 0.4, 300)[:, None] * np.linspace(1.0, 0.2, 6)
+    path += np.random.default_rng(0).normal(0.0, 2e-5, path.shape)
+    options = TimingOptions(method=TimingOptions.FOLLOW_SAMPLES)
+    request = srv.TimeParameterize.Request(path=path_to_message(JOINTS, path), options=options)
+    reply = client.call_service(srv.TimeParameterize, TIME, request)
+    (warning,) = [text for text in reply.report.warnings if "noise" in text]
+    assert "times as long as along a curve that is fitted" in warning
+
+
 @pytest.mark.parametrize("method", [0, 1, 2, 3])
 def test_one_point_stays_where_it_is(client, method):
     request = srv.TimeParameterize.Request(path=path_to_message(JOINTS, HOME[None]))
