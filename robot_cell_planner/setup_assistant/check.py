@@ -25,6 +25,7 @@ from ..model.robot import GROUPS_REMEDY, STILL_REMEDY, Robot
 from ..model.sources import ModelSources
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
+from .check_hulls import remedy_of_collision
 from .check_meshes import surface_findings
 from .check_objects import distance_findings, touch_findings
 from .check_units import unit_findings
@@ -61,9 +62,10 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
 
 def _state(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
     try:
-        for text in collision_warnings(cell, state):
+        if texts := collision_warnings(cell, state):
             remedy = "Change `state`, or allow the pair (touch_links, ignore_groups, disable_collisions)."
-            yield Finding(ERROR, "state", text, remedy)
+            remedy = remedy_of_collision(cell, state, {}, CollisionChecker(cell, state).report(), remedy)
+            yield from (Finding(ERROR, "state", text, remedy) for text in texts)
     except RobotCellError as error:
         yield Finding(ERROR, "meshes", f"collisions cannot be checked: {error}", "Mend or replace the mesh.")
     for text in states_beyond_limits(cell, state):
@@ -114,10 +116,11 @@ def _named_states(cell: RobotCell, state: RobotCellState, robot: Robot) -> Itera
         q = np.array(checker.default)
         for name, value in values.items():
             q[columns[name]] = value
-        report = checker.report(q, max_pairs=4)
+        report = checker.report(q)
         if report.in_collision:
             text = f"named state {key} is in collision: {report}"
-            yield Finding(WARNING, "state", text, "Change the values of the state in the SRDF.")
+            remedy = "Change the values of the state in the SRDF."
+            yield Finding(WARNING, "state", text, remedy_of_collision(cell, state, values, report, remedy))
 
 
 def _model(model: Robot | Tool) -> Iterator[Finding]:
