@@ -136,9 +136,11 @@ class Recorder:
     def run(self, end: threading.Event) -> None:
         """Record until the duration has passed or `end` is set, and then what was sent before.
 
-        Topics that are found only at the end are recorded if their publishers still run and keep their messages.
+        Topics that are found only at the end are recorded if their publishers still run and keep their messages. At an
+        early `end`, they are looked for until LATE_DELAY after the begin: to find those of other processes takes time.
         """
-        until = time.monotonic() + self._options.duration
+        began = time.monotonic()
+        until = began + self._options.duration
         next_discovery = 0.0
         while not end.wait(min(POLL_PERIOD, max(until - time.monotonic(), 0.0))):
             now = time.monotonic()
@@ -148,13 +150,22 @@ class Recorder:
                 next_discovery = now + DISCOVERY_PERIOD
                 self._discover()
             self.write_received()
-        before = set(self._topics)
-        self._discover()
-        late = [topic for topic, recorded in self._topics.items() if topic not in before and recorded.latched]
-        self._wait_and_write(END_DELAY)
-        until = time.monotonic() + LATE_DELAY
-        while time.monotonic() < until and not all(self.summary.messages[topic] for topic in late):
+        self._finish(began + LATE_DELAY if end.is_set() else 0.0)
+
+    def _finish(self, searched_until: float) -> None:
+        """Write what was sent before now. searched_until: time until which topics are looked for at least [s]."""
+        before, newest = set(self._topics), time.monotonic()
+        until = newest + END_DELAY + LATE_DELAY
+        while (now := time.monotonic()) < until:
+            known = len(self._topics)
+            self._discover()
+            if len(self._topics) > known:
+                newest = now
             self._wait_and_write(POLL_PERIOD)
+            late = [topic for topic, recorded in self._topics.items() if topic not in before and recorded.latched]
+            is_complete = all(self.summary.messages[topic] for topic in late)
+            if is_complete and time.monotonic() >= max(newest + END_DELAY, searched_until):
+                break
 
     def _wait_and_write(self, seconds: float) -> None:
         until = time.monotonic() + seconds

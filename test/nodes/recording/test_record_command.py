@@ -211,6 +211,20 @@ def kept(client):
     client.node.destroy_publisher(publisher)
 
 
+def test_a_recorder_that_ends_at_once_waits_until_it_has_found_the_topics_of_others(client, kept, tmp_path):
+    """Other processes are discovered one after the other: those of a short session are found after its end."""
+
+    class Hidden(Graph):
+        looks = 0
+
+        def get_topic_names_and_types(self, no_demangle):
+            self.looks += 1
+            return [] if self.looks < 20 else super().get_topic_names_and_types(no_demangle)
+
+    recorder, _ = recorded_at_the_end(Hidden(client.node), tmp_path / "bag", ("^/kept$",))
+    assert recorder.summary.messages == {"/kept": 1}
+
+
 @pytest.mark.parametrize("name", ["/with-hyphen", "/with space", "/9th", "/dot.ted"])
 def test_a_topic_whose_name_ros_does_not_allow_is_reported_and_the_others_are_recorded(client, kept, tmp_path, name):
     recorder, reports = recorded_at_the_end(Graph(client.node, name), tmp_path / "bag", ("^/kept$", f"^{name}$"))
