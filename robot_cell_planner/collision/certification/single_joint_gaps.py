@@ -114,7 +114,7 @@ class _Search:
             allowed -= len(middles)
             approach = self.speed * half
             distances = self._distances(middles, max(LARGEST, approach / (1.0 - SHARE)))
-            if distances is None:
+            if distances.min() < SMALLEST:
                 return -math.inf
             is_proven = approach <= (1.0 - SHARE) * distances
             smallest = min(smallest, float((distances - approach).min(where=is_proven, initial=LARGEST)))
@@ -122,9 +122,9 @@ class _Search:
             middles = np.concatenate([middles[~is_proven] + side * half for side in (-1.0, 1.0)])
         return -math.inf if len(middles) else smallest
 
-    def _distances(self, values: Floats, reach: float) -> Floats | None:
-        """Return lower bounds of distance minus margin at values of the joint (n,), at most `reach` [m]; None if one is
-        below `SMALLEST`."""
+    def _distances(self, values: Floats, reach: float) -> Floats:
+        """Return lower bounds of distance minus margin at values of the joint (n,), at most `reach` [m]. Those
+        after the first one below `SMALLEST` are not computed."""
         checker = self.checker
         configurations = np.repeat(checker.default[np.newaxis], len(values), axis=0)
         configurations[:, self.joint.variable] = (values - self.joint.offset) / self.joint.multiplier
@@ -136,5 +136,5 @@ class _Search:
                 distance = checker.geometry_distance(each.first, each.second)
                 found[row] = min(found[row], distance - distance_error(distance) - each.margin)
                 if found[row] < SMALLEST:
-                    return None
+                    break
         return found

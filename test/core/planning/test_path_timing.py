@@ -98,11 +98,11 @@ def test_noise_that_makes_the_motion_slow_is_reported_with_its_cost(stops):
     found, reference = (timed(each, stops, method=Method.FOLLOW_SAMPLES) for each in (path, smooth))
     (warning,) = found.report.warnings
     assert reference.report.warnings == ()
-    told = re.search(r"most at sample (\d+) that of (\w+): the motion takes (\S+) s, (\S+) times as long", warning)
-    assert 0 < int(told[1]) < 300
-    assert told[2] in NAMES
-    assert float(told[3]) == pytest.approx(found.trajectory.duration, rel=0.01)
-    assert float(told[4]) == pytest.approx(found.trajectory.duration / reference.trajectory.duration, rel=0.15)
+    shown = re.search(r"most at sample (\d+) that of (\w+): the motion takes (\S+) s, (\S+) times as long", warning)
+    assert 0 < int(shown[1]) < 300
+    assert shown[2] in NAMES
+    assert float(shown[3]) == pytest.approx(found.trajectory.duration, rel=0.01)
+    assert float(shown[4]) == pytest.approx(found.trajectory.duration / reference.trajectory.duration, rel=0.15)
 
 
 @pytest.mark.parametrize("slow", [{"tool_speed": 0.002}, {"velocity_scale": 0.002}], ids=str)

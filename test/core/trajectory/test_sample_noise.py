@@ -1,4 +1,4 @@
-"""Noise of samples is told from their geometry, and what it costs is known from the path without noise."""
+"""Noise of samples is estimated from their geometry, and what it costs is known from the path without noise."""
 
 from itertools import pairwise
 
