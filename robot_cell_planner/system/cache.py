@@ -16,16 +16,16 @@ MAX_OWNERS = 16  # max number of cells or cell models that own entries
 
 
 class _Entry(Generic[V]):
-    """Cache entry: the value, the objects that identify it, and whether it was requested since the last pass."""
+    """Cache entry: the value, and the objects that identify it."""
 
-    __slots__ = ("objects", "used", "value")
+    __slots__ = ("objects", "value")
 
     def __init__(self, objects: tuple[object, ...], value: V) -> None:
-        self.objects, self.value, self.used = objects, value, False
+        self.objects, self.value = objects, value
 
 
 class IdentityCache(Generic[V]):
-    """Cache keyed by object identity and small hashable extras, with second-chance eviction.
+    """Cache keyed by object identity and small hashable extras, with eviction of what was not used for longest.
 
     Entries are looked up by identity because comparing or hashing a whole cell costs more than many queries about it.
     The cache holds references to the objects, so an id cannot be reused. An equal value that is not the same object is
@@ -37,6 +37,7 @@ class IdentityCache(Generic[V]):
     def __init__(self, size: int, owners: int = MAX_OWNERS) -> None:
         self._size = size
         self._max_owners = owners
+        # Both from the least recently used to the most recently used one.
         self._entries: OrderedDict[tuple[object, ...], _Entry[V]] = OrderedDict()
         self._keys_of: OrderedDict[object, dict[tuple[object, ...], None]] = OrderedDict()
         self._lock = Lock()
@@ -47,48 +48,44 @@ class IdentityCache(Generic[V]):
         The first object is the owner of the entry.
         """
         key = (*map(id, objects), *extras)
-        entry = self._entries.get(key)
+        entry = self._used(key)
         if entry is not None:
-            entry.used = True
             return entry.value
         value = build()
         with self._lock:
-            self._entries[key] = entry = _Entry(objects, value)
+            self._entries[key] = _Entry(objects, value)
             self._keys_of.setdefault(key[0], {})[key] = None
-            entry.used = True  # so that it is not dropped itself if all others were requested
+            self._mark_used(key)
             self._drop_entries()
             self._drop_owners()
-            entry.used = False
         return value
 
     def find(self, objects: tuple[object, ...], extras: tuple[object, ...]) -> V | None:
         """Return the entry of these objects and extras, or None if it is missing."""
-        entry = self._entries.get((*map(id, objects), *extras))
-        if entry is None:
-            return None
-        entry.used = True
-        return entry.value
+        entry = self._used((*map(id, objects), *extras))
+        return None if entry is None else entry.value
+
+    def _used(self, key: tuple[object, ...]) -> _Entry[V] | None:
+        with self._lock:
+            entry = self._entries.get(key)
+            if entry is not None:
+                self._mark_used(key)
+            return entry
+
+    def _mark_used(self, key: tuple[object, ...]) -> None:
+        self._entries.move_to_end(key)
+        self._keys_of.move_to_end(key[0])
 
     def _drop_entries(self) -> None:
         while len(self._entries) > self._size:
-            oldest, entry = self._entries.popitem(last=False)
-            if entry.used:
-                entry.used = False
-                self._entries[oldest] = entry
-            else:
-                keys = self._keys_of[oldest[0]]
-                del keys[oldest]
-                if not keys:
-                    del self._keys_of[oldest[0]]
+            oldest, _ = self._entries.popitem(last=False)
+            keys = self._keys_of[oldest[0]]
+            del keys[oldest]
+            if not keys:
+                del self._keys_of[oldest[0]]
 
     def _drop_owners(self) -> None:
         while len(self._keys_of) > self._max_owners:
-            oldest, keys = self._keys_of.popitem(last=False)
-            entries = [entry for key in keys if (entry := self._entries[key]).used]
-            if entries:
-                for entry in entries:
-                    entry.used = False
-                self._keys_of[oldest] = keys
-            else:
-                for key in keys:
-                    del self._entries[key]
+            _, keys = self._keys_of.popitem(last=False)
+            for key in keys:
+                del self._entries[key]

@@ -3,6 +3,8 @@
 import gc
 import weakref
 
+import numpy as np
+
 from robot_cell_planner.system.cache import IdentityCache
 
 
@@ -78,3 +80,25 @@ def test_a_new_value_is_retained_although_all_others_were_requested():
         new = Cell()
         cache.get((new,), (), lambda: "new")
         assert cache.get((new,), (), lambda: "built again") == "new"
+
+
+def test_a_new_value_is_retained_when_another_follows_though_all_others_were_requested():
+    for cache, keep in ((IdentityCache(size=3), 2), (IdentityCache(size=512, owners=3), 2)):
+        others = [Cell() for _ in range(keep)]
+        for other in others * 2:
+            cache.get((other,), (), lambda: "other")
+        new, another = Cell(), Cell()
+        for added in (new, another):
+            cache.get((added,), (), lambda: "new")
+        assert cache.get((new,), (), lambda: "built again") == "new"
+
+
+def test_the_least_recently_used_entry_is_dropped():
+    """As a list that is sorted by the last use."""
+    rng = np.random.default_rng(0)
+    cache, objects, known = IdentityCache(size=8, owners=8), [Cell() for _ in range(12)], []
+    for index in rng.integers(len(objects), size=2000):
+        built = []
+        cache.get((objects[index],), (), lambda built=built: built.append(None))
+        assert bool(built) == (index not in known[-8:])
+        known = [other for other in known if other != index] + [index]
