@@ -10,16 +10,14 @@ from typing import Any
 from frozendict import frozendict
 
 from ...errors import FileError
-from ...io.common.resources import MAX_TEXT_BYTES, read_text
-from ...io.common.yaml_reader import parse_yaml
+from ...io.common.resources import read_text
 from ...io.robot_description.xacro_macros import unused_macros
+from .declared import ASSISTANT, CONFIG, PRO_CONFIG, STAGE, DeclaredFiles, declared_files, mapping_of
 
-STAGE = "read MoveIt package"
-CONFIG = "config"
 URDF, SRDF = (".urdf.xacro", ".urdf"), (".srdf", ".srdf.xacro")
 FOLDERS = {"urdf": (CONFIG, "urdf", "robots"), "srdf": (CONFIG, "srdf")}
 READ = ("joint_limits", "kinematics", "ompl_planning", "moveit_controllers", "initial_positions")
-ASSISTANT = ".setup_assistant"
+LIMITS = "joint_limits"
 XACRO = ".xacro"
 
 
@@ -31,28 +29,52 @@ class ConfigPackage:
         folder: Folder of the package.
         urdf: Description: a path, or a package:// URI.
         srdf: SRDF file, or xacro file of one.
-        others: Settings that are not read, relative to the folder.
-        arguments: Arguments of xacro that `.setup_assistant` gives for the description; empty for another description.
+        arguments: Arguments of xacro that the package gives for the description; empty for another description. Values
+            that are package:// URIs are files.
     """
 
     folder: Path
     urdf: str
     srdf: Path
-    others: tuple[str, ...] = ()
     arguments: frozendict[str, str] = field(default_factory=frozendict)
 
     def settings(self, name: str, left_out: list[str]) -> dict[str, Any]:
-        """Return the mapping of config/NAME.yaml; empty if there is no such file.
+        """Return the mapping of NAME.yaml; empty if there is no such file.
+
+        The file is the one beside the SRDF, else that of the next folder around it, and last that of config/: packages
+        for several robots have the settings of each beside its SRDF, and common ones in config/.
 
         left_out: Takes note of keys that a mapping has twice, which MoveIt's setup assistant writes and MoveIt reads.
 
         Raises:
             FileError: The file is malformed, or no mapping.
         """
-        path = self.folder / CONFIG / f"{name}.yaml"
-        if not path.exists():
-            return {}
-        return _mapping(path, left_out)
+        path = self._settings_file(name)
+        return {} if path is None else mapping_of(path, left_out)
+
+    def _settings_file(self, name: str) -> Path | None:
+        around = [folder for folder in self.srdf.parents if folder.is_relative_to(self.folder)]
+        paths = (folder / f"{name}.yaml" for folder in (*around, self.folder / CONFIG))
+        return next((path for path in paths if path.is_file()), None)
+
+    def unread(self) -> list[str]:
+        """Return notes of the settings in config/ and around the SRDF that are not read."""
+        read = {self._settings_file(name) for name in READ}
+        beside = self.srdf.parent
+        places = {self.folder / CONFIG} | ({beside} if self.folder in beside.parents else set())
+        others = sorted({path for place in places for path in place.rglob("*.yaml")} - read)
+        notes = []
+        limits = [path for path in others if path.stem == LIMITS] if self._settings_file(LIMITS) is None else []
+        if limits:
+            text = "joint limits of other folders than that of the SRDF, which are not used"
+            remedy = "enter one as `limits` of the robot in cell.yaml"
+            notes.append(f"{text}: {self._listed(limits)}; {remedy}")
+        if others := [path for path in others if path not in limits and path.name != PRO_CONFIG]:
+            notes.append(f"settings in {self._listed(others)}")
+        return notes
+
+    def _listed(self, paths: Sequence[Path]) -> str:
+        return ", ".join(str(path.relative_to(self.folder)) for path in paths)
 
 
 def find_package(folder: Path, urdf: str = "", srdf: str = "") -> ConfigPackage:
@@ -61,7 +83,7 @@ def find_package(folder: Path, urdf: str = "", srdf: str = "") -> ConfigPackage:
     Args:
         folder: Folder of the package, or a folder in it.
         urdf: Description, as a path or URI; "" to look for it: the only one in config/ or urdf/, that of the SRDF's
-            name, or that of `.setup_assistant`.
+            name, or the one that the package names.
         srdf: SRDF, as a path or relative to the package; "" to look for it in the same way.
 
     Raises:
@@ -72,30 +94,24 @@ def find_package(folder: Path, urdf: str = "", srdf: str = "") -> ConfigPackage:
         folder = folder.parent
     if not folder.is_dir():
         raise FileError(f"{folder} is not a folder", stage=STAGE, subjects=(str(folder),))
-    assistant = _assistant(folder)
-    descriptions = _candidates(folder, FOLDERS["urdf"], URDF)
-    semantics = _candidates(folder, FOLDERS["srdf"], SRDF)
+    declared = declared_files(folder)
+    descriptions = _candidates(folder, FOLDERS["urdf"], URDF, declared.urdf)
+    named = declared.srdf if declared.srdf and (folder / declared.srdf).is_file() else ""
+    semantics = _candidates(folder, FOLDERS["srdf"], SRDF, named)
     if srdf:
         semantic = folder / srdf if (folder / srdf).exists() else Path(srdf).absolute()
     else:
-        named = str(assistant.get("srdf", {}).get("relative_path", ""))
         stems = [_stem(path, URDF) for path in descriptions]
         semantic = _chosen(folder, semantics, named, stems, SRDF, "--srdf")
-    entry = {} if urdf or descriptions else assistant.get("urdf", {})
-    found = urdf or _described(folder, descriptions, assistant.get("urdf", {}), _stem(semantic, SRDF))
-    return ConfigPackage(folder, found, semantic, _others(folder), _arguments(str(entry.get("xacro_args") or "")))
+    arguments = frozendict() if urdf or descriptions else declared.arguments
+    found = urdf or _described(folder, descriptions, declared, _stem(semantic, SRDF))
+    return ConfigPackage(folder, found, semantic, arguments)
 
 
-def _arguments(text: str) -> frozendict[str, str]:
-    """Return the arguments NAME:=VALUE of a command line of xacro, without its options."""
-    pairs = (word.split(":=", 1) for word in text.split() if ":=" in word)
-    return frozendict({name: value for name, value in pairs})
-
-
-def _described(folder: Path, candidates: Sequence[Path], entry: dict[str, Any], stem: str) -> str:
-    if not candidates and entry.get("package") and entry.get("relative_path"):
-        return f"package://{entry['package']}/{entry['relative_path']}"
-    return str(_chosen(folder, candidates, str(entry.get("relative_path", "")), [stem], URDF, "--urdf"))
+def _described(folder: Path, candidates: Sequence[Path], declared: DeclaredFiles, stem: str) -> str:
+    if not candidates and declared.package and declared.urdf:
+        return f"package://{declared.package}/{declared.urdf}"
+    return str(_chosen(folder, candidates, declared.urdf, [stem], URDF, "--urdf"))
 
 
 def _chosen(
@@ -122,39 +138,14 @@ def _stem(path: Path, suffixes: Sequence[str]) -> str:
     return path.name.removesuffix(suffix)
 
 
-def _candidates(folder: Path, places: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
-    """Return the files that can be the description, or the SRDF: not those that define macros for others."""
-    found = [
-        path
-        for place in places
-        if (folder / place).is_dir()
-        for path in sorted((folder / place).iterdir())
-        if path.name.endswith(tuple(suffixes)) and path.is_file()
-    ]
+def _candidates(folder: Path, places: Sequence[str], suffixes: Sequence[str], named: str) -> list[Path]:
+    """Return the files in some places that can be the description, or the SRDF: not those that define macros for
+    others. If there is none, and the package names none, those of the folders below."""
+    found = _defining(folder, [f"{place}/*" for place in places], suffixes)
+    return found or ([] if named else _defining(folder, [f"{place}/*/**/*" for place in places], suffixes))
+
+
+def _defining(folder: Path, patterns: Sequence[str], suffixes: Sequence[str]) -> list[Path]:
+    paths = [path for pattern in patterns for path in sorted(folder.glob(pattern))]
+    found = [path for path in paths if path.name.endswith(tuple(suffixes)) and path.is_file()]
     return [path for path in found if path.suffix != XACRO or not unused_macros(read_text(path, STAGE))]
-
-
-def _assistant(folder: Path) -> dict[str, dict[str, Any]]:
-    """Return the sections of `.setup_assistant` with names in lower case, as MoveIt 2 writes them; MoveIt 1 has URDF
-    and SRDF. That of MoveIt 2 writes the section `control_xacro` twice."""
-    path = folder / ASSISTANT
-    if not path.exists():
-        return {}
-    found = _mapping(path, []).get("moveit_setup_assistant_config")
-    if not isinstance(found, dict):
-        return {}
-    return {key.lower(): value for key, value in found.items() if isinstance(value, dict)}
-
-
-def _others(folder: Path) -> tuple[str, ...]:
-    paths = sorted((folder / CONFIG).glob("*.yaml")) if (folder / CONFIG).is_dir() else []
-    return tuple(str(path.relative_to(folder)) for path in paths if path.stem not in READ)
-
-
-def _mapping(path: Path, duplicates: list[str]) -> dict[str, Any]:
-    found = parse_yaml(read_text(path, STAGE, MAX_TEXT_BYTES), str(path), STAGE, duplicates)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise FileError(f"{path} is no mapping", stage=STAGE, subjects=(str(path),))
-    return found

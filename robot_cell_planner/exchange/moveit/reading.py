@@ -11,7 +11,7 @@ from frozendict import frozendict
 
 from ...io.cell_file.includes import with_scene
 from ...io.common.packages import workspace_of
-from ...io.common.resources import NO_ROOTS, ResourceRoots
+from ...io.common.resources import NO_ROOTS, ResourceRoots, resolve
 from ...io.robot_description.loading import load_robot, read_sources, robot_from_sources
 from ...io.scene_import.scene_files import read_scene
 from ...model.arguments import public
@@ -22,7 +22,8 @@ from ...setup_assistant.description_copy import copy_description
 from ...setup_assistant.lost_warnings import lost_warnings
 from ...setup_assistant.names import robot_name
 from ..imported_cell import CellFolder, ImportedCell
-from .package import STAGE, ConfigPackage, find_package
+from .declared import STAGE
+from .package import ConfigPackage, find_package
 from .settings import initial_values, limits_text, note_kinematics, parameters_text
 
 LIMITS_FILE, PARAMETERS_FILE = "joint_limits.yaml", "parameters.yaml"
@@ -65,7 +66,13 @@ def import_moveit(
         workspace = workspace_of(found.folder / "package.xml")
         opened = roots.with_file(found.folder / "package.xml")
         opened = opened if workspace is None else opened.with_folder(workspace)
-        return _Importer(target, found, {**found.arguments, **xacro_arguments}, opened).imported(mesh_use, scenes)
+        arguments = {name: _argument(value, found.folder, opened) for name, value in found.arguments.items()}
+        return _Importer(target, found, {**arguments, **xacro_arguments}, opened).imported(mesh_use, scenes)
+
+
+def _argument(value: str, folder: Path, roots: ResourceRoots) -> str:
+    """Return the value of an argument of xacro that a package gives, the path of a file for a package:// URI."""
+    return str(resolve(value, folder, roots)) if value.startswith("package://") else value
 
 
 class _Importer:
@@ -91,8 +98,7 @@ class _Importer:
             read = read_scene(Path(scene).absolute(), self.roots.with_file(scene), STAGE)
             self.left_out += read.left_out
             cell, state = with_scene(cell, state, read)
-        if self.package.others:
-            self.left_out.append(f"settings in {', '.join(self.package.others)}")
+        self.left_out += self.package.unread()
         return self.folder.finish(cell, state, tuple(dict.fromkeys(self.left_out)), self.warnings)
 
     def _robot(self, mesh_use: MeshUse) -> Robot:

@@ -41,11 +41,15 @@ def initial_values(given: dict[str, Any], robot: Robot, left_out: list[str]) -> 
     """Return joint values of initial_positions.yaml."""
     positions = given.get("initial_positions", {})
     values: dict[str, float] = {}
+    others: list[str] = []
     for name, value in positions.items() if isinstance(positions, dict) else ():
         if name in robot.variables and isinstance(value, int | float) and not isinstance(value, bool):
             values[str(name)] = float(value)
         else:
-            left_out.append(f"initial position of {name}")
+            others.append(str(name))
+    if others:
+        text = "which the robot does not have, or which are no numbers"
+        left_out.append(f"initial positions of {', '.join(others)[:300]}, {text}")
     return values
 
 

@@ -290,3 +290,90 @@ def test_an_error_in_a_converted_file_names_the_package_and_no_file_that_is_remo
     place = re.escape(f"{package}: converted joint_limits.yaml:")
     assert re.match(rf"{place}\d+: joint_limits\.j0\.max_velocity: is nan", caught.value.message)
     assert not (tmp_path / "cell").exists()
+
+
+def move_into(package, folder, *names):
+    """Move files of config/ to a folder of the package."""
+    (package / folder).mkdir(parents=True)
+    for name in names:
+        (package / "config" / name).rename(package / folder / name)
+
+
+@pytest.mark.parametrize("folder", ["config/arm", "config/srdf", "config/moveit", "srdf/arm"])
+def test_settings_beside_the_srdf_are_read(package, tmp_path, folder):
+    """Packages for several robots have the settings of each beside its SRDF, and common ones in config/."""
+    move_into(package, folder, "arm.srdf", "joint_limits.yaml", "moveit_controllers.yaml")
+    made = import_moveit(package, tmp_path / "cell")
+    assert made.cell.robot.variables["j0"].limits.velocity == 0.5
+    assert made.state.configuration["j0"] == -0.75  # of config/initial_positions.yaml
+    parameters = yaml.safe_load((tmp_path / "cell" / "parameters.yaml").read_text())
+    assert parameters["/**/execution_node"]["ros__parameters"]["gripper_action"] == "hand/gripper_cmd"
+    assert [line for line in made.left_out if "settings in" in line] == ["settings in config/sensors_3d.yaml"]
+
+
+def test_settings_beside_the_srdf_precede_those_of_config(package, tmp_path):
+    move_into(package, "config/arm", "arm.srdf")
+    limits = {"joint_limits": {"j0": {"has_velocity_limits": True, "max_velocity": 0.25}}}
+    (package / "config" / "arm" / "joint_limits.yaml").write_text(yaml.safe_dump(limits))
+    made = import_moveit(package, tmp_path / "cell")
+    assert made.cell.robot.variables["j0"].limits.velocity == 0.25
+    assert "settings in config/joint_limits.yaml, config/sensors_3d.yaml" in made.left_out
+
+
+def test_joint_limits_of_other_robots_are_listed(package, tmp_path):
+    move_into(package, "config/arm", "joint_limits.yaml")
+    made = import_moveit(package, tmp_path / "cell")
+    assert made.cell.robot.variables["j0"].limits.velocity == 1.0
+    assert any(line.startswith("joint limits of other folders") and "config/arm/" in line for line in made.left_out)
+
+
+def test_srdf_files_in_folders_below_are_listed(package, tmp_path):
+    for robot in ("one", "two"):
+        (package / "config" / robot).mkdir()
+        (package / "config" / robot / f"{robot}.srdf").write_text(SRDF)
+    (package / "config" / "arm.srdf").unlink()
+    with pytest.raises(FileError, match=r"config/one/one\.srdf, config/two/two\.srdf.*--srdf"):
+        import_moveit(package, tmp_path / "cell")
+
+
+def test_files_below_do_not_replace_those_that_the_package_names(package, tmp_path):
+    move_description(package, tmp_path)
+    (package / ".setup_assistant").write_text(ASSISTANT)
+    (package / "config" / "parts").mkdir()
+    (package / "config" / "parts" / "hand.urdf").write_text('<robot name="hand"><link name="palm"/></robot>')
+    assert "flange" in import_moveit(package, tmp_path / "cell").cell.robot.mechanism.links
+
+
+PRO = """hardware:
+  robot_description:
+    urdf: {package: arm_description, path: urdf/arm.urdf.xacro}
+    srdf: {package: arm_moveit_config, path: config/moveit/arm.srdf}
+    urdf_params:
+      - last: flange
+      - visible: false
+      - file: {package: arm_moveit_config, path: config/moveit/joint_limits.yaml}
+"""
+
+
+def test_moveit_pro_names_the_files_and_the_arguments(package, tmp_path):
+    arguments = '<xacro:arg name="visible" default=""/><xacro:arg name="file" default=""/>'
+    link = (
+        '<xacro:property name="read" value="${xacro.load_yaml(xacro.arg(\'file\'))}"/><link name="of_$(arg visible)"/>'
+    )
+    fixed = '<joint name="more" type="fixed"><parent link="l2"/><child link="of_$(arg visible)"/></joint>'
+    text = URDF.replace('<link name="l0">', f'{arguments}{link}{fixed}<link name="l0">')
+    (package / "config" / "arm.urdf.xacro").write_text(text)
+    move_description(package, tmp_path)
+    move_into(package, "config/moveit", "arm.srdf", "joint_limits.yaml")
+    (package / "config" / "moveit" / "others.srdf").write_text(SRDF)
+    (package / "config" / "config.yaml").write_text(PRO)
+    made = import_moveit(package, tmp_path / "cell")
+    assert {"flange", "of_false"} <= made.cell.robot.mechanism.links.keys()
+    assert made.cell.robot.variables["j0"].limits.velocity == 0.5
+    assert not made.warnings
+
+
+def test_an_srdf_that_the_package_names_and_does_not_have_hides_no_other(package, tmp_path):
+    (package / ".setup_assistant").write_text(ASSISTANT)
+    move_into(package, "config/arm", "arm.srdf")
+    assert list(import_moveit(package, tmp_path / "cell").cell.robot.groups) == ["main"]
