@@ -37,9 +37,11 @@ from robot_cell_planner.msg import (
     TimingOptions,
 )
 
-from ...errors import ServiceUnavailableError
+from ...errors import InvalidRequestError, ServiceUnavailableError, UnknownNameError
 from ...io.common.resources import NO_ROOTS
+from ...model.arguments import public
 from ...model.cell import RobotCell
+from ...model.name_suggestions import unknown_name
 from ...model.pose import Pose
 from ...scene.scene import Scene
 from ..common.action_names import MOVE_GRIPPER, move_gripper_action
@@ -101,6 +103,7 @@ class CellClient(CellConnection):
         request = srv.ApplyChanges.Request(changes=list(changes), dry_run=dry_run)
         return int(self.call_service(srv.ApplyChanges, "scene/apply_changes", request).revision)
 
+    @public
     def attach(self, name: str, to: str, touch_links: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
         """Attach a body to a frame at its present pose. touch_links, touch_bodies: what it may touch from now on.
         Returns the revision."""
@@ -114,6 +117,7 @@ class CellClient(CellConnection):
             )
         )
 
+    @public
     def detach(self, name: str, touch_links: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:
         """Detach a body, which keeps its pose. touch_links, touch_bodies: what it may touch from now on. Returns the
         revision."""
@@ -167,7 +171,12 @@ class CellClient(CellConnection):
         **options: Any,
     ) -> action.PlanCartesian.Result:
         """Plan a motion along straight lines through targets. options: fields of `CartesianOptions`. Returns the result
-        with plan and report."""
+        with plan and report.
+
+        Raises:
+            UnknownNameError: There is no such option.
+            RobotCellError: As `send_goal`.
+        """
         goal = action.PlanCartesian.Goal(
             start=start or StateRef(),
             group=group,
@@ -175,6 +184,8 @@ class CellClient(CellConnection):
             timing=timing or TimingOptions(method=TimingOptions.FOLLOW_SAMPLES),
         )
         for name, value in options.items():
+            if name not in (known := goal.options.get_fields_and_field_types()):
+                raise UnknownNameError(unknown_name(f"option {name!r}", name, known), subjects=(name,))
             setattr(goal.options, name, value)
         return self.send_goal(action.PlanCartesian, "planning/plan_cartesian", goal)
 
@@ -188,15 +199,18 @@ class CellClient(CellConnection):
         goal = action.ExecuteTrajectory.Goal(trajectory=trajectory, options=options or ExecutionOptions())
         return self.send_goal(action.ExecuteTrajectory, "execution/execute_trajectory", goal, progress)
 
+    @public
     def pause_motion(self, robots: Sequence[str] = ()) -> str:
         """Bring running motions to rest on their paths; `resume_motion` continues them. robots: prefixes of independent
         robots, such as `left/`; without any, all. Returns the names of the clients whose motions they are."""
         return self._control_motion(srv.ControlMotion.Request.PAUSE, robots)
 
+    @public
     def resume_motion(self, robots: Sequence[str] = ()) -> str:
         """Continue paused motions; arguments and value as of `pause_motion`."""
         return self._control_motion(srv.ControlMotion.Request.RESUME, robots)
 
+    @public
     def stop_motion(self, robots: Sequence[str] = ()) -> str:
         """Bring running motions to rest on their paths and end them; arguments and value as of `pause_motion`."""
         return self._control_motion(srv.ControlMotion.Request.STOP, robots)
@@ -205,12 +219,14 @@ class CellClient(CellConnection):
         request = srv.ControlMotion.Request(command=command, robots=list(robots))
         return str(self.call_service(srv.ControlMotion, "execution/control_motion", request).owner)
 
+    @public
     def set_speed_scale(self, scale: float, robots: Sequence[str] = ()) -> float:
         """Set the fraction of their own speed at which trajectories are executed, 0 or 0.001 to 1, also of running
         motions. robots: prefixes of independent robots; without any, all. Returns the smallest fraction before."""
         request = srv.SetSpeedScale.Request(scale=float(scale), robots=list(robots))
         return float(self.call_service(srv.SetSpeedScale, "execution/set_speed_scale", request).previous_scale)
 
+    @public
     def move_gripper(
         self, position: float, effort: float = 0.0, tool: str = ""
     ) -> action.MoveGripper.Result | GripperCommand.Result | ParallelGripperCommand.Result:
@@ -242,19 +258,30 @@ class CellClient(CellConnection):
         """Bring the robot to rest and stop servo. Returns when it is at rest."""
         self.call_service(srv.SetServo, "execution/set_servo", srv.SetServo.Request(enabled=False))
 
+    @public
     def send_twist(self, linear: Sequence[float], angular: Sequence[float] = (0.0, 0.0, 0.0), frame: str = "") -> None:
         """Command a twist [m/s, rad/s] in the axes of a frame ("": the world), which is valid until the command
-        timeout."""
+        timeout. linear, angular: (3,).
+
+        Raises:
+            InvalidRequestError: A vector has not three numbers.
+        """
         message = TwistStamped()
         message.header.frame_id = frame
+        for name, values in (("linear", linear), ("angular", angular)):
+            if len(values) != 3:
+                text = f"{name} has {len(values)} numbers, expected 3, along or about x, y and z"
+                raise InvalidRequestError(text, subjects=(name,))
         message.twist.linear, message.twist.angular = vector_to_message(linear), vector_to_message(angular)
         self._publish(TwistStamped, "servo/twist", message)
 
+    @public
     def send_joint_velocities(self, velocities: Mapping[str, float]) -> None:
         """Command velocities [rad/s or m/s] of joints by name; those left out are 0."""
         message = JointJog(joint_names=list(velocities), velocities=list(velocities.values()))
         self._publish(JointJog, "servo/joint_velocities", message)
 
+    @public
     def send_target(self, pose: Pose, frame: str = "") -> None:
         """Command a pose to be tracked, relative to a frame ("": the world) [m]."""
         message = PoseStamped(pose=pose_to_message(pose))

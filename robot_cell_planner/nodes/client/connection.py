@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -58,7 +59,8 @@ class ClientNode(CellNode):
 class CellConnection:
     """Blocking calls of the services and actions of a cell's nodes, from any thread except the client node's own.
 
-    Callbacks of the client node may publish, but not call: the reply would be received by the same thread.
+    Callbacks of the client node may publish, but not call: the reply would be received by the same thread. A client
+    that is still open when the program ends is closed then.
 
     discovery_timeout [s]: time that a node may take to appear. Every call raises the RobotCellError that the node
     reported, ServiceUnavailableError if no node replies, the client was closed or ROS was shut down, or ServerLostError
@@ -84,6 +86,7 @@ class CellConnection:
         self._executor.add_node(self.node)
         self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
         self._thread.start()
+        atexit.register(self.close)  # an interpreter that ends while a thread is in rclpy may abort
 
     def _spin(self) -> None:
         try:
@@ -110,6 +113,7 @@ class CellConnection:
         if threading.current_thread() is self._thread:
             text = "a callback of the client node cannot close the client, which waits for the end of callbacks"
             raise InvalidRequestError(text, stage="client", remedy="Close it in another thread.")
+        atexit.unregister(self.close)
         if not self.usage.close(CANCELLED_WITHIN):
             return
         self._executor.stop(self._thread)

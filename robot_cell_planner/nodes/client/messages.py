@@ -9,13 +9,16 @@ from trajectory_msgs.msg import JointTrajectory
 
 from robot_cell_planner.msg import GoalSpec, MotionPlan, StateRef, Target
 
+from ...errors import InvalidRequestError
 from ...model.pose import Pose
+from ...model.shown_values import show
 from ...trajectory.merging import merge_trajectories
 from ..conversions.basic import configuration_to_message, pose_to_message
 from ..conversions.trajectories import trajectory_from_message, trajectory_to_message
 
 # A named state, joint values by name, a target, a goal message, or a sequence of the first three as alternatives.
 MotionGoal: TypeAlias = "str | Mapping[str, float] | Target | GoalSpec | Sequence[str | Mapping[str, float] | Target]"
+REMEDY_OF_GOALS = "Give joint values as {joint: value}, and a pose by `make_pose_target(frame, pose)`."
 
 
 def make_goal(goal: MotionGoal) -> GoalSpec:
@@ -24,12 +27,12 @@ def make_goal(goal: MotionGoal) -> GoalSpec:
     goal: as of `CellClient.plan_motion`; a `GoalSpec` is returned unchanged.
 
     Raises:
-        TypeError: The type is not part of `MotionGoal`.
+        InvalidRequestError: The type is not part of `MotionGoal`.
     """
     if isinstance(goal, GoalSpec):
         return goal
     result = GoalSpec()
-    for part in (goal,) if isinstance(goal, str | Mapping | Target) else goal:
+    for part in goal if isinstance(goal, Sequence) and not isinstance(goal, str) else (goal,):
         if isinstance(part, str):
             result.named_states.append(part)
         elif isinstance(part, Target):
@@ -37,10 +40,8 @@ def make_goal(goal: MotionGoal) -> GoalSpec:
         elif isinstance(part, Mapping):
             result.joint_goals.append(configuration_to_message(part))
         else:
-            text = (
-                f"a goal has type {type(part).__name__}, expected the name of a state, joint values by name or a Target"
-            )
-            raise TypeError(text)
+            text = f"a goal is {show(part)}, expected the name of a state, joint values by name, or a Target"
+            raise InvalidRequestError(text, subjects=("goal",), remedy=REMEDY_OF_GOALS)
     return result
 
 

@@ -46,3 +46,20 @@ def test_a_script_that_is_terminated_does_not_go_on_waiting(domain, wait):
 def test_a_signal_that_python_handles_is_left_to_it(user, handled):
     done = subprocess.run([sys.executable, "-c", PROGRAM, user], capture_output=True, text=True, check=True)
     assert done.stdout == f"{handled}\n"
+
+
+NOT_CLOSED = """
+import atexit
+from robot_cell_planner.nodes.client import CellClient
+
+atexit.register(lambda: print("runs" if client._thread.is_alive() else "ended"))
+client = CellClient(discovery_timeout=1.0)
+{end}
+"""
+
+
+@pytest.mark.parametrize(("end", "status"), [("", 0), ("raise SystemExit(3)", 3), ("raise KeyboardInterrupt", -2)])
+def test_a_script_that_does_not_close_its_client_ends_with_its_own_status(domain, end, status):
+    """The interpreter can abort if it ends while the thread of the client is in rclpy."""
+    done = subprocess.run([sys.executable, "-c", NOT_CLOSED.format(end=end)], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (status, "ended\n"), done.stderr
