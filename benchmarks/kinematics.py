@@ -19,6 +19,7 @@ import pinocchio as pin
 from eaik.pybindings.EAIK import Robot as EaikRobot
 from frozendict import frozendict
 
+from robot_cell_planner.collision.reach import pose_grid, reachability
 from robot_cell_planner.errors import InverseKinematicsError
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
@@ -27,7 +28,7 @@ from robot_cell_planner.kinematics.ik.analytic import _axes_and_offsets
 from robot_cell_planner.kinematics.ik.options import IkOptions, IkSolver
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.model import cell_model
-from robot_cell_planner.kinematics.targets import FrameTarget
+from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.kinematics.transforms import WorldTransforms
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
@@ -152,6 +153,18 @@ def peers(results: Results, name: str) -> None:
         add_times(results, f"{name}/ik_bare_eaik", taken)
 
 
+def reach_map(results: Results, name: str) -> None:
+    """Poses with the flange downwards in a cube of 2 m: time per pose, and the fraction with each result."""
+    cell = arm(name)
+    poses = pose_grid(Pose.from_rpy((0.0, 0.0, 0.3), (np.pi, 0.0, 0.0)), (2.0, 2.0, 2.0), 0.25)
+    reachability(cell, cell.default_state(), poses[:20], TargetMode.ROBOT)
+    start = perf_counter_ns()
+    found = reachability(cell, cell.default_state(), poses, TargetMode.ROBOT)
+    results.add(f"{name}/reach_map_us", (perf_counter_ns() - start) / 1e3 / len(poses))
+    for result, count in found.counts().items():
+        results.add(f"{name}/reach_map_{result.value.replace(' ', '_')}", count / len(poses))
+
+
 def forward(results: Results) -> None:
     problems = Problems("ur5", 10_000)
     rows = [(q,) for q in problems.goals[:POSES].copy()]
@@ -215,6 +228,7 @@ def main() -> None:
     rearranging(results)
     for name in ARMS:
         inverse(results, name)
+        reach_map(results, name)
     for name in FILES:
         peers(results, name)
     six = [name for name in ARMS if name not in REDUNDANT]

@@ -16,7 +16,8 @@ from ..errors import (
     OutOfReachError,
 )
 from ..kinematics.ik.options import IkOptions
-from ..kinematics.ik.solver import inverse_kinematics
+from ..kinematics.ik.problem import IkProblem, ik_problem, is_proven_out_of_reach
+from ..kinematics.ik.solver import solve
 from ..kinematics.targets import FrameTarget, TargetMode, tolerances_of_free
 from ..model.arguments import public
 from ..model.cell import RobotCell
@@ -28,6 +29,7 @@ from .checker import CollisionChecker
 MAX_POSES = 1_000_000
 MAX_LENGTH = 1e6  # [m]
 STAGE = "reachability"
+ONE_SOLUTION = IkOptions(max_solutions=1)
 
 
 class Reach(str, Enum):
@@ -123,25 +125,30 @@ def reachability(
     """
     variables = cell.group(group).variables
     checker = CollisionChecker(cell, state, variables)
-    options, angles = IkOptions(max_solutions=1), tolerances_of_free(free_axes)
+    angles = tolerances_of_free(free_axes)
     results: list[Reach] = []
     configurations: list[tuple[float, ...] | None] = []
     for index, pose in enumerate(poses):
         target = FrameTarget(
             mode=mode, frame=frame, pose=pose, reference_frame=reference_frame, tolerance_angles=angles
         )
-        configuration: tuple[float, ...] | None = None
-        try:
-            found = inverse_kinematics(cell, state, target, group, options, lambda q: not checker.in_collision(q))
-        except InverseKinematicsError as error:
-            result = _obstruction(error)
-        else:
-            result, configuration = Reach.REACHED, tuple(found.solutions[0].tolist())
+        result, configuration = _reached(ik_problem(cell, state, target, group), checker)
         results.append(result)
         configurations.append(configuration)
         if progress is not None:
             progress(index + 1)
     return Reachability(poses, tuple(results), tuple(configurations), variables)
+
+
+def _reached(problem: IkProblem, checker: CollisionChecker) -> tuple[Reach, tuple[float, ...] | None]:
+    """Return whether a target is reached, and the configuration that reaches it."""
+    if is_proven_out_of_reach(problem):
+        return Reach.OUT_OF_REACH, None
+    try:
+        found = solve(problem, ONE_SOLUTION, lambda q: not checker.in_collision(q))
+    except InverseKinematicsError as error:
+        return _obstruction(error), None
+    return Reach.REACHED, tuple(found.solutions[0].tolist())
 
 
 def _obstruction(error: InverseKinematicsError) -> Reach:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..system.cache import IdentityCache
 from ._kernels import chain_kernels
 from .model import CellModel
+from .reach_bounds import ReachBound, reach_bounds
 
 Array = NDArray[np.float64]
 Z = np.array((0.0, 0.0, 1.0))
@@ -55,6 +56,11 @@ class Chain:
     def all_used(self) -> bool:
         """Whether every variable moves the tip."""
         return all(self.used)
+
+    @cached_property
+    def reach_bounds(self) -> tuple[ReachBound, ...]:
+        """Bounds of the reach: of the tip's origin, and of a point on the last axis; () with prismatic joints."""
+        return reach_bounds(self.table)
 
     def forward(self, q: Array) -> Array:
         """Compute base_T_tip (4, 4) for a configuration (n,), which must be a C-contiguous, writable float64 array."""

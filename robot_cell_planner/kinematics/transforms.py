@@ -26,6 +26,7 @@ class WorldTransforms:
         UnknownNameError: Raised by every method if a frame does not exist.
     """
 
+    @public
     def __init__(self, cell: RobotCell, state: RobotCellState) -> None:
         self.model = cell_model(cell, state)
         self._state = state

@@ -20,7 +20,7 @@ from ...errors import (
 from .._kernels import ik_kernels, wrapping_kernels
 from .._kernels.pose_error_kernels import ANY_ROTATION, fill_error
 from .options import ClosestConfiguration, limit_distances, manipulability
-from .problem import IkProblem, unlimited
+from .problem import IkProblem, is_proven_out_of_reach, unlimited
 from .seeds import random_starts
 
 Array = NDArray[np.float64]
@@ -125,7 +125,8 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
     """
     if traces.invalid is not None:
         return _in_collision(problem, traces, pairs)
-    _refine(problem, traces)
+    proven = is_proven_out_of_reach(problem)
+    _refine(problem, traces, beyond_limits=not proven)
     if traces.beyond is not None:
         return _beyond_limits(problem, traces)
     closest = _closest(problem, traces)
@@ -147,7 +148,7 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
             values = (*values, Value(DIRECTIONS_MOVED, moved, constrained))
             text = _too_few_joints(problem, constrained, moved)
         return InverseKinematicsError(text, subjects=(problem.frame,), values=values, partial=failure)
-    if closed:
+    if closed or proven:
         text = f"the target of {problem.frame} is out of reach in its orientation"
         failure = IkFailure(IkFailureReason.OUT_OF_REACH, closest, left)
         return OutOfReachError(text, subjects=(problem.frame,), values=values, partial=failure)
@@ -235,11 +236,11 @@ def _beyond_limits(problem: IkProblem, traces: Traces) -> RobotCellError:
     )
 
 
-def _refine(problem: IkProblem, traces: Traces) -> None:
-    """Search without limits for solutions beyond limits, and within limits for the closest configuration."""
+def _refine(problem: IkProblem, traces: Traces, beyond_limits: bool) -> None:
+    """Search without limits for solutions `beyond_limits`, and within limits for the closest configuration."""
     joints = problem.joints
     starts = np.vstack((problem.start[None], random_starts(STARTS, joints.limits, problem.start, seed=0)))
-    if traces.beyond is None:
+    if beyond_limits and traces.beyond is None:
         free = unlimited(joints).limits
         found, _, _, _ = ik_kernels.search(
             problem.chain.table, problem.target, problem.rotation_weights, starts, free, joints.angular,

@@ -80,6 +80,21 @@ class IkProblem(msgspec.Struct, frozen=True, eq=False):
 UNIT_WEIGHTS = np.array(NONE_FREE)
 
 
+def is_proven_out_of_reach(problem: IkProblem) -> bool:
+    """Return whether a target is farther away than the chain is long: its position, or, if no rotation is free, a point
+    on the last axis. Joint limits do not matter."""
+    distance, angle = problem.tolerance.tolist()
+    bounds = problem.chain.reach_bounds
+    if not bounds:
+        return False
+    to_tip, to_last_axis = bounds
+    if to_tip.excess(problem.target) > distance:
+        return True
+    weight = float(problem.rotation_weights.min())  # that of the axis with the largest tolerance; 0 if it is free
+    moved = angle * float(np.linalg.norm(to_last_axis.point))  # by rotations within the tolerance
+    return weight > 0.0 and to_last_axis.excess(problem.target) > distance + moved / weight
+
+
 def within_limits(problem: IkProblem, variables: Sequence[Variable]) -> IkProblem:
     """Return the problem with the limits of its joints narrowed by the position limits of variables, which may be more
     than those of the problem, in any order."""

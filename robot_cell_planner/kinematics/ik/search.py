@@ -15,7 +15,7 @@ from .._kernels import ik_kernels, six_kernels, wrapping_kernels
 from .analytic import AnalyticSolver, closed_form
 from .failure import Traces, failure_of, timed_out
 from .options import IkOptions, IkSolver
-from .problem import IkProblem, free_targets, unlimited
+from .problem import IkProblem, free_targets, is_proven_out_of_reach, unlimited
 from .seeds import random_starts, spread
 
 Array = NDArray[np.float64]
@@ -69,7 +69,7 @@ class IkSearch:
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
         """Return the error that explains why nothing was found. `pairs`: problems of the first refused solution."""
-        if self.form is not None and self.traces.invalid is None:
+        if self.form is not None and self.traces.invalid is None and not is_proven_out_of_reach(self.problem):
             free = IkSearch(replace(self.problem, joints=unlimited(self.problem.joints)), self.options)
             for batch in free._closed_form_batches():
                 self.traces.note_beyond(batch.solutions, self.problem)
@@ -104,9 +104,13 @@ class IkSearch:
             for batch in self._closed_form_batches():
                 found = found or bool(len(batch.solutions))
                 yield batch
+                if not found and is_proven_out_of_reach(self.problem):
+                    return
             # If the analytic solver returns all solutions, nothing is left to search for, except at singularities.
             if self.options.solver is IkSolver.ANALYTIC or self.accepted or (found and self.closed):
                 return
+        elif is_proven_out_of_reach(self.problem):
+            return
         yield from self._numeric_batches()
 
     def at_start(self) -> Batch:

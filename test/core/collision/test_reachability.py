@@ -15,7 +15,7 @@ from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import InvalidRequestError, InvalidValueError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.robot_description.loading import load_robot
-from robot_cell_planner.kinematics.forward import forward_kinematics
+from robot_cell_planner.kinematics.forward import all_link_poses, forward_kinematics
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.pose import Pose
@@ -62,7 +62,7 @@ def test_a_grid_is_centred_and_bounded():
 
 
 def test_a_pose_at_which_a_numerical_search_finds_no_solution_is_not_called_out_of_reach():
-    """An arm of seven joints has no analytic solver, so that only the distance of the point proves anything."""
+    """An arm of seven joints has no analytic solver, so that only lengths of its links prove anything."""
     arm = load_robot("arm", MANIPULATORS["bullet kuka"])
     group = PlanningGroup("arm", tuple(arm.variables), base_link=arm.mechanism.root, tip_link="lbr_iiwa_link_7")
     cell = RobotCell("cell", frozendict({"arm": msgspec.structs.replace(arm, groups=frozendict({"arm": group}))}))
@@ -70,9 +70,13 @@ def test_a_pose_at_which_a_numerical_search_finds_no_solution_is_not_called_out_
     tip = forward_kinematics(cell, state, mode=TargetMode.ROBOT)  # the arm is stretched upwards
     turned = Pose.from_rpy((0.0, 0.0, tip.position[2] - 1e-4), (math.pi, 0.0, 0.0))
     far = Pose((5.0, 0.0, 0.0), turned.quaternion)
-    found = reachability(cell, state, (turned, far), TargetMode.ROBOT)
-    assert found.results == (Reach.NOT_FOUND, Reach.OUT_OF_REACH)
-    assert found.configurations == (None, None)
+    # Its wrist is in the shoulder, which is nearer than the difference of the links between them.
+    last = arm.mechanism.joints["lbr_iiwa_joint_7"].origin
+    shoulder = all_link_poses(cell, state)["lbr_iiwa_link_2"]
+    folded = Pose(shoulder.position, turned.quaternion) @ Pose((0.0, 0.0, last.position[1]))
+    found = reachability(cell, state, (turned, far, folded), TargetMode.ROBOT)
+    assert found.results == (Reach.OUT_OF_REACH, Reach.OUT_OF_REACH, Reach.NOT_FOUND)
+    assert found.configurations == (None, None, None)
 
 
 def test_command(capsys):
