@@ -97,14 +97,14 @@ def _shortest(slopes: Array, offsets: Array) -> Array:
     """Return the x (n,) that make the sum of the norms of `slopes` (k, 3, n) @ x + `offsets` (k, 3) small, by
     iteratively reweighted least squares (Weiszfeld, 1937)."""
     found: Array = np.zeros(slopes.shape[2])
-    before = np.inf
-    lengths: Array = np.linalg.norm(offsets, axis=1)
+    before, lengths = np.inf, np.linalg.norm(offsets, axis=1)
     for _ in range(MAX_ITERATIONS):
         if lengths.sum() > before - ENOUGH:
             break
         before = lengths.sum()
         weighted = slopes / np.sqrt(lengths * lengths + SMOOTHING * SMOOTHING)[:, None, None]
         matrix = np.tensordot(weighted, slopes, axes=((0, 1), (0, 1))) + RIDGE * np.eye(len(found))
-        found = np.linalg.solve(matrix, -np.tensordot(weighted, offsets, axes=((0, 1), (0, 1))))
+        right = np.tensordot(weighted, offsets, axes=((0, 1), (0, 1)))
+        found = -np.linalg.solve(matrix, right).astype(np.float64)
         lengths = np.linalg.norm(slopes @ found + offsets, axis=1)
     return found
