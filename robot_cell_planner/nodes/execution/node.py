@@ -66,7 +66,7 @@ POLL_PERIOD = 0.02  # [s]
 REST_POLL_PERIOD = 0.05  # [s] while nothing moves
 SWITCH_INTERVAL = 5e-5  # [s]
 STATUS_PERIOD = 1.0  # [s]
-POLLS_PER_PUBLISHER_CHECK = 10  # reads of measurements per check for other publishers of commands
+POLLS_PER_STREAM_CHECK = 10  # reads of measurements per check of what is commanded
 REPLACED = "further ones replace those that were published once"
 STATES = {
     Phase.MOVING: ExecutionStatus.MOVING,
@@ -238,7 +238,7 @@ class ExecutionNode(ManagedNode):
         self._set_polling()
         if self._streamed is not None and self._permission.reason is None:
             self._streamed.held.hold_between_motions(self._joints)
-        self._check_other_publishers()
+        self._check_stream()
         if not self._is_moving:
             collect_if_due()
         if self._progress.is_due(time.monotonic()):
@@ -296,14 +296,15 @@ class ExecutionNode(ManagedNode):
         if self._servo is not None:
             self._servo.stop(error)
 
-    def _check_other_publishers(self) -> None:
-        """End motions and servo if there is another publisher of commands; between them, check the hold."""
+    def _check_stream(self) -> None:
+        """End motions and servo if there is another publisher of commands, and the hold of robots that are lost."""
         self._polls += 1
-        if self._streamed is None or self._polls % POLLS_PER_PUBLISHER_CHECK:
+        if self._streamed is None or self._polls % POLLS_PER_STREAM_CHECK:
             return
         if not self._is_moving:
             self._streamed.held.check()
             return
+        self._streamed.held.release_lost()
         try:
             self._streamed.check()
         except ExecutionError as error:

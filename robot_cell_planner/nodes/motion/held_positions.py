@@ -144,6 +144,18 @@ class HeldPositions:
         self._near[robot] = since, near
         return now - since >= self._timeouts.lost_after
 
+    def release_lost(self) -> None:
+        """Command no robot any longer that stands while another one moves, if its measurements are lost: it would jump
+        to its last command when it is back."""
+        held = self._stream.held
+        for robot, members in self._by_robot(self._stream.commanded).items():
+            active = [joint for joint in members if joint not in self._passive]
+            old = self._too_old(active, self._timeouts.lost_after) if held.issuperset(members) else {}
+            if old:
+                text = f"joint_states are too old: {', '.join(map(str, old.values()))}"
+                self._node.get_logger().warning(f"{_subject(robot)} gets no commands any longer: {text}")
+                self._stream.forget(members)
+
     def check(self) -> None:
         """End the hold between motions if another node publishes commands, which the robots would execute in turns with
         those of the hold. End that of a robot whose measurements are lost: it would jump to its last command when it is

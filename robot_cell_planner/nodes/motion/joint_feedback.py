@@ -145,8 +145,12 @@ class JointFeedback:
         return max([self._resumed_at, *(self._paused_at[name] for name in names if name in self._paused_at)])
 
     def stood_for(self, names: Sequence[str]) -> float:
-        """Return the time for which measured joints have been at rest [s]."""
-        return min((self._states.latest[name].arrival - self._anchors[name][1] for name in names), default=math.inf)
+        """Return the time for which measured joints have been at rest [s]. A pause of the publisher does not count: a
+        robot that was suspended while it moved goes on afterwards."""
+        return min((self._states.latest[name].arrival - self._stands_since(name) for name in names), default=math.inf)
+
+    def _stands_since(self, name: str) -> float:
+        return max(self._anchors[name][1], self._paused_at.get(name, -math.inf))
 
     def _check(self, name: str, last: Measurement, new: Measurement) -> None:
         """Detect a jump of the clock or of the joint. Delays count on the steady clock, by the rate of the stamps."""

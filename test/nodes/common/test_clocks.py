@@ -362,3 +362,21 @@ class TestClockOfTheNode:
             found += [step] if error is not None else []
             now, stamp = now + 0.05, stamp + (SECOND // 20 if step < 50 else 3 * SECOND)
         assert found == [51, 52, 53]  # most of the last five intervals have the new rate
+
+
+def test_a_pause_of_the_publisher_is_no_time_at_rest():
+    """A robot that was suspended while it moved goes on from where it was; its first message repeats the last."""
+    joint = Joint()
+    joint.receive(3.0, 3.0)
+    assert joint.feedback.stood_for(["joint"]) == 0.0
+    joint.receive(PERIOD, PERIOD)
+    assert joint.feedback.stood_for(["joint"]) == pytest.approx(PERIOD)
+
+
+def test_a_slow_publisher_shows_how_long_its_robot_has_been_at_rest():
+    feedback, period = JointFeedback(jump=0.5), 0.2
+    for index in range(10):
+        now = index * period
+        feedback.start_poll(now, period)
+        feedback.update(["joint"], [0.0], [], [], START + round(now * SECOND), now)
+    assert feedback.stood_for(["joint"]) == pytest.approx(9 * period)

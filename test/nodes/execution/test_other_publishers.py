@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from robot_cell_planner.errors import ExecutionError
-from robot_cell_planner.nodes.execution.node import POLLS_PER_PUBLISHER_CHECK, ExecutionNode
+from robot_cell_planner.nodes.execution.node import POLLS_PER_STREAM_CHECK, ExecutionNode
 
 FOUND = ExecutionError("joint_commands has other publishers", stage="command topic")
 
@@ -30,10 +30,10 @@ def test_another_publisher_of_commands_stops_all_that_moves(motions, servo):
     node, checked = ExecutionNode.__new__(ExecutionNode), []
     moving, session = [Part() for _ in range(motions)], Part(servo)
     node._polls, node._runner, node._servo = 0, SimpleNamespace(motions=moving), session
-    held = SimpleNamespace(check=lambda: checked.append(True))
+    held = SimpleNamespace(check=lambda: checked.append(True), release_lost=lambda: None)
     node._streamed = SimpleNamespace(check=check, held=held)
-    for _ in range(POLLS_PER_PUBLISHER_CHECK):
-        node._check_other_publishers()
+    for _ in range(POLLS_PER_STREAM_CHECK):
+        node._check_stream()
     assert [part.errors for part in moving] == [[FOUND]] * motions
     assert session.errors == [FOUND] * bool(motions or servo)
     assert len(checked) == (not motions and not servo)

@@ -321,6 +321,38 @@ def test_a_robot_whose_measurements_are_current_is_held_while_another_one_is_los
     assert case.stream.commanded[lost] == 0.9
 
 
+@pytest.mark.parametrize("joints", [JOINTS, ()])
+def test_a_robot_that_is_lost_while_another_one_moves_gets_no_commands_any_longer(make, joints):
+    """It would jump to its last command when it is back, as between motions."""
+    case = make(robots=ROBOTS, joints=joints)
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    case.stream.hold_at({OTHER: 0.5})
+    channel = case.start()
+    case.wait(LOST_AFTER - 0.1)
+    case.measure(left_elbow=0.0)
+    case.held.release_lost()
+    assert set(case.output.sent()) == set(JOINTS)
+    case.wait(0.2)
+    case.measure(left_elbow=0.0)
+    case.held.release_lost()
+    assert case.output.sent() == JOINTS[:1]
+    (warning,) = case.warnings
+    assert warning.startswith("robot right gets no commands any longer: joint_states are too old")
+    case.stream.drop(channel)
+
+
+def test_a_moving_robot_is_commanded_to_the_end_of_its_stop_although_it_is_lost(make):
+    case = make(robots=ROBOTS)
+    case.measure(left_elbow=0.0, right_elbow=0.5)
+    channel = case.start()
+    case.wait(LOST_AFTER + 0.1)
+    case.measure(right_elbow=0.5)
+    case.held.release_lost()
+    assert set(case.output.sent()) == set(JOINTS)
+    assert case.warnings == []
+    case.stream.drop(channel)
+
+
 def test_a_robot_that_was_not_measured_yet_does_not_keep_another_one_from_being_held(make):
     case = make(hold=True, robots=ROBOTS)
     case.measure(left_elbow=0.2)
