@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
@@ -26,6 +25,7 @@ from .planning_calls import PlanningCalls, fresh_state
 from .runner_options import RunnerOptions
 from .streamed_motion import StreamDrive
 from .trajectory_goals import MotionGoal, check_begin
+from .validated_goals import with_limits
 
 Drive = StreamDrive | ControllerDrive
 Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
@@ -149,7 +149,7 @@ class Preparation:
             text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
             reply.report.warnings = [*reply.report.warnings, text]
             self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
-        return replace(goal, limits=limits_from_message(reply.limits, goal.joints)), reply
+        return with_limits(goal, reply.limits), reply
 
     async def _validate(
         self, goal: MotionGoal, state: StateRef, token: CancellationToken

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,6 @@ from ...errors import MotionBusyError, NotSupportedError, RobotCellError, Stoppe
 from ..common.cancellation import CancellationToken, available, pause
 from ..common.node import CellNode
 from ..conversions.trajectories import trajectory_to_message
-from ..conversions.trajectory_reports import limits_from_message
 from .channels import REPLACED
 from .displayed_trajectory import DisplayedTrajectory
 from .fault_reports import FaultReports
@@ -33,6 +31,7 @@ from .runner_options import RunnerOptions
 from .speed_scales import SpeedScales
 from .streamed_motion import MakeMotion, Predicted, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal
+from .validated_goals import with_limits
 
 OnProgress = Callable[[Motion], None]
 # [s] of the steady clock ahead, at which a motion is replaced: initial, and maximum if its validation takes longer.
@@ -229,7 +228,7 @@ class MotionRunner:
                 positions = joining.trajectory.positions[0].tolist()
                 begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
                 reply = await self._planning.validate(begins, message, goal.tolerances.start, token)
-                joining = replace(joining, limits=limits_from_message(reply.limits, goal.joints))
+                joining = with_limits(joining, reply.limits)
             if self._joining_scale(goal) != scale:
                 continue  # its first velocities would not be those of the robot
             finished: Future[None] = Future()

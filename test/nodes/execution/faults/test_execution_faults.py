@@ -14,6 +14,7 @@ from control_msgs.action import FollowJointTrajectory
 from fake_robot import PERIOD, EmergencyStop, swing
 from motion_faults import (
     ARM,
+    CELL,
     ELSEWHERE,
     EXECUTION,
     FAR,
@@ -47,6 +48,14 @@ from robot_cell_planner.trajectory.tracking import Check
 pytestmark = pytest.mark.alone
 
 TOLERANCE = 0.5  # [rad] along the path
+
+
+def with_efforts(goal):
+    """A goal whose last point has an effort of the first joint beyond its limit."""
+    for point in goal.points:
+        point.effort = [0.0] * len(ARM)
+    goal.points[-1].effort[0] = 1.01 * CELL.variables[PAN].limits.effort
+    return goal
 
 
 def test_the_case_of_a_trajectory_that_starts_elsewhere(start_mismatch):
@@ -340,6 +349,27 @@ def test_efforts_go_along_linearly(client, robot):
     assert efforts[-1] == pytest.approx(9.0)
     assert (np.diff(efforts, axis=0) >= 0.0).all()
     assert len(np.unique(efforts[:, 0])) > 10
+
+
+def test_an_effort_beyond_the_limit_of_its_joint_is_refused(client, robot):
+    start_at(client, robot)
+    sent = follow(client, with_efforts(swing(ARM, HOME, FAR, duration=3.0, samples=4))).wait()
+    assert sent.status == GoalStatus.STATUS_ABORTED
+    assert f"effort of {PAN}" in sent.result.error_string
+    assert robot.taken() == []
+
+
+def test_a_newer_goal_with_an_effort_beyond_the_limit_changes_nothing(client, robot):
+    first = begin(client, robot, follow)
+    goal = swing(ARM, HOME, HOME, duration=4.0, samples=2)
+    goal.points = goal.points[1:]
+    second = follow(client, with_efforts(goal)).wait()
+    assert second.status == GoalStatus.STATUS_ABORTED
+    assert f"effort of {PAN}" in second.result.error_string
+    assert not first.done.is_set()
+    first.cancel()
+    assert first.wait().status == GoalStatus.STATUS_CANCELED
+    check_stop(robot)
 
 
 def test_a_killed_planning_node(client, robot, world):

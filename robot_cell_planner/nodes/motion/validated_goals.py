@@ -1,0 +1,46 @@
+"""Limits of the validation in goals, and efforts of goals within them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from robot_cell_planner.msg import JointLimits
+
+from ...errors import TrajectoryLimitError, Value, distinct_texts
+from ..conversions.trajectory_reports import limits_from_message
+from .trajectory_goals import MotionGoal
+
+UNIT = "Nm or N"
+
+
+def with_limits(goal: MotionGoal, limits: Sequence[JointLimits]) -> MotionGoal:
+    """Return a goal with the limits that its trajectory was validated against, in its order of joints.
+
+    Raises:
+        TrajectoryLimitError: The effort of a point exceeds the limit of its joint. Between points, efforts are
+            linear, so that they do not exceed it there if they do not at the points.
+    """
+    _check_efforts(goal, limits)
+    return replace(goal, limits=limits_from_message(limits, goal.joints))
+
+
+def _check_efforts(goal: MotionGoal, limits: Sequence[JointLimits]) -> None:
+    if goal.efforts is None or len(limits) != len(goal.joints):
+        return
+    allowed = np.array([limit.effort or np.inf for limit in limits])  # 0: no limit
+    efforts = np.atleast_2d(goal.efforts)
+    beyond = np.argwhere(np.abs(efforts) > allowed)
+    if not len(beyond):
+        return
+    row, column = beyond[0]
+    joint, effort, limit = goal.names[column], float(efforts[row, column]), float(allowed[column])
+    found, bound = distinct_texts(effort, limit)
+    raise TrajectoryLimitError(
+        f"effort of {joint} at {goal.trajectory.times[row]:.4f} s: {found} {UNIT}, limit {bound} {UNIT}",
+        stage="validate trajectory",
+        subjects=(joint,),
+        values=(Value(f"effort of {joint}", effort, limit, UNIT),),
+    )

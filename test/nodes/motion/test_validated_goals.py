@@ -1,0 +1,49 @@
+"""Efforts of goals are within the limits of their joints, or the goals are refused."""
+
+import numpy as np
+import pytest
+
+from robot_cell_planner.errors import TrajectoryLimitError, Value
+from robot_cell_planner.msg import JointLimits
+from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
+from robot_cell_planner.nodes.motion.validated_goals import with_limits
+from robot_cell_planner.trajectory.tracking import Tolerances
+from robot_cell_planner.trajectory.trajectory import Trajectory
+
+JOINTS = ("shoulder", "finger")
+LIMITS = (30.0, 0.0)  # of the efforts; 0: none
+ONE = np.ones(2)
+TOLERANCES = Tolerances(1.0, ONE, ONE, ONE, ONE, 1.0)
+
+
+def limits(efforts=LIMITS):
+    rates = {"velocity": 1.0, "acceleration": 2.0, "jerk": 3.0}
+    return [JointLimits(joint=joint, effort=effort, **rates) for joint, effort in zip(JOINTS, efforts, strict=True)]
+
+
+def goal(efforts):
+    """A motion of three points, 0.5 s apart; the names of the cell have the prefix "cell/"."""
+    trajectory = Trajectory(JOINTS, np.linspace(0.0, 1.0, 3), np.zeros((3, 2)))
+    return MotionGoal("owner", tuple(f"cell/{joint}" for joint in JOINTS), trajectory, TOLERANCES, efforts=efforts)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_an_effort_beyond_the_limit_is_refused_with_joint_time_and_limit(sign):
+    efforts = np.zeros((3, 2))
+    efforts[1:, 0] = sign * np.array([30.001, 90.0])
+    with pytest.raises(TrajectoryLimitError, match=r"effort of cell/shoulder at 0.5000 s: -?30.001 Nm or N") as found:
+        with_limits(goal(efforts), limits())
+    assert found.value.values == (Value("effort of cell/shoulder", sign * 30.001, 30.0, "Nm or N"),)
+
+
+@pytest.mark.parametrize(
+    "efforts", [None, np.zeros((3, 2)), np.array([[30.0, 1e6], [-30.0, -1e6], [0.0, 0.0]]), np.array([30.0, 1e6])]
+)
+def test_efforts_within_the_limits_and_of_joints_without_one_are_accepted(efforts):
+    found = with_limits(goal(efforts), limits())
+    assert found.efforts is efforts
+    np.testing.assert_array_equal(found.limits.velocity, ONE)
+
+
+def test_without_limits_no_effort_is_refused():
+    assert with_limits(goal(np.full((3, 2), 1e6)), []).limits is None
