@@ -26,6 +26,13 @@ LINES = ("lines", "polylines", "line_30_cm", "random_frame_lines")
 # Page, results, text with {} in place of each figure, and the names of the figures; one after the last slash is divided
 # by 1000. Names with spaces are listed.
 FIGURES = [
+    *[entry for page in ("README", "index") for entry in (
+        (page, "audit", "Of {} random motions and curves of an audit", "audit.motions.looked_at"),
+        (page, "request_panda_problems", "a plan takes {} ms on a Panda", "request.panda.whole_median_ms"),
+        (page, "request_ur5_problems", "on a Panda and {} ms on a UR5 with a gripper", "request.ur5.whole_median_ms"),
+        (page, "motions_panda_problems", "its shortcuts take {} and", "panda.paired_ratio_median"),
+        (page, "motions_ur5_problems", "and {} of the time of VAMP", "ur5.paired_ratio_median"),
+    )],
     ("architecture", "idle", "take {} % of one core and {} MB altogether, a further worker {} MB",
      "idle.processor_percent idle.memory_mb idle.planning_worker_memory_mb"),
     ("architecture", "start", "the first plan comes {} s after the start, and {} s with a robot's empty caches",
@@ -126,7 +133,8 @@ def agrees(text, value):
 def shown(page, text):
     """The figures of a page in the places of {} in a text."""
     pattern = re.escape(" ".join(text.split())).replace(re.escape("{}"), NUMBER)
-    content = " ".join((ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").split())
+    file = ROOT / "README.md" if page == "README" else ROOT / "docs" / f"{page}.md"
+    content = " ".join(file.read_text(encoding="utf-8").split())
     found = re.search(pattern, content)
     assert found, f"{page}.md does not contain: {text}"
     return found.groups()
