@@ -15,7 +15,7 @@ from ..checker import CollisionChecker
 from ..geometry.geometry_model import GeometryModel
 from ..pairs.allowed_pairs import AllowedPairs
 from ..sphere_model.approximation import PROTRUSION
-from ..sphere_model.resolution import ObjectSpheres, object_spheres
+from ..sphere_model.resolution import spheres_of_objects
 from ..sphere_model.tolerance import protrusions
 from ._kernels.arrays import LANES, NEVER, MotionArrays, Packed, work_space
 from ._kernels.obstacle_boxes import obstacle_boxes
@@ -61,18 +61,14 @@ class MotionScene:
         self.model = motion_model(checker)
         self.tree, self.placements = self.model.tree, self.model.placements
         self.moving_objects, self.pairs = self.model.moving_objects, self.model.pairs
-        spheres = [self._spheres(index) for index in self.moving_objects]
+        moving = [self.allowed_pairs.objects[index] for index in self.moving_objects]
+        spheres = spheres_of_objects([(obj.shapes, self._protrusions[obj.name]) for obj in moving])
         self.trees: tuple[SphereTree, ...] = tuple(
             moved_tree(sphere_tree(found.spheres), self.placements[index].placement.tobytes())
             for index, found in zip(self.moving_objects, spheres, strict=True)
         )
-        names = [self.allowed_pairs.objects[index].name for index in self.moving_objects]
-        self.coarse = {name: found for name, found in zip(names, spheres, strict=True) if found.is_coarser}
+        self.coarse = {obj.name: found for obj, found in zip(moving, spheres, strict=True) if found.is_coarser}
         self._packed: OrderedDict[float, tuple[Packed, Packed]] = OrderedDict()
-
-    def _spheres(self, index: int) -> ObjectSpheres:
-        obj = self.allowed_pairs.objects[index]
-        return object_spheres(obj.shapes, self._protrusions[obj.name])
 
     @cached_property
     def sphere_count(self) -> int:

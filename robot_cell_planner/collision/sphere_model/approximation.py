@@ -218,15 +218,10 @@ def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats
     area = 0.5 * np.linalg.norm(np.cross(triangles[:, 1] - triangles[:, 0], triangles[:, 2] - triangles[:, 0]), axis=1)
     spacing = max(0.35 * protrusion, math.sqrt(float(area.sum()) / MAX_POINTS))
     longest = edges.max(axis=1)
-    points = [polytope.corners]
-    for corners, size in zip(triangles[longest > spacing], longest[longest > spacing], strict=True):
-        count = math.ceil(size / spacing)
-        i, j = np.meshgrid(np.arange(count + 1), np.arange(count + 1))
-        inside = i + j <= count
-        a, b = i[inside] / count, j[inside] / count
-        points.append(corners[0] + np.outer(a, corners[1] - corners[0]) + np.outer(b, corners[2] - corners[0]))
+    divided = longest > spacing
+    divisions = np.ceil(longest[divided] / spacing).astype(np.intp)
     # Keep one point of those in the same grid cell.
-    found = np.concatenate(points)
+    found = np.concatenate((polytope.corners, _divided(triangles[divided], divisions)))
     cells = np.floor(found / (0.5 * spacing)).astype(np.int64)
     cells -= cells.min(axis=0)
     _, first = np.unique(np.ravel_multi_index(tuple(cells.T), tuple(cells.max(axis=0) + 1)), return_index=True)
@@ -234,6 +229,22 @@ def _sample_points(polytope: Polytope, protrusion: float) -> tuple[float, Floats
     if not polytope.is_surface:
         found = np.concatenate((found, _grid(polytope, 2_000)))
     return spacing, np.ascontiguousarray(found)
+
+
+def _divided(triangles: Floats, divisions: NDArray[np.intp]) -> Floats:
+    """Return the points (n, 3) of triangles (k, 3, 3) whose edges are divided into numbers (k,) of equal parts, those
+    of the first triangle first."""
+    ends = np.cumsum((divisions + 1) * (divisions + 2) // 2)
+    points = np.empty((int(ends[-1]) if len(ends) else 0, 3))
+    for count in np.unique(divisions).tolist():
+        i, j = np.meshgrid(np.arange(count + 1), np.arange(count + 1))
+        inside = i + j <= count
+        a, b = (steps[inside][None, :, None] / count for steps in (i, j))
+        of = np.flatnonzero(divisions == count)
+        first, second, third = (triangles[of, corner][:, None] for corner in range(3))
+        rows = ends[of][:, None] + np.arange(-a.size, 0)
+        points[rows] = first + a * (second - first) + b * (third - first)
+    return points
 
 
 def _candidates(polytope: Polytope, protrusion: float, points: Floats) -> Floats:

@@ -8,6 +8,9 @@ in any process, independent of its speed.
 from __future__ import annotations
 
 import math
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -71,7 +74,37 @@ class ObjectSpheres:
         )
 
 
+@dataclass(eq=False)
+class _Slot:
+    """Place of the spheres of an object in memory; None until they are made."""
+
+    found: ObjectSpheres | None = None
+
+
 @lru_cache(maxsize=1024)
+def _slot(shapes: tuple[Shape, ...], requested: float) -> _Slot:
+    """Return the place of the spheres of shapes, one for equal arguments."""
+    return _Slot()
+
+
+def spheres_of_objects(objects: Sequence[tuple[tuple[Shape, ...], float]]) -> list[ObjectSpheres]:
+    """Return `object_spheres` of the shapes and requested protrusion [m] of each object. Those that are not in memory
+    are made on all processors: kernels release the interpreter lock.
+
+    Raises:
+        GeometryError: A collision shape cannot be read.
+    """
+    missing = [each for each in dict.fromkeys(objects) if _slot(*each).found is None]
+    if len(missing) > 1:
+        count = min(len(os.sched_getaffinity(0)), len(missing))
+        with ThreadPoolExecutor(count, thread_name_prefix="sphere models") as threads:
+            try:
+                list(threads.map(lambda each: object_spheres(*each), missing))
+            finally:
+                threads.shutdown(wait=False, cancel_futures=True)
+    return [object_spheres(*each) for each in objects]
+
+
 def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres:
     """Return spheres that contain all shapes and exceed them by at most `requested` [m], or more for large objects.
 
@@ -81,6 +114,13 @@ def object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres
     Raises:
         GeometryError: A collision shape cannot be read.
     """
+    slot = _slot(shapes, requested)
+    if slot.found is None:
+        slot.found = _object_spheres(shapes, requested)
+    return slot.found
+
+
+def _object_spheres(shapes: tuple[Shape, ...], requested: float) -> ObjectSpheres:
     placed = [(shape.pose.matrix, geometry) for shape in shapes for geometry in collision_geometries(shape.geometry)]
     parts = tuple(geometry for _, geometry in placed)
     poses = [pose for pose, _ in placed]

@@ -1,5 +1,7 @@
 """Spheres of large objects are coarser: their number is bounded, they contain the object, and a warning is given."""
 
+import threading
+
 import numpy as np
 import pytest
 from collision_cells import at, body, box, make_cell, working_cell
@@ -12,7 +14,12 @@ from robot_cell_planner.collision.sphere_model import resolution
 from robot_cell_planner.collision.sphere_model.approximation import prove
 from robot_cell_planner.collision.sphere_model.polytopes import polytope_around
 from robot_cell_planner.collision.sphere_model.report import prepare_sphere_models
-from robot_cell_planner.collision.sphere_model.resolution import MAX_PROTRUSION, estimated_spheres, object_spheres
+from robot_cell_planner.collision.sphere_model.resolution import (
+    MAX_PROTRUSION,
+    estimated_spheres,
+    object_spheres,
+    spheres_of_objects,
+)
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.geometry import Box, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.state import BodyState
@@ -118,3 +125,20 @@ def test_gaps_below_the_sphere_resolution_are_decided_by_exact_distances(size, o
         assert found.exact_states > 0
         assert any("panel" in warning for warning in found.warnings)
         assert any("one sphere" in warning for warning in found.warnings) is one
+
+
+def test_spheres_of_several_objects_are_made_at_the_same_time(monkeypatch):
+    """Each waits for the other, so that one after the other would not end."""
+    together = threading.Barrier(2, timeout=60.0)
+    approximate = resolution.approximate
+
+    def waiting(geometry, protrusion):
+        together.wait()
+        return approximate(geometry, protrusion)
+
+    monkeypatch.setattr(resolution, "approximate", waiting)
+    monkeypatch.setattr(resolution.os, "sched_getaffinity", lambda process: {0, 1})
+    objects = [((Shape(Box((0.031, 0.02, length))),), FINE) for length in (0.047, 0.053, 0.047)]
+    found = spheres_of_objects(objects)
+    assert found[0] is found[2]
+    assert spheres_of_objects(objects) == [object_spheres(*each) for each in objects] == found
