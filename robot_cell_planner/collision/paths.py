@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, LimitExceededError, Value
+from ..model.arguments import public
 from ..system.steps import returned
 from .checker import STATES_AT_ONCE, CollisionChecker
 from .motion_sampling import halving_order, segments
@@ -68,6 +69,7 @@ class PathReport:
         return not self.collisions
 
 
+@public
 def check_path(
     checker: CollisionChecker,
     waypoints: Floats,
@@ -148,6 +150,7 @@ def check_path_in_steps(
     return PathReport(tuple(collisions[:max_collisions]), checked, truncated, smallest)
 
 
+@public
 def smallest_clearance(
     checker: CollisionChecker,
     waypoints: Floats,

@@ -12,6 +12,7 @@ from ..errors import InvalidValueError
 from .arguments import check_fields
 from .digest import digest_of
 from .pose import IDENTITY, Pose
+from .shown_values import show
 from .value import MAX_JOINT_VALUE, check_joint_value, with_item
 
 NO_NAMES: tuple[str, ...] = ()
@@ -119,7 +120,13 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
         """Return a copy with the given joint values [rad, m] replaced.
 
         Names are not checked here; see `RobotCell.check_state`.
+
+        Raises:
+            InvalidValueError: The values are no mapping, or not finite.
         """
+        if not isinstance(values, Mapping):
+            text = f"values is {show(values)}, expected a mapping from joints to values"
+            raise InvalidValueError(text, subjects=("values",))
         merged = frozendict({**self.configuration, **values})
         return msgspec.structs.replace(self, configuration=merged)
 

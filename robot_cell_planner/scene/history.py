@@ -9,6 +9,7 @@ from typing import Protocol
 import msgspec
 
 from ..errors import InvalidRequestError, NoCellError, RevisionConflictError, Value
+from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from .changes import Change, apply_changes
@@ -42,6 +43,7 @@ class SceneHistory:
         retained: Number of earlier revisions retained for undo and for `since`.
     """
 
+    @public
     def __init__(self, world_pose: WorldPose, log: ChangeLog | None = None, retained: int = 200) -> None:
         self._world_pose = world_pose
         self._log = log

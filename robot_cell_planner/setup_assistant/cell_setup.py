@@ -18,7 +18,7 @@ from ..io.common.packages import enclosing_folder
 from ..io.common.resources import NO_ROOTS, ResourceRoots, write_text
 from ..io.common.serialisation import dump_yaml
 from ..io.robot_description.loading import load_robot, load_tool, robot_from_sources, tool_from_sources
-from ..model.arguments import public
+from ..model.arguments import checked_fields, public
 from ..model.bodies import Tool
 from ..model.cell import RobotCell
 from ..model.geometry import MeshUse
@@ -49,6 +49,7 @@ CELL_FILE, LIMITS_FILE, REPORT_FILE = "cell.yaml", "joint_limits.yaml", "report.
 TCP_FRAME, TOOL = "tcp", "gripper"
 
 
+@checked_fields
 @dataclass(frozen=True)
 class NewCellOptions:
     """Options of a new cell.

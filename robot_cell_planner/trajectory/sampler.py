@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import InvalidRequestError, Value
-from ..model.arguments import checked_fields
+from ..model.arguments import checked_fields, public
 from .limits import Array, MotionLimits
 from .time_scaling import TimeScaling, change_within_limits
 from .trajectory import Trajectory
@@ -70,6 +70,7 @@ class TrajectorySampler:
         limits: Limits of the trajectory's variables, obeyed by changes of the speed scale; None: unknown.
     """
 
+    @public
     def __init__(
         self,
         trajectory: Trajectory,
@@ -177,6 +178,7 @@ def _checked_scale(scale: float) -> float:
     return float(scale)
 
 
+@public
 def rest_at(variables: tuple[str, ...], positions: Array) -> Trajectory:
     """Return a trajectory of constant position."""
     return Trajectory(variables, np.zeros(1), np.asarray(positions, dtype=np.float64)[None, :])

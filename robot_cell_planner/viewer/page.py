@@ -15,6 +15,7 @@ import numpy as np
 from frozendict import frozendict
 
 from ..errors import FileError, InvalidValueError
+from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Rgba, Shape, Sphere, Triangles
 from ..model.pose import IDENTITY, Pose
@@ -47,6 +48,7 @@ SCRIPTS = (
 )
 
 
+@public
 def write_html(
     path: str | os.PathLike[str],
     cell: RobotCell,

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError
+from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
 from ..planning.problem.plan import Plan, percent
@@ -46,6 +47,7 @@ class PlanDetails(TypedDict):
     certified: CertifiedPath | None
 
 
+@public
 def plan_details(cell: RobotCell, state: RobotCellState, plan: Plan, name: str = "plan") -> PlanDetails:
     """Return what a page shows of a plan besides its motion: its curves, and which lines of its path are certified.
 
@@ -63,6 +65,7 @@ def plan_details(cell: RobotCell, state: RobotCellState, plan: Plan, name: str =
     return {"trajectories": trajectories, "certified": certified}
 
 
+@public
 def plan_recording(state: RobotCellState, plan: Plan, name: str = "plan") -> Recording:
     """Return a plan as a recording with one segment.
 

@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...system.cache import IdentityCache
@@ -54,6 +55,7 @@ class MotionCertifier:
         GeometryError: A collision shape cannot be read.
     """
 
+    @public
     def __init__(
         self, checker: CollisionChecker, *, protrusion: float = PROTRUSION, scene: MotionScene | None = None
     ) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError
+from ...model.arguments import checked_fields
 
 Floats = NDArray[np.float64]
 MORE = 1.0 + 1e-9  # factor against rounding errors
@@ -64,6 +65,7 @@ class StraightMotion:
         return configurations, np.abs(self.end - self.start) * (halves * MORE)
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class PolynomialMotion:
     """Piecewise polynomial of time.

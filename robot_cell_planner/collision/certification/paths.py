@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import InvalidRequestError
+from ...model.arguments import public
 from ...system.steps import returned
 from .arguments import require_ascending, require_no_jump
 from .certificate import FINE, MotionCertificate, Verdict
@@ -61,6 +62,7 @@ class PathCertificate:
 Steps: TypeAlias = Generator[None, None, PathCertificate]
 
 
+@public
 def certify_path(
     certifier: MotionCertifier, path: Floats, margin: float = 0.0, resolution: float = FINE
 ) -> PathCertificate:
@@ -86,6 +88,7 @@ def certify_path_in_steps(
     return (yield from _of_segments(certifier, rows, segment, margin, resolution))
 
 
+@public
 def certify_trajectory(
     certifier: MotionCertifier,
     breaks: Floats,

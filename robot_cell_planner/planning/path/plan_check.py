@@ -22,6 +22,7 @@ from ...errors import (
     TrajectoryStartError,
     Value,
 )
+from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
@@ -63,6 +64,7 @@ class PlanVerdict:
         return not self.violations
 
 
+@public
 def verify_plan(
     cell: RobotCell,
     state: RobotCellState,

@@ -19,7 +19,7 @@ from ...errors import (
     RobotCellError,
     Value,
 )
-from ...model.arguments import checked_fields
+from ...model.arguments import checked_fields, public
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct, checked_configurations
 from ...model.start_limits import clamped_start
@@ -105,6 +105,7 @@ class PathCheckResult:
     record: Plan
 
 
+@public
 def process_path(
     cell: RobotCell,
     state: RobotCellState,
@@ -136,6 +137,7 @@ def process_path(
     return _record(context, result, options, request.tool.value)
 
 
+@public
 def check_joint_path(
     cell: RobotCell,
     state: RobotCellState,
@@ -168,6 +170,7 @@ def check_joint_path(
         return _check(context, path, options, find_all, certificates)
 
 
+@public
 def measure_joint_path(
     cell: RobotCell,
     state: RobotCellState,

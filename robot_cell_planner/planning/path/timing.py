@@ -13,6 +13,7 @@ from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError
 from ...kinematics.dynamics import Dynamics
 from ...kinematics.forward import forward_batch
 from ...kinematics.model import cell_model
+from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.curve_limits import excesses
@@ -103,6 +104,7 @@ def time_in_context(
     return motion
 
 
+@public
 def time_joint_path(
     cell: RobotCell, state: RobotCellState, request: PathTiming, *, cancelled: Callable[[], bool] | None = None
 ) -> TimedPath:

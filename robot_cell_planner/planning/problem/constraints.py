@@ -12,7 +12,7 @@ from frozendict import frozendict
 
 from ...errors import InvalidRequestError, Value
 from ...kinematics.targets import TargetMode
-from ...model.arguments import checked_fields
+from ...model.arguments import checked_fields, public
 from ...model.pose import Pose
 from ...model.value import WORLD, Vector3
 
@@ -100,6 +100,7 @@ class FrameConstraint:
 PathConstraint: TypeAlias = JointCombination | FrameConstraint
 
 
+@public
 def upright(angle: float = FRAME_TOLERANCE, mode: TargetMode = TargetMode.TOOL, frame: str = "") -> FrameConstraint:
     """Return the constraint that the z axis of a frame stays within `angle` [rad] of the world's, e.g. for open
     containers.

@@ -13,6 +13,7 @@ from ...collision.report import Clearance, CollisionPair
 from ...errors import InvalidRequestError, RobotCellError
 from ...errors.remedies import TOGETHER
 from ...kinematics.ik.failure import IkFailure
+from ...model.arguments import checked_fields
 from ...model.name_suggestions import listed
 from ...model.pose import Pose
 from ...trajectory.limits import Array, read_only
@@ -76,6 +77,7 @@ class CartesianReport:
     log: tuple[str, ...] = ()
 
 
+@checked_fields
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Planned motion and information about it.

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...collision.attachment_topology import ENGINES
 from ...errors import FileError, RobotCellError
+from ...model.arguments import public
 from ...model.json_values import from_json
 from ...model.name_suggestions import unknown_name
 from ...model.value import plain
@@ -25,6 +26,7 @@ class _Document:
     plan: Plan
 
 
+@public
 def plan_to_json(plan: Plan, *, repeatable: bool = False) -> bytes:
     """Return a plan as JSON.
 
@@ -36,6 +38,7 @@ def plan_to_json(plan: Plan, *, repeatable: bool = False) -> bytes:
     return msgspec.json.encode(_Document(FORMAT, plan), enc_hook=_encode)
 
 
+@public
 def plan_from_json(data: bytes | str, source: str = "plan") -> Plan:
     """Return the plan of a JSON text written by `plan_to_json`.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from types import SimpleNamespace
+from dataclasses import replace
 
 import msgspec
-import numpy as np
 import pytest
 from recordings import ATTACHED_AT, MOMENTS, STEP, demo_cell, small_recording, state_at
 
+from robot_cell_planner import Goals, MotionRequest, plan_motion
 from robot_cell_planner.errors import InvalidRequestError, InvalidValueError
 from robot_cell_planner.viewer import Moment, RecordedSegment, Recorder, Recording
 from robot_cell_planner.viewer import page as replay_page
@@ -94,7 +94,7 @@ def test_a_page_of_too_many_changes_is_refused(monkeypatch):
 
 def test_a_plan_without_a_path_has_no_recording():
     cell, state = demo_cell()
-    variables = cell.group().variables
-    plan = SimpleNamespace(variables=variables, path=np.empty((0, len(variables))), trajectory=None)
+    plan = plan_motion(cell, state, MotionRequest(Goals(named_states=("home",)), timing=None))
+    plan = replace(plan, path=plan.path[:0])
     with pytest.raises(InvalidRequestError, match="the plan has no path"):
         plan_recording(state, plan)
