@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from frozendict import frozendict
@@ -22,9 +23,12 @@ from ..model.robot import Robot
 from .kinematic_tree import Hand
 
 Floats = NDArray[np.float64]
+Values = dict[str, float]
+Measure = Callable[[Mapping[str, float]], float]  # of the fingertips at values of the variables [m]
 INSET = 0.01  # [m] the tool centre point is this far behind the fingertips
 MAX_OPENED = 0.9  # of the way from closed to open, if the fingers overlap when closed
 OPENING_STEPS = 14  # of the search for where they do not
+MAX_OPPOSED = 3  # fingers that close towards each other; more of them bend towards the palm
 
 
 @dataclass(frozen=True)
@@ -46,9 +50,11 @@ class HandDraft:
 
 
 def draft_hand(robot: Robot, hand: Hand) -> HandDraft:
-    """Find the open and closed states of a hand, by the distance of its fingertips at the limits of each variable.
+    """Find the open and closed states of a hand at the limits of each variable, with the others at rest.
 
-    The tool centre point is between the closed fingertips, 10 mm behind their ends.
+    The tips of up to three fingers are nearer to each other when closed, those of more fingers nearer to the base,
+    because a finger that bends alone moves away from its neighbours. So are those of three that would be farther apart
+    when all are closed. The tool centre point is between the closed fingertips, 10 mm behind their ends.
 
     Raises:
         GeometryError: A mesh of a fingertip cannot be read.
@@ -59,14 +65,40 @@ def draft_hand(robot: Robot, hand: Hand) -> HandDraft:
     points = {tip: _points(robot, tip) for tip in tips}
     variables = [robot.variables[name] for name in names]
     lower, upper = finite_bounds(variables)
-    opened, closed = {}, {}
     rest = {name: float(np.clip(0.0, low, high)) for name, low, high in zip(names, lower, upper, strict=True)}
-    for name, low, high in zip(names, lower, upper, strict=True):
-        spreads = [_spread(robot, base, points, {**rest, name: float(value)}) for value in (low, high)]
-        first = spreads[0] > spreads[1]
-        opened[name], closed[name] = (float(low), float(high)) if first else (float(high), float(low))
-    opening = _spread(robot, base, points, opened) - _spread(robot, base, points, closed)
+    ends = {name: (float(low), float(high)) for name, low, high in zip(names, lower, upper, strict=True)}
+    spread, reach = partial(_spread, robot, base, points), partial(_reach, robot, base, points)
+    opened, closed = _ends(reach if _fingers(robot, hand) > MAX_OPPOSED else spread, ends, rest)
+    if spread(opened) < spread(closed) and len(tips) > 2:
+        opened, closed = _ends(reach, ends, rest)
+    opening = spread(opened) - spread(closed)
     return HandDraft(frozendict(opened), frozendict(closed), _tcp(robot, base, points, closed), base, max(opening, 0.0))
+
+
+def _ends(
+    measure: Measure, ends: Mapping[str, tuple[float, float]], rest: Mapping[str, float]
+) -> tuple[Values, Values]:
+    """Return the limits of variables at which a measure is greater, and the others; the upper one if they are equal."""
+    greater, others = {}, {}
+    for name, (low, high) in ends.items():
+        first = measure({**rest, name: low}) > measure({**rest, name: high})
+        greater[name], others[name] = (low, high) if first else (high, low)
+    return greater, others
+
+
+def _fingers(robot: Robot, hand: Hand) -> int:
+    """Return the number of fingers with variables of their own: all parts of a linkage are moved by the same."""
+    mechanism = robot.mechanism
+    joints = {joint.child: joint for joint in hand.joints}
+    found = set()
+    for link in _fingertips(hand):
+        variables = set[str]()
+        while (joint := mechanism.parent_joints.get(link)) is not None:
+            if link in joints:
+                variables.add(mechanism.mimic_source(joint.name)[0])
+            link = joint.parent
+        found.add(frozenset(variables))
+    return len(found)
 
 
 def closed_without_overlap(robot: Robot, home: Mapping[str, float], hand: HandDraft) -> HandDraft:
@@ -151,6 +183,12 @@ def _spread(robot: Robot, base: str, points: Mapping[str, Floats], values: Mappi
         return float(np.linalg.norm(centres[0][:2])) if centres else 0.0
     pairs = [(i, j) for i in range(len(centres)) for j in range(i)]
     return float(np.mean([np.linalg.norm(centres[i] - centres[j]) for i, j in pairs]))
+
+
+def _reach(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> float:
+    """Return the mean distance of the centres of the fingertips from the base."""
+    located = _in_base(robot, base, points, values).values()
+    return float(np.mean([np.linalg.norm(_centre(rows)) for rows in located]))
 
 
 def _centre(points: Floats) -> Floats:

@@ -49,7 +49,7 @@ class Home:
     def from_limits(self) -> str:
         """The distance to a limit as text."""
         if np.isinf(self.limit_margin):
-            return "without joints that have limits"
+            return "no joint has limits, besides those of hands"
         return f"{self.limit_margin:.3g} rad or m from the nearest limit"
 
 

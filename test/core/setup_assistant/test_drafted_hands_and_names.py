@@ -4,6 +4,8 @@ import pytest
 from test_drafts import arm, chain, found, robot
 
 from robot_cell_planner.io.robot_description.urdf import read_urdf
+from robot_cell_planner.model.robot import Robot
+from robot_cell_planner.setup_assistant.draft import draft_robot
 from robot_cell_planner.setup_assistant.groups import passive_joints
 
 INSPIRE = {"thumb_proximal": 2, "index_proximal": 1, "middle_proximal": 1, "ring_proximal": 1, "pinky_proximal": 1}
@@ -106,3 +108,43 @@ def test_arms_are_told_apart(names, places, expected):
 def test_the_composite_group_of_legs_is_named_so():
     legs = fingers("base", {f"{side}_hip_": 3 for side in ("fl", "fr", "rl", "rr")})
     assert sizes(robot(*legs))["all_legs"] == 12
+
+
+BENT = 1.5  # [rad]
+FINGERS = {"index": -0.045, "middle": -0.015, "ring": 0.015, "pinky": 0.045}  # places across the palm [m]
+
+
+def part(name, length, parent, xyz, axis):
+    """A box along z on a joint that bends it."""
+    return (
+        f'<link name="{name}"><collision><origin xyz="0 0 {0.5 * length + 0.008}"/><geometry>'
+        f'<box size="0.014 0.014 {length - 0.016}"/></geometry></collision></link><joint name="{name}_joint" '
+        f'type="revolute"><parent link="{parent}"/><child link="{name}"/><origin xyz="{xyz}"/><axis xyz="{axis}"/>'
+        f'<limit lower="0" upper="{BENT}" effort="1" velocity="1"/></joint>'
+    )
+
+
+def hand(fingers, thumb):
+    """Fingers of two joints that bend towards the front of a palm, -y, and a thumb beside it."""
+    palm = '<collision><origin xyz="0 0 0.04"/><geometry><box size="0.1 0.02 0.08"/></geometry></collision>'
+    parts = [f'<link name="palm">{palm}</link>']
+    for name, x in fingers.items():
+        parts += [part(f"{name}_1", 0.045, "palm", f"{x} 0 0.1", "1 0 0")]
+        parts += [part(f"{name}_2", 0.035, f"{name}_1", "0 0 0.045", "1 0 0")]
+    if thumb:
+        parts += [part("thumb_1", 0.04, "palm", "-0.08 -0.03 0.02", "0 1 0")]
+        parts += [part("thumb_2", 0.03, "thumb_1", "0 0 0.04", "0 1 0")]
+    return read_urdf(f'<robot name="five_finger_hand">{"".join(parts)}</robot>')
+
+
+@pytest.mark.parametrize(("count", "thumb"), [(4, True), (4, False), (3, True)])
+def test_a_hand_of_many_fingers_is_open_when_they_are_straight(count, thumb):
+    """A finger that bends alone moves away from its neighbours: the fist was the open state, in which fingers overlap,
+    and pairs that overlap there were left out of all checks."""
+    drafted = draft_robot(Robot("hand", hand(dict(list(FINGERS.items())[:count]), thumb)))
+    (found,) = drafted.hands.values()
+    assert set(found.opened.values()) == {0.0}
+    assert min(found.closed.values()) > 0.0
+    assert found.opening >= 0.0
+    assert not [pair for pair in drafted.pairs if pair.reason == "Default"]
+    assert not drafted.home.colliding
