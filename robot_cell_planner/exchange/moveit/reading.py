@@ -10,9 +10,11 @@ import msgspec
 from frozendict import frozendict
 
 from ...io.cell_file.includes import with_scene
+from ...io.common.defects import Defects
 from ...io.common.packages import workspace_of
 from ...io.common.resources import NO_ROOTS, ResourceRoots, resolve
 from ...io.robot_description.loading import load_robot, read_sources, robot_from_sources
+from ...io.robot_description.srdf import read_srdf
 from ...io.scene_import.scene_files import read_scene
 from ...model.arguments import public
 from ...model.cell import RobotCell
@@ -27,6 +29,7 @@ from .package import ConfigPackage, find_package
 from .settings import initial_values, limits_text, note_kinematics, parameters_text
 
 LIMITS_FILE, PARAMETERS_FILE = "joint_limits.yaml", "parameters.yaml"
+MOBILE = ("planar", "floating")
 START_STATES = ("home", "ready", "default")
 
 
@@ -115,7 +118,16 @@ class _Importer:
         limits_file = self.folder.write(LIMITS_FILE, limits) if limits else ""
         robot = load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=mesh_use)
         self.warnings = lost_warnings(described.sources, robot.sources)
+        self._note_virtual_joints(semantic, robot)
         return robot
+
+    def _note_virtual_joints(self, semantic: str, robot: Robot) -> None:
+        """Note the virtual joints by which MoveIt plans motions of a mobile base."""
+        for joint in read_srdf(semantic, robot.mechanism, defects=Defects()).virtual_joints:
+            if joint.kind in MOBILE:
+                text = "is the pose of the base, which motions do not change"
+                remedy = f"give the URDF a {joint.kind} joint to plan motions of the base"
+                self.left_out.append(f"{joint.kind} virtual joint {joint.name} {text}; {remedy}")
 
     def _settings(self, name: str) -> dict[str, Any]:
         return self.package.settings(name, self.left_out)

@@ -377,3 +377,14 @@ def test_an_srdf_that_the_package_names_and_does_not_have_hides_no_other(package
     (package / ".setup_assistant").write_text(ASSISTANT)
     move_into(package, "config/arm", "arm.srdf")
     assert list(import_moveit(package, tmp_path / "cell").cell.robot.groups) == ["main"]
+
+
+@pytest.mark.parametrize("kind", ["fixed", "planar", "floating"])
+def test_virtual_joints_of_mobile_bases_are_listed(package, tmp_path, kind):
+    """MoveIt plans motions of a base by them; here groups have no variables of them."""
+    group = '<group name="all"><joint name="fixed_base"/><group name="main"/></group>'
+    text = SRDF.replace('type="fixed"', f'type="{kind}"').replace("<group_state", f"{group}<group_state", 1)
+    (package / "config" / "arm.srdf").write_text(text)
+    made = import_moveit(package, tmp_path / "cell")
+    assert made.cell.robot.groups["all"].variables == ("j0", "j1")
+    assert [f"{kind} virtual joint fixed_base" in line for line in made.left_out].count(True) == (kind != "fixed")
