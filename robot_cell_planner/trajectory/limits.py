@@ -83,6 +83,11 @@ class MotionLimits:
         """Return the unit of the derivative of an order of a variable."""
         return unit_of_derivative(self.units[column] if self.units else ANY_JOINT, order)
 
+    def is_continuous(self, column: int) -> bool:
+        """Return whether a variable is known to be an angle without position limits."""
+        unlimited = math.isinf(self.lower[column]) and math.isinf(self.upper[column])
+        return unlimited and bool(self.units) and self.units[column] == "rad"
+
     def _check_rate(self, name: str, array: Array) -> None:
         for joint, value in zip(self.variables, array, strict=True):
             if not (math.isfinite(value) and value > 0.0):

@@ -196,7 +196,8 @@ def validate(
     Args:
         trajectory: Trajectory to validate.
         limits: Limits of its variables.
-        start: Joint values that the first sample must match; None: not checked.
+        start: Joint values that the first sample must match, those of continuous joints but for whole turns; None: not
+            checked.
         start_tolerance: Tolerance of the start [rad or m].
         at_rest: Require exactly zero velocities at the last sample, and accelerations of at most a millionth of their
             limits.
@@ -251,6 +252,8 @@ def _start_violations(
                 f"the state to start from lacks joint {variable}", stage="validate trajectory", subjects=(variable,)
             )
         away = abs(float(trajectory.positions[0, column]) - start[variable])
+        if limits.is_continuous(column):
+            away = abs(math.remainder(away, 2.0 * math.pi))
         if not away <= tolerance:
             found.append(LimitViolation(Quantity.START, variable, 0, time, away, tolerance, limits.unit(column)))
     return found

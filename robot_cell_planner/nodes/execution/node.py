@@ -57,6 +57,7 @@ from .parameters import (
     names,
     passive_joints,
     sampler_options,
+    wraparound,
 )
 from .shutdown import RequestedShutdown
 from .trajectory_actions import TrajectoryActions
@@ -93,7 +94,7 @@ class ExecutionNode(ManagedNode):
         self._robots = independent_robots(parameters)
         own = (*self._joints, *passive_joints(self._grippers))
         self._joint_states = JointMessages(self, "joint_states", JOINT_STATES_DEPTH, own=own)
-        self._feedback = JointFeedback(parameters["max_joint_step"], own)
+        self._feedback = JointFeedback(parameters["max_joint_step"], own, wraparound(parameters))
         self._planning = PlanningCalls(self)
         self._motion_access = ExclusiveAccess("is executing a motion", self._publish_status)
         self._gripper_accesses = [

@@ -15,7 +15,9 @@ from ..common.robot_topics import checked_prefixes
 from ..motion.command_values import FIELDS
 from ..motion.controller_motion import ControllerOptions
 from ..motion.independent_robots import IndependentRobots
+from ..motion.path_return import feedback_timeouts
 from ..motion.trajectory_goals import ToleranceDefaults
+from ..motion.wraparound import Wraparound
 from ..servo.parameters import SERVO_PARAMETERS
 from .gripper import GripperActions, GripperOptions
 from .parameter_relations import BELOW_GOAL_TIME, LONGER_THAN_STOP
@@ -150,6 +152,9 @@ PARAMETERS = (
         0.0,
         60.0,
     ),
+    Parameter(
+        "angle_wraparound", [""], "Joints whose drivers publish positions within one turn.", constraint="each once"
+    ),
     Parameter("max_joint_step", 0.5, "Maximum change of a joint between two joint_states [rad or m].", 1e-4, ENDLESS),
     Parameter("start_tolerance", 0.01, "Maximum distance of a joint from a trajectory's start [rad or m].", 0.0, 1.0),
     Parameter("path_tolerance", 0.1, "Maximum tracking error of a joint along the path [rad or m].", 0.0, ENDLESS),
@@ -273,6 +278,11 @@ def names(parameters: Parameters, name: str) -> tuple[str, ...]:
     if len(set(values)) != len(values):
         raise InvalidRequestError(f"parameter {name} lists a name twice: {', '.join(values)}", stage="parameters")
     return values
+
+
+def wraparound(parameters: Parameters) -> Wraparound:
+    """Return the joints whose drivers publish positions within one turn."""
+    return Wraparound(names(parameters, "angle_wraparound"), feedback_timeouts(parameters).lost_after)
 
 
 def command_fields(parameters: Parameters) -> tuple[str, ...]:

@@ -35,13 +35,13 @@ from ..conversions.trajectories import trajectory_to_message
 from .controller_client import STAGE, ControllerClient, ControllerGoal, ControllerState
 from .goal_tolerances import joint_tolerances
 from .motion import Array, Motion, Sent, Tracking
+from .wraparound import nearest_turn
 
 OVERLAP = 0.5  # [s] of the past that a new trajectory has in common with the running one
 # [s] of the past of the time scaling that is kept, for delayed measurements, too.
 KEPT = max(OVERLAP, 1e-9 * CLOCK_SKEW)
 ASTRAY = 0.5  # [s] for which a controller that forgot its trajectory, such as by a restart, commands other positions
 CYCLES = 0.1  # [s] by which the time of published references may differ from their stamps
-TURN = 2.0 * np.pi
 GRACE = 2.0  # [s] for a stop beyond the times of trajectory and tolerances
 LEADS = (1.0, 4.0)  # multiples of the lead, if the new times take longer to compute
 
@@ -125,8 +125,7 @@ class Share:
             if joint in state.joints:
                 column = joints.index(joint)
                 found = float(state.reference[state.joints.index(joint)])
-                away = abs(found - float(desired[column]))
-                if min(away, abs(float(np.remainder(away + 0.5 * TURN, TURN)) - 0.5 * TURN)) > allowed[column]:
+                if abs(nearest_turn(found, float(desired[column])) - float(desired[column])) > allowed[column]:
                     at, expected = distinct_texts(found, float(desired[column]))
                     return f"{joint} at {at} instead of {expected}"
         return ""
@@ -194,6 +193,7 @@ class ControllerMotion(Motion):
         if not set(self.goal.joints) <= set(rows):
             return super().tracking()
         position, velocity, actual, actual_velocity = np.array([rows[joint] for joint in self.goal.joints]).T
+        actual = self._feedback.wraparound.near(self.goal.joints, actual, position)
         desired = TrajectorySample(self.reached, position, np.nan_to_num(velocity), np.zeros_like(position))
         return Tracking(desired, actual, actual_velocity, min(stamps))
 

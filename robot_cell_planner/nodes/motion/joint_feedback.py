@@ -10,6 +10,7 @@ from ...trajectory.tracking import lost
 from ..common.clock_monitor import clock_jump, max_step_ahead
 from ..common.clock_rate import ClockRate, ClockRates
 from ..common.joint_states import JointStates, Measurement
+from .wraparound import REMEDY, Wraparound, is_near_turn
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
 LONGEST_PERIODS = 2.0  # the same, as a multiple of the period of reads, if that is longer
@@ -36,9 +37,10 @@ class JointFeedback:
     The age of measurements excludes pauses of this process, and time for which a simulation has stood.
     """
 
-    def __init__(self, jump: float, own: Collection[str] = ()) -> None:
-        """own: joints of the robot, which others never replace, see `JointNames`."""
+    def __init__(self, jump: float, own: Collection[str] = (), wraparound: Wraparound | None = None) -> None:
+        """own: joints of the robot, which others never replace, see `JointNames`. wraparound: of measurements."""
         self._own = frozenset(own)
+        self.wraparound = wraparound or Wraparound()
         self._jump = jump
         self._polled_at, self._resumed_at = math.inf, -math.inf
         self._longest_interval = LONGEST_PAUSE
@@ -93,7 +95,8 @@ class JointFeedback:
     ) -> None:
         """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]; received: clock of
         the stamps, as this node reads it [ns]; 0: unknown, as simulated time is before its first message."""
-        updated = self._states.merge(names, positions, stamp, velocities, efforts, now, self._paused)
+        continued = self.wraparound.continued(names, positions, self._states.latest, now - self._paused)
+        updated = self._states.merge(names, continued, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
             text = f"joint_states contains an invalid position of {name}: {position}"
             self._faults.append(FeedbackLostError(text, subjects=(name,)))
@@ -166,7 +169,8 @@ class JointFeedback:
             self._delays.pop(name, None)
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
-            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values))
+            remedy = REMEDY if is_near_turn(step, largest_step) else ""
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=values, remedy=remedy))
         elif min(ahead, lag) > SKIPPED:
             # The robot continues from where it was before the time that was given up.
             self._paused_at[name] = new.arrival

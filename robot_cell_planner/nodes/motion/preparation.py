@@ -134,8 +134,9 @@ class Preparation:
             RobotCellError: the validation failed or was cancelled.
         """
         await self.settled(goal.joints, token)
-        requested = goal
-        goal = self._faults.starting_at(goal, self.start_positions(goal.joints))
+        start = self.start_positions(goal.joints)
+        requested = goal.turned_to(start, self._feedback.wraparound.joints)
+        goal = self._faults.starting_at(requested, start)
         if state is None:
             return goal, None
         try:

@@ -220,7 +220,9 @@ class MotionRunner:
             if predicted is None:
                 return None
             scale = self._joining_scale(goal)
-            joining = goal.joining(self._present(running, predicted, goal.joints), predicted.time - arrived, scale)
+            present, after = self._present(running, predicted, goal.joints), predicted.time - arrived
+            here = dict(zip(goal.joints, present[0].tolist(), strict=True))
+            joining = goal.turned_to(here, self._feedback.wraparound.joints, after).joining(present, after, scale)
             reply = None
             if state is not None:
                 message = trajectory_to_message(joining.trajectory)

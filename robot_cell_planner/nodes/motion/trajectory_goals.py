@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -25,6 +25,7 @@ from ...trajectory.trajectory import Trajectory
 from ..conversions.basic import duration_from_message, time_from_message
 from ..conversions.trajectories import rows_from_points, trajectory_from_message
 from .joint_feedback import robot_names
+from .wraparound import TURN
 
 Array = NDArray[np.float64]
 LOWEST_SCALE = 1e-3  # minimum speed scale other than 0: slower motion cannot be distinguished from rest
@@ -100,6 +101,22 @@ class MotionGoal:
         if self.trajectory.duration <= 0.0:
             self._check_already_there(here)
         return replace(self, trajectory=from_rest(self.trajectory, here))
+
+    def turned_to(self, positions: Mapping[str, float], joints: Collection[str], after: float = 0.0) -> MotionGoal:
+        """Return the motion with joints shifted by whole turns, such that its first sample from a time on is nearest to
+        positions: it may have been planned from measurements within one turn.
+
+        Args:
+            positions: Of all joints of the motion [rad or m].
+            joints: Those to shift.
+            after: Time on the trajectory's own clock [s].
+        """
+        row = min(int(np.searchsorted(self.trajectory.times, after)), len(self.trajectory) - 1)
+        away = np.array([positions[joint] for joint in self.joints]) - self.trajectory.positions[row]
+        turns = np.where([joint in joints for joint in self.joints], np.round(away / TURN), 0.0)
+        if not turns.any():
+            return self
+        return replace(self, trajectory=replace(self.trajectory, positions=self.trajectory.positions + TURN * turns))
 
     def _check_already_there(self, here: Array) -> None:
         """Raise TrajectoryStartError if positions (dof,) are not within the goal tolerances of the only point."""

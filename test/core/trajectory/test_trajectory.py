@@ -25,6 +25,20 @@ def good():
     return stop_at_waypoints(PATH, LIMITS, TimingOptions(period=0.01)).trajectory
 
 
+@pytest.mark.parametrize(
+    ("unlimited", "units", "is_the_same"),
+    [(True, ("rad", "rad"), True), (False, ("rad", "rad"), False), (True, ("m", "rad"), False), (True, (), False)],
+)
+@pytest.mark.parametrize("turns", [-2, 1])
+def test_a_continuous_joint_starts_where_it_is_by_whole_turns(good, unlimited, units, is_the_same, turns):
+    bound = np.inf if unlimited else 20.0
+    limits = MotionLimits(("a", "b"), [-bound, -2], [bound, 2], [1, 2], [4, 8], [40, 80], units=units)
+    turned = {"a": turns * 2.0 * np.pi + 0.005, "b": 0.0}
+    assert validate(good, limits, start=turned).valid is is_the_same
+    report = validate(good, limits, start={"a": turned["a"] + 0.02, "b": 0.0})
+    assert [found.quantity for found in report.violations] == [Quantity.START]
+
+
 def changed(trajectory, **arrays):
     parts = {name: getattr(trajectory, name) for name in ("times", "positions", "velocities", "accelerations")}
     return Trajectory(trajectory.variables, **{**parts, **arrays})

@@ -1,5 +1,6 @@
 """Motions of controllers end if the clock of their trajectories is set, or a controller forgets its trajectory."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -14,6 +15,7 @@ from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion import Phase
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
+from robot_cell_planner.nodes.motion.wraparound import Wraparound
 from robot_cell_planner.trajectory.sampler import SamplerOptions
 from robot_cell_planner.trajectory.tracking import Tolerances
 from robot_cell_planner.trajectory.trajectory import Trajectory
@@ -182,6 +184,17 @@ def test_a_continuous_joint_that_is_commanded_by_whole_turns_away_is_on_its_path
         case.publish(float(case.motion.last.positions[0]) + turns * 2.0 * np.pi)
         case.motion.poll()
         assert case.motion.error is None
+
+
+@pytest.mark.parametrize("wrapping", [JOINTS, ()])
+def test_a_controller_may_publish_measurements_within_one_turn_of_joints_that_wrap(monkeypatch, wrapping):
+    case = Case(monkeypatch)
+    case.feedback.wraparound = Wraparound(wrapping)
+    case.pass_time(1.0)
+    case.publish(None)
+    state = case.controller.state
+    case.controller.state = replace(state, feedback=state.feedback - 2.0 * np.pi)
+    assert float(case.motion.tracking().error[0]) == pytest.approx(0.0 if wrapping else 2.0 * np.pi)
 
 
 def test_a_robot_that_its_own_speed_scaling_stops_is_not_astray(monkeypatch):
