@@ -24,7 +24,12 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import RobotCellState
 from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
-from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.cartesian.planner import (
+    CartesianOptions,
+    CartesianRequest,
+    CartesianStrategy,
+    plan_cartesian,
+)
 from robot_cell_planner.planning.problem.plan import Plan
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.trajectory.timing import TimingOptions
@@ -110,7 +115,7 @@ def warm_up(cell: RobotCell, state: RobotCellState) -> None:
     """Kernels and models, that are built once."""
     maker = PathMaker(cell, state, SEED)
     way = next(maker.ways(1, 0.1, 0.1))
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         plan(cell, state, maker, way.start, frames(maker, way.poses), strategy=strategy)
 
 
@@ -119,7 +124,7 @@ def known_ways(results: Results, arm: str, cell: RobotCell, state: RobotCellStat
     for kind, segments in (("lines", 1), ("polylines", 3)):
         maker = PathMaker(cell, state, SEED)
         ways = list(islice(maker.ways(segments, 0.05, 0.3), WAYS))
-        for strategy in Strategy:
+        for strategy in CartesianStrategy:
             solved, times, off, turned, repeated = 0, [], 0.0, 0.0, True
             for number, way in enumerate(ways):
                 waypoints = frames(maker, way.poses)
@@ -171,7 +176,7 @@ def lines_of_30_cm(results: Results, arm: str, cell: RobotCell, state: RobotCell
     times: dict[str, list[Took]] = {"greedy": [], "graph": [], "compas_fab": []}
     solved = dict.fromkeys(times, 0)
     for way in ways:
-        for strategy in Strategy:
+        for strategy in CartesianStrategy:
             found, took = plan(cell, state, maker, way.start, frames(maker, way.poses), strategy=strategy)
             times[strategy.value].append(took)
             solved[strategy.value] += isinstance(found, Plan)
@@ -190,8 +195,8 @@ def random_lines(results: Results, arm: str, cell: RobotCell, state: RobotCellSt
     for kind in ("frame", "axis"):
         maker, rng = PathMaker(cell, state, SEED), np.random.default_rng(SEED)
         counts = dict.fromkeys(("both", "greedy_alone", "graph_alone", "none", "graph_less_far"), 0)
-        lengths = {strategy: 0.0 for strategy in Strategy}
-        times: dict[Strategy, list[Took]] = {strategy: [] for strategy in Strategy}
+        lengths = {strategy: 0.0 for strategy in CartesianStrategy}
+        times: dict[CartesianStrategy, list[Took]] = {strategy: [] for strategy in CartesianStrategy}
         tried = 0
         while tried < RANDOM_LINES:
             q = rng.uniform(maker.lower, maker.upper)
@@ -200,11 +205,11 @@ def random_lines(results: Results, arm: str, cell: RobotCell, state: RobotCellSt
             tried += 1
             found = {}
             waypoints = random_waypoint(maker, rng, q, kind)
-            for strategy in Strategy:
+            for strategy in CartesianStrategy:
                 options = {"strategy": strategy, "skip_preplanning_collision_check": True}
                 found[strategy], took = plan(cell, state, maker, q, waypoints, **options)
                 times[strategy].append(took)
-            greedy, graph = found[Strategy.GREEDY], found[Strategy.GRAPH]
+            greedy, graph = found[CartesianStrategy.GREEDY], found[CartesianStrategy.GRAPH]
             if isinstance(greedy, Plan) and isinstance(graph, Plan):
                 counts["both"] += 1
                 lengths = {s: lengths[s] + f.path_length for s, f in found.items() if isinstance(f, Plan)}
@@ -217,8 +222,11 @@ def random_lines(results: Results, arm: str, cell: RobotCell, state: RobotCellSt
                 counts["graph_less_far"] += fraction_of(graph) < fraction_of(greedy) - 0.01
         for name, count in counts.items():
             results.add(f"{arm}_random_{kind}_lines_{name}", count)
-        results.add(f"{arm}_random_{kind}_lines_joint_travel_ratio", lengths[Strategy.GRAPH] / lengths[Strategy.GREEDY])
-        for strategy in Strategy:
+        results.add(
+            f"{arm}_random_{kind}_lines_joint_travel_ratio",
+            lengths[CartesianStrategy.GRAPH] / lengths[CartesianStrategy.GREEDY],
+        )
+        for strategy in CartesianStrategy:
             add_times(results, f"{arm}_random_{kind}_lines_{strategy.value}", times[strategy])
             largest = max(took.processor for took in times[strategy])
             results.add(f"{arm}_random_{kind}_lines_{strategy.value}_largest_cpu_ms", largest)
@@ -256,7 +264,7 @@ def printing(results: Results, arm: str, cell: RobotCell, state: RobotCellState)
         None, maker.variables,
     ).best  # fmt: skip
     waypoints = PointAxisWaypoints(tuple(points[1:]), mode=maker.mode)
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         for name, timing in (("", None), ("_timed", TimingOptions(path_speed=0.05))):
             took = [plan(cell, state, maker, start, waypoints, timing, strategy=strategy) for _ in range(3)]
             label = f"{arm}_printing_{PRINTED_POINTS}_points_{strategy.value}{name}"

@@ -24,7 +24,7 @@ from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.collision_checks import MAX_EXACT_STATES
 from robot_cell_planner.planning.problem.plan import Plan
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.trajectory.parameterization import Method
+from robot_cell_planner.trajectory.parameterization import TimingMethod
 from robot_cell_planner.trajectory.timing import TimingOptions
 
 from .generate import Generator
@@ -48,7 +48,7 @@ OPTIONS = {
 }
 SAME = 1e-9  # fractions of paths that count as equal
 HIDDEN = re.compile(r"may overlap by up to ([0-9.e+-]+) mm")
-METHODS = (Method.STOP_AT_WAYPOINTS, Method.SMOOTH)
+METHODS = (TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.SMOOTH)
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from .certification.paths import certify_path as certify_path
 from .certification.paths import certify_trajectory as certify_trajectory
 from .checker import CollisionChecker as CollisionChecker
 from .pairs.allowed_pairs import CollisionOptions as CollisionOptions
+from .pairs.allowed_pairs import PairType as PairType
 from .paths import check_path as check_path
 from .paths import smallest_clearance as smallest_clearance
 from .reach import Reach as Reach

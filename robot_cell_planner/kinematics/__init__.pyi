@@ -1,3 +1,4 @@
+from .differential import JacobianAxes as JacobianAxes
 from .differential import jacobians as jacobians
 from .dynamics import Dynamics as Dynamics
 from .forward import forward_batch as forward_batch
@@ -6,6 +7,8 @@ from .forward import forward_kinematics_to_frame as forward_kinematics_to_frame
 from .ik.composite import composite_forward_kinematics as composite_forward_kinematics
 from .ik.composite import composite_inverse_kinematics as composite_inverse_kinematics
 from .ik.options import IkOptions as IkOptions
+from .ik.options import IkOrder as IkOrder
+from .ik.options import IkSolver as IkSolver
 from .ik.solver import inverse_kinematics as inverse_kinematics
 from .ik.solver import iter_inverse_kinematics as iter_inverse_kinematics
 from .targets import FrameTarget as FrameTarget

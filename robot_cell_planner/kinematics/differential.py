@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 ORIGIN: Vector3 = (0.0, 0.0, 0.0)
 
 
-class Axes(str, Enum):
+class JacobianAxes(str, Enum):
     """Axes in which a Jacobian or twist is expressed."""
 
     WORLD = "world"
@@ -68,7 +68,7 @@ def jacobians(
     group: str = "",
     frame: str = "",
     point: Vector3 = ORIGIN,
-    axes: Axes = Axes.WORLD,
+    axes: JacobianAxes = JacobianAxes.WORLD,
     configurations: Array | None = None,
     velocities: Array | None = None,
 ) -> Jacobians:
@@ -102,11 +102,11 @@ def jacobians(
             raise InvalidRequestError(f"there are {len(given)} velocities for {len(rows)} configurations")
         rates[:] = given
     jacobian, derivative, poses = chain_kernels.jacobians_and_rates(chain.table, rows, rates)
-    if axes is Axes.BASE:
+    if axes is JacobianAxes.BASE:
         base = cell.group(group).base_link or cell.robot_of_group(group).mechanism.root
         rotation = frame_matrix(cell, state, base)[:3, :3].T
         jacobian, derivative = _wrapped(jacobian, rotation), _wrapped(derivative, rotation)
-    elif axes is Axes.TOOL:
+    elif axes is JacobianAxes.TOOL:
         rotations = poses[:, :3, :3].transpose(0, 2, 1)
         # d(R^T J)/dt = R^T (dJ/dt - w x J)
         spin = np.einsum("kij,kj->ki", jacobian[:, 3:], rates)[:, None, :]

@@ -12,6 +12,7 @@ from .geometry import Cylinder as Cylinder
 from .geometry import Mesh as Mesh
 from .geometry import Shape as Shape
 from .geometry import Sphere as Sphere
+from .geometry import Triangles as Triangles
 from .mechanism import Inertial as Inertial
 from .mechanism import Joint as Joint
 from .mechanism import JointKind as JointKind
@@ -19,6 +20,7 @@ from .mechanism import JointLimits as JointLimits
 from .mechanism import Link as Link
 from .mechanism import Mechanism as Mechanism
 from .mechanism import Mimic as Mimic
+from .mesh_use import MeshUse as MeshUse
 from .pose import IDENTITY as IDENTITY
 from .pose import Pose as Pose
 from .robot import CompositeGroup as CompositeGroup

@@ -16,7 +16,7 @@ from ..model.state import RobotCellState
 from ..scene.changes import apply_changes
 from ..scene.scene import Scene
 from ..trajectory.limits import Array
-from ..trajectory.timing import Method, TimingOptions
+from ..trajectory.timing import TimingMethod, TimingOptions
 from ..trajectory.trajectory import Trajectory
 from .joint_space.goals import GoalSet
 from .joint_space.planner import plan_with_monitor
@@ -169,7 +169,9 @@ class _SequencePlanner:
         step, options = self.steps[index], replace(self.options, state_limit=self.states_left)
         target, timing = step.goals.targets[goal], self.timing
         if timing is not None:  # the method and blends of the timing are those of the other steps
-            timing = replace(timing, method=Method.FOLLOW_SAMPLES, blend_tolerance=TimingOptions().blend_tolerance)
+            timing = replace(
+                timing, method=TimingMethod.FOLLOW_SAMPLES, blend_tolerance=TimingOptions().blend_tolerance
+            )
         return replace(plan_straight(scene, target, step.group, step.joints, options, timing, self.monitor), goal=goal)
 
     def _choices(self, sequence: _Sequence, scene: Scene, index: int, only: int | None) -> list[_Sequence]:

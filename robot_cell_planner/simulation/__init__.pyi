@@ -12,6 +12,8 @@ from ..model.simulated_sensors import CameraSensor as CameraSensor
 from ..model.simulated_sensors import ForceTorqueSensor as ForceTorqueSensor
 from ..model.simulated_sensors import JointTorqueSensor as JointTorqueSensor
 from .camera_view import CameraImage as CameraImage
+from .camera_view import CameraView as CameraView
+from .commands import JointCommand as JointCommand
 from .disturbances import Disturbance as Disturbance
 from .disturbances import DisturbanceKind as DisturbanceKind
 from .engines.base import Wrench as Wrench

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.arguments import checked_fields
 from ..model.pose import Pose, quaternion_from_rotation
 
 NEAR, FAR = 0.02, 20.0  # [m]
@@ -35,6 +36,7 @@ class CameraImage:
     names: tuple[str, ...]
 
 
+@checked_fields
 @dataclass(frozen=True)
 class CameraView:
     """Pinhole camera, with the axes of REP 103 for optical frames: z forward, x right, y down.

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ..errors import InvalidRequestError
+from ..model.arguments import checked_fields
 
 STAGE = "joint command"
 
@@ -36,6 +37,7 @@ class CommandLimits(NamedTuple):
 NO_LIMITS: Mapping[str, CommandLimits] = {}
 
 
+@checked_fields
 @dataclass(frozen=True)
 class JointCommand:
     """Commands for some joints: positions [rad or m], velocities [rad/s or m/s] and efforts [Nm or N], by joint.

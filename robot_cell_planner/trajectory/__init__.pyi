@@ -1,13 +1,16 @@
 from .limits import MotionLimits as MotionLimits
 from .merging import merge_trajectories as merge_trajectories
+from .parameterization import PathModel as PathModel
 from .parameterization import time_path as time_path
 from .sampler import SamplerOptions as SamplerOptions
 from .sampler import TrajectorySample as TrajectorySample
 from .sampler import TrajectorySampler as TrajectorySampler
 from .sampler import rest_at as rest_at
 from .separation import separating_delays as separating_delays
+from .timing import TimingMethod as TimingMethod
 from .timing import TimingOptions as TimingOptions
 from .timing import follow_samples as follow_samples
 from .timing import stop_at_waypoints as stop_at_waypoints
 from .trajectory import Trajectory as Trajectory
+from .validation import CollisionSearch as CollisionSearch
 from .validation import validate as validate

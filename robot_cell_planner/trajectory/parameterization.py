@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
-from ..model.arguments import public
+from ..model.arguments import checked_fields, public
 from ..model.name_suggestions import unknown_name
 from .blended import SmoothOptions, smooth
 from .curve_limits import RELATIVE_TOLERANCE
@@ -16,8 +16,8 @@ from .curves import TraversedPath
 from .limits import Array, MotionLimits
 from .timing import (
     SMALLEST_FACTOR,
-    Method,
     TimedMotion,
+    TimingMethod,
     TimingOptions,
     follow_samples,
     kept_within,
@@ -44,6 +44,7 @@ Speeds = Callable[[Array, Array], Array]
 Efforts = Callable[[Array, Array, Array], Array]
 
 
+@checked_fields
 @dataclass(frozen=True)
 class PathModel:
     """Properties of a cell that limit motions; None: not considered.
@@ -88,7 +89,7 @@ def time_path(
     Args:
         path: Waypoints or samples (n, dof) [rad or m].
         limits: Limits of the joints.
-        options: Method and options of the timing.
+        options: TimingMethod and options of the timing.
         model: Properties of the cell that limit the motion.
         parameters: Path parameter (n,) of the FOLLOW_SAMPLES method, see `timing.follow_samples`.
         stops: Indices of samples at which the FOLLOW_SAMPLES method stops.
@@ -106,14 +107,14 @@ def time_path(
     first = _velocity(options.start_velocity, limits, "start", options.path_speed)
     last = _velocity(options.end_velocity, limits, "end", options.path_speed)
     moving = bool(first.any() or last.any())
-    if options.method is Method.SMOOTH:
+    if options.method is TimingMethod.SMOOTH:
         blends = SmoothOptions(options.blend_tolerance, model.in_collision, model.collides_between, model.step)
         speeds = _interval_speeds(path, options, model)
         motion = smooth(path, limits, options, blends, start_velocity=first, end_velocity=last, speeds=speeds)
     elif moving:
         text = f"{options.method.value} begins and ends at rest; start and end velocities need the smooth method"
         raise NotSupportedError(text, stage="trajectory")
-    elif options.method is Method.FOLLOW_SAMPLES:
+    elif options.method is TimingMethod.FOLLOW_SAMPLES:
         motion = follow_samples(path, limits, options, parameters=parameters, stops=stops, check=model.check)
     else:
         motion = stop_at_waypoints(path, limits, options, check=model.check)
@@ -128,7 +129,7 @@ def time_path(
             text = "with start or end velocities a motion cannot be slowed down for path speed, tool speed or torques"
             raise NotSupportedError(text, stage="trajectory", values=slowest)
         motion = slowed(motion, factors, limits.variables, options.period)
-        if options.method is Method.FOLLOW_SAMPLES:
+        if options.method is TimingMethod.FOLLOW_SAMPLES:
             motion = kept_within(motion, options.allowed(limits), options.period)
     text = "the motion exceeds a speed or torque limit between its samples after it was slowed down for them"
     raise TrajectoryError(text, values=slowest)

@@ -41,7 +41,7 @@ SMALLEST_FACTOR = 1.0 + 1e-9
 _reduced: IdentityCache[MotionLimits] = IdentityCache(size=64, owners=64)  # to these fractions of given limits
 
 
-class Method(str, Enum):
+class TimingMethod(str, Enum):
     """Time parameterization method."""
 
     STOP_AT_WAYPOINTS = "stop at waypoints"
@@ -82,7 +82,7 @@ class TimingOptions:
     acceleration_scale: float = 1.0
     jerk_scale: float = 1.0
     path_speed: float = 0.0
-    method: Method = Method.STOP_AT_WAYPOINTS
+    method: TimingMethod = TimingMethod.STOP_AT_WAYPOINTS
     limits: Mapping[str, JointLimits] = field(default_factory=frozendict)
     tool_speed: float = 0.0
     limit_effort: bool = False

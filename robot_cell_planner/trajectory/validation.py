@@ -20,7 +20,7 @@ from ..errors import (
     Value,
     distinct_texts,
 )
-from ..model.arguments import public
+from ..model.arguments import checked_fields, public
 from .curve_kernels import measure_steps
 from .curve_limits import POSITION_TOLERANCE, RELATIVE_TOLERANCE, excesses
 from .limits import RATES, Array, MotionLimits
@@ -153,6 +153,7 @@ MotionCheck = Callable[[Array], bool]
 PairOf = Callable[[Array], tuple[str, str]]
 
 
+@checked_fields
 @dataclass(frozen=True)
 class CollisionSearch:
     """Collision check of a trajectory.

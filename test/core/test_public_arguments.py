@@ -1,6 +1,8 @@
 """Every exported function and class refuses an argument of another type by an error of this package."""
 
 import inspect
+import sys
+import typing
 from collections.abc import Iterator
 from enum import Enum
 
@@ -9,6 +11,7 @@ import pytest
 import robot_cell_planner
 from robot_cell_planner import RobotCellState
 from robot_cell_planner.errors import InvalidValueError, RobotCellError
+from robot_cell_planner.model.arguments import resolved
 
 # Values that only this package makes, and named tuples, whose fields `plan_many` checks.
 RESULTS = {
@@ -34,6 +37,28 @@ RESULTS = {
     "WarmUp",
     "Wrench",
 }
+# Types of arguments that users do not make themselves: results, and parts of models and plans that are read.
+MADE_BY_FUNCTIONS = {
+    "Candidates",
+    "CartesianReport",
+    "CertifiedPath",
+    "JointCurve",
+    "JointExtras",
+    "LookAheadRequest",
+    "ModelSources",
+    "MotionScene",
+    "PathClearance",
+    "Progress",
+    "Recording",
+    "RobotCellError",
+    "StageTime",
+    "SupervisedMotion",
+    "TimeScaling",
+    "TrackingReport",
+    "TrajectoryReport",
+    "ValidationRequest",
+    "Variable",
+}
 NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
@@ -52,6 +77,8 @@ def call(function, arguments):
         next(found)
 
 
+EXPORTED = [getattr(robot_cell_planner, name) for name in robot_cell_planner.__all__]
+ENUMERATIONS = [value for value in EXPORTED if isinstance(value, type) and issubclass(value, Enum)]
 CALLABLES = [name for name in robot_cell_planner.__all__ if takes_arguments(name) and name not in RESULTS]
 
 
@@ -66,6 +93,30 @@ def test_an_argument_of_another_type_is_refused(name):
             if arguments:
                 with pytest.raises(RobotCellError):
                     call(function, arguments)
+
+
+def parts(annotation):
+    """All classes that an annotation consists of."""
+    inner = typing.get_args(annotation)
+    if isinstance(annotation, type) and not inner:
+        yield annotation
+    for part in inner:
+        yield from () if isinstance(part, list) else parts(part)
+
+
+def test_types_of_arguments_can_be_imported():
+    """The message about a wrong argument names the type to give."""
+    exported = {getattr(robot_cell_planner, name) for name in CALLABLES} | set(ENUMERATIONS)
+    hidden = set()
+    for name in CALLABLES:
+        function = getattr(robot_cell_planner, name)
+        methods = [value for key, value in vars(function).items() if not key.startswith("_") and callable(value)]
+        for each in (function, *(methods if isinstance(function, type) else ())):
+            module = sys.modules[inspect.unwrap(each).__module__]
+            for parameter in inspect.signature(each).parameters.values():
+                hidden.update(parts(resolved(parameter.annotation, module, {})))
+    ours = {kind.__name__ for kind in hidden - exported if kind.__module__.startswith("robot_cell_planner.")}
+    assert ours - RESULTS - MADE_BY_FUNCTIONS == set()
 
 
 @pytest.mark.parametrize("values", [[0.0] * 6, 1.0, None])

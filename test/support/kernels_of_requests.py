@@ -12,7 +12,12 @@ from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints
-from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.cartesian.planner import (
+    CartesianOptions,
+    CartesianRequest,
+    CartesianStrategy,
+    plan_cartesian,
+)
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.trajectory.timing import TimingOptions
@@ -40,7 +45,7 @@ for low in (0.03, 3.0):
         FrameWaypoints((type(pose)(there, pose.quaternion),), mode=TargetMode.TOOL),
         PointAxisWaypoints(((there, axis),), mode=TargetMode.TOOL),
     ):
-        for strategy in Strategy:
+        for strategy in CartesianStrategy:
             for sampled in (False, True):
                 options = CartesianOptions(strategy=strategy, sample_start_configuration=sampled, max_deviation=1e-4)
                 timing = TimingOptions(path_speed=0.1)

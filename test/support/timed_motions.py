@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from robot_cell_planner import MotionLimits, TimingOptions, time_path, validate
-from robot_cell_planner.trajectory.timing import Method
+from robot_cell_planner.trajectory.timing import TimingMethod
 
 DOF = 6
 
@@ -21,7 +21,7 @@ def limits_of(robots):
 def motion(generator, robot):
     """A valid motion among random waypoints, which may begin later than at time 0."""
     limits = limits_of([robot])
-    method = list(Method)[generator.integers(len(Method))]
+    method = list(TimingMethod)[generator.integers(len(TimingMethod))]
     path = generator.uniform(-2.5, 2.5, (generator.integers(2, 6), DOF))
     found = time_path(path, limits, TimingOptions(method=method)).trajectory
     validate(found, limits).check()

@@ -8,7 +8,7 @@ from robot_cell_planner import action, msg
 
 from ...errors import InvalidRequestError, RobotCellError
 from ...kinematics.targets import FrameTarget, PointAxisTarget
-from ...planning.cartesian.path.options import DEFAULT_STATE_LIMIT, CartesianOptions, Strategy
+from ...planning.cartesian.path.options import DEFAULT_STATE_LIMIT, CartesianOptions, CartesianStrategy
 from ...planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment, Waypoints, common_fields
 from ...planning.problem.plan import CartesianReport, Plan
 from ...planning.problem.request import PlanningOptions
@@ -42,7 +42,10 @@ NAMED_ALIKE = (
     "seed",
 )
 
-STRATEGIES = {msg.CartesianOptions.GRAPH: Strategy.GRAPH, msg.CartesianOptions.GREEDY: Strategy.GREEDY}
+STRATEGIES = {
+    msg.CartesianOptions.GRAPH: CartesianStrategy.GRAPH,
+    msg.CartesianOptions.GREEDY: CartesianStrategy.GREEDY,
+}
 
 
 def cartesian_request_from_message(

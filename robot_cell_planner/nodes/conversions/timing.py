@@ -14,15 +14,15 @@ from ...model.cell import RobotCell
 from ...model.mechanism import JointLimits
 from ...planning.path.timing import PathTiming, TimedPath
 from ...planning.problem.request import PlanningOptions
-from ...trajectory.timing import Method, TimingOptions
+from ...trajectory.timing import TimingMethod, TimingOptions
 from .basic import configuration_from_message, path_from_message
 from .trajectories import trajectory_to_message
 from .trajectory_reports import report_to_message
 
 METHODS = {
-    msg.TimingOptions.STOP_AT_WAYPOINTS: Method.STOP_AT_WAYPOINTS,
-    msg.TimingOptions.SMOOTH: Method.SMOOTH,
-    msg.TimingOptions.FOLLOW_SAMPLES: Method.FOLLOW_SAMPLES,
+    msg.TimingOptions.STOP_AT_WAYPOINTS: TimingMethod.STOP_AT_WAYPOINTS,
+    msg.TimingOptions.SMOOTH: TimingMethod.SMOOTH,
+    msg.TimingOptions.FOLLOW_SAMPLES: TimingMethod.FOLLOW_SAMPLES,
 }
 RANGE = ("lower", "upper")
 RATES = ("velocity", "acceleration", "jerk", "effort")

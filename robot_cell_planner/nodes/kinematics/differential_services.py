@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from robot_cell_planner import srv
 
 from ...errors import InvalidRequestError
-from ...kinematics.differential import Axes, Jacobians, jacobians
+from ...kinematics.differential import JacobianAxes, Jacobians, jacobians
 from ...kinematics.dynamics import DOWN, Dynamics
 from ...kinematics.model import cell_model
 from ...kinematics.velocity import DEFAULT_DAMPING, velocities_for_twist
@@ -41,9 +41,9 @@ RATE_PARAMETERS = (
     ),
 )
 AXES = {
-    srv.ComputeJacobian.Request.WORLD: Axes.WORLD,
-    srv.ComputeJacobian.Request.BASE: Axes.BASE,
-    srv.ComputeJacobian.Request.TOOL: Axes.TOOL,
+    srv.ComputeJacobian.Request.WORLD: JacobianAxes.WORLD,
+    srv.ComputeJacobian.Request.BASE: JacobianAxes.BASE,
+    srv.ComputeJacobian.Request.TOOL: JacobianAxes.TOOL,
 }
 
 Rows = NDArray[np.float64]

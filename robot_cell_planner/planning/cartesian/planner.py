@@ -41,7 +41,7 @@ from .limit_arrivals import round_limit_arrivals
 from .limit_reserves import CurveBeyondLimits, LimitReserves
 from .path.cartesian_path import CartesianPath
 from .path.options import CartesianOptions as CartesianOptions
-from .path.options import Strategy as Strategy
+from .path.options import CartesianStrategy as CartesianStrategy
 from .path.waypoints import PointAxisWaypoints, Waypoints
 from .timing import FramePath, steep_warnings, time_along, warnings_of
 from .tracking.greedy import GreedyTracker
@@ -252,7 +252,7 @@ def _tracker_of_chain(
     reference = frame_matrix(context.cell, context.state, waypoints.reference_frame)
     check = partial(context.monitor.check, context.checks.states)
     cartesian_path = CartesianPath(problem.chain.forward(space.start.copy()), waypoints, reference, check)
-    kind = LadderTracker if options.strategy is Strategy.GRAPH else GreedyTracker
+    kind = LadderTracker if options.strategy is CartesianStrategy.GRAPH else GreedyTracker
     return kind(context, cartesian_path, problem, options)
 
 

@@ -15,7 +15,7 @@ from ...model.units import ANY_JOINT, unit_of_derivative
 from ...trajectory.curves import CurveSequence
 from ...trajectory.limits import Array
 from ...trajectory.parameterization import Speeds
-from ...trajectory.timing import Method, TimedMotion, TimingOptions
+from ...trajectory.timing import TimedMotion, TimingMethod, TimingOptions
 from ...trajectory.trajectory import Rest, sample_curve
 from ..path.timing import speeds_by_differences, time_in_context
 from ..problem.context import PlanningContext
@@ -39,7 +39,7 @@ def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
             values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0, unit) for joint in moving)
             raise NotSupportedError(text, stage="request", subjects=(name, *moving), values=values)
     found: tuple[str, ...] = ()
-    if timing.method is Method.SMOOTH:
+    if timing.method is TimingMethod.SMOOTH:
         text = f"the timing method {timing.method.value!r} was not used"
         found += (f"{text}: a Cartesian motion follows the path of its frame",)
     if timing.blend_tolerance != DEFAULT.blend_tolerance:
@@ -142,7 +142,7 @@ def time_along(
     for first, last in pairwise([0, *changes, len(path) - 1]):
         part = slice(first, last + 1)
         speed = float(requested[first]) if len(requested) else default_speed
-        own = replace(timing, method=Method.FOLLOW_SAMPLES, path_speed=speed)
+        own = replace(timing, method=TimingMethod.FOLLOW_SAMPLES, path_speed=speed)
         motion = time_in_context(
             context,
             path[part],

@@ -10,7 +10,7 @@ from ...kinematics.ik.warm_up import practice_arms
 from ...model.pose import Pose
 from .path.rotations import rotations_by_vectors
 from .path.waypoints import FrameWaypoints, PointAxisWaypoints, Waypoints
-from .planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from .planner import CartesianOptions, CartesianRequest, CartesianStrategy, plan_cartesian
 from .redundancy.self_motion_kernels import select_distinct
 
 DISTANCE = 0.02  # [m]
@@ -23,7 +23,7 @@ def warm_up() -> None:
     """
     for cell, state in practice_arms()[:2]:
         pose = forward_kinematics(cell, state)
-        for strategy in Strategy:
+        for strategy in CartesianStrategy:
             for waypoints in (_frame(pose, DISTANCE), _axis(pose, DISTANCE), _frame(pose, OUT_OF_REACH)):
                 # Large steps, for few points.
                 options = CartesianOptions(

@@ -31,7 +31,7 @@ from ...model.state import RobotCellState
 from ...trajectory.curves import Curve, CurveSequence, PolynomialCurve
 from ...trajectory.limits import Array
 from ...trajectory.separation import admissible_delays, separating_delay, separating_delays
-from ...trajectory.timing import Method
+from ...trajectory.timing import TimingMethod
 from ...trajectory.trajectory import Rest, Trajectory, sample_curve
 from ...trajectory.validation import validate
 from ..path.finish import Origin, bare_plan, with_proof
@@ -84,7 +84,7 @@ def _check_supported(request: MotionRequest) -> None:
         (timing is None, "no timing"),
         (bool(request.constraints), "constraints"),
         (request.options.max_start_correction > 0.0, "a start correction"),
-        (timing is not None and timing.method is not Method.STOP_AT_WAYPOINTS, "a timing that does not stop"),
+        (timing is not None and timing.method is not TimingMethod.STOP_AT_WAYPOINTS, "a timing that does not stop"),
         (
             timing is not None and (timing.tool_speed > 0.0 or timing.efforts_are_limited),
             "a limit of tool speed or torques",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -13,7 +13,7 @@ from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError
 from ...kinematics.dynamics import Dynamics
 from ...kinematics.forward import forward_batch
 from ...kinematics.model import cell_model
-from ...model.arguments import public
+from ...model.arguments import checked_fields, public
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
 from ...trajectory.curve_limits import excesses
@@ -21,7 +21,7 @@ from ...trajectory.limits import Array
 from ...trajectory.parameterization import Efforts, PathModel, Speeds, time_path
 from ...trajectory.sample_noise import noise_of
 from ...trajectory.sampled_paths import sharp_corners
-from ...trajectory.timing import Method, TimedMotion, TimingOptions
+from ...trajectory.timing import TimedMotion, TimingMethod, TimingOptions
 from ...trajectory.trajectory import Trajectory
 from ...trajectory.validation import CollisionSearch, TrajectoryReport, validate
 from ..problem.collision_checks import pair_names
@@ -37,6 +37,7 @@ NOTABLE_FACTOR = 1.5  # between the durations along samples with noise and along
 DIFFERENCE = 1e-5  # [rad or m] of the fastest joint, step of the finite difference for speeds of frames
 
 
+@checked_fields
 @dataclass(frozen=True)
 class PathTiming:
     """Path to time.
@@ -51,8 +52,8 @@ class PathTiming:
 
     variables: tuple[str, ...]
     path: Array
-    timing: TimingOptions
-    options: PlanningOptions
+    timing: TimingOptions = field(default_factory=TimingOptions)
+    options: PlanningOptions = field(default_factory=PlanningOptions)
     stops: tuple[int, ...] = ()
 
 
@@ -118,7 +119,7 @@ def time_joint_path(
         CancelledError, TimedOutError: The request was cancelled, or its time limit has passed.
     """
     path = checked_path(request.path, request.variables)
-    samples = request.timing.method is Method.FOLLOW_SAMPLES
+    samples = request.timing.method is TimingMethod.FOLLOW_SAMPLES
     if request.stops and not samples:
         text = f"stops require the method FOLLOW_SAMPLES; the method is {request.timing.method.value}"
         raise InvalidRequestError(text, stage="trajectory", subjects=("stops",))
@@ -144,7 +145,9 @@ def _sample_warnings(context: PlanningContext, path: Array, request: PathTiming,
     warnings: tuple[str, ...] = ()
     if sharp:
         text = f"the path turns sharply at {len(sharp)} of its samples, first at sample {sharp[0]}"
-        remedy = f"method {Method.SMOOTH.name} rounds corners within blend_tolerance; filter measured samples first"
+        remedy = (
+            f"method {TimingMethod.SMOOTH.name} rounds corners within blend_tolerance; filter measured samples first"
+        )
         warnings += (f"{text}: the motion rests there; {remedy}",)
     stops = sorted({0, *request.stops, *corners, len(path) - 1})
     noise = noise_of(path, context.limits, request.timing, stops)
@@ -239,4 +242,4 @@ def _efforts(context: PlanningContext, timing: TimingOptions) -> tuple[Efforts, 
 
 def leaves_path(timing: TimingOptions) -> bool:
     """Whether the motion deviates from its path, so that it also has to be checked between its samples."""
-    return timing.method is not Method.STOP_AT_WAYPOINTS
+    return timing.method is not TimingMethod.STOP_AT_WAYPOINTS

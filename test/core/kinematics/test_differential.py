@@ -5,7 +5,7 @@ import pinocchio as pin
 import pytest
 from kinematic_cells import arm, demo, odd_cell, put, without_closed_form
 
-from robot_cell_planner.kinematics.differential import Axes, jacobians
+from robot_cell_planner.kinematics.differential import JacobianAxes, jacobians
 from robot_cell_planner.kinematics.forward import chain_to, frame_matrix
 from robot_cell_planner.kinematics.model import cell_model
 
@@ -36,7 +36,7 @@ def given(name):
 
 
 @pytest.mark.parametrize("name, group, frame", CASES)
-@pytest.mark.parametrize("axes", Axes)
+@pytest.mark.parametrize("axes", JacobianAxes)
 def test_the_jacobian_is_the_derivative_of_the_pose(name, group, frame, axes):
     cell, state = given(name)
     names = cell.group(group).variables
@@ -50,9 +50,9 @@ def test_the_jacobian_is_the_derivative_of_the_pose(name, group, frame, axes):
     for q, jacobian in zip(rows, found.jacobian, strict=True):
         expected = differences(chain, q, point)
         rotation = np.eye(3)
-        if axes is Axes.TOOL:
+        if axes is JacobianAxes.TOOL:
             rotation = chain.forward(q)[:3, :3].T
-        elif axes is Axes.BASE:
+        elif axes is JacobianAxes.BASE:
             base = cell.group(group).base_link
             rotation = frame_matrix(cell, put(cell, state, q, group), base)[:3, :3].T
         expected = np.concatenate((rotation @ expected[:3], rotation @ expected[3:]))
@@ -73,7 +73,7 @@ def test_the_speeds_of_a_point_are_the_derivatives_of_its_position(name, group, 
 
 
 @pytest.mark.parametrize("name, group, frame", CASES)
-@pytest.mark.parametrize("axes", Axes)
+@pytest.mark.parametrize("axes", JacobianAxes)
 def test_the_derivative_of_the_jacobian_in_time(name, group, frame, axes):
     cell, state = given(name)
     rng = np.random.default_rng(2)

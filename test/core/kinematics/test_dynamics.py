@@ -114,9 +114,9 @@ def test_a_wrench_adds_efforts_by_the_transposed_jacobian():
     wrench = np.array((3.0, -2.0, 1.0, 0.5, 0.4, -0.3))
     dynamics = Dynamics(cell, state)
     felt = dynamics.inverse(wrenches={"gripper/tcp": wrench}) - dynamics.inverse()
-    from robot_cell_planner.kinematics.differential import Axes
+    from robot_cell_planner.kinematics.differential import JacobianAxes
 
-    jacobian = jacobians(cell, state, frame="gripper/tcp", axes=Axes.TOOL).jacobian[0]
+    jacobian = jacobians(cell, state, frame="gripper/tcp", axes=JacobianAxes.TOOL).jacobian[0]
     np.testing.assert_allclose(felt[:6], -jacobian.T @ wrench, atol=1e-9)
 
 

@@ -21,7 +21,7 @@ from robot_cell_planner.planning.path.timing import time_in_context
 from robot_cell_planner.planning.problem.context import create_context
 from robot_cell_planner.planning.problem.progress import ProgressMonitor
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
-from robot_cell_planner.trajectory.timing import Method, TimingOptions, stop_at_waypoints
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions, stop_at_waypoints
 from robot_cell_planner.trajectory.validation import dense_times
 
 STEP = 0.01  # [m] between states
@@ -116,7 +116,7 @@ def test_blends_shrink_until_nothing_collides_between_their_states_either():
         cell, state = gantry((("post", (0.45 - x, y - 0.45), (0.1, 0.1)),))
         state = state.with_configuration(dict(zip(("x", "y"), path[0].tolist(), strict=True)))
         context = create_context(cell, state, "", (), PlanningOptions(resolution=2.0 * STEP), ProgressMonitor())
-        motion = time_in_context(context, path, TimingOptions(method=Method.SMOOTH), 2.0 * STEP)
+        motion = time_in_context(context, path, TimingOptions(method=TimingMethod.SMOOTH), 2.0 * STEP)
         assert _validated(context, path, motion.trajectory, 2.0 * STEP) == ()
 
 

@@ -28,7 +28,7 @@ from robot_cell_planner.kinematics.forward import forward_batch, forward_kinemat
 from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.cartesian.path.curves import deviations
-from robot_cell_planner.planning.cartesian.path.options import Strategy
+from robot_cell_planner.planning.cartesian.path.options import CartesianStrategy
 
 ROBOT = {"mode": TargetMode.ROBOT}
 DIRECTIONS = [sign * row for row in np.eye(3) for sign in (1.0, -1.0)]
@@ -89,7 +89,7 @@ def twist(reference, rotations, axis):
     return 2.0 * np.arctan2(np.abs(relative[:, axis]), np.linalg.norm(np.delete(relative, axis, axis=1), axis=1))
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize("roll", [False, True])
 @pytest.mark.parametrize("direction", DIRECTIONS)
 def test_arms_with_few_joints_follow_positions_in_all_directions(direction, roll, strategy):
@@ -109,7 +109,7 @@ def test_arms_with_few_joints_follow_positions_in_all_directions(direction, roll
     )
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize("side", [-0.1, 0.1])
 def test_a_level_tool_of_four_joints_turns_about_the_vertical_on_its_way(side, strategy):
     cell, state = elbow_arm()
@@ -126,7 +126,7 @@ def test_a_level_tool_of_four_joints_turns_about_the_vertical_on_its_way(side, s
         follow(cell, state, frames(end, **ROBOT), strategy=strategy)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize("axis", range(3))
 @pytest.mark.parametrize("seed", range(3))
 def test_the_rotation_about_the_axis_that_is_not_free_follows_slerp(seed, axis, strategy):
@@ -143,7 +143,7 @@ def test_the_rotation_about_the_axis_that_is_not_free_follows_slerp(seed, axis, 
     np.testing.assert_allclose(inverse_kinematics(cell, reached, target).best, plan.path[-1], atol=1e-6)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize("axis", range(3))
 def test_one_free_axis_is_tilted_along_the_shortest_arc(axis, strategy):
     cell, state, pose, end = turned_motion(4)
@@ -159,7 +159,7 @@ def test_one_free_axis_is_tilted_along_the_shortest_arc(axis, strategy):
     np.testing.assert_allclose(along @ first, np.cos(angles), atol=1e-6)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize("seed", range(3))
 def test_poses_with_a_free_rotation_about_z_are_points_with_axes(seed, strategy):
     cell, state, _, end = turned_motion(seed)

@@ -31,7 +31,7 @@ from robot_cell_planner.planning.cartesian.ladder import search
 from robot_cell_planner.planning.cartesian.ladder.graph import Ladder
 from robot_cell_planner.planning.cartesian.path.curves import Line, deviations, tangents
 from robot_cell_planner.planning.cartesian.path.waypoints import PointAxisWaypoints
-from robot_cell_planner.planning.cartesian.planner import Strategy
+from robot_cell_planner.planning.cartesian.planner import CartesianStrategy
 from robot_cell_planner.planning.cartesian.tracking import failures
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.trajectory.timing import TimingOptions
@@ -74,7 +74,7 @@ def any_arm(request):
     return Arm(request.param)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_lines_that_are_feasible_are_followed(any_arm, strategy):
     for q, end in any_arm.known_lines(8, seed=3):
         options = {"strategy": strategy, "max_deviation": TOLERANCE, "max_deviation_angle": TOLERANCE}
@@ -100,12 +100,12 @@ def test_lines_that_are_feasible_are_followed(any_arm, strategy):
 
 def test_joints_travel_no_further_than_with_the_greedy_strategy():
     panda = Arm("panda")
-    lengths = {strategy: 0.0 for strategy in Strategy}
+    lengths = {strategy: 0.0 for strategy in CartesianStrategy}
     for q, end in panda.known_lines(6, seed=5):
         waypoints = frames(Pose.from_matrix(end), mode=TargetMode.ROBOT)
-        for strategy in Strategy:
+        for strategy in CartesianStrategy:
             lengths[strategy] += follow(panda.cell, panda.at(q), waypoints, strategy=strategy).path_length
-    assert lengths[Strategy.GRAPH] < lengths[Strategy.GREEDY]
+    assert lengths[CartesianStrategy.GRAPH] < lengths[CartesianStrategy.GREEDY]
 
 
 def random_line(panda, rng):
@@ -122,7 +122,7 @@ def test_it_finds_paths_on_which_the_greedy_strategy_reaches_a_limit():
     for _ in range(4):
         state, waypoints = random_line(panda, rng)
         fractions = {}
-        for strategy in Strategy:
+        for strategy in CartesianStrategy:
             try:
                 plan = follow(panda.cell, state, waypoints, strategy=strategy, skip_preplanning_collision_check=True)
             except PlanningError as error:
@@ -130,8 +130,8 @@ def test_it_finds_paths_on_which_the_greedy_strategy_reaches_a_limit():
                 assert fractions[strategy] < 1.0
             else:
                 fractions[strategy] = plan.cartesian.fraction
-        found += fractions[Strategy.GRAPH] == 1.0 and fractions[Strategy.GREEDY] < 1.0
-        missed += fractions[Strategy.GRAPH] < 1.0 and fractions[Strategy.GREEDY] == 1.0
+        found += fractions[CartesianStrategy.GRAPH] == 1.0 and fractions[CartesianStrategy.GREEDY] < 1.0
+        missed += fractions[CartesianStrategy.GRAPH] < 1.0 and fractions[CartesianStrategy.GREEDY] == 1.0
     assert found >= 1
     assert missed == 0
 
@@ -158,13 +158,13 @@ def slot(above):
 
 def test_a_free_axis_is_rotated_to_avoid_collisions(slot):
     cell, state, end = slot
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         with pytest.raises(MPInterpolationInCollisionError):
             follow(cell, state, frames(end), strategy=strategy)
     with pytest.raises(MPInterpolationInCollisionError) as caught:
-        follow(cell, state, axes(end), strategy=Strategy.GREEDY)
+        follow(cell, state, axes(end), strategy=CartesianStrategy.GREEDY)
     assert {"right", "left"} & set(caught.value.subjects)
-    plan = follow(cell, state, axes(end), strategy=Strategy.GRAPH)
+    plan = follow(cell, state, axes(end), strategy=CartesianStrategy.GRAPH)
     # The axis of the tool and its path are kept, and the tool turns gradually about its axis.
     poses = forward_batch(cell, state, "gripper/tcp", plan.variables, plan.path)
     start = poses[0]
@@ -187,7 +187,7 @@ def test_a_free_start_is_chosen(slot):
     assert np.allclose(before.position, after.position, atol=1e-6)
     assert np.allclose(before.matrix[:3, 2], after.matrix[:3, 2], atol=1e-6)
     # The greedy strategy takes the first of the starts from which the path is complete.
-    greedy = follow(cell, state, axes(end), strategy=Strategy.GREEDY, **options)
+    greedy = follow(cell, state, axes(end), strategy=CartesianStrategy.GREEDY, **options)
     assert greedy.cartesian.fraction == 1.0
     # With a full pose, the start is any solution at the same pose.
     whole = follow(cell, state, frames(moved(before, z=0.05)), **options)
@@ -212,7 +212,7 @@ def test_a_joint_limit_ends_the_path():
     q = np.array([0.3, -1.2, 1.5, -1.0, -1.4, 5.0])
     start = Pose.from_matrix(ur10.chain.forward(q.copy()))
     target = start @ Pose.from_rpy((0.0, 0.0, 0.0), (0.0, 0.0, 2.5))
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         options = {"strategy": strategy, "max_step_angle": 0.05, "skip_preplanning_collision_check": True}
         with pytest.raises(MPMaxJumpError) as caught:
             follow(ur10.cell, ur10.at(q), frames(target, mode=TargetMode.ROBOT), **options)
@@ -232,7 +232,7 @@ def test_the_end_of_the_reach_is_found_exactly():
     away = np.array((*start.position[:2], 0.0)) / np.linalg.norm(start.position[:2])
     target = moved(start, *(1.5 * away))
     fractions = []
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         options = {"strategy": strategy, "skip_preplanning_collision_check": True}
         with pytest.raises((MPNoIKSolutionError, MPMaxJumpError)) as caught:
             follow(ur10.cell, ur10.at(q), frames(target, mode=TargetMode.ROBOT), **options)
@@ -267,14 +267,14 @@ def test_an_arm_without_a_closed_form():
 def test_a_limit_on_states_ends_it(slot):
     cell, state, _ = slot
     up = frames(moved(forward_kinematics(cell, state, mode=TargetMode.TOOL), z=0.3))
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         with pytest.raises(TimedOutError, match="states"):
             follow(cell, state, up, strategy=strategy, state_limit=3)
 
 
 def test_the_log_reports_the_attempts(slot):
     cell, state, _ = slot
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         near = frames(moved(forward_kinematics(cell, state, mode=TargetMode.TOOL), z=0.05))
         assert follow(cell, state, near, strategy=strategy).cartesian.log == ()
         log = follow(cell, state, near, strategy=strategy, verbose=True).cartesian.log
@@ -301,7 +301,7 @@ def test_motions_to_solutions_that_were_added_later_are_checked_together(monkeyp
     tried, find_paths = [], Ladder.find_paths
     monkeypatch.setattr(Ladder, "find_paths", lambda ladder: tried.append(ladder) or find_paths(ladder))
     with pytest.raises(MPMaxJumpError, match="wrist_1_joint"):
-        follow(cell, state, line, strategy=Strategy.GRAPH)
+        follow(cell, state, line, strategy=CartesianStrategy.GRAPH)
     assert len(tried) < 50
 
 
@@ -354,5 +354,7 @@ def test_a_pose_without_a_solution_is_searched_once(monkeypatch):
         far = moved(Pose.from_matrix(panda.chain.forward(q.copy())), *(2.0 * away / np.linalg.norm(away)))
         line = axes(far, mode=TargetMode.ROBOT)
         with pytest.raises(PlanningError):
-            follow(panda.cell, panda.at(q), line, strategy=Strategy.GRAPH, skip_preplanning_collision_check=True)
+            follow(
+                panda.cell, panda.at(q), line, strategy=CartesianStrategy.GRAPH, skip_preplanning_collision_check=True
+            )
     assert 0 < len(without) == len(set(without))

@@ -10,7 +10,7 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning import CartesianOptions, CartesianRequest, FrameWaypoints, plan_cartesian, verify_plan
 from robot_cell_planner.planning.cartesian import limit_arrivals
 from robot_cell_planner.planning.cartesian.limit_arrivals import corners_at_limits
-from robot_cell_planner.planning.cartesian.path.options import Strategy
+from robot_cell_planner.planning.cartesian.path.options import CartesianStrategy
 
 GROUP = "arm_and_rail"
 
@@ -27,7 +27,7 @@ def line(scene, length, strategy):
     return plan_cartesian(cell, state, CartesianRequest(waypoints, GROUP, options=CartesianOptions(strategy=strategy)))
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_a_line_beyond_the_end_of_a_rail_is_not_slowed_down_as_a_whole(scene, strategy):
     shorter, longer = line(scene, -2.3, strategy), line(scene, -2.7, strategy)
     assert shorter.path[:, 0].min() > -1.9
@@ -37,7 +37,7 @@ def test_a_line_beyond_the_end_of_a_rail_is_not_slowed_down_as_a_whole(scene, st
     assert np.abs(changes).max() < 0.1 * np.abs(np.diff(longer.path, axis=0)).max()
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_a_rounded_path_keeps_the_frame_on_the_line(scene, strategy):
     cell, state = scene
     plan = line(scene, -2.7, strategy)
@@ -51,9 +51,9 @@ def test_a_rounded_path_keeps_the_frame_on_the_line(scene, strategy):
 
 
 def test_a_path_is_kept_if_the_rounded_one_is_not_faster(scene, monkeypatch):
-    rounded = line(scene, -2.7, Strategy.GREEDY)
+    rounded = line(scene, -2.7, CartesianStrategy.GREEDY)
     monkeypatch.setattr(limit_arrivals, "_duration", lambda tracker: 1.0)
-    kept = line(scene, -2.7, Strategy.GREEDY)
+    kept = line(scene, -2.7, CartesianStrategy.GREEDY)
     assert np.abs(np.diff(kept.path, n=2, axis=0)).max() > 3.0 * np.abs(np.diff(rounded.path, n=2, axis=0)).max()
 
 

@@ -10,7 +10,7 @@ from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning import CartesianOptions, CartesianRequest, FrameWaypoints, plan_cartesian, verify_plan
 from robot_cell_planner.planning.cartesian.limit_reserves import MAX_ATTEMPTS, LimitReserves
-from robot_cell_planner.planning.cartesian.path.options import Strategy
+from robot_cell_planner.planning.cartesian.path.options import CartesianStrategy
 
 GROUP = "arm_and_rail"
 
@@ -20,7 +20,7 @@ def scene(tmp_path_factory):
     return bent_rail_cell(tmp_path_factory.mktemp("rail"))
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_a_line_longer_than_the_rail_is_planned_within_its_limits(scene, strategy):
     cell, state = scene
     start = forward_kinematics(cell, state, GROUP, TargetMode.ROBOT)

@@ -34,7 +34,7 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
-from robot_cell_planner.planning.cartesian.planner import CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, CartesianStrategy, plan_cartesian
 from robot_cell_planner.planning.cartesian.redundancy.self_motion import MIN_SEPARATION, STEPS, trace_self_motion
 from robot_cell_planner.trajectory.timing import TimingOptions
 
@@ -62,7 +62,7 @@ def elbow(lower=-3.0, upper=3.0, sign=1.0):
     return cell, cell.default_state().with_configuration({"shoulder": 0.3 * sign, "elbow": -sign, "wrist": 0.2 * sign})
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize(("sign", "side"), [(1.0, "upper"), (-1.0, "lower")])
 def test_a_joint_at_its_limit_is_named_as_the_cause_of_a_jump(strategy, sign, side):
     """With the elbow on the other side, the path continues; the wrist and the elbow would have to jump to there."""
@@ -94,7 +94,7 @@ def test_a_jump_away_from_limits_names_the_joint_that_jumps():
     cell, state = elbow()
     start = forward_kinematics(cell, state, "arm", TargetMode.ROBOT)
     goal = Pose((start.position[0], start.position[1] + 0.3, 0.0), start.quaternion)
-    options = CartesianOptions(strategy=Strategy.GREEDY, max_jump_revolute=1e-5, **UNTRIED)
+    options = CartesianOptions(strategy=CartesianStrategy.GREEDY, max_jump_revolute=1e-5, **UNTRIED)
     request = CartesianRequest(FrameWaypoints((goal,), **ROBOT), options=options, timing=None)
     with pytest.raises(MPMaxJumpError, match=r"joint \w+ would jump on the segment to waypoint 0"):
         plan_cartesian(cell, state, request)
@@ -117,7 +117,7 @@ def polar():
     return cell, cell.default_state().with_configuration({"turn": 0.0, "slide": 0.5})
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_a_path_through_a_singular_configuration_ends_there(strategy):
     cell, state = polar()
     start = forward_kinematics(cell, state)
@@ -135,7 +135,7 @@ def test_a_path_through_a_singular_configuration_ends_there(strategy):
     assert beside.path[-1, 0] > math.pi - 0.2
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_the_extra_margin_is_kept(strategy):
     # The cube passes a wall at 0.05 m.
     cell, state = gantry((("wall", (0.0, 0.2), (0.2, 0.2)),))
@@ -155,7 +155,7 @@ def test_the_extra_margin_is_kept(strategy):
         follow(cell, near, way, strategy=strategy, extra_margin=0.06)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_the_requested_engine_is_used(strategy):
     cell, state = wall_with_gap()
     into = frames(moved(forward_kinematics(cell, state), x=1.0), **ROBOT)
@@ -189,7 +189,7 @@ def test_the_numeric_search_depends_on_the_seed():
     assert len(set(logs)) > 1
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_the_time_limit_ends_it(strategy):
     cell, state = wall_with_gap()
     way = frames(moved(forward_kinematics(cell, state), x=0.5), **ROBOT)
@@ -202,7 +202,7 @@ def test_the_time_limit_ends_it(strategy):
 def test_the_same_bytes_in_another_process(demo):
     cell, state = demo
     here = digests(cell, state)
-    assert {name.split()[0] for name in here} == {strategy.value for strategy in Strategy}
+    assert {name.split()[0] for name in here} == {strategy.value for strategy in CartesianStrategy}
     program = [sys.executable, str(SUPPORT / "cartesian_digests.py")]
     environment = {**os.environ, "PYTHONHASHSEED": "1"}
     answer = subprocess.run(program, env=environment, stdout=subprocess.PIPE, text=True, check=True)
@@ -249,7 +249,7 @@ def test_self_motion_is_traced_in_steps():
     assert len(trace_self_motion(problem, found, STEPS[1], 1, project)) > 20
 
 
-@pytest.mark.parametrize("strategy", list(Strategy))
+@pytest.mark.parametrize("strategy", list(CartesianStrategy))
 @pytest.mark.parametrize("far", [1e6, 1e12, 1e160, 1.7e308])
 def test_a_path_that_is_too_long_for_its_points_is_refused(demo, strategy, far):
     """With or without the check of the waypoints, which would report that they are out of reach."""

@@ -29,7 +29,7 @@ from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.cartesian.path.cartesian_path import CartesianPath
 from robot_cell_planner.planning.cartesian.path.curves import Arc, BlendedCorner, Line
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints, PointAxisWaypoints, Segment
-from robot_cell_planner.planning.cartesian.planner import CartesianOptions, Strategy
+from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianStrategy
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions
 from robot_cell_planner.trajectory.validation import validate
@@ -102,7 +102,7 @@ def test_a_corner_joins_its_segments_in_position_direction_and_curvature():
     assert np.allclose(middle, (1.0 - 0.05, 0.05, 0.0), atol=1e-3)
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_the_tool_moves_along_an_arc(above, strategy):
     cell, state, pose = above
     end, via = moved(pose, y=0.12), moved(pose, y=0.06, z=0.06).position
@@ -115,7 +115,7 @@ def test_the_tool_moves_along_an_arc(above, strategy):
     assert plan.cartesian.max_deviation < 3e-4
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_a_rounded_corner_is_passed_without_stopping(above, strategy):
     cell, state, pose = above
     corner, end = moved(pose, z=0.1), moved(pose, y=0.1, z=0.1)
@@ -178,7 +178,7 @@ def test_points_map_back_to_their_segments(above):
         assert own[-1] == 1.0
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_the_axis_turns_along_the_shortest_arc(above, strategy):
     cell, state, pose = above
     tilted = moved(pose, z=0.1) @ Pose.from_rpy((0.0, 0.0, 0.0), (0.3, 0.2, 1.0))
@@ -210,7 +210,7 @@ def test_the_deviation_is_limited(above, field):
     cell, state, pose = above
     turned = moved(pose, y=0.2, z=0.2) @ Pose.from_rpy((0.0, 0.0, 0.0), (0.3, 0.2, 0.4))
     wide = {"max_step_distance": 0.1, "max_step_angle": 1.0}
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         plain = follow(cell, state, frames(turned), strategy=strategy, **wide)
         limit = 0.1 * getattr(plain.cartesian, field)
         finer = follow(cell, state, frames(turned), strategy=strategy, **wide, **{field: limit})
@@ -232,7 +232,7 @@ def test_a_motion_that_leaves_the_path_beyond_its_ends_deviates_as_reported(seed
 def test_a_deviation_that_no_spacing_achieves_is_an_error(above):
     cell, state, pose = above
     options = {"max_step_distance": 0.1, "min_step_distance": 0.09, "min_step_angle": 0.1, "max_deviation": 1e-6}
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         with pytest.raises(MPMaxJumpError) as caught:
             follow(cell, state, frames(moved(pose, z=0.2)), strategy=strategy, **options)
         assert caught.value.partial.cartesian.fraction < 1.0
@@ -247,7 +247,7 @@ def test_a_deviation_that_no_spacing_achieves_is_an_error(above):
         (lambda pose: Segment(via=(0.0, float("nan"), 0.0)), "via"),
         (lambda pose: FrameWaypoints(()), "no waypoint"),
         (lambda pose: PointAxisWaypoints((((0.0, 0.0, 0.0), (0.0, 0.0, 0.0)),)), "no direction"),
-        (lambda pose: CartesianOptions(strategy="graph"), "Strategy"),
+        (lambda pose: CartesianOptions(strategy="graph"), "CartesianStrategy"),
         (lambda pose: CartesianOptions(max_deviation=-1.0), "max_deviation"),
     ],
 )
@@ -280,7 +280,7 @@ def test_blends_must_fit_their_segments(above):
 def test_a_wall_across_the_path_ends_it():
     cell, state = gantry((("wall", (0.5, 0.0), (0.02, 1.0)),))
     state = state.with_configuration({"x": -0.5, "y": 0.0})
-    for strategy in Strategy:
+    for strategy in CartesianStrategy:
         waypoints = frames(Pose((0.0, 0.0, 0.0)), Pose((0.8, 0.0, 0.0)), mode=TargetMode.ROBOT)
         with pytest.raises(MPInterpolationInCollisionError) as caught:
             follow(cell, state, waypoints, strategy=strategy, max_jump_prismatic=0.0)

@@ -16,7 +16,12 @@ from robot_cell_planner.kinematics.ik.options import IkOptions
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
 from robot_cell_planner.planning.cartesian.path.waypoints import PointAxisWaypoints
-from robot_cell_planner.planning.cartesian.planner import CartesianOptions, CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.cartesian.planner import (
+    CartesianOptions,
+    CartesianRequest,
+    CartesianStrategy,
+    plan_cartesian,
+)
 from robot_cell_planner.planning.cartesian.redundancy.self_motion_kernels import select_distinct
 from robot_cell_planner.planning.cartesian.tracking.greedy import GreedyTracker
 from robot_cell_planner.planning.problem.collision_checks import CountedChecks
@@ -43,7 +48,7 @@ def ring(panda):
     start = inverse_kinematics(cell, state, target, group_of(cell), IkOptions(max_solutions=1), free).best
     at_start = state.with_configuration(dict(zip(checker.variables, start.tolist(), strict=True)))
     waypoints = PointAxisWaypoints(tuple(points[1:]), mode=TargetMode.ROBOT)
-    options = CartesianOptions(strategy=Strategy.GREEDY)
+    options = CartesianOptions(strategy=CartesianStrategy.GREEDY)
     return cell, at_start, CartesianRequest(waypoints, group=group_of(cell), options=options, timing=None)
 
 

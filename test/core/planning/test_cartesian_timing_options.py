@@ -14,7 +14,7 @@ from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan
 from robot_cell_planner.planning.problem.request import Goals
 from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
 from robot_cell_planner.planning.sequence import plan_multistep
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 SIDEWAYS = Pose((0.0, 0.05, 0.0))
 
@@ -34,9 +34,9 @@ def planned(scene, **timing):
 
 def test_methods_and_blends_that_a_cartesian_motion_ignores_are_named(scene):
     default = planned(scene)
-    assert planned(scene, method=Method.FOLLOW_SAMPLES).warnings == default.warnings
+    assert planned(scene, method=TimingMethod.FOLLOW_SAMPLES).warnings == default.warnings
     requests = (
-        ({"method": Method.SMOOTH}, "method 'smooth' was not"),
+        ({"method": TimingMethod.SMOOTH}, "method 'smooth' was not"),
         ({"blend_tolerance": 0.2}, "blend_tolerance 0.2"),
     )
     for options, text in requests:
@@ -48,7 +48,7 @@ def test_methods_and_blends_that_a_cartesian_motion_ignores_are_named(scene):
 
 
 @pytest.mark.parametrize("option", ["start_velocity", "end_velocity"])
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 def test_velocities_at_the_ends_of_a_cartesian_motion_are_refused(scene, option, method):
     name = scene[0].group().variables[2]
     with pytest.raises(NotSupportedError, match=f"Cartesian motion starts and ends at rest; leave {option}") as caught:
@@ -60,7 +60,7 @@ def test_velocities_at_the_ends_of_a_cartesian_motion_are_refused(scene, option,
 def test_the_method_of_a_sequence_is_that_of_its_other_steps(scene):
     cell, state, end = scene
     straight = MotionStep(Goals(targets=(FrameTarget(end, mode=TargetMode.TOOL),)), straight=True)
-    timings = (TimingOptions(), TimingOptions(method=Method.SMOOTH, blend_tolerance=0.2))
+    timings = (TimingOptions(), TimingOptions(method=TimingMethod.SMOOTH, blend_tolerance=0.2))
     plans = [plan_multistep(cell, state, MultistepRequest((straight,), timing=timing))[0] for timing in timings]
     assert plans[0].warnings == plans[1].warnings
     np.testing.assert_array_equal(plans[0].trajectory.positions, plans[1].trajectory.positions)

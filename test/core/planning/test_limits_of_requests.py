@@ -19,7 +19,7 @@ from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.model.mechanism import JointLimits
 from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.planning.cartesian.path.options import CartesianOptions, Strategy
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions, CartesianStrategy
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
@@ -28,7 +28,7 @@ from robot_cell_planner.planning.problem.constraints import FrameConstraint, Fra
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 # From y = -0.7 to 0.2: the cube passes above y = 0.25, or, on a longer path, below -0.75.
 POST = ("post", (0.0, -0.25), (0.1, 0.9))
@@ -51,7 +51,7 @@ def dense(plan):
     return plan.trajectory.at(np.linspace(0.0, plan.trajectory.duration, 2001))
 
 
-@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+@pytest.mark.parametrize("method", [TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.SMOOTH])
 def test_a_plan_keeps_the_position_limits_of_its_request(method):
     scene = gantry((POST,))
     assert planned(scene, method=method).path[:, 1].max() >= 0.25
@@ -85,7 +85,7 @@ def test_solutions_of_inverse_kinematics_beyond_the_limits_of_a_request_are_excl
         end(here + 1.0, here + 0.9, here + 1.1)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 def test_a_path_beyond_the_limits_of_a_request_is_not_timed(method):
     cell, state = gantry()
     path = np.array([[-0.8, 0.0], [-0.5, 0.3], [-0.2, 0.5]])
@@ -106,7 +106,7 @@ def along_a_line(cell, state, group="", *, limits, **options):
     )
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 def test_a_cartesian_motion_takes_a_branch_within_the_limits_of_its_request(strategy):
     cell, state = loaded()
     name = cell.group().variables[0]
@@ -116,7 +116,7 @@ def test_a_cartesian_motion_takes_a_branch_within_the_limits_of_its_request(stra
     assert dense(found)[:, 0].max() <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize("strategy", Strategy)
+@pytest.mark.parametrize("strategy", CartesianStrategy)
 @pytest.mark.parametrize("joint", [0, 1, 2, 3, 5])  # joint 4 does not move
 def test_a_cartesian_motion_beyond_the_limits_of_its_request_returns_its_part(strategy, joint):
     cell, state = loaded()
@@ -190,7 +190,7 @@ def test_a_curve_through_the_path_is_checked_between_its_samples(period):
     checker = CollisionChecker(*scene, straight.variables)
     assert not checker.in_collision_batch(dense(straight)).any()
     with pytest.raises(TrajectoryInCollisionError, match="cube and lamp"):
-        planned(scene, **options, method=Method.FOLLOW_SAMPLES)
+        planned(scene, **options, method=TimingMethod.FOLLOW_SAMPLES)
 
 
 def test_a_curve_through_the_path_keeps_constraints_on_frames():
@@ -207,4 +207,4 @@ def test_a_curve_through_the_path_keeps_constraints_on_frames():
     scene = gantry((POST,))
     assert dense(planned(scene, **options))[:, 1].max() <= 0.3 + 1e-3
     with pytest.raises(ConstraintMismatchError, match="the trajectory leaves the constraints on frames"):
-        planned(scene, **options, method=Method.FOLLOW_SAMPLES)
+        planned(scene, **options, method=TimingMethod.FOLLOW_SAMPLES)

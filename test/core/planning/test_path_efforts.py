@@ -12,7 +12,7 @@ from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.robot import PlanningGroup, Robot
 from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
 from robot_cell_planner.planning.problem.request import PlanningOptions
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 INERTIA = '<inertia ixx="0.001" iyy="0.001" izz="0.001" ixy="0" ixz="0" iyz="0"/>'
 ARM = f"""<robot name="arm"><link name="base"/><link name="plate"><inertial><mass value="1"/>{INERTIA}</inertial></link>
@@ -39,7 +39,7 @@ def arm_with_boom(length):
     return cell, state.with_tool("boom", boom)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("length", [0.0, 0.5, 1.0])
 def test_torques_keep_their_limits_for_any_joint_values_of_tools(method, length):
     cell, state = arm_with_boom(length)

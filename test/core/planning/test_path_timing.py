@@ -9,7 +9,7 @@ from loaded_cells import loaded
 from robot_cell_planner.errors import CancelledError, InvalidRequestError, RobotCellError
 from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
 from robot_cell_planner.planning.problem.request import PlanningOptions
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 CELL, STATE = loaded()
 NAMES = tuple(CELL.group().variables)
@@ -45,7 +45,7 @@ def timed(path, stops=(), **options):
     return time_joint_path(CELL, STATE, PathTiming(NAMES, path, TimingOptions(**options), PlanningOptions(), stops))
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("options", OPTIONS, ids=str)
 def test_a_path_has_a_valid_trajectory_or_a_named_error(method, options):
     for name, path in PATHS.items():
@@ -58,7 +58,7 @@ def test_a_path_has_a_valid_trajectory_or_a_named_error(method, options):
         np.testing.assert_allclose(found.trajectory.positions[-1], path[-1], atol=1e-9)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 def test_one_point_is_a_trajectory_that_stays_there(method):
     found = timed(HERE[None], method=method)
     assert found.report.valid
@@ -69,10 +69,10 @@ def test_one_point_is_a_trajectory_that_stays_there(method):
 def test_samples_that_turn_back_are_reported_with_a_warning_unless_they_are_named():
     share = np.sin(np.linspace(0.0, 2.0 * np.pi, 301))[:, None]
     path = HERE + 0.1 * share * np.eye(len(HERE))[0]
-    found = timed(path, method=Method.FOLLOW_SAMPLES)
+    found = timed(path, method=TimingMethod.FOLLOW_SAMPLES)
     assert found.report.valid
     assert any("2 of its samples, first at sample 75" in text for text in found.report.warnings)
-    named = timed(path, stops=(75, 225), method=Method.FOLLOW_SAMPLES)
+    named = timed(path, stops=(75, 225), method=TimingMethod.FOLLOW_SAMPLES)
     assert not any("turns sharply" in text for text in named.report.warnings)
     assert named.trajectory.duration == found.trajectory.duration
 
@@ -81,7 +81,7 @@ def test_the_method_that_the_warning_of_sharp_turns_names_rests_at_none_of_them(
     """As those of a path that was measured with noise."""
     share = np.linspace(0.0, 1.0, 40)[:, None]
     path = HERE + 0.2 * share + np.random.default_rng(0).normal(0.0, 0.01, (40, len(HERE)))
-    followed, rounded = (timed(path, method=method) for method in (Method.FOLLOW_SAMPLES, Method.SMOOTH))
+    followed, rounded = (timed(path, method=method) for method in (TimingMethod.FOLLOW_SAMPLES, TimingMethod.SMOOTH))
     (warning,) = [text for text in followed.report.warnings if "turns sharply" in text]
     assert "method SMOOTH rounds corners" in warning
     assert not any("turns sharply" in text for text in rounded.report.warnings)
@@ -95,7 +95,7 @@ def test_noise_that_makes_the_motion_slow_is_reported_with_its_cost(stops):
     """Noise without a sharp turn. A curve that is fitted is as fast as the path was without noise."""
     smooth = HERE + np.linspace(0.0, 0.4, 300)[:, None] * np.linspace(1.0, 0.2, len(HERE))
     path = smooth + np.random.default_rng(0).normal(0.0, 2e-5, smooth.shape)
-    found, reference = (timed(each, stops, method=Method.FOLLOW_SAMPLES) for each in (path, smooth))
+    found, reference = (timed(each, stops, method=TimingMethod.FOLLOW_SAMPLES) for each in (path, smooth))
     (warning,) = found.report.warnings
     assert reference.report.warnings == ()
     shown = re.search(r"most at sample (\d+) that of (\w+): the motion takes (\S+) s, (\S+) times as long", warning)
@@ -109,16 +109,16 @@ def test_noise_that_makes_the_motion_slow_is_reported_with_its_cost(stops):
 def test_noise_is_not_reported_where_another_limit_is_the_reason(slow):
     smooth = HERE + np.linspace(0.0, 0.1, 100)[:, None] * np.linspace(1.0, 0.2, len(HERE))
     path = smooth + np.random.default_rng(0).normal(0.0, 2e-5, smooth.shape)
-    assert any("noise" in text for text in timed(path, method=Method.FOLLOW_SAMPLES).report.warnings)
-    assert not any("noise" in text for text in timed(path, method=Method.FOLLOW_SAMPLES, **slow).report.warnings)
+    assert any("noise" in text for text in timed(path, method=TimingMethod.FOLLOW_SAMPLES).report.warnings)
+    assert not any("noise" in text for text in timed(path, method=TimingMethod.FOLLOW_SAMPLES, **slow).report.warnings)
 
 
 def test_invalid_stops_are_refused():
     path = np.stack([HERE, HERE + 0.05])
     with pytest.raises(InvalidRequestError, match="a stop is not one of the 2 samples"):
-        timed(path, stops=(2,), method=Method.FOLLOW_SAMPLES)
+        timed(path, stops=(2,), method=TimingMethod.FOLLOW_SAMPLES)
     with pytest.raises(InvalidRequestError, match="stops require the method"):
-        timed(path, stops=(1,), method=Method.SMOOTH)
+        timed(path, stops=(1,), method=TimingMethod.SMOOTH)
 
 
 @pytest.mark.parametrize("limits", [{}, {"limit_effort": True}, {"tool_speed": 0.2}], ids=str)

@@ -23,7 +23,7 @@ from robot_cell_planner.kinematics.targets import TargetMode
 from robot_cell_planner.model.mechanism import JointLimits
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.trajectory.limits import MotionLimits
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 from robot_cell_planner.trajectory.validation import validate
 
 
@@ -68,7 +68,7 @@ def test_trajectories_with_a_velocity_at_the_start_keep_the_limits_of_the_reques
     limits = MotionLimits.of([cell.variables[name] for name in ("x", "y")])
     requested = JointLimits(-1.0, 1.0, 0.4, 2.0, 12.0)
     timing = TimingOptions(
-        method=Method.SMOOTH,
+        method=TimingMethod.SMOOTH,
         limits={"x": requested, "y": requested},
         period=period,
         start_velocity=dict(zip(("x", "y"), velocity, strict=True)),
@@ -80,7 +80,7 @@ def test_trajectories_with_a_velocity_at_the_start_keep_the_limits_of_the_reques
 
 def test_a_motion_can_end_with_a_velocity():
     cell, state = gantry()
-    timing = TimingOptions(method=Method.SMOOTH, end_velocity={"x": 0.3})
+    timing = TimingOptions(method=TimingMethod.SMOOTH, end_velocity={"x": 0.3})
     plan = plan_motion(cell, moved(state, {"x": -0.5, "y": 0.0}), to({"x": 0.5, "y": 0.0}, timing=timing))
     np.testing.assert_allclose(plan.trajectory.velocities[-1], (0.3, 0.0), atol=1e-9)
 
@@ -89,7 +89,7 @@ def test_a_velocity_at_the_start_that_leaves_a_constraint_on_joints_is_refused()
     cell, state = gantry()
     constraints = (JointCombination({"x": 1.0, "y": 1.0}),)
     for velocity, valid in (({"x": 0.3, "y": -0.3}, True), ({"x": 0.5, "y": -0.3}, False)):
-        timing = TimingOptions(method=Method.SMOOTH, start_velocity=velocity)
+        timing = TimingOptions(method=TimingMethod.SMOOTH, start_velocity=velocity)
         request = to({"x": 0.5, "y": -0.5}, constraints=constraints, timing=timing)
         if valid:
             positions = plan_motion(cell, state, request).trajectory.positions

@@ -22,7 +22,7 @@ from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.start_limits import clamped_start, states_beyond_limits
 from robot_cell_planner.offline import OfflineCell
-from robot_cell_planner.planning.cartesian.path.options import CartesianOptions, Strategy
+from robot_cell_planner.planning.cartesian.path.options import CartesianOptions, CartesianStrategy
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
@@ -92,7 +92,7 @@ def gantry_at(x):
     return cell, state.with_configuration({"x": x, "y": 0.2})
 
 
-@pytest.mark.parametrize("strategy", list(Strategy), ids=lambda strategy: strategy.value)
+@pytest.mark.parametrize("strategy", list(CartesianStrategy), ids=lambda strategy: strategy.value)
 @pytest.mark.parametrize("x", [1.0 + 2.3e-16, 1.0 + 1e-9, 1.00099])
 def test_a_line_is_followed_from_the_limit(x, strategy):
     cell, state = gantry_at(x)

@@ -5,7 +5,7 @@ import pytest
 
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import PathModel, time_path
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 LIMITS = MotionLimits(("a", "b"), *(np.full(2, value) for value in (-3.0, 3.0, 1.0, 4.0, 40.0)))
 PATH = np.array([[0.0, 0.0], [0.7, 0.2], [1.4, 0.2], [2.0, -0.3]])
@@ -27,21 +27,21 @@ def efforts(q, v, a):
 
 def motion_of(method, period, model, **options):
     path = PATH
-    if method is Method.FOLLOW_SAMPLES:
+    if method is TimingMethod.FOLLOW_SAMPLES:
         path = np.stack([np.linspace(0.0, 2.0, 60), 0.2 * np.sin(np.linspace(0.0, 2.0, 60))], axis=1)
     curve = time_path(path, LIMITS, TimingOptions(method=method, period=period, **options), model).curve
     times = np.linspace(0.0, curve.duration, 40_001)
     return [curve.evaluate(times, order) for order in range(3)]
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("period", PERIODS)
 def test_the_tool_speed_is_kept_between_states(method, period):
     q, v, _ = motion_of(method, period, PathModel(tool_speeds=tool_speeds), tool_speed=0.05)
     assert tool_speeds(q, v).max() <= 0.05 * (1.0 + 1e-3)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("period", PERIODS)
 def test_torques_are_kept_between_states(method, period):
     model = PathModel(efforts=efforts, effort_limits=np.full(2, 0.02))

@@ -17,7 +17,7 @@ from robot_cell_planner.planning.problem.request import Coordination, Goals, Mot
 from robot_cell_planner.trajectory import blended, parameterization
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 CELL, STATE = loaded()
@@ -47,7 +47,7 @@ def frame_motion(plan):
     return float(distances.max() / times[1]), float(chords.max() / times[1])
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("path_speed", [0.02, 0.1, 0.5])
 def test_no_joint_motion_is_faster_in_joint_space_than_the_path_speed(method, path_speed):
     motion = time_path(PATH, LIMITS, TimingOptions(method=method, path_speed=path_speed))
@@ -66,7 +66,7 @@ def test_a_streamed_motion_with_start_velocity_above_the_path_speed_is_refused(m
 
     direction = STEPS[0] / np.linalg.norm(STEPS[0])
     velocity = dict(zip(NAMES, (0.05 * direction).tolist(), strict=True))
-    options = TimingOptions(method=Method.SMOOTH, path_speed=0.1, start_velocity=velocity)
+    options = TimingOptions(method=TimingMethod.SMOOTH, path_speed=0.1, start_velocity=velocity)
     motion = time_path(PATH, LIMITS, options)
     assert speed_along(motion.trajectory.curve) <= 0.1 * (1.0 + ROUNDING)
     monkeypatch.setattr(parameterization, "smooth", without_path_speed)
@@ -74,7 +74,7 @@ def test_a_streamed_motion_with_start_velocity_above_the_path_speed_is_refused(m
         time_path(PATH, LIMITS, options)
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 def test_a_path_speed_above_that_of_the_joints_changes_nothing(method):
     plain, fast = (
         time_path(PATH, LIMITS, TimingOptions(method=method, path_speed=path_speed)) for path_speed in (0.0, 1e3)
@@ -82,7 +82,7 @@ def test_a_path_speed_above_that_of_the_joints_changes_nothing(method):
     np.testing.assert_allclose(fast.trajectory.positions, plain.trajectory.positions, atol=1e-9)
 
 
-@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+@pytest.mark.parametrize("method", [TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.SMOOTH])
 def test_plans_obey_the_path_speed(method):
     goals = Goals(joint_goals=({NAMES[0]: STATE.configuration[NAMES[0]] + 0.5},))
     timing = TimingOptions(method=method, path_speed=0.05)
@@ -124,7 +124,7 @@ def test_the_curve_through_distant_samples_is_not_faster_than_the_path_speed(see
     random = np.random.default_rng(seed)
     steps = np.cumsum(0.04 * random.normal(size=(8, 6)), axis=0) * random.uniform(0.2, 1.5, (8, 1))
     path = HERE + np.cumsum(steps, axis=0)
-    options = TimingOptions(method=Method.FOLLOW_SAMPLES, path_speed=0.1, period=period)
+    options = TimingOptions(method=TimingMethod.FOLLOW_SAMPLES, path_speed=0.1, period=period)
     fastest = speed_along(time_path(path, LIMITS, options).trajectory.curve)
     assert 0.08 <= fastest <= 0.1 * (1.0 + ROUNDING)
 
@@ -138,16 +138,16 @@ def test_a_segment_that_brakes_from_a_velocity_is_not_faster_than_the_path_speed
         "start_velocity": dict(zip(NAMES, first, strict=True)),
         "end_velocity": dict(zip(NAMES, last, strict=True)),
     }
-    options = TimingOptions(method=Method.SMOOTH, path_speed=0.06, **velocities)
+    options = TimingOptions(method=TimingMethod.SMOOTH, path_speed=0.06, **velocities)
     assert speed_along(time_path(PATH, LIMITS, options).trajectory.curve) <= 0.06 * (1.0 + ROUNDING)
 
 
 @pytest.mark.parametrize("end", ["start", "end"])
 def test_a_velocity_above_the_path_speed_is_refused(end):
     given = {f"{end}_velocity": {NAMES[0]: 0.03, NAMES[1]: -0.04}}
-    time_path(PATH, LIMITS, TimingOptions(method=Method.SMOOTH, path_speed=0.05, **given))
+    time_path(PATH, LIMITS, TimingOptions(method=TimingMethod.SMOOTH, path_speed=0.05, **given))
     with pytest.raises(TrajectoryError, match=f"the {end} velocity is above the path speed") as caught:
-        time_path(PATH, LIMITS, TimingOptions(method=Method.SMOOTH, path_speed=0.04, **given))
+        time_path(PATH, LIMITS, TimingOptions(method=TimingMethod.SMOOTH, path_speed=0.04, **given))
     assert caught.value.values[0].value == pytest.approx(0.05)
     assert caught.value.values[0].limit == 0.04
 

@@ -10,7 +10,7 @@ from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.resampling import end_time, resampled
 from robot_cell_planner.trajectory.sampler import SamplerOptions, TrajectorySampler
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 START = 100.0
@@ -105,7 +105,7 @@ def test_the_end_of_a_motion_that_is_stopped_forever():
     assert not found.positions.any()
 
 
-@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+@pytest.mark.parametrize("method", [TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.SMOOTH])
 def test_planned_motions_that_change_speed_keep_the_limits_of_the_controller(method):
     """The jerk of a planned motion has steps between the samples of a change; with the limits of the joints above its
     own, a controller that interpolates exceeds none of them."""

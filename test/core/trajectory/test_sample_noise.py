@@ -8,11 +8,11 @@ import pytest
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.sample_noise import noise_of
 from robot_cell_planner.trajectory.sampled_paths import sharp_corners
-from robot_cell_planner.trajectory.timing import Method, TimingOptions, follow_samples
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions, follow_samples
 
 NAMES = ("a", "b", "c")
 LIMITS = MotionLimits(NAMES, *(np.full(3, limit) for limit in (-9.0, 9.0, 2.0, 8.0, 80.0)))
-OPTIONS = TimingOptions(method=Method.FOLLOW_SAMPLES)
+OPTIONS = TimingOptions(method=TimingMethod.FOLLOW_SAMPLES)
 
 
 def curve(shares):

@@ -11,7 +11,7 @@ from robot_cell_planner.model.mechanism import JointLimits
 from robot_cell_planner.trajectory.blended import SmoothOptions, smooth
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import PathModel, time_path
-from robot_cell_planner.trajectory.timing import Method, TimingOptions, stop_at_waypoints
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions, stop_at_waypoints
 
 PERIOD = 0.004
 
@@ -144,7 +144,7 @@ def test_a_start_velocity_that_cannot_be_braked_is_refused():
         smooth(line, limits, blends=ahead, start_velocity=across)
 
 
-@pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS, Method.FOLLOW_SAMPLES])
+@pytest.mark.parametrize("method", [TimingMethod.SMOOTH, TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.FOLLOW_SAMPLES])
 def test_the_speed_of_the_tool_is_limited(method):
     """A tool that moves as fast as both joints together."""
     path = np.array([[0.0, 0.0], [0.5, 0.3], [1.0, -0.2], [1.2, 0.4]])
@@ -157,7 +157,7 @@ def test_the_speed_of_the_tool_is_limited(method):
     assert not motion.trajectory.velocities[-1].any()
 
 
-@pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS])
+@pytest.mark.parametrize("method", [TimingMethod.SMOOTH, TimingMethod.STOP_AT_WAYPOINTS])
 def test_torques_bound_accelerations(method):
     """Joints of 2 kg m2 with a load of 3 Nm; their torque is at most 5 Nm."""
     path = np.array([[0.0, 0.0], [0.8, 0.6], [0.4, 1.0]])
@@ -179,7 +179,7 @@ def test_torques_bound_accelerations(method):
 
 def test_limits_of_a_request_narrow_those_of_the_model():
     path = np.array([[0.0, 0.0], [1.0, 0.5]])
-    options = TimingOptions(method=Method.SMOOTH, limits=frozendict(j0=JointLimits(velocity=0.1)))
+    options = TimingOptions(method=TimingMethod.SMOOTH, limits=frozendict(j0=JointLimits(velocity=0.1)))
     motion = time_path(path, limits_for(2), options)
     assert np.abs(motion.trajectory.velocities[:, 0]).max() <= 0.1 * (1.0 + 1e-6)
     wrong = TimingOptions(limits=frozendict(j9=JointLimits(velocity=0.1)))
@@ -192,7 +192,7 @@ def test_velocities_at_the_ends_need_the_smooth_method():
     with pytest.raises(NotSupportedError, match="smooth"):
         time_path(path, limits_for(2), TimingOptions(start_velocity=frozendict(j0=0.1)))
     with pytest.raises(UnknownNameError, match="j9"):
-        time_path(path, limits_for(2), TimingOptions(method=Method.SMOOTH, start_velocity=frozendict(j9=0.1)))
+        time_path(path, limits_for(2), TimingOptions(method=TimingMethod.SMOOTH, start_velocity=frozendict(j9=0.1)))
 
 
 def test_same_input_same_bytes():

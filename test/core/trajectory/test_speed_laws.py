@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.time_scaling import TimeScaling, change_within_limits
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 JOINTS = ("a", "b", "c")
 LIMITS = MotionLimits(
@@ -87,7 +87,7 @@ def excess_of(law, trajectory, start):
     )
 
 
-@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.SMOOTH])
+@pytest.mark.parametrize("method", [TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.SMOOTH])
 def test_stops_obey_the_limits(method):
     """Stops at any time: half end in less than a second. Some exceed a limit slightly between the times at which it is
     checked."""
@@ -112,7 +112,7 @@ def test_changes_during_changes_obey_the_limits():
     rng = np.random.default_rng(5)
     excess = []
     for number in range(40):
-        method = (Method.STOP_AT_WAYPOINTS, Method.SMOOTH)[number % 2]
+        method = (TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.SMOOTH)[number % 2]
         trajectory = planned(100 + number % 10, method)
         first = rng.uniform(0.02, 0.9) * trajectory.duration
         law = change_within_limits(STEADY, trajectory, rng.choice([0.2, 0.5, 0.8]), first, 4.0, 40.0, LIMITS)
@@ -123,7 +123,7 @@ def test_changes_during_changes_obey_the_limits():
 
 
 def test_without_limits_it_is_the_quickest():
-    trajectory = planned(1, Method.SMOOTH)
+    trajectory = planned(1, TimingMethod.SMOOTH)
     law = TimeScaling.steady(0.0, 1.0, 0.0)
     found = change_within_limits(law, trajectory, 0.0, 0.3, 4.0, 40.0, None)
     assert found.settled_at == pytest.approx(0.3 + 1.0 / 4.0 + 4.0 / 40.0)
@@ -133,7 +133,7 @@ def test_without_limits_it_is_the_quickest():
 
 def test_a_planted_error_is_found():
     """The quickest stop violates limits that the chosen one obeys."""
-    trajectory = planned(2, Method.STOP_AT_WAYPOINTS)
+    trajectory = planned(2, TimingMethod.STOP_AT_WAYPOINTS)
     now = 0.4 * trajectory.duration
     law = TimeScaling.steady(0.0, 1.0, 0.0).changed(0.0, now, 4.0, 40.0)
     _, accelerations, _ = rates_of(law, trajectory, now, law.settled_at)

@@ -6,7 +6,7 @@ import pytest
 from robot_cell_planner.errors import TrajectoryLimitError
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import PathModel, time_path
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 UPPER = 0.5  # [rad]
 # The jerk limits the accelerations, so that they reach their largest values for a moment only.
@@ -23,13 +23,13 @@ def efforts(q, v, a):
 def path_of(random, method):
     corners = np.cumsum(random.normal(0.0, 0.3, (random.integers(2, 5), 2)), axis=0)
     corners[:, 1] = np.minimum(corners[:, 1], UPPER)
-    if method is not Method.FOLLOW_SAMPLES:
+    if method is not TimingMethod.FOLLOW_SAMPLES:
         return corners
     t = np.linspace(0.0, 3.0, 40)[:, None]
     return np.hstack((0.3 * t, 0.3 * np.sin(t + random.uniform(0.0, 3.0))))
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("period", [0.01, 0.1, 2.0])
 def test_torques_keep_their_limit_where_the_acceleration_has_a_corner(method, period):
     """It is largest there, at samples of the trajectory, which states at equal distances miss."""
@@ -55,7 +55,7 @@ def test_the_curve_between_samples_stays_within_position_limits(period):
     """Samples far apart in time, of a curve that is within the limits, are completed by others."""
     random = np.random.default_rng(2)
     for _ in range(20):
-        options = TimingOptions(method=Method.FOLLOW_SAMPLES, period=period)
+        options = TimingOptions(method=TimingMethod.FOLLOW_SAMPLES, period=period)
         trajectory = time_path(close_to_limit(random, 400, 1e-4), LIMITS, options).trajectory
         assert trajectory.at(np.linspace(0.0, trajectory.duration, 20_001))[:, 1].max() <= UPPER + 1e-9
 
@@ -64,7 +64,7 @@ def test_samples_whose_curve_leaves_position_limits_are_refused():
     """Two samples at the limit: the spline between them is beyond it."""
     samples = np.column_stack((np.linspace(0.0, 0.7, 8), [0.0, 0.2, 0.4, UPPER, UPPER, 0.4, 0.2, 0.0]))
     with pytest.raises(TrajectoryLimitError, match="leaves the position limits of b between samples") as caught:
-        time_path(samples, LIMITS, TimingOptions(method=Method.FOLLOW_SAMPLES))
+        time_path(samples, LIMITS, TimingOptions(method=TimingMethod.FOLLOW_SAMPLES))
     assert caught.value.subjects == ("b",)
     assert caught.value.values[0].value > caught.value.values[0].limit == UPPER
     assert "closer to each other" in caught.value.remedy

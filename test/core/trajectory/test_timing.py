@@ -9,7 +9,13 @@ from robot_cell_planner.errors import InvalidRequestError, JointLimitError, Time
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import PathModel, time_path
 from robot_cell_planner.trajectory.sampled_paths import sharp_corners
-from robot_cell_planner.trajectory.timing import Method, TimedMotion, TimingOptions, follow_samples, stop_at_waypoints
+from robot_cell_planner.trajectory.timing import (
+    TimedMotion,
+    TimingMethod,
+    TimingOptions,
+    follow_samples,
+    stop_at_waypoints,
+)
 from robot_cell_planner.trajectory.validation import validate
 
 TOLERANCE = 1.0 + 1e-6
@@ -234,7 +240,7 @@ def test_same_input_same_bytes():
     assert first.times.tobytes() == second.times.tobytes()
 
 
-@pytest.mark.parametrize("method", [Method.STOP_AT_WAYPOINTS, Method.FOLLOW_SAMPLES])
+@pytest.mark.parametrize("method", [TimingMethod.STOP_AT_WAYPOINTS, TimingMethod.FOLLOW_SAMPLES])
 def test_the_timing_of_many_stops_can_be_ended_before_its_end(method):
     corners = np.column_stack((np.arange(1000) % 2, 0.01 * np.arange(1000)))
     limits = MotionLimits(("a", "b"), np.full(2, -20.0), np.full(2, 20.0), *np.full((3, 2), 10.0))

@@ -6,10 +6,10 @@ import pytest
 
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.model.mechanism import JointLimits
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 
 
-@pytest.mark.parametrize("method", Method)
+@pytest.mark.parametrize("method", TimingMethod)
 @pytest.mark.parametrize("value", [-5.0, 0.0, math.nan, math.inf])
 def test_a_blend_tolerance_is_a_finite_number_above_0(method, value):
     with pytest.raises(InvalidRequestError, match="blend tolerance is"):
@@ -20,7 +20,7 @@ def test_a_blend_tolerance_is_a_finite_number_above_0(method, value):
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_velocities_are_finite(name, value):
     with pytest.raises(InvalidRequestError, match=f"{name} of joint b is {value}, expected a finite number"):
-        TimingOptions(method=Method.SMOOTH, **{name: {"a": 0.1, "b": value}})
+        TimingOptions(method=TimingMethod.SMOOTH, **{name: {"a": 0.1, "b": value}})
 
 
 @pytest.mark.parametrize("name", ["limits", "start_velocity", "end_velocity"])

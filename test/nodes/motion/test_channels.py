@@ -10,7 +10,7 @@ from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.sampler import SamplerOptions
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 LONGEST_GAP = 0.1
@@ -38,7 +38,7 @@ LIMITS = MotionLimits(("a", "b"), *(np.array([v, v]) for v in (-3.0, 3.0)), *map
 PATH = np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6], [0.2, -0.8]])
 
 
-@pytest.mark.parametrize("method", [Method.SMOOTH, Method.STOP_AT_WAYPOINTS])
+@pytest.mark.parametrize("method", [TimingMethod.SMOOTH, TimingMethod.STOP_AT_WAYPOINTS])
 @pytest.mark.parametrize("fraction", [0.1, 0.3, 0.5, 0.7, 0.9])
 def test_after_a_gap_it_rests_until_it_is_resumed_and_resumes_within_limits(method, fraction):
     """Jerk, acceleration and velocity by differences of the commands, which are for evenly spaced times."""

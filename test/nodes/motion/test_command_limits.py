@@ -12,7 +12,7 @@ from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.parameterization import time_path
 from robot_cell_planner.trajectory.sampler import SamplerOptions, TrajectorySample
 from robot_cell_planner.trajectory.servo import ServoState
-from robot_cell_planner.trajectory.timing import Method, TimingOptions
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 LONGEST_GAP, PERIOD = 0.1, 0.004
@@ -124,7 +124,7 @@ def test_it_stops_on_the_path_within_the_limits():
 
 
 GOOD = time_path(
-    np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6]]), LIMITS, TimingOptions(method=Method.SMOOTH, period=0.004)
+    np.array([[-1.0, -0.3], [1.0, 0.4], [-0.5, 0.6]]), LIMITS, TimingOptions(method=TimingMethod.SMOOTH, period=0.004)
 ).trajectory
 
 
@@ -209,7 +209,7 @@ def test_a_joint_that_starts_beyond_a_limit_may_move_back_and_not_on():
     for end, allowed in ((0.8, True), (1.2, False)):
         path = np.array([[0.0, 1.1], [0.0, end]])
         wide = MotionLimits(JOINTS, LIMITS.lower - 1, LIMITS.upper + 1, *(getattr(LIMITS, n) for n in RATES))
-        timed = time_path(path, wide, TimingOptions(method=Method.STOP_AT_WAYPOINTS, period=0.004)).trajectory
+        timed = time_path(path, wide, TimingOptions(method=TimingMethod.STOP_AT_WAYPOINTS, period=0.004)).trajectory
         played = channel(timed)
         Sent(played, steady(3.0))
         assert (played.violation is None) is allowed

@@ -26,7 +26,7 @@ from robot_cell_planner.nodes.client.client import state_with_joints
 from robot_cell_planner.nodes.conversions.basic import pose_to_message
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianOptions as Options
-from robot_cell_planner.planning.cartesian.planner import CartesianRequest, Strategy, plan_cartesian
+from robot_cell_planner.planning.cartesian.planner import CartesianRequest, CartesianStrategy, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
@@ -75,7 +75,7 @@ def test_it_is_the_plan_of_the_library(client, above, strategy):
     result = client.send_goal(action.PlanCartesian, ACTION, line_of(state, [waypoint(pose, z=0.1)], strategy=strategy))
     end = waypoint(pose, z=0.1).target.pose.position
     target = FrameWaypoints((type(pose)((end.x, end.y, end.z), pose.quaternion),), mode=TargetMode.TOOL)
-    names = {CartesianOptions.GRAPH: Strategy.GRAPH, CartesianOptions.GREEDY: Strategy.GREEDY}
+    names = {CartesianOptions.GRAPH: CartesianStrategy.GRAPH, CartesianOptions.GREEDY: CartesianStrategy.GREEDY}
     plan = plan_cartesian(CELL, state, CartesianRequest(target, options=Options(strategy=names[strategy]), timing=None))
     # The start is reported separately and is not repeated as the first point.
     assert np.array_equal(rows_of(result.plan.path), plan.path[1:])

@@ -18,7 +18,7 @@ DEFAULT_STATE_LIMIT = 10_000_000
 UNLIMITED = ("max_jump_prismatic", "max_jump_revolute", "max_deviation", "max_deviation_angle")  # by 0
 
 
-class Strategy(str, Enum):
+class CartesianStrategy(str, Enum):
     """Selection of configurations along the path.
 
     GRAPH: The branch and redundant degrees of freedom are optimized over the whole path among all inverse kinematics
@@ -65,7 +65,7 @@ class CartesianOptions(CommonOptions):
     skip_preplanning_collision_check: bool | None = None
     sample_start_configuration: bool = False
     verbose: bool = False
-    strategy: Strategy = Strategy.GRAPH
+    strategy: CartesianStrategy = CartesianStrategy.GRAPH
     max_deviation: float = 0.0
     max_deviation_angle: float = 0.0
     search_step: float = 0.03
@@ -76,8 +76,8 @@ class CartesianOptions(CommonOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not isinstance(self.strategy, Strategy):
-            raise InvalidRequestError(f"strategy is {self.strategy!r}, expected a Strategy", stage="request")
+        if not isinstance(self.strategy, CartesianStrategy):
+            raise InvalidRequestError(f"strategy is {self.strategy!r}, expected a CartesianStrategy", stage="request")
         check_range("max_step_distance", self.max_step_distance, 1e-6, 100.0, "m")
         check_range("max_step_angle", self.max_step_angle, 1e-6, 2.0 * math.pi, "rad")
         check_range("min_step_distance", self.min_step_distance, 1e-9, self.max_step_distance, "m")
