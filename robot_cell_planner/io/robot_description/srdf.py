@@ -66,7 +66,7 @@ def read_srdf(
 
     The variables of a group are in tree order of the mechanism, regardless of the order in the file. Fixed, mimic,
     passive and virtual joints have no variables. A group of consecutive joints without a branch has a base link and a
-    tip link.
+    tip link; so has one of an arm and the rail below it, whose fixed joints between them may be missing.
 
     Raises:
         FileError: The text is malformed or contains a name that the mechanism does not have; the message gives file,
@@ -171,7 +171,7 @@ class _Reader:
 
     def _group(self, name: str, element: Element) -> PlanningGroup:
         joints = {joint.name: joint for joint in self._joints(element, (name,))}
-        ordered = [joint for joint in self.mechanism.tree_order if joint.name in joints]
+        ordered = self._connected([joint for joint in self.mechanism.tree_order if joint.name in joints])
         variables = tuple(v for joint in ordered if joint.name not in self.passive for v in joint.variables)
         base, tip = _ends(ordered)
         links = tuple(dict.fromkeys([*(joint.child for joint in ordered), *self._links_of(element)]))
@@ -179,6 +179,23 @@ class _Reader:
             return PlanningGroup(name, variables, links, base, tip)
         except ValueError as error:
             raise self.xml.error(element, f"is refused: {error}", name) from error
+
+    def _connected(self, joints: list[Joint]) -> list[Joint]:
+        """Return joints in tree order with the fixed joints between them, if they are one chain with these whose last
+        part has the most: an arm on the carriage of a rail, but not an arm with a finger."""
+        found, sizes = joints[:1], [1]
+        for above, below in pairwise(joints):
+            between: list[Joint] = []
+            link = below.parent
+            while link != above.child:
+                joint = self.mechanism.parent_joints.get(link)
+                if joint is None or joint.kind is not JointKind.FIXED:
+                    return joints
+                between.append(joint)
+                link = joint.parent
+            found += [*reversed(between), below]
+            sizes = [*sizes, 1] if between else [*sizes[:-1], sizes[-1] + 1]
+        return found if sizes[-1] == max(sizes) and sizes.count(sizes[-1]) == 1 else joints
 
     def _joints(self, group: Element, trail: tuple[str, ...]) -> Iterator[Joint]:
         for member in group.iterchildren():

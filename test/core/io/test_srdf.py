@@ -195,3 +195,42 @@ def test_links_without_default_collisions_are_checked_against_none_but_the_enabl
 def test_enabled_collisions_alone_disable_no_pair(mechanism):
     text = '<group name="g"><joint name="j1"/></group><enable_collisions link1="tip" link2="l1"/>'
     assert read(mechanism, text).disabled_pairs == ()
+
+
+RAIL = (
+    '<robot name="r">'
+    + "".join(f'<link name="{name}"/>' for name in ("floor", "carriage", "base", "base_inertia", "l1", "l2", "probe"))
+    + joint("rail", "prismatic", "floor", "carriage")
+    + joint("mount", "fixed", "carriage", "base")
+    + joint("inertia", "fixed", "base", "base_inertia")
+    + joint("j1", "revolute", "base_inertia", "l1")
+    + joint("j2", "revolute", "l1", "l2")
+    + joint("turn", "revolute", "carriage", "probe")
+    + "</robot>"
+)
+ARM = '<group name="arm"><chain base_link="base" tip_link="l2"/></group>'
+
+
+def test_a_rail_and_the_arm_on_its_carriage_are_a_chain():
+    """As of a UR on a rail of PickNik: the fixed joints between both are in neither group."""
+    text = f'<group name="rail"><joint name="rail"/></group>{ARM}'
+    groups = read(read_urdf(RAIL), f'{text}<group name="all"><group name="arm"/><group name="rail"/></group>').groups
+    assert groups["all"].variables == ("rail", "j1", "j2")
+    assert (groups["all"].base_link, groups["all"].tip_link) == ("floor", "l2")
+    assert groups["all"].links == ("carriage", "base", "base_inertia", "l1", "l2")
+
+
+def test_an_arm_with_a_finger_beyond_fixed_joints_is_no_chain():
+    """The tip of the group with the finger would be the finger, and that of the arm is where a tool is mounted."""
+    grasp = joint("mount_2", "fixed", "l2", "hand") + joint("finger", "prismatic", "hand", "pad")
+    text = RAIL.replace("</robot>", f'<link name="hand"/><link name="pad"/>{grasp}</robot>')
+    group = '<group name="g"><group name="arm"/><joint name="finger"/></group>'
+    assert read(read_urdf(text), f"{ARM}{group}").groups["g"].tip_link == ""
+
+
+@pytest.mark.parametrize("others", ['<joint name="turn"/>', '<joint name="rail"/><joint name="j2"/>'])
+def test_joints_with_a_branch_or_a_moving_joint_between_them_are_no_chain(others):
+    names = '<joint name="rail"/>' if "turn" not in others else '<group name="arm"/><joint name="rail"/>'
+    group = read(read_urdf(RAIL), f'{ARM}<group name="g">{names}{others}</group>').groups["g"]
+    assert (group.base_link, group.tip_link) == ("", "")
+    assert "base" not in group.links or "turn" in others
