@@ -308,6 +308,7 @@ class OfflineCell:
         group: str = "",
         free_axes: str = "",
         options: CartesianOptions | None = None,
+        timing: TimingOptions | None = DEFAULT_TIMING,
     ) -> Plan:
         """Plan a straight line to a pose, without executing it; arguments as for `plan`. free_axes: Letters of the axes
         about which the rotation is free, such as "z"; "xyz" for a position only.
@@ -318,7 +319,7 @@ class OfflineCell:
         """
         frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
         waypoints = line_waypoints(self.cell, group, pose, frames, free_axes)
-        request = CartesianRequest(waypoints, group, options=options or CartesianOptions())
+        request = CartesianRequest(waypoints, group, options=options or CartesianOptions(), timing=timing)
         return plan_cartesian(self.cell, self.state, request)
 
     def line(self, name: str, **goal: Unpack[LineArguments]) -> Plan:

@@ -31,6 +31,7 @@ class LineArguments(TypedDict, total=False):
     group: str
     free_axes: str
     options: CartesianOptions | None
+    timing: TimingOptions
 
 
 class MotionArguments(TypedDict, total=False):

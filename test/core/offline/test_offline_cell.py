@@ -16,7 +16,9 @@ from robot_cell_planner import (
     Pose,
     SetJoints,
     TargetMode,
+    TimingOptions,
     forward_kinematics,
+    world_pose,
 )
 from robot_cell_planner.errors import (
     ExecutionError,
@@ -70,6 +72,17 @@ def test_goals_of_every_kind_are_reached(cell):
     assert cell.plan(joints=given, timing=None).trajectory is None
     assert cell.state.configuration == home  # nothing was executed
     assert cell.motions == []
+
+
+def test_a_line_keeps_the_speed_that_is_requested(cell):
+    plan = cell.plan_line(tool_at="gripper/tcp", pose=Pose((0.0, 0.0, -0.05)), timing=TimingOptions(path_speed=0.01))
+    states = [
+        cell.state.with_configuration(dict(zip(plan.variables, q, strict=True))) for q in plan.trajectory.positions
+    ]
+    points = np.array([world_pose(cell.cell, state, "gripper/tcp").position for state in states])
+    speeds = np.linalg.norm(np.diff(points, axis=0), axis=1) / np.diff(plan.trajectory.times)
+    assert 0.0099 < speeds.max() < 0.010001
+    assert cell.plan_line(tool_at="gripper/tcp", pose=Pose((0.0, 0.0, -0.05)), timing=None).trajectory is None
 
 
 def test_a_goal_that_is_not_clear_is_refused(cell):
