@@ -1,8 +1,9 @@
 """Certificates by exact distances, for intervals that the sphere test leaves open.
 
-The algorithm is conservative advancement (Mirtich, 1996) by bisection: two objects at distance d at a configuration
+The algorithm is conservative advancement (Mirtich, 1996) by division: two objects at distance d at a configuration
 cannot collide within an interval around it in which they approach each other by less than d. A pair is evaluated until
-it is decided; undecided pairs are evaluated again in both halves of the interval.
+it is decided; undecided pairs are evaluated again in equal parts of the interval, as many as would suffice if the
+distance were the same in all of it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from .single_joint_gaps import single_joint_gaps
 
 Floats = NDArray[np.float64]
 PairIndices = Set[tuple[int, int]]  # indices of two collision objects each
-AT_ONCE = 8  # maximum number of configurations evaluated together
+AT_ONCE = 8  # maximum number of configurations evaluated together, and of parts of an undecided interval
 ENOUGH = 20_000  # maximum number of configurations for one interval
 # Intervals in which a joint deviates by more than WIDE [rad or m] are bisected without distances if more than MANY
 # pairs of geometries need one: most of these pairs would be undecided.
@@ -126,7 +127,9 @@ class ExactCertifier:
                 in_contact += distance < TOUCHING
                 if reach <= resolution or self.states >= spent or in_contact > MAX_IN_CONTACT:
                     return ContactResult(False, False, middle, *pair, distance)
-                pending.extend(((middle + 0.5 * half, 0.5 * half, left), (middle - 0.5 * half, 0.5 * half, left)))
+                count = _sufficient_parts(left_open)
+                part_half = half / count
+                pending.extend((middle + (count - 1 - 2 * row) * part_half, part_half, left) for row in range(count))
         return ContactResult(True)
 
     def known_planes(self) -> KnownPlanes:
@@ -254,6 +257,13 @@ class ExactCertifier:
                 bounds[index] = self._model.pair_bound(*pair)
         found: Floats = np.where(excluded[rows], -np.inf, np.einsum("ij,ij->i", bounds[rows], deviations))
         return found
+
+
+def _sufficient_parts(left_open: list[OpenPair]) -> int:
+    """Return the number of equal parts, 2 to AT_ONCE, in which objects that are as far apart as at the middle of the
+    interval cannot collide; 2 for pairs in contact, which no number decides."""
+    ratios = [1.0 + pair.missing / pair.distance for pair in left_open if pair.distance > TOUCHING]
+    return math.ceil(min(max(ratios, default=2.0), AT_ONCE))
 
 
 def _is_candidate(near: NearGeometries, candidates: PairIndices | None) -> bool:

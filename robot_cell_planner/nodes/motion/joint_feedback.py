@@ -96,6 +96,7 @@ class JointFeedback:
         """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]; received: clock of
         the stamps, as this node reads it [ns]; 0: unknown, as simulated time is before its first message."""
         continued = self.wraparound.continued(names, positions, self._states.latest, now - self._paused)
+        self._faults += self.wraparound.faults(names, positions)
         updated = self._states.merge(names, continued, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
             text = f"joint_states contains an invalid position of {name}: {position}"
@@ -245,8 +246,10 @@ class JointFeedback:
         """Return the latest measurements of joints.
 
         Raises:
-            FeedbackLostError: One is missing, or older than `timeout` [s].
+            FeedbackLostError: One is missing, older than `timeout` [s], or was published beyond one turn although it
+                wraps.
         """
+        self.wraparound.check(names)
         missing = tuple(name for name in names if name not in self._states.latest)
         if missing:
             text = f"joint_states has not contained positions of {', '.join(missing[:6])} since the node started"

@@ -8,11 +8,14 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..common.joint_states import MAX_JOINT_VALUE, Measurement
+from ...errors import FeedbackLostError, Value
+from ...model.value import MAX_JOINT_VALUE
+from ..common.joint_states import Measurement
 
 Array = NDArray[np.float64]
 
 TURN = 2.0 * math.pi
+LARGEST = TURN + 0.1  # [rad] positions within one turn, from -pi or 0 on, are at most this
 REMEDY = "If its driver publishes positions within one turn, list the joint in parameter angle_wraparound."
 
 
@@ -30,7 +33,7 @@ class Wraparound:
     """Continues measured positions beyond one turn: each counts as nearest to the one before it.
 
     A measurement after one that was lost counts as it is: the driver may have been restarted, and the robot moved by
-    other means.
+    other means. A joint that was measured beyond one turn is not one of these joints: where its robot is, is unknown.
 
     Args:
         joints: Those whose drivers publish positions within one turn.
@@ -40,6 +43,7 @@ class Wraparound:
     def __init__(self, joints: Collection[str] = (), lost_after: float = math.inf) -> None:
         self.joints = frozenset(joints)
         self._lost_after = lost_after
+        self._beyond: dict[str, float] = {}  # joints that were published beyond one turn, and where first [rad]
 
     def continued(
         self, names: Sequence[str], positions: Sequence[float], latest: Mapping[str, Measurement], listened: float
@@ -49,6 +53,28 @@ class Wraparound:
         if self.joints.isdisjoint(names) or len(names) != len(positions):
             return positions
         return [self._of(latest.get(name), name, at, listened) for name, at in zip(names, positions, strict=True)]
+
+    def faults(self, names: Sequence[str], positions: Sequence[float]) -> list[FeedbackLostError]:
+        """Return errors about joints of a message that are published beyond one turn for the first time."""
+        found = []
+        for name, position in zip(names, positions, strict=False) if self.joints else ():
+            is_beyond = LARGEST < abs(position) <= MAX_JOINT_VALUE
+            if is_beyond and name in self.joints and name not in self._beyond:
+                self._beyond[name] = position
+                found.append(self._error(name))
+        return found
+
+    def check(self, joints: Collection[str]) -> None:
+        """Raise FeedbackLostError if one of these joints was published beyond one turn."""
+        for name in self._beyond:
+            if name in joints:
+                raise self._error(name)
+
+    def _error(self, name: str) -> FeedbackLostError:
+        text = f"joint_states contains a position of {name} beyond one turn, though it is listed in angle_wraparound"
+        values = (Value("position", self._beyond[name], TURN, "rad"),)
+        remedy = "Take the joint out of angle_wraparound: its driver publishes positions over several turns."
+        return FeedbackLostError(text, subjects=(name,), values=values, remedy=remedy)
 
     def near(self, joints: Sequence[str], positions: Array, references: Array) -> Array:
         """Return positions of joints (dof,) with those that wrap by whole turns nearest to references (dof,)."""

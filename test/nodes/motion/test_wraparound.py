@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import RobotCellError
+from robot_cell_planner.errors import FeedbackLostError, RobotCellError
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
 from robot_cell_planner.nodes.motion.wraparound import REMEDY, TURN, Wraparound
@@ -61,6 +61,25 @@ def test_a_wrap_of_another_joint_is_a_fault_whose_remedy_names_the_parameter(wra
     driver.publish(3.2)
     (fault,) = driver.feedback.take_faults()
     assert fault.remedy == REMEDY
+
+
+@pytest.mark.parametrize("position", [7.0, -70.0])
+def test_a_listed_joint_that_is_published_beyond_one_turn_is_an_error(position):
+    """Its position by whole turns could be another than that of the robot."""
+    feedback = JointFeedback(0.5, wraparound=Wraparound(["spin"], LOST_AFTER))
+    for number, (spin, bend) in enumerate([(6.2, 7.0), (position, 7.0), (position, 7.0), (0.1, 7.0)]):
+        now = PERIOD * (number + 1)
+        feedback.start_poll(now)
+        feedback.update(["spin", "bend"], [spin, bend], [], [], SECOND + round(SECOND * now), now)
+        if number == 0:
+            assert feedback.take_faults() == []
+            assert feedback.fresh(["spin"], now, 1.0)["spin"].position == spin
+    fault = next(fault for fault in feedback.take_faults() if "beyond one turn" in fault.message)
+    assert fault.values[0].value == position
+    assert "angle_wraparound" in fault.remedy
+    with pytest.raises(FeedbackLostError, match="spin beyond one turn"):
+        feedback.fresh(["spin"], now, 1.0)
+    assert feedback.fresh(["bend"], now, 1.0)["bend"].position == 7.0
 
 
 def test_a_jump_by_less_than_a_turn_stays_a_fault():
