@@ -32,18 +32,7 @@ class TargetMode(str, Enum):
 
 
 class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Common fields of all targets.
-
-    Attributes:
-        mode: Frame that the target applies to.
-        frame: Frame name for mode FRAME; body for mode WORKPIECE, required only if several are attached to the tool;
-            otherwise "".
-        reference_frame: Frame in which the target is expressed, at its pose in the state that the target is used with.
-        tolerance_position: Max position error, in the target's unit; None: 1e-6 m.
-        tolerance_angle: Max angle [rad] between the orientations, or between the axes. From 3.14 on, every rotation is
-            within the tolerance, and inverse kinematics searches for all of them: the target is a position only.
-        native_scale: Metres per unit of the target's positions.
-    """
+    """Common fields of all targets, see `FrameTarget`."""
 
     mode: TargetMode = TargetMode.ROBOT
     frame: str = ""
@@ -108,6 +97,15 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
     """Pose target: reference_frame_T_target.
 
     Attributes:
+        pose: Pose of the target in the reference frame; its position is in units of `native_scale`.
+        mode: Frame that the target applies to.
+        frame: Frame name for mode FRAME; body for mode WORKPIECE, required only if several are attached to the tool;
+            otherwise "".
+        reference_frame: Frame in which the target is expressed, at its pose in the state that the target is used with.
+        tolerance_position: Max position error, in the target's unit; None: 1e-6 m.
+        tolerance_angle: Max angle [rad] between the orientations, or between the axes. From 3.14 on, every rotation is
+            within the tolerance, and inverse kinematics searches for all of them: the target is a position only.
+        native_scale: Metres per unit of the target's positions.
         tolerance_angles: Tolerances of the rotations about the x, y and z axes of the target [rad], in place of
             `tolerance_angle`. From 3.14 on, the rotation about the axis is free, and inverse kinematics searches over
             it: the frame may be rotated by any rotation vector along the free axes. The rotation that is left, as a
@@ -149,7 +147,11 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
 class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):
     """Position target with a direction for the z axis; the rotation about the axis is free.
 
-    The direction may have any length except zero.
+    Attributes:
+        point: Position of the target in the reference frame, in units of `native_scale`.
+        axis: Direction of the z axis in the reference frame; it may have any length except zero.
+
+    The other attributes are those of `FrameTarget`.
     """
 
     point: Vector3

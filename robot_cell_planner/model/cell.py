@@ -25,7 +25,7 @@ from .frames import FrameTree
 from .group_chains import ancestors, chains_of, ends_of
 from .joint_count import check_joint_count
 from .mechanism import JointKind, Variable
-from .name_suggestions import unknown_name
+from .name_suggestions import listed, unknown_name
 from .pose import IDENTITY, Pose
 from .robot import JOINED, NO_CHAIN, ROBOTS_REMEDY, CompositeGroup, PlanningGroup, Robot
 from .state import BodyState, RobotCellState, ToolState
@@ -74,6 +74,10 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             self._refuse_double_names()
         owners: tuple[Robot | Tool, ...] = (*self.robots.values(), *self.tools.values())
         check_joint_count("the cell", sum(owner.mechanism.moving_joints for owner in owners))
+
+    def __str__(self) -> str:
+        named = [(kind, getattr(self, kind)) for kind in ("robots", "tools", "bodies", "frames", "groups")]
+        return "; ".join((f"cell {self.name}", *(f"{kind}: {listed(names)}" for kind, names in named if names)))
 
     def _refuse_double_names(self) -> None:
         kinds: dict[str, str] = {WORLD: "the world frame"}

@@ -11,6 +11,7 @@ from frozendict import frozendict
 from ..errors import InvalidValueError
 from .arguments import check_fields
 from .digest import digest_of
+from .name_suggestions import listed
 from .pose import IDENTITY, Pose
 from .shown_values import show
 from .value import MAX_JOINT_VALUE, check_joint_value, with_item
@@ -115,6 +116,11 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
             and (not mapping or (set(map(type, mapping.values())) == {kind} and set(map(type, mapping)) == {str}))
             for mapping, kind in zip(mappings, kinds, strict=True)
         )
+
+    def __str__(self) -> str:
+        attached = [(name, at.attached_to) for each in (self.tools, self.bodies) for name, at in each.items()]
+        values = listed(f"{name} {value:.4g}" for name, value in self.configuration.items())
+        return "; ".join((f"state: {values}", *(f"{name} attached to {to}" for name, to in attached if to)))
 
     def with_configuration(self, values: Mapping[str, float]) -> RobotCellState:
         """Return a copy with the given joint values [rad, m] replaced.

@@ -29,6 +29,14 @@ def read_only(values: Iterable[float] | Array) -> Array:
     return array
 
 
+def check_scales(velocity: float, acceleration: float, jerk: float) -> None:
+    """Raise InvalidRequestError if a fraction of limits is not above 0 and at most 1."""
+    for name, fraction in zip(RATES, (velocity, acceleration, jerk), strict=True):
+        if not 0.0 < fraction <= 1.0:
+            text = f"the {name} scale is {fraction:g}, expected above 0 and at most 1"
+            raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", fraction, 1.0),))
+
+
 @checked_fields
 @dataclass(frozen=True, eq=False)
 class MotionLimits:
@@ -129,10 +137,7 @@ class MotionLimits:
         Raises:
             InvalidRequestError: A fraction is outside that range.
         """
-        for name, fraction in zip(RATES, (velocity, acceleration, jerk), strict=True):
-            if not 0.0 < fraction <= 1.0:
-                text = f"the {name} scale is {fraction:g}, expected above 0 and at most 1"
-                raise InvalidRequestError(text, stage="trajectory", values=(Value(f"{name} scale", fraction, 1.0),))
+        check_scales(velocity, acceleration, jerk)
         if velocity == acceleration == jerk == 1.0:
             return self
         return replace(

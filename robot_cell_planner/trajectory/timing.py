@@ -22,7 +22,7 @@ from ..model.mechanism import JointLimits
 from ..system.cache import IdentityCache
 from .curve_limits import slowing
 from .curves import Curve, CurveSequence, PolynomialCurve, TraversedPath, times_at
-from .limits import Array, MotionLimits
+from .limits import Array, MotionLimits, check_scales
 from .position_limits import within_positions
 from .profiles import AT_ONCE, PathInterval, Rates, pieces_of_all, solved, to_whole_periods
 from .sampled_paths import SAME_POINT, checked_path, path_parameters, rates_along, sharp_corners, spline_through
@@ -94,6 +94,7 @@ class TimingOptions:
         if not (math.isfinite(self.period) and 1e-4 <= self.period <= 10.0):
             text = f"the sample period is {self.period:g} s, expected 1e-4 to 10"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("period", self.period, None, "s"),))
+        check_scales(self.velocity_scale, self.acceleration_scale, self.jerk_scale)
         if not (math.isfinite(self.path_speed) and self.path_speed >= 0.0):
             text = f"the path speed is {self.path_speed:g}, expected at least 0"
             raise InvalidRequestError(text, stage="trajectory", values=(Value("path speed", self.path_speed),))

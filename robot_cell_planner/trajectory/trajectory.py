@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import InvalidRequestError, LimitExceededError, Value
 from ..model.arguments import checked_fields
+from ..model.name_suggestions import listed
 from .completion import accelerations_of, velocities_of
 from .curve_kernels import hermite_pieces, merge_times
 from .curves import SHORTEST, Curve, PolynomialCurve
@@ -93,6 +94,9 @@ class Trajectory:
         row, column = divmod(int(np.argmax(np.abs(array))), array.shape[1])
         text = f"{name} of joint {self.variables[column]} at sample {row} are too large"
         raise _bad(text, Value(name, float(array[row, column]), MAX_NUMBER))
+
+    def __str__(self) -> str:
+        return f"trajectory of {listed(self.variables)}: {len(self)} samples in {self.duration:.3f} s"
 
     def __len__(self) -> int:
         return len(self.times)

@@ -28,6 +28,7 @@ from .trajectory import Trajectory
 
 START_TOLERANCE = 0.01  # [rad or m]
 MAX_FINDINGS = 100
+UNCHECKED = "collisions were not searched, since positions are beyond limits; find_all searches them"
 MAX_STATES = 10_000_000  # maximum number of states of one collision check
 # Maximum errors of the corrected trapezoidal rule for positions and of the trapezoidal rule for velocities over a step
 # h with jerk at most J, as fractions of J h3 and J h2: integrals of |Peano kernel|.
@@ -99,7 +100,7 @@ class TrajectoryReport:
         collisions: Colliding states.
         truncated: Whether there are more violations or collisions than listed.
         states_checked: Number of states checked for collisions.
-        warnings: A sentence about limits that were assumed, if there are any.
+        warnings: Sentences about limits that were assumed, and about collisions that were not searched.
     """
 
     duration: float
@@ -203,7 +204,9 @@ def validate(
         at_rest: Require exactly zero velocities at the last sample, and accelerations of at most a millionth of their
             limits.
         collisions: Collision check; None: not checked.
-        find_all: Report all violations and collisions, up to 100 of a kind, instead of the first of each.
+        find_all: Report all violations and collisions, up to 100 of a kind, instead of the first of each. Without it,
+            collisions are not searched, with a warning, if positions are beyond limits: a trajectory in degrees would
+            have hundreds of thousands of states to check.
 
     Raises:
         InvalidRequestError: The joints of the trajectory and the limits differ, or `start` lacks a joint.
@@ -220,11 +223,14 @@ def validate(
     violations.sort(key=lambda violation: violation.time)
     hits: list[TrajectoryCollision] = []
     checked = 0
+    warnings = [limits.assumed] if limits.assumed else []
     if collisions is not None:
-        hits, checked, more = _search_collisions(trajectory, collisions, max_count)
-        truncated = truncated or more
-    warnings = (limits.assumed,) if limits.assumed else ()
-    return TrajectoryReport(trajectory.duration, tuple(violations), tuple(hits), truncated, checked, warnings)
+        if not find_all and any(violation.quantity is Quantity.POSITION for violation in violations):
+            warnings.append(UNCHECKED)
+        else:
+            hits, checked, more = _search_collisions(trajectory, collisions, max_count)
+            truncated = truncated or more
+    return TrajectoryReport(trajectory.duration, tuple(violations), tuple(hits), truncated, checked, tuple(warnings))
 
 
 def _all_violations(

@@ -133,6 +133,18 @@ class Plan:
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", read_only(self.path))
 
+    def __str__(self) -> str:
+        parts = [f"{len(self.path)} waypoints"]
+        if self.trajectory is not None:
+            parts.append(f"{self.duration:.3f} s")
+        proven = percent(self.certified_fraction)
+        parts.append("nothing proven" if proven == "-" else f"{proven} % proven")
+        if self.clearance is not None and self.clearance.closest.first:
+            closest = self.clearance.closest
+            parts.append(f"{1e3 * closest.distance:.1f} mm between {closest.first} and {closest.second}")
+        parts += [f"warning: {warning}" for warning in self.warnings]
+        return f"plan of {self.group} by {self.planner}: {', '.join(parts)}"
+
     @property
     def duration(self) -> float:
         """Duration of the trajectory [s]; 0 without a trajectory."""

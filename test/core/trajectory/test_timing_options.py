@@ -16,6 +16,13 @@ def test_a_blend_tolerance_is_a_finite_number_above_0(method, value):
         TimingOptions(method=method, blend_tolerance=value)
 
 
+@pytest.mark.parametrize("name", ["velocity", "acceleration", "jerk"])
+@pytest.mark.parametrize("value", [-0.1, 0.0, 1.1, math.nan])
+def test_a_scale_is_above_0_and_at_most_1(name, value):
+    with pytest.raises(InvalidRequestError, match=f"{name} scale is {value:g}, expected above 0 and at most 1"):
+        TimingOptions(**{f"{name}_scale": value})
+
+
 @pytest.mark.parametrize("name", ["start_velocity", "end_velocity"])
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_velocities_are_finite(name, value):

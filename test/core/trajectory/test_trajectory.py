@@ -196,6 +196,23 @@ def test_a_collision_between_samples_is_found_with_its_pair(good):
     assert caught.value.subjects == ("arm", "wall")
 
 
+@pytest.mark.parametrize("find_all", [False, True])
+def test_collisions_beyond_position_limits_are_only_searched_if_all_are_to_be_found(good, find_all):
+    """A trajectory in degrees would have hundreds of thousands of states to check."""
+    checked = []
+
+    def in_collision(states):
+        checked.append(len(states))
+        return np.zeros(len(states), dtype=bool)
+
+    degrees = changed(good, positions=np.degrees(good.positions))
+    report = validate(degrees, LIMITS, collisions=CollisionSearch(in_collision, step=1.0), find_all=find_all)
+    assert Quantity.POSITION in {violation.quantity for violation in report.violations}
+    assert report.states_checked == sum(checked)
+    assert bool(checked) is find_all
+    assert any("collisions were not searched" in text for text in report.warnings) is not find_all
+
+
 def changed_sampling(trajectory, every):
     rows = [*range(0, len(trajectory) - 1, every), len(trajectory) - 1]
     return Trajectory(
