@@ -17,6 +17,7 @@ from ..model.frames import path_to_known
 from ..model.mechanism import Variable
 from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
+from ..model.unknown_joints import unknown_joint
 from ..model.value import changed_items
 from ..system.cache import IdentityCache
 from .pinocchio_model import (
@@ -52,6 +53,7 @@ class CellModel:
     def __init__(self, cell: RobotCell, state: RobotCellState, similar: CellModel | None = None) -> None:
         """Create a model. similar: model whose frames are used as far as they are placed as in this one."""
         self.cell = cell
+        self._joint_count = len(cell.variables)
         self._state = state
         self.mechanisms: MechanismModel = mechanism_model(cell, state)
         self.variables: tuple[str, ...] = tuple(self.mechanisms.variables)
@@ -162,10 +164,13 @@ class CellModel:
         """Return the values (k,) of the given variables in a state.
 
         Raises:
-            UnknownNameError: A variable does not exist.
+            UnknownNameError: A variable does not exist, or the state has more values than the cell has joints.
             InvalidRequestError: A variable is missing in the state.
         """
         configuration = state.configuration
+        if len(configuration) > self._joint_count:  # a misspelt name in addition to all others, cheaply found
+            unknown = next(name for name in configuration if name not in self.cell.variables)
+            raise unknown_joint(self.cell, unknown, self.cell.variables)
         try:
             return np.array(list(map(configuration.__getitem__, names)))
         except KeyError:

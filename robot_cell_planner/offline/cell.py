@@ -41,7 +41,7 @@ from ..simulation.options import SimulationOptions
 from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show
 from ..viewer.plans import plan_facts
-from .goals import JointValues, LineArguments, MotionArguments, Names, goals_of, line_waypoints
+from .goals import JointValues, LineArguments, MotionArguments, Names, Place, goals_of, line_waypoints
 from .outcome import ExecutedMotion, check_start, executed_motion, whole_periods
 from .replay import write_recorded
 from .simulated_robot import Command, check_simulated_start, commands_of, reached_joints, settle
@@ -250,9 +250,9 @@ class OfflineCell:
         *,
         named_state: Names = "",
         joints: JointValues | None = None,
-        tool_at: str = "",
-        workpiece_at: str = "",
-        flange_at: str = "",
+        tool_at: Place = "",
+        workpiece_at: Place = "",
+        flange_at: Place = "",
         pose: Pose = IDENTITY,
         goals: Goals | None = None,
         group: str = "",
@@ -267,9 +267,9 @@ class OfflineCell:
         Args:
             named_state: Named state of the group, or several of which one has to be reached.
             joints: Joint values, by name (others are kept) or in the order of the group [rad or m].
-            tool_at: Frame in which the tool centre point has to reach `pose`.
-            workpiece_at: Frame in which the attached workpiece has to reach `pose`.
-            flange_at: Frame in which the last link of the group has to reach `pose`.
+            tool_at: Frame in which the tool centre point has to reach `pose`, or its pose in the world.
+            workpiece_at: Frame in which the attached workpiece has to reach `pose`, or its pose in the world.
+            flange_at: Frame in which the last link of the group has to reach `pose`, or its pose in the world.
             pose: Target pose in that frame.
             goals: Several goals of any kinds, of which one has to be reached.
             group: Planning group; "" for the main group.
@@ -301,9 +301,9 @@ class OfflineCell:
     def plan_line(
         self,
         *,
-        tool_at: str = "",
-        workpiece_at: str = "",
-        flange_at: str = "",
+        tool_at: Place = "",
+        workpiece_at: Place = "",
+        flange_at: Place = "",
         pose: Pose = IDENTITY,
         group: str = "",
         free_axes: str = "",

@@ -8,7 +8,8 @@ from typing import TypeAlias, TypedDict
 from ..errors import InvalidRequestError
 from ..kinematics.targets import FrameTarget, TargetMode, tolerances_of_free
 from ..model.cell import RobotCell
-from ..model.pose import Pose
+from ..model.pose import IDENTITY, Pose
+from ..model.value import WORLD
 from ..planning.cartesian.path.options import CartesianOptions
 from ..planning.cartesian.path.waypoints import FrameWaypoints
 from ..planning.problem.constraints import PathConstraint
@@ -18,15 +19,16 @@ from ..trajectory.timing import TimingOptions
 STAGE = "request"
 Names: TypeAlias = str | Sequence[str]
 JointValues: TypeAlias = Mapping[str, float] | Sequence[float]
+Place: TypeAlias = str | Pose  # a frame, or a pose in the world
 OPTIONS = "named_state, joints, tool_at, workpiece_at, flange_at, goals"
 
 
 class LineArguments(TypedDict, total=False):
     """Keyword arguments of `OfflineCell.line`."""
 
-    tool_at: str
-    workpiece_at: str
-    flange_at: str
+    tool_at: Place
+    workpiece_at: Place
+    flange_at: Place
     pose: Pose
     group: str
     free_axes: str
@@ -39,9 +41,9 @@ class MotionArguments(TypedDict, total=False):
 
     named_state: Names
     joints: JointValues | None
-    tool_at: str
-    workpiece_at: str
-    flange_at: str
+    tool_at: Place
+    workpiece_at: Place
+    flange_at: Place
     pose: Pose
     goals: Goals | None
     group: str
@@ -56,7 +58,7 @@ def goals_of(
     pose: Pose,
     named_state: Names,
     joints: JointValues | None,
-    frames: Mapping[TargetMode, str],
+    frames: Mapping[TargetMode, Place],
     goals: Goals | None,
 ) -> Goals:
     """Return the alternative goals of a motion.
@@ -67,13 +69,13 @@ def goals_of(
         pose: Pose in the frame of `frames` that is not "".
         named_state: Named states of the group.
         joints: Values by variable, or in the order of the group [rad or m].
-        frames: Frame in which each part of the robot has to reach the pose; "" for none.
+        frames: Frame in which each part of the robot has to reach the pose, or a pose in the world; "" for none.
         goals: Further goals.
 
     Raises:
         InvalidRequestError: No goal or more than one kind of goal is given, or the number of values is wrong.
     """
-    requested = {mode: frame for mode, frame in frames.items() if frame}
+    requested = {mode: frame for mode, frame in frames.items() if frame != ""}
     states = (named_state,) if isinstance(named_state, str) and named_state else tuple(named_state)
     kinds = len(requested) + bool(states) + (joints is not None) + (goals is not None)
     if kinds != 1:
@@ -84,12 +86,21 @@ def goals_of(
         return Goals(joint_goals=(_joint_goal(cell, group, joints),))
     if states:
         return Goals(named_states=states)
-    mode, frame = requested.popitem()
+    mode, place = requested.popitem()
+    frame, pose = (place, pose) if isinstance(place, str) else (WORLD, _only(place, pose))
     return Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
 
 
+def _only(place: Pose, pose: Pose) -> Pose:
+    """Return a pose in the world, beside which no other may be given."""
+    if pose != IDENTITY:
+        text = "`pose` is given beside a pose in the world; give it alone, or the name of its frame"
+        raise InvalidRequestError(text, stage=STAGE, subjects=("pose",))
+    return place
+
+
 def line_waypoints(
-    cell: RobotCell, group: str, pose: Pose, frames: Mapping[TargetMode, str], free_axes: str
+    cell: RobotCell, group: str, pose: Pose, frames: Mapping[TargetMode, Place], free_axes: str
 ) -> FrameWaypoints:
     """Return the only waypoint of a line; arguments as for `goals_of`. free_axes: Letters of the axes about which the
     rotation is free.
@@ -99,8 +110,9 @@ def line_waypoints(
         InvalidValueError: `free_axes` has other letters.
     """
     (target,) = goals_of(cell, group, pose, "", None, frames, None).targets
+    assert isinstance(target, FrameTarget)
     return FrameWaypoints(
-        (pose,),
+        (target.pose,),
         mode=target.mode,
         reference_frame=target.reference_frame,
         tolerance_angles=tolerances_of_free(free_axes),

@@ -138,8 +138,13 @@ class Trajectory:
         """Return positions (order 0) or derivatives (order 1, 2, 3) at times (k,) [s]: (k, dof).
 
         Before the first and after the last sample the position is constant.
+
+        Raises:
+            InvalidRequestError: A time is not a number.
         """
         elapsed = np.asarray(times, dtype=np.float64) - self.times[0]
+        if np.isnan(elapsed).any():
+            raise _bad("a time to evaluate is not a number")
         values = self.curve.evaluate(elapsed, order)
         if order:
             values[(elapsed < 0.0) | (elapsed > self.curve.duration)] = 0.0

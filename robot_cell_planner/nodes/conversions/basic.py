@@ -231,6 +231,7 @@ def error_to_message(error: RobotCellError) -> ErrorReport:
         message=error.message,
         subjects=[str(subject) for subject in error.subjects],
         values=values,
+        remedy=error.remedy,
     )
 
 
@@ -243,7 +244,8 @@ def error_from_message(message: ErrorReport) -> RobotCellError | None:
         Value(value.name, value.value, None if math.isnan(value.limit) else value.limit, value.unit)
         for value in message.values
     )
-    return kind(message.message, stage=message.stage, subjects=tuple(message.subjects), values=values)
+    remedy = "" if message.remedy == kind.remedy else message.remedy
+    return kind(message.message, stage=message.stage, subjects=tuple(message.subjects), values=values, remedy=remedy)
 
 
 def unexpected(error: Exception, stage: str) -> RobotCellError:

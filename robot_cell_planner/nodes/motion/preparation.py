@@ -26,6 +26,7 @@ from .runner_options import RunnerOptions
 from .streamed_motion import StreamDrive
 from .trajectory_goals import MotionGoal, check_begin
 from .validated_goals import with_limits
+from .wraparound import is_near_turn, one_turn_away
 
 Drive = StreamDrive | ControllerDrive
 Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
@@ -84,13 +85,19 @@ class Preparation:
 
     def start_positions(self, joints: Sequence[str]) -> dict[str, float]:
         """Return the start of a motion: the end of the previous commands if the robot is there, otherwise the measured
-        position, since it was moved or held by other means."""
+        position, since it was moved or held by other means.
+
+        Raises:
+            FeedbackLostError: A position is unknown, or one turn away from the last command, as after a wrap.
+        """
         commanded = self._drive.commanded
         start = {}
         for joint, measurement in self.measured(joints).items():
             position = commanded.get(joint, measurement.position)
             away = abs(position - measurement.position)
             if joint not in self._options.passive and away > self._options.start_tolerance:
+                if is_near_turn(away, self._options.start_tolerance):
+                    raise one_turn_away(joint, measurement.position, position)
                 found, left = distinct_texts(measurement.position, position)
                 self._node.get_logger().warning(
                     f"{joint} is at {found}, not at its last command {left}; "

@@ -29,6 +29,15 @@ def is_near_turn(step: float, tolerance: float) -> bool:
     return abs(step - TURN) <= tolerance
 
 
+def one_turn_away(joint: str, measured: float, commanded: float) -> FeedbackLostError:
+    """Return the error about a joint that is measured one turn from its last command [rad]: commands that begin at the
+    measured position would turn the robot by that turn if its driver wraps."""
+    text = f"{joint} is measured one turn from its last command"
+    values = (Value("measured", measured, None, "rad"), Value("last command", commanded, None, "rad"))
+    remedy = f"{REMEDY} If it was turned by other means, press and release the emergency stop."
+    return FeedbackLostError(text, subjects=(joint,), values=values, remedy=remedy)
+
+
 class Wraparound:
     """Continues measured positions beyond one turn: each counts as nearest to the one before it.
 

@@ -17,7 +17,13 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.kinematics.differential import jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
-from robot_cell_planner.kinematics.forward import chain_to, forward_batch, forward_kinematics_to_frame
+from robot_cell_planner.kinematics.forward import (
+    all_link_poses,
+    chain_to,
+    forward_batch,
+    forward_kinematics,
+    forward_kinematics_to_frame,
+)
 from robot_cell_planner.kinematics.ik.options import IkOptions
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics, iter_inverse_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, PointAxisTarget, TargetMode
@@ -28,6 +34,14 @@ from robot_cell_planner.model.robot import PlanningGroup
 from robot_cell_planner.model.state import BodyState
 
 NAN, INF = float("nan"), float("inf")
+FUNCTIONS_OF_A_STATE = {
+    "forward": forward_kinematics,
+    "frame": lambda cell, state: forward_kinematics_to_frame(cell, state, "gripper/tcp"),
+    "all links": all_link_poses,
+    "inverse": lambda cell, state: inverse_kinematics(cell, state, FrameTarget(pose=REACHABLE)),
+    "differential": jacobians,
+    "batch": lambda cell, state: forward_batch(cell, state, "tool0", cell.group().variables[:1], np.zeros((1, 1))),
+}
 REACHABLE = Pose((0.5, 0.2, 0.9), (1.0, 0.0, 0.0, 0.0))
 
 MALFORMED_VALUES = {
@@ -226,3 +240,12 @@ def test_a_bad_request_does_not_affect_the_next_one():
         with pytest.raises(RobotCellError):
             inverse_kinematics(cell, state, bad)
     np.testing.assert_array_equal(inverse_kinematics(cell, state, good).solutions, before)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS_OF_A_STATE)
+def test_a_misspelt_joint_of_a_state_is_refused_with_similar_names(name):
+    """Its value would be ignored: the joint that is meant keeps the one that it had."""
+    cell, state = demo()
+    misspelt = state.with_configuration({"sholder_pan_joint": 1.0})
+    with pytest.raises(UnknownNameError, match="'sholder_pan_joint' does not exist; nearest: shoulder_pan_joint"):
+        FUNCTIONS_OF_A_STATE[name](cell, misspelt)

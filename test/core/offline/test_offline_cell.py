@@ -48,6 +48,22 @@ def cell():
         yield loaded
 
 
+def test_a_pose_instead_of_a_frame_is_a_pose_in_the_world(cell):
+    pose = Pose.from_rpy((0.4, -0.35, 1.15), (DOWN, 0.0, 0.0))
+    flange = forward_kinematics(cell.cell, cell.state)
+    for plan, same in (
+        (cell.plan(tool_at=pose), cell.plan(tool_at="world", pose=pose)),
+        (cell.plan(flange_at=flange), cell.plan(flange_at="world", pose=flange)),
+        (cell.plan_line(flange_at=flange), cell.plan_line(flange_at="world", pose=flange)),
+    ):
+        assert plan.path.tolist() == same.path.tolist()
+    for plan in (cell.plan, cell.plan_line):
+        with pytest.raises(InvalidRequestError, match="beside a pose in the world"):
+            plan(tool_at=pose, pose=flange)
+        with pytest.raises(InvalidRequestError, match="tool_at is 5, expected"):
+            plan(tool_at=5)
+
+
 def test_goals_of_every_kind_are_reached(cell):
     home = cell.state.configuration
     variables = cell.cell.group().variables

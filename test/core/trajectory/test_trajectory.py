@@ -63,6 +63,12 @@ def test_outside_of_its_time_the_robot_rests(good):
     assert not good.at([-1.0, good.duration + 1.0], 1).any()
 
 
+@pytest.mark.parametrize("order", [0, 1])
+def test_a_time_that_is_no_number_is_refused(good, order):
+    with pytest.raises(InvalidRequestError, match="not a number"):
+        good.at([0.1, np.nan], order)
+
+
 def test_backwards_is_the_same_motion(good):
     back = good.reversed()
     times = np.linspace(0, good.duration, 99)

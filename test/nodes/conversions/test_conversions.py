@@ -163,12 +163,16 @@ def test_durations(seconds):
     assert again == pytest.approx(seconds, abs=1e-9, rel=1e-15)
 
 
-@given(st.text(max_size=20), st.lists(st.text(max_size=5), max_size=3))
-def test_errors(text, subjects):
-    error = InvalidRequestError(text, stage="x", subjects=tuple(subjects))
-    again = basic.error_from_message(basic.error_to_message(error))
+@given(st.text(max_size=20), st.lists(st.text(max_size=5), max_size=3), st.sampled_from(["", "Give another."]))
+def test_errors(text, subjects, remedy):
+    """A remedy of the error itself stays one; that of its type is sent, too."""
+    error = InvalidRequestError(text, stage="x", subjects=tuple(subjects), remedy=remedy)
+    message = basic.error_to_message(error)
+    again = basic.error_from_message(message)
     assert isinstance(again, RobotCellError)
     assert (type(again), again.message, again.stage, again.subjects) == (type(error), text, "x", tuple(subjects))
+    assert message.remedy == again.remedy == (remedy or InvalidRequestError.remedy)
+    assert ("remedy" in vars(again)) is bool(remedy)
 
 
 def in_quarters(change):
