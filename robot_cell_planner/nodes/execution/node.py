@@ -167,8 +167,9 @@ class ExecutionNode(ManagedNode):
     def _make_runner(self, drive: Drive) -> MotionRunner:
         """Return the runner of motions."""
         parameters, passive = self.parameters, passive_joints(self._grippers)
-        options = RunnerOptions(parameters["start_tolerance"], feedback_timeouts(parameters), self._joints, passive)
-        horizon = parameters["watch_horizon"]
+        efforts = self._stream is not None and "effort" in command_fields(parameters)
+        tolerance, horizon = parameters["start_tolerance"], parameters["watch_horizon"]
+        options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive, efforts)
         others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
         return MotionRunner(
             self,

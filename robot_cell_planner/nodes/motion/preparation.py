@@ -34,6 +34,7 @@ AHEAD = 0.5  # [s] before its start at which a goal is validated
 VALIDATIONS_AHEAD = 2.0  # the same, as a multiple of the duration of an earlier validation, if that is longer
 CHECK_PERIOD = 0.02  # [s] between checks of joints
 LONG = 500  # points of a trajectory whose message is made in some milliseconds
+NO_EFFORTS = "efforts of the trajectory are not commanded: the mode is controller, or command_fields lacks effort"
 LONGEST_WAIT = 1.0  # [s] between checks of the clock before the start of a trajectory
 
 
@@ -155,9 +156,15 @@ class Preparation:
             goal, times = slower, slower.trajectory.duration / goal.trajectory.duration
             reply = await self._validate(goal, state, token)
             text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
-            reply.report.warnings = [*reply.report.warnings, text]
-            self._node.get_logger().warning(f"a motion of {goal.owner} is slowed down: {text}")
+            self._warn(goal, reply, text)
+        if goal.efforts is not None and goal.efforts.any() and not self._options.sends_efforts:
+            self._warn(goal, reply, NO_EFFORTS)
         return with_limits(goal, reply.limits), reply
+
+    def _warn(self, goal: MotionGoal, reply: ValidateTrajectory.Response, text: str) -> None:
+        """Add a warning to the result of a motion, and to the log."""
+        reply.report.warnings = [*reply.report.warnings, text]
+        self._node.get_logger().warning(f"a motion of {goal.owner}: {text}")
 
     async def _validate(
         self, goal: MotionGoal, state: StateRef, token: CancellationToken

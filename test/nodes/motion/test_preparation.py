@@ -36,7 +36,7 @@ class Cell:
     replies: what happens at each validation, the last one at all further ones.
     """
 
-    def __init__(self, monkeypatch, *replies):
+    def __init__(self, monkeypatch, *replies, sends_efforts=False):
         self.now, self.validated = NOW, []
         self._replies = list(replies)
         self.feedback, self._stamp = JointFeedback(10.0), 0
@@ -46,7 +46,7 @@ class Cell:
         self.permission = SimpleNamespace(check=lambda: None)
         self.drive = drive = SimpleNamespace(commanded={}, check=lambda: None, others_are_unsettled=False, rate=1.0)
         faults = SimpleNamespace(starting_at=lambda goal, positions: goal.starting_at(positions))
-        options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0))
+        options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0), sends_efforts=sends_efforts)
         planning = SimpleNamespace(validate=self._validate)
         self.preparation = Preparation(
             self.node, drive, self.feedback, self.permission, planning, options, faults, lambda: None
@@ -85,14 +85,14 @@ class Cell:
         reply()
         return ValidateTrajectory.Response()
 
-    def prepared(self, start_tolerance=OWN, after=0.0, count=3):
+    def prepared(self, start_tolerance=OWN, after=0.0, count=3, efforts=None):
         """Prepare a goal that starts after a time [s], 0 for at once; returns its first position. count: points."""
         one = np.ones(1)
         tolerances = Tolerances(start_tolerance, one, one, one, one, 1.0)
         trajectory = Trajectory(("joint",), np.linspace(0.0, 2.0, count), np.linspace([0.0], [1.0], count))
         begin = NOW + round(after * SECOND) if after else 0
-        goal = MotionGoal("owner", ("joint",), trajectory, tolerances, begin=begin)
-        goal, _ = asyncio.run(self.preparation.prepared(goal, CancellationToken(), StateRef()))
+        goal = MotionGoal("owner", ("joint",), trajectory, tolerances, efforts=efforts, begin=begin)
+        goal, self.reply = asyncio.run(self.preparation.prepared(goal, CancellationToken(), StateRef()))
         return float(goal.trajectory.positions[0, 0])
 
 
@@ -122,6 +122,17 @@ def test_the_start_tolerance_of_a_goal_does_not_apply_to_the_start_that_was_adap
     assert caught.value.values[0].limit == OWN
     assert caught.value.values[0].value == pytest.approx(0.88)
     assert cell.validated == [(NOW, pytest.approx(0.02), OWN)]
+
+
+@pytest.mark.parametrize(
+    ("efforts", "sends_efforts", "warned"),
+    [(np.ones((3, 1)), False, True), (np.ones((3, 1)), True, False), (np.zeros((3, 1)), False, False)],
+)
+def test_efforts_that_are_not_commanded_have_a_warning(monkeypatch, efforts, sends_efforts, warned):
+    cell = Cell(monkeypatch, nothing, sends_efforts=sends_efforts)
+    cell.prepared(efforts=efforts)
+    assert any("efforts of the trajectory are not commanded" in text for text in cell.reply.report.warnings) is warned
+    assert cell.node.get_logger().warning.called is warned
 
 
 def test_a_goal_may_begin_away_from_the_robot_by_its_own_tolerance(monkeypatch):
