@@ -59,7 +59,7 @@ class Chain:
 
     @cached_property
     def reach_bounds(self) -> tuple[ReachBound, ...]:
-        """Bounds of the reach: of the tip's origin, and of a point on the last axis; () with prismatic joints."""
+        """Bounds of the reach: of the tip's origin, and of a point on the last axis; () if it depends on limits."""
         return reach_bounds(self.table)
 
     def forward(self, q: Array) -> Array:

@@ -10,6 +10,8 @@ change, and do not change distances perpendicular to them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +23,8 @@ MAX_ITERATIONS, ENOUGH = 60, 1e-4  # [m] a sum that an iteration shortens by les
 SMOOTHING = 1e-4  # [m] weights of shorter lengths are those of this one
 RIDGE = 1e-9  # selects one of equal points, as on parallel axes
 ROUNDING = 1e-9  # [m] allowance for rounding errors of lengths
+MAX_CACHED = 512  # bounds
+PARALLEL = 1e-12  # directions of prismatic joints that differ by less are equal, but for rounding errors
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,18 +55,28 @@ class ReachBound:
 def reach_bounds(table: Array) -> tuple[ReachBound, ...]:
     """Return bounds for the origin of the tip, and for a point on the last axis, of a chain (m + 1, 16).
 
-    None for chains without revolute joints, or with prismatic ones after them, whose reach depends on limits.
+    There are none for chains without revolute joints, or with prismatic ones after them: their reach depends on limits.
     """
     revolute = np.flatnonzero(table[:-1, KIND] == 0.0)
     if not len(revolute) or len(revolute) != len(table) - 1 - revolute[0]:
         return ()
-    base, directions = np.eye(4), np.zeros((3, revolute[0]))
-    for index, row in enumerate(table[: revolute[0]]):
-        base = base @ _transform(row)
-        directions[:, index] = base[:3, 2]
-    perpendicular = np.eye(3) - directions @ np.linalg.pinv(directions) if revolute[0] else None
-    rows = table[revolute[0] :]
-    return _bound(rows, base, perpendicular, to_tip=True), _bound(rows, base, perpendicular, to_tip=False)
+    first = int(revolute[0])
+    poses = list(accumulate(map(_transform, table[: first + 1]), np.matmul))
+    perpendicular = _perpendicular(np.column_stack([pose[:3, 2] for pose in poses[:-1]])) if first else None
+    rotation, origin = poses[-1][:3, :3], poses[-1][:3, 3]
+    links = table[first + 1 :, :KIND].tobytes()
+    return tuple(
+        ReachBound(origin + place * rotation[:, 2], point, length, perpendicular)
+        for place, point, length in (_bound(links, to_tip=True), _bound(links, to_tip=False))
+    )
+
+
+def _perpendicular(directions: Array) -> Array:
+    """Return the projection (3, 3) that removes directions (3, k). Its basis is orthonormal also if some of them are
+    nearly parallel, as those of telescopic stages; a pseudoinverse would amplify rounding errors."""
+    basis, sizes, _ = np.linalg.svd(directions, full_matrices=False)
+    removed = basis[:, sizes > PARALLEL]
+    return np.asarray(np.eye(3) - removed @ removed.T)
 
 
 def _transform(row: Array) -> Array:
@@ -72,25 +86,31 @@ def _transform(row: Array) -> Array:
     return result
 
 
-def _bound(table: Array, base: Array, perpendicular: Array | None, to_tip: bool) -> ReachBound:
-    """Return the bound for the origin of the tip, or for a point on the last axis, of revolute joints on a base
-    (4, 4)."""
-    rotations, translations = table[:, :9].reshape(-1, 3, 3), table[:, 9:12]
-    joints = len(table) - 1
-    # The link after joint j connects (0, 0, s[j]) with translations[j + 1] + s[j + 1] * z[j + 1], in its frame.
+@lru_cache(maxsize=MAX_CACHED)
+def _bound(links: bytes, to_tip: bool) -> tuple[float, Array, float]:
+    """Return the bound for the origin of the tip, or for a point on the last axis, of a chain of revolute joints: the
+    position of the point on the first axis [m], the point of the tip (3,) and the max distance of both [m].
+
+    links: Fixed transforms after the first joint (m, 12), as in a chain. What is below that joint does not matter, so
+    that chains on other bases share the bounds.
+    """
+    table = np.frombuffer(links).reshape(-1, KIND)
+    rotations, translations = table[:, :9].reshape(-1, 3, 3), table[:, 9:]
+    joints = len(table)
+    # The link after joint j connects (0, 0, s[j]) with translations[j] + s[j + 1] * z[j + 1], in its frame.
     count = joints if to_tip else joints - 1
     slopes = np.zeros((count, 3, joints))
     for link in range(count):
         slopes[link, 2, link] = -1.0
         if link + 1 < joints:
-            slopes[link, :, link + 1] += rotations[link + 1, :, 2]
-    offsets = translations[1 : count + 1]
+            slopes[link, :, link + 1] += rotations[link, :, 2]
+    offsets = translations[:count]
     places = _shortest(slopes, offsets)
     length = float(np.linalg.norm(slopes @ places + offsets, axis=1).sum()) + ROUNDING
-    origin = base[:3, :3] @ (translations[0] + places[0] * rotations[0, :, 2]) + base[:3, 3]
     on_last_axis = np.array((0.0, 0.0, places[-1]))
     point = np.zeros(3) if to_tip else rotations[-1].T @ (on_last_axis - translations[-1])
-    return ReachBound(origin, point, length, perpendicular)
+    point.setflags(write=False)
+    return float(places[0]), point, length
 
 
 def _shortest(slopes: Array, offsets: Array) -> Array:

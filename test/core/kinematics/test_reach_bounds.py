@@ -3,6 +3,7 @@
 import itertools
 
 import numpy as np
+import pinocchio as pin
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,7 +17,7 @@ from robot_cell_planner.kinematics.forward import chain_to
 from robot_cell_planner.kinematics.ik.options import IkOptions
 from robot_cell_planner.kinematics.ik.problem import ik_problem, is_proven_out_of_reach
 from robot_cell_planner.kinematics.ik.solver import inverse_kinematics
-from robot_cell_planner.kinematics.reach_bounds import reach_bounds
+from robot_cell_planner.kinematics.reach_bounds import _bound, reach_bounds
 from robot_cell_planner.kinematics.targets import FrameTarget
 from robot_cell_planner.model.pose import Pose
 
@@ -54,6 +55,22 @@ def test_no_configuration_is_beyond_a_bound(seed, joints, leading):
         assert bound.excess(pose) <= 1e-9
 
 
+@pytest.mark.parametrize("tilt", [0.0, 1e-16, 1e-15, 3e-15, 1e-14, 1e-13, 1e-12, 1e-10, 1e-7, 1e-3])
+def test_no_configuration_is_beyond_a_bound_on_stages_that_are_nearly_parallel(tilt):
+    """As those of a telescopic column, whose directions differ by rounding errors or by a calibration."""
+    rng = np.random.default_rng(7)
+    for _ in range(20):
+        axis, across, last = (vector / np.linalg.norm(vector) for vector in rng.normal(size=(3, 3)))
+        stages = aligned_rotation(axis)[:3, :3], pin.exp3(tilt * across)
+        table = [row(rotation, rng.normal(size=3), 1.0, index) for index, rotation in enumerate(stages)]
+        table += [row(aligned_rotation(last)[:3, :3], (0.0, 0.0, 0.2), 0.0, 2), row(np.eye(3), (0.5, 0.0, 0.0))]
+        configurations = rng.uniform(-10.0, 10.0, (50, 3))
+        for bound, pose in itertools.product(
+            reach_bounds(np.array(table)), chain_kernels.forward_many(np.array(table), configurations)
+        ):
+            assert bound.excess(pose) <= 1e-9
+
+
 def test_a_planar_arm_reaches_as_far_as_the_sum_of_its_links():
     lengths = (0.3, 0.25, 0.2)
     table = np.array([row(np.eye(3), (before, 0.0, 0.0), 0.0, i) for i, before in enumerate((0.0, *lengths))])
@@ -73,6 +90,19 @@ def test_heights_of_joints_with_parallel_axes_are_no_reach():
     target = np.eye(4)
     target[:3, 3] = (0.55 + 1e-3, 0.0, sum(heights))
     assert to_tip.excess(target) == pytest.approx(1e-3, abs=2e-4)
+
+
+def test_bounds_move_with_the_base_and_are_not_computed_again():
+    table, base = random_chain(11, 6), pin.SE3.Random()
+    moved = table.copy()
+    moved[0, :9] = (base.rotation @ table[0, :9].reshape(3, 3)).ravel()
+    moved[0, 9:12] = base.act(table[0, 9:12])
+    here = reach_bounds(table)
+    computed = _bound.cache_info().misses
+    for bound, there in zip(here, reach_bounds(moved), strict=True):
+        assert there.length == bound.length
+        np.testing.assert_allclose(there.origin, base.act(bound.origin), atol=1e-12)
+    assert _bound.cache_info().misses == computed
 
 
 def test_chains_whose_reach_depends_on_limits_have_no_bounds():
