@@ -7,8 +7,8 @@ another large value is cached by `IdentityCache`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
-from threading import Lock
+from collections.abc import Callable, Iterator
+from threading import RLock
 from typing import Generic, TypeVar
 
 V = TypeVar("V")
@@ -37,10 +37,12 @@ class IdentityCache(Generic[V]):
     def __init__(self, size: int, owners: int = MAX_OWNERS) -> None:
         self._size = size
         self._max_owners = owners
-        # Both from the least recently used to the most recently used one.
+        # Both from the least recently used to the most recently used one. The keys of an entry are there before it and
+        # after it, so that an exception at any time, such as KeyboardInterrupt, leaves no entry without them.
         self._entries: OrderedDict[tuple[object, ...], _Entry[V]] = OrderedDict()
         self._keys_of: OrderedDict[object, dict[tuple[object, ...], None]] = OrderedDict()
-        self._lock = Lock()
+        # Reentrant: garbage collection and handlers of signals may call the cache while their thread holds the lock.
+        self._lock = RLock()
 
     def get(self, objects: tuple[object, ...], extras: tuple[object, ...], build: Callable[[], V]) -> V:
         """Return the entry of these objects and extras, created by `build` if missing.
@@ -53,11 +55,11 @@ class IdentityCache(Generic[V]):
             return entry.value
         value = build()
         with self._lock:
-            self._entries[key] = _Entry(objects, value)
             self._keys_of.setdefault(key[0], {})[key] = None
+            self._entries[key] = _Entry(objects, value)
             self._mark_used(key)
-            self._drop_entries()
-            self._drop_owners()
+            dropped = [*self._drop_entries(), *self._drop_owners()]
+        del dropped  # large values: not while others wait
         return value
 
     def find(self, objects: tuple[object, ...], extras: tuple[object, ...]) -> V | None:
@@ -76,16 +78,19 @@ class IdentityCache(Generic[V]):
         self._entries.move_to_end(key)
         self._keys_of.move_to_end(key[0])
 
-    def _drop_entries(self) -> None:
+    def _drop_entries(self) -> Iterator[_Entry[V]]:
+        """Drop entries until there are no more than allowed, and yield them."""
         while len(self._entries) > self._size:
-            oldest, _ = self._entries.popitem(last=False)
+            oldest, entry = self._entries.popitem(last=False)
             keys = self._keys_of[oldest[0]]
             del keys[oldest]
             if not keys:
                 del self._keys_of[oldest[0]]
+            yield entry
 
-    def _drop_owners(self) -> None:
+    def _drop_owners(self) -> Iterator[_Entry[V]]:
+        """Drop owners until there are no more than allowed, and yield their entries."""
         while len(self._keys_of) > self._max_owners:
-            _, keys = self._keys_of.popitem(last=False)
-            for key in keys:
-                del self._entries[key]
+            owner, keys = next(iter(self._keys_of.items()))
+            yield from [self._entries.pop(key) for key in keys if key in self._entries]
+            del self._keys_of[owner]

@@ -1,9 +1,11 @@
 """The cache that is keyed by identity."""
 
+import contextlib
 import gc
 import weakref
 
 import numpy as np
+import pytest
 
 from robot_cell_planner.system.cache import IdentityCache
 
@@ -102,3 +104,44 @@ def test_the_least_recently_used_entry_is_dropped():
         cache.get((objects[index],), (), lambda built=built: built.append(None))
         assert bool(built) == (index not in known[-8:])
         known = [other for other in known if other != index] + [index]
+
+
+class Extra:
+    """A key whose hash calls a function."""
+
+    def __init__(self, called):
+        self.called = called
+
+    def __hash__(self):
+        self.called()
+        return 1
+
+
+def test_the_thread_that_uses_the_cache_may_use_it_again_meanwhile():
+    """As in handlers of signals, and in finalizers that garbage collection calls."""
+    cache, owner = IdentityCache(size=2), Cell()
+    cache.get((owner,), ("a",), lambda: "first")
+    extra = Extra(lambda: cache.get((owner,), ("a",), lambda: "built again"))
+    assert cache.get((owner,), (extra,), lambda: "second") == "second"
+    assert cache.get((owner,), (extra,), lambda: "built again") == "second"
+    assert cache.get((owner,), ("a",), lambda: "built again") == "first"
+
+
+@pytest.mark.parametrize("calls", range(12))
+def test_an_interrupt_leaves_a_cache_that_works(calls):
+    def interrupt():
+        nonlocal calls
+        calls -= 1
+        if calls == -1:
+            raise KeyboardInterrupt
+
+    cache, owners, extra = IdentityCache(size=3, owners=2), [Cell() for _ in range(5)], Extra(interrupt)
+    for owner in owners:
+        for key in (extra, "other"):
+            with contextlib.suppress(KeyboardInterrupt):
+                cache.get((owner,), (key,), lambda: "value")
+    for owner in owners * 2:
+        for key in (extra, "other"):
+            assert cache.get((owner,), (key,), lambda: "value") == "value"
+    assert len(cache._entries) <= 3
+    assert len(cache._keys_of) <= 2
