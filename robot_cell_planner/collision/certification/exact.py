@@ -98,7 +98,7 @@ class ExactCertifier:
             middle: Middle of the interval in the curve's parameter.
             half: Half the length of the interval.
             margin: Additional margin [m].
-            resolution: Intervals in which no joint moves by more than this [rad or m] are not bisected further.
+            resolution: Intervals in which no joint moves by more than this [rad or m] are not divided further.
             enough: Maximum number of configurations. The test also ends, undecided, after 200 configurations with an
                 undecided pair in contact, since contact is proven in steps of a few micrometres.
         """
@@ -263,7 +263,8 @@ def _sufficient_parts(left_open: list[OpenPair]) -> int:
     """Return the number of equal parts, 2 to AT_ONCE, in which objects that are as far apart as at the middle of the
     interval cannot collide; 2 for pairs in contact, which no number decides."""
     ratios = [1.0 + pair.missing / pair.distance for pair in left_open if pair.distance > TOUCHING]
-    return math.ceil(min(max(ratios, default=2.0), AT_ONCE))
+    # A ratio of 1 plus less than a rounding error is 1, by which no interval is divided.
+    return max(math.ceil(min(max(ratios, default=2.0), AT_ONCE)), 2)
 
 
 def _is_candidate(near: NearGeometries, candidates: PairIndices | None) -> bool:

@@ -8,7 +8,7 @@ from collision_cells import at, body, box, free_body, make_cell, place, sphere
 
 from robot_cell_planner.collision.certification.certificate import FINE
 from robot_cell_planner.collision.certification.curves import StraightMotion
-from robot_cell_planner.collision.certification.exact import AT_ONCE, ExactCertifier
+from robot_cell_planner.collision.certification.exact import AT_ONCE, ExactCertifier, OpenPair, _sufficient_parts
 from robot_cell_planner.collision.checker import CollisionChecker
 
 LENGTH = 0.4  # [m] of the motion
@@ -39,3 +39,9 @@ def test_a_motion_that_is_far_enough_needs_one_configuration():
     certifier, found = certified(0.55 * LENGTH)
     assert found.free
     assert certifier.states == 1
+
+
+@pytest.mark.parametrize("distance", [1e-3, 0.1, 1.0, 3.0])
+@pytest.mark.parametrize("missing", [5e-324, 1e-18, 1e-16])
+def test_an_interval_is_divided_however_little_is_missing(distance, missing):
+    assert _sufficient_parts([OpenPair((0, 1), distance, missing)]) == 2
