@@ -21,7 +21,7 @@ from robot_cell_planner.errors import (
     TargetModeMismatchError,
     UnknownNameError,
 )
-from robot_cell_planner.kinematics.differential import Axes, jacobians
+from robot_cell_planner.kinematics.differential import JacobianAxes, jacobians
 from robot_cell_planner.kinematics.dynamics import Dynamics
 from robot_cell_planner.kinematics.forward import all_link_poses
 from robot_cell_planner.kinematics.ik.options import IkOptions as CoreIkOptions
@@ -77,7 +77,7 @@ def grid(numbers, *shape):
 def test_jacobians_of_a_batch(call):
     rows, rates = rows_of(7), {"elbow_joint": 0.4, "shoulder_pan_joint": -0.2}
     velocities = Configuration(joint_names=list(rates), positions=list(rates.values()))
-    for number, axes in ((0, Axes.WORLD), (1, Axes.BASE), (2, Axes.TOOL)):
+    for number, axes in ((0, JacobianAxes.WORLD), (1, JacobianAxes.BASE), (2, JacobianAxes.TOOL)):
         reply = call(
             "ComputeJacobian",
             configurations=path_to_message(JOINTS, rows),
