@@ -15,6 +15,7 @@ from .command_stream import CommandStream
 from .joint_feedback import STOOD, JointFeedback
 from .motion import Array
 from .path_return import FeedbackTimeouts
+from .wraparound import is_near_turn, one_turn_away
 
 TIMEOUTS = FeedbackTimeouts(0.25, 2.0, 2.0)  # defaults of the parameters
 REPORT_PERIOD = 10.0  # [s] between warnings that the robot is not held
@@ -62,6 +63,18 @@ class HeldPositions:
         old = self._too_old(joints, self._timeouts.silence)
         moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
         return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
+
+    def check_turns(self, moving: Sequence[str]) -> None:
+        """Check the joints that are held, of all robots, while others move.
+
+        Raises:
+            FeedbackLostError: One is measured one turn from its last command, and would be held there.
+        """
+        commanded = self._stream.commanded
+        for joint in sorted(self._stream.held.intersection(commanded).difference(moving, self._passive)):
+            found, last = self._feedback.get(joint), commanded[joint]
+            if found is not None and is_near_turn(abs(found.position - last), self._start_tolerance):
+                raise one_turn_away(joint, found.position, last)
 
     def unsettled(self) -> frozenset[str]:
         """Return the joints of `of_others` whose measurements are late, or that still move. Lost ones are not among

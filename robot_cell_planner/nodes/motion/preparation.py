@@ -157,9 +157,13 @@ class Preparation:
             reply = await self._validate(goal, state, token)
             text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
             self._warn(goal, reply, text)
+        self.warn_of_efforts(goal, reply)
+        return with_limits(goal, reply.limits), reply
+
+    def warn_of_efforts(self, goal: MotionGoal, reply: ValidateTrajectory.Response) -> None:
+        """Add a warning to the result of a motion if its efforts are not commanded."""
         if goal.efforts is not None and goal.efforts.any() and not self._options.sends_efforts:
             self._warn(goal, reply, NO_EFFORTS)
-        return with_limits(goal, reply.limits), reply
 
     def _warn(self, goal: MotionGoal, reply: ValidateTrajectory.Response, text: str) -> None:
         """Add a warning to the result of a motion, and to the log."""

@@ -237,6 +237,8 @@ class MotionRunner:
             motion = drive.make(self._wake, joining, self._feedback, **self._keywords(goal, finished))
             self._permission.check()
             if drive.replace(running, predicted, motion):
+                if reply is not None:
+                    self._preparation.warn_of_efforts(joining, reply)
                 self._displayed.publish(joining)
                 return Replacement(running, motion, finished, self._node.get_clock().now().nanoseconds, reply)
             lead = min(2.0 * lead, LEADS[1])

@@ -371,5 +371,7 @@ class StreamDrive:
 
         Raises:
             MotionBusyError, ExecutionError: As of `CommandStream.start`.
+            FeedbackLostError: As of `HeldPositions.check_turns`.
         """
+        self.held.check_turns(channel.joints)
         self._stream.start(channel, *self.held.of_others())

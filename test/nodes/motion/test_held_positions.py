@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from rclpy.time import Time
 
-from robot_cell_planner.errors import ExecutionError
+from robot_cell_planner.errors import ExecutionError, FeedbackLostError
 from robot_cell_planner.nodes.motion import held_positions
 from robot_cell_planner.nodes.motion.channels import Channel
 from robot_cell_planner.nodes.motion.command_stream import CommandStream
@@ -19,6 +19,7 @@ from robot_cell_planner.nodes.motion.joint_feedback import STOOD, JointFeedback
 from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
 from robot_cell_planner.nodes.motion.path_return import FeedbackTimeouts
 from robot_cell_planner.nodes.motion.streamed_motion import StreamDrive
+from robot_cell_planner.nodes.motion.wraparound import TURN
 from robot_cell_planner.trajectory.sampler import SamplerOptions, rest_at
 
 OTHER = "right/elbow"
@@ -77,6 +78,7 @@ class Case:
             node, self.output, rate=250.0, clock=SteadyClock(node), joints=joints, hold=hold, robot_of=robot_of
         )
         self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, TIMEOUTS)
+        self.drive = StreamDrive(node, self.stream, SamplerOptions(), self.held)
         self._stamp = 0
 
     def wait(self, seconds):
@@ -107,7 +109,7 @@ class Case:
         joints = JOINTS[:1]
         channel = Channel(joints, "owner", rest_at(joints, np.zeros(1)), 1.0, SamplerOptions(), lambda: None)
         channel.has_come_to_its_end = lambda now: False
-        self.stream.start(channel, *self.held.of_others())
+        self.drive.begin(channel)
         return channel
 
     def find_other_publisher(self, monkeypatch):
@@ -167,6 +169,22 @@ def test_an_earlier_command_is_not_repeated_to_a_robot_that_has_not_been_measure
     case.measure(left_elbow=0.0)
     with pytest.raises(ExecutionError, match=OTHER):
         case.begin()
+
+
+@pytest.mark.parametrize("robots", [(), ("left/", "right/")])
+def test_no_motion_begins_while_a_joint_that_it_holds_is_measured_a_turn_from_its_command(make, robots):
+    """The driver wraps: held where it is measured, the joint would turn by that turn at once."""
+    case = make(robots=robots)
+    case.measure(left_elbow=0.0, right_elbow=3.3)
+    case.begin()
+    case.measure(left_elbow=0.0, right_elbow=3.3 - TURN)
+    with pytest.raises(FeedbackLostError, match=f"{OTHER} is measured one turn from its last command") as found:
+        case.begin()
+    assert "angle_wraparound" in found.value.remedy
+    assert case.stream.commanded[OTHER] == 3.3
+    case.stream.forget([OTHER])  # as an emergency stop does
+    case.begin()
+    assert case.stream.commanded[OTHER] == 3.3 - TURN
 
 
 def test_a_gripper_keeps_its_command(make):
@@ -250,7 +268,7 @@ def test_a_robot_with_noisy_measurements_is_held_once_it_has_stayed_within_the_s
 def test_a_motion_waits_for_a_joint_that_it_holds_until_that_is_at_rest(make):
     """It would be led back to where it was measured when the motion begins."""
     case = make()
-    drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
+    drive = case.drive
     case.measure(left_elbow=0.0, right_elbow=0.5)
     assert not drive.others_are_unsettled
     case.measure_moving(right_elbow=0.7)
@@ -427,7 +445,7 @@ def test_a_gripper_that_is_not_measured_is_held_on(make):
 def test_old_measurements_matter_only_for_joints_that_are_held(make):
     """A joint that no command contains may be switched off: no motion waits for it."""
     case = make()
-    drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
+    drive = case.drive
     case.measure(left_elbow=0.0, right_elbow=0.5, table_turn=0.1)
     assert not drive.others_are_unsettled
     case.wait(2.0 * SILENCE)
@@ -441,7 +459,7 @@ def test_old_measurements_matter_only_for_joints_that_are_held(make):
 def test_measurements_that_are_lost_are_not_waited_for(make):
     """A robot that is switched off does not delay the motions of another one."""
     case = make()
-    drive = StreamDrive(SimpleNamespace(), case.stream, SamplerOptions(), case.held)
+    drive = case.drive
     case.measure(left_elbow=0.0, right_elbow=0.5)
     case.wait(LOST_AFTER - 0.1)
     case.measure(left_elbow=0.0)

@@ -36,11 +36,13 @@ LEFT, RIGHT = "left/joint", "right/joint"
 NOW = 1.0  # [s] when the goal arrives, in the middle of the running motion
 
 
-def goal(*joints):
+def goal(*joints, efforts=None):
     one, endless = np.ones(len(joints)), np.full(len(joints), np.inf)
     tolerances = Tolerances(1.0, 10.0 * one, endless, 10.0 * one, endless, TIMEOUT)
     times = np.array([0.0, 2.0, 4.0])
-    return MotionGoal("client", joints, Trajectory(joints, times, np.outer([0.0, 0.5, 1.0], one)), tolerances)
+    return MotionGoal(
+        "client", joints, Trajectory(joints, times, np.outer([0.0, 0.5, 1.0], one)), tolerances, efforts=efforts
+    )
 
 
 class Cell:
@@ -95,11 +97,10 @@ class Cell:
         """Return whether a condition becomes true."""
         return any(condition() or threading.Event().wait(0.01) for _ in range(round(100 * TIMEOUT)))
 
-    def replacement(self):
+    def replacement(self, efforts=None):
         """Prepare the goal of both robots."""
-        return asyncio.run(
-            self.runner.replacement(self.running, goal(LEFT, RIGHT), NOW, MagicMock(error=None), StateRef())
-        )
+        both = goal(LEFT, RIGHT, efforts=efforts)
+        return asyncio.run(self.runner.replacement(self.running, both, NOW, MagicMock(error=None), StateRef()))
 
 
 @pytest.fixture
@@ -120,6 +121,13 @@ def test_a_speed_scale_that_changes_during_the_validation_counts(cell):
     assert channel.begins == pytest.approx(1.2)
     first = channel.trajectory.at([channel.trajectory.times[0]], 1)[0] * channel.scale
     assert first == pytest.approx([before.velocities[0], 0.0])
+
+
+@pytest.mark.parametrize("efforts", [None, np.zeros((3, 2)), np.ones((3, 2))])
+def test_efforts_that_are_not_commanded_have_a_warning(cell, efforts):
+    warnings = cell.replacement(efforts).reply.report.warnings
+    assert len(warnings) == (efforts is not None and efforts.any())
+    assert all("efforts of the trajectory are not commanded" in warning for warning in warnings)
 
 
 def test_a_goal_of_a_robot_whose_speed_scale_is_0_is_refused_by_name(cell):
