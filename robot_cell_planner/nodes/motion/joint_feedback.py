@@ -16,6 +16,7 @@ LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this 
 LONGEST_PERIODS = 2.0  # the same, as a multiple of the period of reads, if that is longer
 # A publisher has paused if joint states are later than LONGEST_PAUSE and than this multiple of the last interval.
 LATE = 3.0
+QUEUED = 5e-3  # [s] messages that arrive within less were queued and are read together
 SKIPPED = 0.05  # [s] of its lag that a simulation gives up at once; a longer time is a pause of the robot
 MAX_LAG = 10.0  # [s] by which stamps may go ahead in addition to CLOCK_STEP after they lagged as much
 MAX_JUMPS = 4.0  # times the largest step between messages, at most
@@ -55,6 +56,8 @@ class JointFeedback:
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
         self._paused_at: dict[str, float] = {}  # [s] of publishers, by joint
+        self._reads: dict[str, float] = {}  # [s] between messages that were not read together
+        self._silent_until: dict[str, float] = {}  # [s] ends of pauses that bursts of messages do not explain
 
     def start_poll(self, now: float, period: float = 0.0, stood: float = 0.0) -> None:
         """Call this before messages are read; now: steady clock [s]. period: of reads from now on [s]. stood: time
@@ -118,7 +121,8 @@ class JointFeedback:
 
     def _forget(self, name: str) -> None:
         self._rates.forget(name)
-        for table in (self._delays, self._lags, self._counts, self._intervals, self._anchors, self._paused_at):
+        tables = self._delays, self._lags, self._counts, self._intervals, self._anchors, self._paused_at, self._reads
+        for table in (*tables, self._silent_until):
             table.pop(name, None)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
@@ -127,6 +131,10 @@ class JointFeedback:
         if interval > max(LONGEST_PAUSE, LATE * usual):
             self._paused_at[name] = new.arrival
         self._intervals[name] = interval
+        if interval > QUEUED:
+            if interval > max(LONGEST_PAUSE, LATE * self._reads.get(name, math.inf)):
+                self._silent_until[name] = new.arrival
+            self._reads[name] = interval
 
     def _note_delay(self, name: str, delay: float, interval: float) -> None:
         """Compare the delay of a stamp with the least one, on its clock [s]. interval: since the last message, on the
@@ -150,11 +158,11 @@ class JointFeedback:
 
     def stood_for(self, names: Sequence[str]) -> float:
         """Return the time for which measured joints have been at rest [s]. A pause of the publisher does not count: a
-        robot that was suspended while it moved goes on afterwards."""
+        robot that was suspended while it moved goes on afterwards. The time between bursts of messages is no pause."""
         return min((self._states.latest[name].arrival - self._stands_since(name) for name in names), default=math.inf)
 
     def _stands_since(self, name: str) -> float:
-        return max(self._anchors[name][1], self._paused_at.get(name, -math.inf))
+        return max(self._anchors[name][1], self._silent_until.get(name, -math.inf))
 
     def _check(self, name: str, last: Measurement, new: Measurement) -> None:
         """Detect a jump of the clock or of the joint. Delays count on the steady clock, by the rate of the stamps."""
@@ -174,7 +182,7 @@ class JointFeedback:
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values, remedy=remedy))
         elif min(ahead, lag) > SKIPPED:
             # The robot continues from where it was before the time that was given up.
-            self._paused_at[name] = new.arrival
+            self._paused_at[name] = self._silent_until[name] = new.arrival
         # Messages that were queued during a pause arrive together, and a simulation that falls behind gives up the time
         # that it has lost: stamps then go ahead by as much as they lagged before, without a change of the clock.
         self._lags[name] = min(max(lag - ahead, 0.0), MAX_LAG)

@@ -380,3 +380,23 @@ def test_a_slow_publisher_shows_how_long_its_robot_has_been_at_rest():
         feedback.start_poll(now, period)
         feedback.update(["joint"], [0.0], [], [], START + round(now * SECOND), now)
     assert feedback.stood_for(["joint"]) == pytest.approx(9 * period)
+
+
+@pytest.mark.parametrize("burst", [0.02, 0.06, 0.1, 0.2])
+def test_messages_that_arrive_in_bursts_show_how_long_their_robot_has_been_at_rest(burst):
+    """As over a wireless network that saves power: 250 messages per second, which are read together."""
+    feedback, sent = JointFeedback(jump=0.5), 0
+    for index in range(1, 21):
+        now = index * burst
+        feedback.start_poll(now, burst)
+        while sent * 0.004 < now:
+            sent += 1
+            read = now + 1e-4 * (sent % 50)
+            feedback.update(["joint"], [0.0], [], [], START + round(0.004 * sent * SECOND), read)
+    assert feedback.stood_for(["joint"]) == pytest.approx(19 * burst, abs=0.01)
+    now += 3.0  # the robot is suspended
+    for _ in range(3):
+        sent, now = sent + 1, now + 0.02
+        feedback.start_poll(now, burst)
+        feedback.update(["joint"], [0.0], [], [], START + round((0.004 * sent + 3.0) * SECOND), now)
+    assert feedback.stood_for(["joint"]) == pytest.approx(0.04)
