@@ -23,7 +23,9 @@ from .collision import reachability as reachability
 from .collision import smallest_clearance as smallest_clearance
 from .exchange import CompasFiles as CompasFiles
 from .exchange import ImportedCell as ImportedCell
+from .exchange import MoveItScene as MoveItScene
 from .exchange import export_compas as export_compas
+from .exchange import export_moveit_scene as export_moveit_scene
 from .exchange import import_compas as import_compas
 from .exchange import import_moveit as import_moveit
 from .io import ResourceRoots as ResourceRoots

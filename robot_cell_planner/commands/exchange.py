@@ -12,6 +12,8 @@ from .inputs import InputPath
 from .options import cell_file_argument, root_option, xacro_arguments
 from .reporting import json_option
 
+SCENE = ".scene"
+
 
 @click.command("import")
 @json_option
@@ -51,10 +53,20 @@ def import_(
 @click.command("export")
 @json_option
 @cell_file_argument
-@click.option("--output", type=click.Path(path_type=Path), help="JSON file of the RobotCell (default: NAME.json).")
-@click.option("--state", type=click.Path(path_type=Path), help="File of its state (default: NAME.state.json).")
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    help="JSON file of the RobotCell (default: NAME.json), or .scene file of MoveIt.",
+)
+@click.option(
+    "--state", type=click.Path(path_type=Path), help="compas_fab: file of the state (default: NAME.state.json)."
+)
 @root_option
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 @deferred
-def export(**options: object) -> None:
-    """Write the cell of CELL_FILE and its state as RobotCell and RobotCellState of compas_fab 2."""
+def export(output: Path | None, state: Path | None, **options: object) -> None:
+    """Write the cell of CELL_FILE and its state as RobotCell and RobotCellState of compas_fab 2, or with an output that
+    ends in .scene, its bodies as a scene of MoveIt. What the files do not have, or have in another form, is listed.
+    """
+    if state is not None and output is not None and output.suffix == SCENE:
+        raise click.UsageError(f"{output} has the poses of the bodies: --state is for files of compas_fab")

@@ -7,9 +7,12 @@ from pathlib import Path
 
 import click
 
-from ...exchange import ImportedCell, export_compas, import_compas, import_moveit
+from ...exchange import ImportedCell, export_compas, export_moveit_scene, import_compas, import_moveit
 from ...io.cell_file.cell_file import load_cell
+from ...model.cell import RobotCell
 from ...model.geometry import MeshUse
+from ...model.state import RobotCellState
+from ..exchange import SCENE
 from ..outputs import check_outputs
 from ..progress import Elapsed
 from ..reporting import echo_json, warn
@@ -53,6 +56,8 @@ def export(
     """Write a cell for another program, and print what differs."""
     cell, cell_state = load_cell(cell_file, roots_of(folders))
     target = output or Path(f"{cell.name}.json")
+    if target.suffix == SCENE:
+        return _export_scene(cell, cell_state, target, cell_file, overwrite, as_json)
     state_file = state or target.with_suffix(".state.json")
     check_outputs({"--output": target, "--state": state_file}, [cell_file])
     with Elapsed("exporting"):
@@ -62,6 +67,21 @@ def export(
     else:
         _echo_differences(made.left_out)
         click.echo(f"wrote {target} and {state_file}")
+    return 0
+
+
+def _export_scene(
+    cell: RobotCell, state: RobotCellState, target: Path, cell_file: Path, overwrite: bool, as_json: bool
+) -> int:
+    """Write the bodies of a cell for MoveIt, and print what differs."""
+    check_outputs({"--output": target}, [cell_file])
+    with Elapsed("exporting"):
+        made = export_moveit_scene(cell, state, target, overwrite=overwrite)
+    if as_json:
+        echo_json({"scene": str(target), "left_out": list(made.left_out)})
+    else:
+        _echo_differences(made.left_out)
+        click.echo(f"wrote {target}")
     return 0
 
 
