@@ -13,7 +13,7 @@ from ..model.arguments import public
 from ..model.robot import Robot
 from .files import limits_text, srdf_text
 from .groups import DraftedGroup, draft_groups, passive_joints
-from .hands import HandDraft, closed_without_overlap, draft_hand
+from .hands import HandDraft, closed_without_overlap, draft_hand, opened_without_overlap
 from .home import Home, find_home
 from .options import DraftOptions
 from .pairs import DEFAULT, DraftedPair, drafted_pairs
@@ -64,10 +64,15 @@ def draft_robot(robot: Robot, options: DraftOptions = DEFAULT_OPTIONS) -> Draft:
         raise NotSupportedError(f"robot {robot.name} has the prefix {robot.prefix!r}; draft it without", stage="draft")
     mechanism = robot.mechanism
     groups = draft_groups(mechanism)
-    hands = {found.group.name: draft_hand(robot, found.hand) for found in groups if found.hand is not None}
     named = frozendict({found.group.name: found.group for found in groups})
     pairs = drafted_pairs(robot, options)
     bare = msgspec.structs.replace(robot, groups=named, named_states=frozendict(), disabled_pairs=())
+    apart = msgspec.structs.replace(bare, disabled_pairs=tuple(pair.disabled for pair in pairs))
+    hands = {
+        found.group.name: opened_without_overlap(apart, found.hand, draft_hand(robot, found.hand))
+        for found in groups
+        if found.hand is not None
+    }
     opened = frozendict({name: value for hand in hands.values() for name, value in hand.opened.items()})
     home, pairs = _home(bare, pairs, opened)
     checked = msgspec.structs.replace(bare, disabled_pairs=tuple(pair.disabled for pair in pairs))

@@ -27,6 +27,7 @@ Values = dict[str, float]
 Measure = Callable[[Mapping[str, float]], float]  # of the fingertips at values of the variables [m]
 INSET = 0.01  # [m] the tool centre point is this far behind the fingertips
 MAX_OPENED = 0.9  # of the way from closed to open, if the fingers overlap when closed
+MAX_CLOSED = 0.3  # of the way from open to closed, if parts of the open hand overlap
 OPENING_STEPS = 14  # of the search for where they do not
 MAX_OPPOSED = 3  # fingers that close towards each other; more of them bend towards the palm
 
@@ -101,6 +102,33 @@ def _fingers(robot: Robot, hand: Hand) -> int:
     return len(found)
 
 
+def opened_without_overlap(robot: Robot, hand: Hand, found: HandDraft) -> HandDraft:
+    """Return a hand that is closed so far that its parts do not overlap in the open state, by at most MAX_CLOSED of the
+    way, if it can be.
+
+    Args:
+        robot: Robot with the disabled pairs.
+        hand: The hand; pairs of its parts and of its base count.
+        found: Its states; they are returned unchanged if open parts do not overlap, or wherever it was tried.
+
+    Raises:
+        GeometryError: A collision shape cannot be built.
+    """
+    parts = {found.base, hand.base}
+    for joint in robot.mechanism.tree_order:
+        if joint.parent in parts:
+            parts.add(joint.child)
+    checker, rest = _checker(robot)
+
+    def overlaps(fraction: float) -> bool:
+        values = {**rest, **_between(found.opened, found.closed, fraction)}
+        pairs = checker.report(np.array([values[name] for name in checker.variables])).pairs
+        return any(pair.first in parts and pair.second in parts for pair in pairs)
+
+    fraction = _first_without(overlaps, MAX_CLOSED)
+    return replace(found, opened=frozendict(_between(found.opened, found.closed, fraction))) if fraction else found
+
+
 def closed_without_overlap(robot: Robot, home: Mapping[str, float], hand: HandDraft) -> HandDraft:
     """Return a hand that is opened so far that its fingers do not overlap in the closed state, if it can be.
 
@@ -112,23 +140,38 @@ def closed_without_overlap(robot: Robot, home: Mapping[str, float], hand: HandDr
     Raises:
         GeometryError: A collision shape cannot be built.
     """
-    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
-    checker = CollisionChecker(cell, cell.default_state())
-
-    def values(fraction: float) -> dict[str, float]:
-        return {name: closed + fraction * (hand.opened[name] - closed) for name, closed in hand.closed.items()}
+    checker, _ = _checker(robot)
 
     def overlaps(fraction: float) -> bool:
-        found = {**home, **values(fraction)}
+        found = {**home, **_between(hand.closed, hand.opened, fraction)}
         return checker.in_collision(np.array([found[name] for name in checker.variables]))
 
-    low, high = 0.0, MAX_OPENED
+    fraction = _first_without(overlaps, MAX_OPENED)
+    return replace(hand, closed=frozendict(_between(hand.closed, hand.opened, fraction))) if fraction else hand
+
+
+def _checker(robot: Robot) -> tuple[CollisionChecker, Mapping[str, float]]:
+    """Return the checker of a robot alone, and the values of its variables at rest."""
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
+    state = cell.default_state()
+    return CollisionChecker(cell, state), state.configuration
+
+
+def _between(first: Mapping[str, float], second: Mapping[str, float], fraction: float) -> Values:
+    """Return the values at a fraction of the way from some values to others."""
+    return {name: value + fraction * (second[name] - value) for name, value in first.items()}
+
+
+def _first_without(overlaps: Callable[[float], bool], highest: float) -> float:
+    """Return the fraction, up to the highest one, from which on there is no overlap; 0 if there is none at 0, or one at
+    the highest fraction."""
+    low, high = 0.0, highest
     if not overlaps(low) or overlaps(high):
-        return hand
+        return 0.0
     for _ in range(OPENING_STEPS):
         middle = 0.5 * (low + high)
         low, high = (middle, high) if overlaps(middle) else (low, middle)
-    return replace(hand, closed=frozendict(values(high)))
+    return high
 
 
 def _fingertips(hand: Hand) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 import pytest
 from test_drafts import arm, chain, found, robot
 
+from robot_cell_planner.collision.engines.base import TOUCHING
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 from robot_cell_planner.model.robot import Robot
 from robot_cell_planner.setup_assistant.draft import draft_robot
@@ -148,3 +149,37 @@ def test_a_hand_of_many_fingers_is_open_when_they_are_straight(count, thumb):
     assert found.opening >= 0.0
     assert not [pair for pair in drafted.pairs if pair.reason == "Default"]
     assert not drafted.home.colliding
+
+
+JAW = """<link name="{0}_slide"><collision><origin xyz="0 0.03 0"/><geometry><sphere radius="0.002"/></geometry>
+</collision></link><link name="{0}_jaw"><collision><geometry><box size="0.02 0.02 0.06"/></geometry>
+</collision></link>
+<joint name="{0}_finger_1" type="prismatic"><parent link="palm"/><child link="{0}_slide"/><origin xyz="{1} 0 0.08"/>
+<axis xyz="{2} 0 0"/><limit lower="0" upper="0.02" effort="1" velocity="1"/></joint>
+<joint name="{0}_finger_2" type="prismatic"><parent link="{0}_slide"/><child link="{0}_jaw"/>
+<axis xyz="{2} 0 0"/><limit lower="0" upper="0.02" effort="1" velocity="1"/></joint>"""
+
+
+def gripper(stop):
+    """Two jaws of two slides each that open along x, and stops of the palm at a distance from its middle [m]."""
+    palm = "".join(
+        f'<collision><origin xyz="{x} 0 {z}"/><geometry><box size="{size} 0.02 0.02"/></geometry></collision>'
+        for x, z, size in ((0.0, 0.02, 0.2), (stop + 0.01, 0.08, 0.02), (-stop - 0.01, 0.08, 0.02))
+    )
+    jaws = JAW.format("left", 0.011, 1) + JAW.format("right", -0.011, -1)
+    return Robot("gripper", read_urdf(f'<robot name="gripper"><link name="palm">{palm}</link>{jaws}</robot>'))
+
+
+def test_jaws_that_overlap_the_palm_at_their_limits_open_less():
+    """Their outer faces are at 21 mm when closed, and 61 mm at the upper limit: 6 mm beyond the stops."""
+    drafted = draft_robot(gripper(0.055))
+    (found,) = drafted.hands.values()
+    assert list(found.opened.values()) == pytest.approx([0.017] * 4, abs=TOUCHING)
+    disabled = {frozenset((pair.first, pair.second)) for pair in drafted.pairs}
+    assert disabled.isdisjoint({frozenset(("palm", "left_jaw")), frozenset(("palm", "right_jaw"))})
+    assert not drafted.home.colliding
+
+
+def test_jaws_that_overlap_nowhere_open_up_to_their_limits():
+    (found,) = draft_robot(gripper(0.07)).hands.values()
+    assert set(found.opened.values()) == {0.02}
