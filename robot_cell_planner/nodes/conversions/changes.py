@@ -9,6 +9,7 @@ from typing import TypedDict
 from geometry_msgs.msg import Pose as PoseMessage
 
 from robot_cell_planner.msg import RobotCell as CellMessage
+from robot_cell_planner.msg import RobotCellState as StateMessage
 from robot_cell_planner.msg import SceneChange, SceneUpdate
 
 from ...errors import InvalidRequestError
@@ -75,6 +76,7 @@ def _operations(message: SceneChange, models: ModelReader, field: str) -> list[C
         text = f"{field}: unknown operation {message.operation}, expected 0 to {max(FIELDS_OF)}"
         raise InvalidRequestError(text, subjects=(field,))
     _refuse_surplus(message, field)
+    _refuse_empty(message, field)
     if message.operation in NEEDS_NAME and not message.name:
         raise InvalidRequestError(f"{field}: name is empty", subjects=(field,))
     return _READERS[message.operation](message, models, field)
@@ -97,6 +99,20 @@ def _refuse_surplus(message: SceneChange, field: str) -> None:
     if surplus:
         text = f"{field}: {', '.join(surplus)} is not used by this operation and must be empty"
         raise InvalidRequestError(text, subjects=(field, *surplus))
+
+
+def _refuse_empty(message: SceneChange, field: str) -> None:
+    """Check that an operation without a name has something to change: the default message is an ADD of nothing."""
+    empty = {
+        "models": message.models == CellMessage(name=message.models.name),
+        "states": message.states == StateMessage(),
+        "configuration": not message.configuration.joint_names,
+    }
+    contents = [name for name in FIELDS_OF[message.operation] if name in empty]
+    if contents and all(empty[name] for name in contents):
+        text = f"{field}: {' and '.join(contents)} is empty, so that nothing would change"
+        default = "; set `operation`, whose default is ADD" if message.operation == O.ADD else ""
+        raise InvalidRequestError(text + default, subjects=(field, *contents))
 
 
 class _Touch(TypedDict):
@@ -168,6 +184,9 @@ def _set_joints(message: SceneChange, models: ModelReader, field: str) -> list[C
 
 
 def _set_collision(message: SceneChange, models: ModelReader, field: str) -> list[Change]:
+    if message.models != CellMessage(name=message.models.name, collision=message.models.collision):
+        text = f"{field}: models has objects, of which this operation takes only `collision`; use ADD or REPLACE"
+        raise InvalidRequestError(text, subjects=(field, "models"))
     changes: list[Change] = [
         SetIgnoreGroup(group.name, names_from_message(group.members, f"{field}.models.collision.{group.name}"))
         for group in message.models.collision.ignore_groups
