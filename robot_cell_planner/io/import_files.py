@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from frozendict import frozendict
@@ -13,13 +14,17 @@ from ..model.value import check_name
 from .cell_file.cell_file import existing_file
 from .cell_file.reader import read_parts
 from .common.defects import Defects
+from .common.file_kinds import remedy_of_extension
 from .common.resources import NO_ROOTS, ResourceRoots, read_text
 from .common.xml_reader import XmlReader
+from .mesh.body_sizes import doubtful_sizes
 from .robot_description.loading import read_sources, robot_from_sources, sources_roots
-from .scene_import.imported import Imported, with_prefix
+from .scene_import.imported import Imported, with_prefix, with_remarks
 from .scene_import.scene_files import SCENES, SDF, read_scene
 
 STAGE = "import"
+FOLDER = "Give a file; `robot_cell import FOLDER` converts a MoveIt configuration package."
+EXTENSION = "Give the file the extension of its format."
 CELLS, ROBOTS = (".yaml", ".yml", ".json"), (".urdf", ".xacro")
 
 
@@ -36,6 +41,8 @@ def import_file(
 
     A robot that is read from a URDF has the name of the description and no planning groups.
 
+    Sizes of bodies that are probably in mm are among the warnings.
+
     strict: Refuse defects that do not prevent the use of the models. Otherwise those of robots and tools are in
         `sources.warnings`, and those of other files in `left_out`.
     confined: Treat `file` as untrusted: it must be a URI, or a path relative to a root, and located below the roots.
@@ -51,7 +58,8 @@ def import_file(
         roots = roots.with_file(path)
     if path.suffix in ROBOTS:
         return _robot(path, roots, prefix, strict)
-    return with_prefix(_read(path, roots, strict), prefix, roots)
+    found = with_prefix(_read(path, roots, strict), prefix, roots)
+    return with_remarks(found, doubtful_sizes(found.cell.bodies.values()))
 
 
 def check_prefix(prefix: str) -> None:
@@ -73,8 +81,11 @@ def _read(path: Path, roots: ResourceRoots, strict: bool) -> Imported:
         return read_parts(read_text(path, STAGE, roots.text_bytes), folder, roots, source, strict=strict)
     if path.suffix in (*SDF, *SCENES):
         return read_scene(path, roots, STAGE, strict=strict)
+    if os.path.isdir(path):  # also of names that are too long
+        raise FileError(f"{path} is a folder", stage=STAGE, subjects=(source,), remedy=FOLDER)
     suffixes = ", ".join((*CELLS, *ROBOTS, *SDF, *SCENES))
-    raise FileError(f"{path} ends in {path.suffix or 'nothing'}, expected one of {suffixes}", stage=STAGE)
+    text = f"{path} ends in {path.suffix or 'nothing'}, expected one of {suffixes}"
+    raise FileError(text, stage=STAGE, subjects=(source,), remedy=remedy_of_extension(source) or EXTENSION)
 
 
 def _robot(path: Path, roots: ResourceRoots, prefix: str, strict: bool) -> Imported:

@@ -9,14 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from frozendict import frozendict
-
 from ..collision.state_warnings import collision_warnings
 from ..errors import InvalidRequestError, NotSupportedError
 from ..io.cell_file.cell_file import load_cell
 from ..io.cell_file.simulation_section import load_simulated_robot
 from ..io.common.resources import NO_ROOTS, ResourceRoots
-from ..io.mesh.loading import mesh_reference
 from ..kinematics.targets import TargetMode
 from ..kinematics.transforms import world_pose
 from ..model.arguments import public
@@ -24,7 +21,7 @@ from ..model.bodies import RigidBody
 from ..model.cell import RobotCell
 from ..model.geometry import Box, MeshUse, Shape
 from ..model.pose import IDENTITY, Pose
-from ..model.state import BodyState, RobotCellState
+from ..model.state import RobotCellState
 from ..model.value import WORLD, Vector3
 from ..planning.cartesian.path.options import CartesianOptions
 from ..planning.cartesian.planner import CartesianRequest, plan_cartesian
@@ -33,7 +30,6 @@ from ..planning.problem.constraints import PathConstraint
 from ..planning.problem.plan import Plan
 from ..planning.problem.request import Goals, MotionRequest, PlanningOptions
 from ..scene.changes import Change, apply_changes
-from ..scene.model_changes import Add
 from ..scene.scene import Scene
 from ..scene.state_changes import Attach, Detach, SetJoints
 from ..simulation.engines.names import BULLET
@@ -41,6 +37,7 @@ from ..simulation.options import SimulationOptions
 from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show
 from ..viewer.plans import plan_facts
+from .bodies import BEGUN, addition, body_of_mesh
 from .goals import JointValues, LineArguments, MotionArguments, Names, Place, goals_of, line_waypoints
 from .outcome import ExecutedMotion, check_start, executed_motion, whole_periods
 from .replay import write_recorded
@@ -200,22 +197,21 @@ class OfflineCell:
     ) -> None:
         """Add the mesh of a file, in metres after the scale, at a pose in the frame `attached_to`.
 
+        A size that is probably in mm is logged as a warning. use: What is checked; a hull also fills hollows and
+        openings of the mesh.
+
         Raises:
             NotSupportedError: The simulation has begun.
-            ResourceError, GeometryError: The file is missing, or its format is not supported.
+            ResourceError, GeometryError: The file is missing, its format is not supported, or it has no faces.
             DuplicateNameError, UnknownNameError: The name is used, or there is no such frame.
         """
-        path = Path(file).resolve()
-        mesh = mesh_reference(str(path), roots=NO_ROOTS.with_file(path), scale=(scale, scale, scale), use=use)
-        self._add(RigidBody(name, (Shape(mesh),)), pose, attached_to)
+        self._add(body_of_mesh(name, file, scale, use), pose, attached_to)
 
     def _add(self, body: RigidBody, pose: Pose, attached_to: str) -> None:
         if self._simulation is not None:
-            text = f"{body.name} cannot be added to a simulation that has begun; add it before the first motion"
+            text = f"{body.name} cannot be added to a simulation that has begun; {BEGUN}"
             raise NotSupportedError(text, stage=STAGE, subjects=(body.name,))
-        place = BodyState(pose=pose, attached_to="" if attached_to == WORLD else attached_to)
-        models = RobotCell(name=self.cell.name, bodies=frozendict({body.name: body}))
-        self.apply(Add(models, RobotCellState(bodies=frozendict({body.name: place}))))
+        self.apply(addition(body, pose, attached_to))
 
     @public
     def attach(
@@ -344,8 +340,8 @@ class OfflineCell:
         """
         if plan.trajectory is None:
             raise InvalidRequestError(f"{name}: the plan has no trajectory; request timing", stage=STAGE)
-        check_start(name, plan, self.state)
-        check_simulated_start(name, plan, self.simulation)
+        check_start(name, plan, self.cell, self.state)
+        check_simulated_start(name, plan, self.cell, self.simulation)
         start = self.simulation.time
         try:
             lag = self._carry_out(name, *commands_of(plan.trajectory, PERIOD), plan_facts(plan))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from frozendict import frozendict
@@ -23,7 +23,6 @@ from ..kinematics.transforms import world_pose
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
-from ..model.units import ANY_JOINT
 from ..planning.path.simplification import densify
 from ..planning.problem.plan import Plan, check_alone
 from ..simulation.contacts import ContactRecord
@@ -66,6 +65,7 @@ class ExecutedMotion:
             without force up to a depth of 0.1 mm.
         part_errors: Distance of each body that the robot carries from its planned place at the end [m].
         near_contacts: Contacts of links of one robot that the plan keeps apart, but by less than the physics resolves.
+        units: Unit of the values of each joint.
     """
 
     plan: Plan
@@ -74,6 +74,7 @@ class ExecutedMotion:
     contacts: tuple[ContactRecord, ...]
     part_errors: Mapping[str, float]
     near_contacts: tuple[ContactRecord, ...] = ()
+    units: Mapping[str, str] = field(default_factory=frozendict)
 
     @property
     def missed(self) -> dict[str, float]:
@@ -94,7 +95,9 @@ class ExecutedMotion:
             raise ExecutionError(text, stage=STAGE, subjects=pairs, values=(force,), partial=self)
         missed = self.missed
         if missed:
-            values = tuple(Value(name, error, GOAL_TOLERANCE, ANY_JOINT) for name, error in missed.items())
+            values = tuple(
+                Value(name, error, GOAL_TOLERANCE, self.units.get(name, "")) for name, error in missed.items()
+            )
             text = f"joint {', '.join(missed)} did not reach the goal"
             raise GoalToleranceError(text, stage=STAGE, subjects=tuple(missed), values=values, partial=self)
         lost = {name: error for name, error in self.part_errors.items() if error > PART_TOLERANCE}
@@ -104,7 +107,7 @@ class ExecutedMotion:
             raise ExecutionError(text, stage=STAGE, subjects=tuple(lost), values=values, partial=self)
 
 
-def check_start(name: str, plan: Plan, state: RobotCellState) -> None:
+def check_start(name: str, plan: Plan, cell: RobotCell, state: RobotCellState) -> None:
     """Check that a plan starts at a state, and needs no motion of another robot.
 
     Raises:
@@ -119,8 +122,9 @@ def check_start(name: str, plan: Plan, state: RobotCellState) -> None:
             raise UnknownNameError(text, stage=STAGE, subjects=(joint,))
         away = abs(position - state.configuration[joint])
         if away > START_TOLERANCE:
-            text = f"{name}: the plan starts {away:.4g} {ANY_JOINT} away from the present position of {joint}"
-            values = (Value(f"distance of {joint}", away, START_TOLERANCE, ANY_JOINT),)
+            unit = cell.variables[joint].unit
+            text = f"{name}: the plan starts {away:.4g} {unit} away from the present position of {joint}"
+            values = (Value(f"distance of {joint}", away, START_TOLERANCE, unit),)
             raise TrajectoryStartError(text, stage=STAGE, subjects=(joint,), values=values)
 
 
@@ -153,7 +157,8 @@ def executed_motion(
     }
     near = _near_contacts(cell, planned, plan, forbidden) if forbidden else ()
     contacts = tuple(contact for contact in forbidden if contact not in near)
-    return ExecutedMotion(plan, frozendict(lag), frozendict(errors), contacts, frozendict(parts), near)
+    units = frozendict({name: cell.variables[name].unit for name in plan.variables})
+    return ExecutedMotion(plan, frozendict(lag), frozendict(errors), contacts, frozendict(parts), near, units)
 
 
 def _near_contacts(

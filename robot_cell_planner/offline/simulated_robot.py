@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from ..errors import TrajectoryStartError, Value
+from ..model.cell import RobotCell
 from ..model.state import RobotCellState
-from ..model.units import ANY_JOINT
 from ..planning.problem.plan import Plan
 from ..trajectory.trajectory import Trajectory
 from ..trajectory.validation import START_TOLERANCE
@@ -50,7 +50,7 @@ def reached_joints(plan: Plan, simulation: SimulatedCell) -> dict[str, float]:
     return {name: reached[name] for name in plan.variables}
 
 
-def check_simulated_start(name: str, plan: Plan, simulation: SimulatedCell) -> None:
+def check_simulated_start(name: str, plan: Plan, cell: RobotCell, simulation: SimulatedCell) -> None:
     """Check that the simulated robot is at the start of a plan. `OfflineCell.command` moves it, but not the state from
     which motions are planned.
 
@@ -61,9 +61,10 @@ def check_simulated_start(name: str, plan: Plan, simulation: SimulatedCell) -> N
     for joint, position in reached_joints(plan, simulation).items():
         away = abs(position - starts[joint])
         if away > AWAY:
-            where = f"{away:.4g} {ANY_JOINT} away from the simulated position of {joint}"
+            unit = cell.variables[joint].unit
+            where = f"{away:.4g} {unit} away from the simulated position of {joint}"
             text = f"{name}: the plan starts {where}; {REMEDY}"
-            values = (Value(f"distance of {joint}", away, AWAY, ANY_JOINT),)
+            values = (Value(f"distance of {joint}", away, AWAY, unit),)
             raise TrajectoryStartError(text, stage=STAGE, subjects=(joint,), values=values)
 
 

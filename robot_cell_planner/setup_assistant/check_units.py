@@ -7,12 +7,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from ..collision.geometry.collision_geometry import collision_geometries, local_bounds
-from ..errors import RobotCellError
 from ..io.common.defects import Defects
 from ..io.common.xml_reader import XmlReader, tag
+from ..io.mesh.body_sizes import doubtful_sizes
 from ..model.angles import degrees_doubt
-from ..model.bodies import RigidBody, Tool
+from ..model.bodies import Tool
 from ..model.cell import RobotCell
 from ..model.mechanism import Inertial, Mechanism
 from ..model.name_suggestions import listed
@@ -21,7 +20,6 @@ from ..model.sources import ModelSources
 from .finding import UNITS, WARNING, Finding
 
 STAGE = "check units"
-MAX_EDGE, MAX_EVERY_EDGE = 200.0, 20.0  # [m] of a body: of one edge of its bounding box, and of all of them
 DEGREES = (20.0, 1000.0)  # [rad] range of a position limit that is probably one in degrees
 MAX_GYRATION = 10.0  # [m] radius of gyration of a link
 IN_METRES = "Write lengths in m; `native_scale: 0.001` is for files in mm, `scale: 0.001` for meshes in mm."
@@ -36,10 +34,7 @@ def unit_findings(cell: RobotCell) -> Iterator[Finding]:
     for name, body in cell.bodies.items():
         if body.inertial is not None:
             yield from _inertias(f"body {name}", {name: body.inertial})
-        edges = _edges(body)
-        if edges.max() > MAX_EDGE or edges.min() > MAX_EVERY_EDGE:
-            text = f"body {name} is {edges[0]:.6g} x {edges[1]:.6g} x {edges[2]:.6g} m large; is its size in mm?"
-            yield Finding(WARNING, UNITS, text, IN_METRES)
+        yield from (Finding(WARNING, UNITS, text, IN_METRES) for text in doubtful_sizes([body]))
     models: list[Robot | Tool] = [*cell.robots.values(), *cell.tools.values()]
     for model in models:
         name = f"{'robot' if isinstance(model, Robot) else 'tool'} {model.name}"
@@ -47,20 +42,6 @@ def unit_findings(cell: RobotCell) -> Iterator[Finding]:
         links = model.mechanism.links.values()
         yield from _inertias(name, {link.name: link.inertial for link in links if link.inertial is not None})
         yield from _angles(name, model.sources)
-
-
-def _edges(body: RigidBody) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """Return the edges (3,) of the largest bounding box of a collision shape, each in the frame of its shape [m]; zeros
-    without one that can be read."""
-    largest = np.zeros(3)
-    for shape in body.collisions:
-        try:
-            corners = np.array([local_bounds(geometry) for geometry in collision_geometries(shape.geometry)])
-        except RobotCellError:
-            continue  # reported with the state
-        edges = corners[:, 1].max(axis=0) - corners[:, 0].min(axis=0)
-        largest = max(largest, edges, key=lambda found: float(found.max()))
-    return largest
 
 
 def _limits(name: str, mechanism: Mechanism) -> Iterator[Finding]:

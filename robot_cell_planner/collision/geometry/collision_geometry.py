@@ -8,17 +8,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...errors import GeometryError
+from ...io.mesh.bounds import Corners, Primitive, primitive_bounds
 from ...io.mesh.concavity import mesh_volume
 from ...io.mesh.decomposition import convex_pieces
 from ...io.mesh.loading import MeshData, hull, load_mesh
 from ...model.cell import RobotCell
-from ...model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Mesh, MeshUse, Sphere, Triangles
-
-Primitive = Box | Sphere | Cylinder | Capsule | Cone
-Corners = NDArray[np.float64]
+from ...model.geometry import Geometry, Mesh, MeshUse, Triangles
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +79,7 @@ def local_bounds(geometry: CollisionGeometry) -> tuple[Corners, Corners]:
     """Return the lower and upper corner (3,) of the bounding box of a geometry in its own frame [m]."""
     if isinstance(geometry, ConvexGeometry | Surface):
         return geometry.mesh.vertices.min(axis=0), geometry.mesh.vertices.max(axis=0)
-    if isinstance(geometry, Box):
-        half = 0.5 * np.array(geometry.size)
-    elif isinstance(geometry, Sphere):
-        half = np.full(3, geometry.radius)
-    else:
-        end = 0.5 * geometry.length + (geometry.radius if isinstance(geometry, Capsule) else 0.0)
-        half = np.array((geometry.radius, geometry.radius, end))
-    return -half, half
+    return primitive_bounds(geometry)
 
 
 def prepare_geometry(cell: RobotCell) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from frozendict import frozendict
 
 from ...errors import FileError
-from ...io.common.descriptions import refuse_description
+from ...io.common.file_kinds import refuse_description
 from ...io.common.file_names import file_name
 from ...io.common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes
 from ...io.mesh.loading import MeshData, is_flat, mesh_reference

@@ -23,6 +23,7 @@ from ..common.resources import (
 )
 from ..common.sections import ConfigurationFile
 from ..common.serialisation import dump_yaml, from_document, to_json_document, to_yaml_document
+from ..mesh.body_sizes import doubtful_sizes
 from ..scene_import.imported import Imported
 from .angles import doubtful_angles
 from .reader import log_left_out, read_parts
@@ -40,8 +41,9 @@ def load_cell(
     """Load a cell and its state from a file.
 
     Files referenced by the cell file may be located in the package or folder that contains it, in installed packages
-    and below the roots. Defects of descriptions, what the cell lacks (`cell_warnings`), states beyond joint limits, and
-    angles that are probably in degrees are logged as warnings, and so is what a cell may need of included files.
+    and below the roots. Defects of descriptions, what the cell lacks (`cell_warnings`), states beyond joint limits,
+    sizes that are probably in mm, and angles that are probably in degrees are logged as warnings, and so is what a cell
+    may need of included files.
 
     Args:
         file: Path or URI of the cell file.
@@ -55,7 +57,8 @@ def load_cell(
     """
     found = read_cell_file(file, roots, confined=confined)
     log_left_out(found)
-    for warning in (*cell_warnings(found.cell), *states_beyond_limits(found.cell, found.state)):
+    sizes = doubtful_sizes(found.cell.bodies.values())
+    for warning in (*cell_warnings(found.cell), *sizes, *states_beyond_limits(found.cell, found.state)):
         log.warning("%s: %s", existing_file(file, roots, confined), warning)
     return found.cell, found.state
 

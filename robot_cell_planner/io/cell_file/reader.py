@@ -28,7 +28,7 @@ from ...model.robot import CompositeGroup, Robot
 from ...model.sources import ModelSources
 from ...model.state import BodyState, RobotCellState, ToolState
 from ...model.value import WORLD
-from ..common.descriptions import refuse_description
+from ..common.file_kinds import refuse_description
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.sections import ConfigurationFile, Section, path_to
 from ..robot_description.loading import read_sources, robot_from_sources, sources_roots, tool_from_sources
@@ -41,6 +41,7 @@ from .writer import FORMAT
 
 STAGE = "read cell"
 OTHER_FORMAT = "Give a cell file first, plan files after it; a file of a later version needs that version."
+OTHER_FILE = "Give a cell file, which has `format: robot_cell/1`; `robot_cell new FILE` drafts one of a description."
 CELL_KEYS = (
     "format",
     "name",
@@ -153,6 +154,10 @@ class _Reader:
         if root.has("format") and (found := root.text("format")) != FORMAT:
             error = root.error(f"is {found!r}, expected {FORMAT!r}", "format")
             error.remedy = OTHER_FORMAT
+            raise error
+        if root.values and root.values.keys().isdisjoint(CELL_KEYS):
+            error = root.error("lacks 'format', and all other keys of a cell file")
+            error.remedy = OTHER_FILE
             raise error
         root.allow(*CELL_KEYS)
         root.required("format")

@@ -18,6 +18,7 @@ from .yaml_reader import FLOAT, parse_yaml
 
 FORMAT = "robot_cell_planner"
 VERSION = 1
+OTHER_FILE = "Give a file that `save_state` wrote; `load_cell` returns the state of a cell file."
 STAGE = "decode"
 T = TypeVar("T")
 
@@ -67,7 +68,8 @@ def from_document(text: str, kind: type[T], source: str = "document") -> T:
     document = parse_yaml(text, source, STAGE)
     format_name = f"{FORMAT}/{kind.__name__}"
     if not isinstance(document, dict) or document.get("format") != format_name:
-        raise FileError(f"{source} is no document of format {format_name!r}", stage=STAGE, subjects=(source,))
+        text = f"{source} is no document of format {format_name!r}"
+        raise FileError(text, stage=STAGE, subjects=(source,), remedy=OTHER_FILE)
     version = document.get("version")
     if isinstance(version, bool) or version != VERSION:  # True equals 1
         text = f"{source} has version {version!r}, expected {VERSION}"

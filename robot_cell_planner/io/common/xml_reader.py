@@ -13,6 +13,7 @@ from ...errors import FileError, LimitExceededError
 from ...errors.remedies import UNEXPANDED
 from ...model.pose import Pose, normalised
 from .defects import Defects
+from .file_kinds import refuse_cell_file
 from .resources import check_text_length
 
 Element = etree._Element
@@ -94,6 +95,7 @@ class XmlReader:
             except etree.XMLSyntaxError as error:
                 mended = self._mended(text, error)
                 if mended == text:
+                    refuse_cell_file(text, self.source, "XML", self.stage)
                     raise self._not_well_formed(error) from error
                 text = mended
             except UnicodeEncodeError as error:

@@ -13,6 +13,7 @@ from lxml import etree
 from numpy.typing import NDArray
 
 from ...errors import GeometryError
+from ..common.file_kinds import MESHES
 from .counts import MAX_COUNT, as_utf8, bare_glb, check_collada, check_header, parsed_xml
 from .gltf import glb_of_gltf
 from .incomplete import STAGE as STAGE
@@ -21,7 +22,7 @@ from .incomplete import stl_bytes, stl_triangles
 MAX_QUICK_STL = 500_000  # max triangles of a binary STL file that is parsed in the caller's process
 STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("attribute", "<u2")])
 # Formats of trimesh by file extension.
-FORMATS = {".stl": "stl", ".obj": "obj", ".dae": "dae", ".glb": "glb", ".gltf": "gltf", ".ply": "ply"}
+FORMATS = {suffix: suffix.removeprefix(".") for suffix in MESHES}
 # Elements of a COLLADA file that define triangles. Materials, lights, cameras and animations are removed before
 # parsing, because an error in one of them would discard the geometry that uses it.
 COLLADA_PARTS = frozenset(("asset", "library_geometries", "library_nodes", "library_visual_scenes", "scene"))

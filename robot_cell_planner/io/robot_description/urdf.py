@@ -19,6 +19,7 @@ from ...model.joint_extras import JointExtras
 from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
 from ...model.value import WORLD, Vector3
 from ..common.defects import Defects
+from ..common.file_kinds import DESCRIPTION_REMEDY, other_kind
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import DRAKE, Element, XmlReader, tag, text_of
 from .meshes import MeshReader
@@ -35,6 +36,7 @@ SIZES: Mapping[str, tuple[str, ...]] = frozendict(
 PARTS, SIMILAR = ("link", "joint", "material"), 0.8  # of a robot; similarity of a name that is meant as one of them
 MAX_COMPARED = 1000  # elements of other names that are compared with them
 OLD_XACRO = frozenset(("include", "macro", "property"))
+SRDF_TAGS = frozenset(("group", "group_state", "end_effector", "virtual_joint", "disable_collisions"))
 LINK_TAGS = frozenset(("inertial", "visual", "collision"))
 JOINT_TAGS = frozenset(
     ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller")
@@ -125,6 +127,8 @@ class _Reader:
                     self._note_misspelt(element)
                 blocks.append(text_of(element))
         if not links:
+            if not SRDF_TAGS.isdisjoint(element.tag for element in robot.iterchildren()):
+                raise other_kind(self.xml.source, "an SRDF", "a URDF", STAGE, DESCRIPTION_REMEDY)
             text = f"{self.xml.source}: robot {self.robot} has no link, expected at least one <link> in <robot>"
             raise ModelError(text, stage=STAGE, subjects=(self.xml.source, self.robot))
         try:

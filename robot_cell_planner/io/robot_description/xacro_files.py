@@ -19,6 +19,7 @@ from ...errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT
 from ...model.arguments import public
 from ...system.process_end import wait_for_end
 from ...system.sandboxed_process import memory_file, start
+from ..common.file_kinds import refuse_cell_file
 from ..common.packages import enclosing_folder
 from ..common.resources import NO_ROOTS, ResourceRoots, package_share, read_text
 from .expansion_cache import digest_of, now, store, stored
@@ -69,6 +70,7 @@ def expansion(path: str | Path, arguments: Mapping[str, str], roots: ResourceRoo
     """
     path = Path(path).absolute()
     text = read_text(path, STAGE, roots.text_bytes)
+    refuse_cell_file(text, str(path), "xacro", STAGE)
     packages: dict[str, str] = {}
     shares: list[str] = []
     # Most packages are found in advance by a text search. A package that is not found may be in a comment or in a

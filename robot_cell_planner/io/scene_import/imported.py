@@ -26,7 +26,7 @@ S = TypeVar("S", ToolState, BodyState)
 class Imported(msgspec.Struct, frozen=True):
     """Imported cell and state.
 
-    left_out: Ignored parts of the file, one line each.
+    left_out: Ignored parts of the file, and what is probably not meant as written, one line each.
     warnings: Lines of `left_out` that should be shown: parts that a cell may need, and defects.
     """
 
@@ -38,7 +38,11 @@ class Imported(msgspec.Struct, frozen=True):
 
 def with_defects(imported: Imported, defects: Defects) -> Imported:
     """Return the import with defects of its file among what is left out, and among its warnings."""
-    texts = defects.texts
+    return with_remarks(imported, defects.texts)
+
+
+def with_remarks(imported: Imported, texts: Iterable[str]) -> Imported:
+    """Return the import with texts before what is left out, and before its warnings."""
     return replace(imported, left_out=(*texts, *imported.left_out), warnings=(*texts, *imported.warnings))
 
 

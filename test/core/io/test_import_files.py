@@ -8,6 +8,7 @@ from test_cell_file import fill as fill_cell
 from test_moveit_scene import NEW
 
 from robot_cell_planner.errors import DuplicateNameError, FileError, ResourceError
+from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.import_files import import_file
 from robot_cell_planner.io.scene_import.imported import moved
@@ -92,6 +93,29 @@ def test_only_below_the_roots(folder):
         import_file("../cell.yaml", roots, confined=True)
     with pytest.raises(ResourceError):
         import_file(f"file://{folder}/mug.sdf", roots, confined=True)
+
+
+BIG = """format: robot_cell/1
+name: c
+bodies:
+  part: {collisions: [{type: box, size: [300, 200, 100]}]}
+  floor: {collisions: [{type: box, size: [90, 90, 1]}]}
+"""
+IN_MM = "body part is 300 x 200 x 100 m large; is its size in mm?"
+
+
+def test_sizes_in_mm_are_warnings_of_every_reader(tmp_path, caplog):
+    (tmp_path / "cell.yaml").write_text(BIG)
+    found = import_file(tmp_path / "cell.yaml")
+    assert found.warnings == found.left_out == (IN_MM,)
+    assert import_file(tmp_path / "cell.yaml", prefix="a_").warnings == (IN_MM.replace("part", "a_part"),)
+    assert not caplog.messages
+    load_cell(tmp_path / "cell.yaml")
+    assert caplog.messages == [f"{tmp_path / 'cell.yaml'}: {IN_MM}"]
+    (tmp_path / "parts.scene").write_text(NEW.replace("1 2 3", "1000 2000 3000"))
+    assert import_file(tmp_path / "parts.scene").warnings == (
+        "body big box is 1000 x 2000 x 3000 m large; is its size in mm?",
+    )
 
 
 def test_other_files_are_refused(folder):

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import trimesh
 from recordings import replay_of
 
 from robot_cell_planner import (
@@ -22,6 +23,7 @@ from robot_cell_planner import (
 )
 from robot_cell_planner.errors import (
     ExecutionError,
+    GeometryError,
     GoalToleranceError,
     InvalidRequestError,
     NotSupportedError,
@@ -134,6 +136,37 @@ def test_bodies_are_added_before_the_simulation_begins(cell):
         cell.add_box("other", (0.1, 0.1, 0.1))
 
 
+def test_a_body_can_be_added_after_a_motion_as_the_error_says(cell):
+    cell.move("aside", joints={"shoulder_pan_joint": -0.9})
+    with pytest.raises(NotSupportedError, match=r"in OfflineCell\(cell\.cell, cell\.state\)"):
+        cell.add_box("lid", (0.1, 0.1, 0.01))
+    with OfflineCell(cell.cell, cell.state) as other:
+        other.add_box("lid", (0.1, 0.1, 0.01), Pose((0.0, 0.0, 0.3)), attached_to="table")
+        other.move("back", joints={"shoulder_pan_joint": -1.2})
+        assert "lid" in other.simulation.state().bodies
+
+
+@pytest.mark.parametrize(("scale", "is_doubtful"), [(1.0, True), (0.001, False)])
+def test_a_mesh_in_mm_has_a_warning(scale, is_doubtful, cell, tmp_path, caplog):
+    trimesh.creation.box((300.0, 200.0, 100.0)).export(tmp_path / "part.stl")
+    cell.add_mesh("part", tmp_path / "part.stl", Pose((0.0, 0.0, 500.0)), scale=scale)
+    text = "body part is 300 x 200 x 100 m large; is its size in mm?"
+    assert caplog.messages == ([text] if is_doubtful else [])
+
+
+def test_a_box_in_mm_has_a_warning(cell, caplog):
+    cell.add_box("part", (300.0, 200.0, 100.0), Pose((0.0, 0.0, 500.0)))
+    assert caplog.messages == ["body part is 300 x 200 x 100 m large; is its size in mm?"]
+
+
+def test_a_file_of_points_is_refused_as_it_is_added(cell, tmp_path):
+    points = np.random.default_rng(0).normal(size=(100, 3))
+    trimesh.PointCloud(points).export(tmp_path / "scan.ply")
+    with pytest.raises(GeometryError, match="has no triangles"):
+        cell.add_mesh("scan", tmp_path / "scan.ply")
+    assert "scan" not in cell.cell.bodies
+
+
 def test_a_motion_reports_its_lag_and_no_contacts(cell):
     cell.move("aside", joints={"shoulder_pan_joint": -0.9})
     (executed,) = cell.motions
@@ -210,7 +243,7 @@ def test_a_plan_from_another_start_is_not_executed(cell):
 def test_a_simulated_robot_that_a_command_moved_away_does_not_follow_a_plan(cell):
     joint = "shoulder_pan_joint"
     cell.command("jog", {joint: cell.state.configuration[joint] + 0.5}, 2.0)
-    with pytest.raises(TrajectoryStartError, match=r"0\.5 rad or m away from the simulated position of shoulder_pan"):
+    with pytest.raises(TrajectoryStartError, match=r"0\.5 rad away from the simulated position of shoulder_pan"):
         cell.move("away", joints={"elbow_joint": 1.5})
     assert not cell.motions
     cell.apply(SetJoints(cell.simulation.state().configuration))
