@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from enum import Enum
 
 import msgspec
 
 from ..errors import InvalidValueError, TargetModeMismatchError, UnknownNameError
+from ..model.angles import FREE_ANGLE, tolerance_doubt
 from ..model.arguments import check_fields
 from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
@@ -18,7 +20,6 @@ from ..system.cache import IdentityCache
 from .model import CellModel, cell_model
 
 DEFAULT_TOLERANCE = 1e-6  # [m, rad]
-FREE_ANGLE = 3.14  # [rad] rotations with at least this tolerance are free
 ALL_FREE, NONE_FREE = (0.0, 0.0, 0.0), (1.0, 1.0, 1.0)  # weights of rotations
 
 
@@ -69,6 +70,11 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     def rotation_weights(self) -> Vector3:
         """Weights of rotations about the axes of the target: 0 for free ones, 1 for the smallest tolerance."""
         return ALL_FREE if self.tolerance_angle >= FREE_ANGLE else NONE_FREE
+
+    @property
+    def doubt(self) -> str:
+        """Sentence about an angular tolerance that is probably in degrees; "" without one."""
+        return tolerance_doubt((self.tolerance_angle,))
 
 
 def tolerances_of_free(axes: str) -> Vector3 | None:
@@ -143,6 +149,11 @@ class FrameTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="frame_t
         x, y, z = (0.0 if angle >= FREE_ANGLE else smallest / angle for angle in self.tolerance_angles)
         return x, y, z
 
+    @property
+    def doubt(self) -> str:
+        """Sentence about an angular tolerance that is probably in degrees; "" without one."""
+        return tolerance_doubt(self.tolerance_angles or (self.tolerance_angle,))
+
 
 class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="point_axis_target"):
     """Position target with a direction for the z axis; the rotation about the axis is free.
@@ -172,6 +183,13 @@ class PointAxisTarget(_Target, frozen=True, forbid_unknown_fields=True, tag="poi
 
 
 Target = FrameTarget | PointAxisTarget
+
+
+def doubts_of(targets: Iterable[Target]) -> tuple[str, ...]:
+    """Return the doubts about targets, equal ones once."""
+    return tuple(dict.fromkeys(target.doubt for target in targets if target.doubt))
+
+
 TARGET_TYPES = (FrameTarget, PointAxisTarget)
 
 _frames: IdentityCache[str] = IdentityCache(size=256)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 ANY_JOINT = "rad or m"  # of a joint whose type is not known
 PER = ("", "/s", "/s2", "/s3")
 
@@ -9,6 +11,12 @@ PER = ("", "/s", "/s2", "/s3")
 def joint_unit(angular: bool) -> str:
     """Return the unit of the values of a joint."""
     return "rad" if angular else "m"
+
+
+def common_unit(units: Iterable[str]) -> str:
+    """Return the unit of the values of several joints; `ANY_JOINT` if their units differ."""
+    distinct = set(units)
+    return distinct.pop() if len(distinct) == 1 else ANY_JOINT
 
 
 def unit_of_derivative(unit: str, order: int) -> str:

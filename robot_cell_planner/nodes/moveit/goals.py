@@ -12,7 +12,7 @@ from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, Orie
 from robot_cell_planner.msg import GoalRegion, GoalSpec, Target
 
 from ...errors import InvalidRequestError, NotSupportedError, UnknownNameError, Value
-from ...kinematics.targets import FREE_ANGLE
+from ...model.angles import FREE_ANGLE
 from ...model.geometry import Box, Sphere
 from ...model.name_suggestions import unknown_name
 from ...model.pose import Pose

@@ -12,7 +12,7 @@ from moveit_msgs.msg import Constraints, JointConstraint, MoveItErrorCodes, Orie
 from robot_cell_planner.msg import PathConstraint, Target
 
 from ...errors import NotSupportedError, UnknownNameError
-from ...kinematics.targets import FREE_ANGLE
+from ...model.angles import FREE_ANGLE
 from ...model.name_suggestions import unknown_name
 from ...model.pose import Pose
 from ...planning.problem.constraints import FRAME_TOLERANCE, MAX_CONSTRAINTS

@@ -21,6 +21,7 @@ from ...errors import (
 )
 from ...kinematics.forward import frame_matrix
 from ...kinematics.ik.problem import ik_problem, within_limits
+from ...kinematics.targets import doubts_of
 from ...model.arguments import checked_fields, public
 from ...model.cell import RobotCell
 from ...model.joint_arrays import check_distinct
@@ -115,7 +116,8 @@ def plan_cartesian(
 def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_cartesian` with a progress monitor that other motions may share."""
     options, timing = request.options, timing_of_motion(cell, request.timing, request.group, request.joints)
-    timing_warnings = () if timing is None else warnings_of(timing)
+    warnings = () if timing is None else warnings_of(timing)
+    warnings += doubts_of(waypoints.target(0) for waypoints in (request.waypoints, *request.relative_paths.values()))
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, request.joints, options, monitor, timing=timing)
         if options.check_collision and not options.sample_start_configuration:
@@ -124,7 +126,7 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     found: CurveBeyondLimits | None = None
     while True:
         try:
-            return _planned(context, request, timing, timing_warnings, reserves)
+            return _planned(context, request, timing, warnings, reserves)
         except CurveBeyondLimits as beyond:
             found = found or beyond
             if not reserves.extend(beyond.error):
@@ -139,7 +141,7 @@ def _planned(
     context: PlanningContext,
     request: CartesianRequest,
     timing: TimingOptions | None,
-    timing_warnings: tuple[str, ...],
+    warnings: tuple[str, ...],
     reserves: LimitReserves,
 ) -> Plan:
     """Plan at a distance from position limits.
@@ -171,7 +173,7 @@ def _planned(
         return motion
 
     plan = bare_plan(context, path, tracker.origin, goal=len(request.waypoints) - 1, cartesian=tracker.report())
-    plan = replace(plan, warnings=plan.warnings + timing_warnings)
+    plan = replace(plan, warnings=plan.warnings + warnings)
     if options.check_collision:
         with monitor.stage("certify"):
             plan = with_proof(context, plan, context.checks.certified_fraction(path))
@@ -184,7 +186,7 @@ def _planned(
         validation_step=options.resolution,
     )
     if motions and timing is not None:
-        found = steep_warnings(path, _frame_path(tracker).parameters, plan.variables)
+        found = steep_warnings(path, _frame_path(tracker).parameters, context.limits)
         waypoints = plan.cartesian.waypoint_of_point if plan.cartesian is not None else ()
         limits = context.limits
         found += speed_warnings(motions[-1], _frame_path(tracker), timing, limits, waypoints, rested[-1])

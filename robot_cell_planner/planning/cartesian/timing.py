@@ -13,7 +13,7 @@ from ...errors import NotSupportedError, Value
 from ...kinematics.chain import Chain
 from ...model.units import ANY_JOINT, unit_of_derivative
 from ...trajectory.curves import CurveSequence
-from ...trajectory.limits import Array
+from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.parameterization import Speeds
 from ...trajectory.timing import TimedMotion, TimingMethod, TimingOptions
 from ...trajectory.trajectory import Rest, sample_curve
@@ -98,15 +98,16 @@ def steep_motions(path: Array, parameters: Array) -> NDArray[np.intp]:
     return np.flatnonzero(rates > STEEP * around)
 
 
-def steep_warnings(path: Array, parameters: Array, variables: Sequence[str]) -> tuple[str, ...]:
-    """Return warnings about the steep motions of a path (n, dof)."""
+def steep_warnings(path: Array, parameters: Array, limits: MotionLimits) -> tuple[str, ...]:
+    """Return warnings about the steep motions of a path (n, dof). limits: of its joints."""
     found = []
     for first in steep_motions(path, parameters).tolist():
         steps = np.abs(path[first + 1] - path[first])
         joint = int(steps.argmax())
+        step = f"{steps[joint]:.3g} {limits.unit(joint)}"
         found.append(
-            f"the motion rests at points {first} and {first + 1} of the path, between which {variables[joint]} moves "
-            f"by {steps[joint]:.3g} rad or m while the frame hardly moves; keep away from limits and singularities"
+            f"the motion rests at points {first} and {first + 1} of the path, between which {limits.variables[joint]} "
+            f"moves by {step} while the frame hardly moves; keep away from limits and singularities"
         )
     return tuple(found)
 

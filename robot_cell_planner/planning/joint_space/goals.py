@@ -22,7 +22,6 @@ from ...kinematics.ik.options import IkOptions, IkResult
 from ...kinematics.ik.solver import inverse_kinematics
 from ...kinematics.targets import Target
 from ...model.cell import RobotCell
-from ...model.units import ANY_JOINT
 from ...model.unknown_joints import unknown_joint
 from ...trajectory.limits import Array
 from ..problem.context import PlanningContext, names_of
@@ -233,7 +232,7 @@ class GoalSet:
         if not context.checks.state_free(searched):
             report = context.checks.checker.report(searched)
             text = f"{nearby} is in collision: {report}"
-            values = (Value("distance", moved, unit=ANY_JOINT),)
+            values = (Value("distance", moved, unit=space.unit),)
             raise ConstraintMismatchError(text, stage=STAGE, subjects=names_of(report.pairs), values=values)
 
     def _target(self, target: Target, number: int) -> list[Array]:

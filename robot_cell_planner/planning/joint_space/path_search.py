@@ -299,7 +299,7 @@ def _not_connected(context: PlanningContext, result: SearchResult, options: Plan
         Value("states checked", checks.states, options.state_limit),
         Value("start tree", result.start_tree_size),
         Value("goal tree", result.goal_tree_size),
-        Value("nearest approach", result.nearest_approach, unit=ANY_JOINT),
+        Value("nearest approach", result.nearest_approach, unit=context.space.unit),
     ]
     text = "start and goal were not connected within the limit on states checked"
     if result.invalid_ends:

@@ -70,6 +70,12 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
     timing = timing_of_motion(cell, request.timing, request.group, request.joints)
     if timing is not request.timing:
         request = replace(request, timing=timing)
+    plan = _planned(cell, state, request, monitor)
+    return replace(plan, warnings=(*plan.warnings, *warnings)) if (warnings := request.goals.warnings) else plan
+
+
+def _planned(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:
+    """Plan a motion in the way that a request needs."""
     if request.options.coordination is not Coordination.COUPLED:
         return _coordinated(cell, state, request, monitor)
     if request.moving:
@@ -145,7 +151,7 @@ def _coupled(
         failure = PlanFailure(states_checked=work.states, motions_checked=work.motions, times=monitor.times)
         raise NotConnectedError(text, stage="search", values=values, partial=failure)
     options = replace(request.options, coordination=Coordination.COUPLED, state_limit=left)
-    return plan_with_monitor(cell, state, replace(request, options=options), monitor)
+    return _planned(cell, state, replace(request, options=options), monitor)
 
 
 def _with_work(plan: Plan, work: WorkCount) -> Plan:

@@ -52,7 +52,7 @@ def correct_start(context: PlanningContext, max_correction: float, step: float, 
     if not within_limits:
         raise beyond_limits(space)
     error = start_in_collision(context, report)
-    text = f"{error.message}; no start correction was found within {max_correction:g} rad or m of it"
+    text = f"{error.message}; no start correction was found within {max_correction:g} {space.unit} of it"
     raise MPStartStateInCollisionError(
         text, stage="start", subjects=error.subjects, values=error.values, partial=error.partial
     )
@@ -86,7 +86,7 @@ def _warning(space: JointSpace, pairs: Pairs, end: Array) -> str:
     names = [" and ".join(pair) for pair in sorted(pairs)]
     beyond = [name for name, value, moved in zip(space.variables, space.start, end, strict=True) if value != moved]
     reason = f"out of the collision of {', '.join(names)}" if names else f"within the limits of {', '.join(beyond)}"
-    return f"the motion begins with a start correction of {size:.3g} rad or m {reason}"
+    return f"the motion begins with a start correction of {size:.3g} {space.unit} {reason}"
 
 
 def _is_free(context: PlanningContext, correction: StartCorrection, step: float) -> bool:

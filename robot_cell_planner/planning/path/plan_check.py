@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -26,7 +26,6 @@ from ...model.arguments import public
 from ...model.cell import RobotCell
 from ...model.start_limits import clamped_start
 from ...model.state import RobotCellState
-from ...model.units import ANY_JOINT
 from ...trajectory.curve_limits import POSITION_TOLERANCE
 from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.trajectory import Trajectory
@@ -138,7 +137,7 @@ class _Verification:
         record = replace(record, certified_fraction=proof.fraction, clearance=motion.clearance(plan.path))
         violations += _claim_violations(plan, record)
         # The collision engine alone decides, as for other plans.
-        violations += _end_violations(plan, plan.trajectory)
+        violations += _end_violations(plan, plan.trajectory, self._limits)
         violations += _validation_violations(plan.trajectory, self._limits, None)
         try:
             record = replace(record, states_checked=motion.check_states(options.resolution))
@@ -226,7 +225,7 @@ class _Verification:
         if trajectory.variables != plan.variables:
             text = f"the trajectory moves {list(trajectory.variables)}, the path {list(plan.variables)}"
             return [PathInvalidError(text, stage="verify plan")]
-        violations = _end_violations(plan, trajectory)
+        violations = _end_violations(plan, trajectory, self._limits)
         names = partial(pair_names, checker)
         if correction is None:
             search = CollisionSearch(self._in_collision, names, self.options.resolution)
@@ -290,9 +289,8 @@ def _origin_violations(cell: RobotCell, state: RobotCellState, plan: Plan, toler
             violations.append(StateError(text, stage="verify plan", subjects=(what,)))
     given = [state.configuration[name] for name in plan.variables]
     start, _ = clamped_start([cell.variables[name] for name in plan.variables], given, tolerance)
-    distance = float(np.abs(plan.path[0] - np.array(start)).max())
-    if distance > END_TOLERANCE:
-        values = (Value("distance", distance, END_TOLERANCE, ANY_JOINT),)
+    units = [cell.variables[name].unit for name in plan.variables]
+    if values := _distance(plan.variables, units, plan.path[0] - np.array(start)):
         violations.append(PathInvalidError("the path does not begin at the state", stage="verify plan", values=values))
     return violations
 
@@ -319,11 +317,19 @@ def _claim_violations(plan: Plan, record: Plan) -> list[RobotCellError]:
     return violations
 
 
-def _end_violations(plan: Plan, trajectory: Trajectory) -> list[RobotCellError]:
+def _distance(variables: Sequence[str], units: Sequence[str], difference: Array) -> tuple[Value, ...]:
+    """Return the largest distance of a joint between two configurations (dof,) that should be equal; () if they are."""
+    distances = np.abs(difference)
+    worst = int(distances.argmax())
+    if not distances[worst] > END_TOLERANCE:
+        return ()
+    return (Value(f"distance of {variables[worst]}", float(distances[worst]), END_TOLERANCE, units[worst]),)
+
+
+def _end_violations(plan: Plan, trajectory: Trajectory, limits: MotionLimits) -> list[RobotCellError]:
     violations: list[RobotCellError] = []
     for what, index in (("begin", 0), ("end", -1)):
-        distance = float(np.abs(trajectory.positions[index] - plan.path[index]).max())
-        if distance > END_TOLERANCE:
-            values = (Value("distance", distance, END_TOLERANCE, ANY_JOINT),)
+        difference = trajectory.positions[index] - plan.path[index]
+        if values := _distance(plan.variables, limits.units, difference):
             violations.append(TrajectoryStartError(f"the trajectory does not {what} with the path", values=values))
     return violations

@@ -124,7 +124,8 @@ def process_path(
     options = request.options
     monitor = ProgressMonitor(options.time_limit, on_progress, cancelled)
     if request.tool is PathTool.CONCATENATE:
-        path = concatenate(request.paths, request.joint_tolerance)
+        variables = space_of(cell, request.variables, np.zeros(len(request.variables))).definitions
+        path = concatenate(request.paths, variables, request.joint_tolerance)
     else:
         path = request.paths[0]
     context, path = path_context(cell, state, request.variables, path, request.constraints, options, monitor)

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...errors import InvalidRequestError, PathInvalidError, Value
-from ...model.units import ANY_JOINT
+from ...model.mechanism import Variable
 from ...trajectory.limits import Array
 from ..problem.local_planner import LocalPlanner
 from ..problem.plan import path_length
@@ -168,9 +168,12 @@ def reverse(path: Array) -> Array:
     return path[::-1].copy()
 
 
-def concatenate(paths: Sequence[Array], tolerance: float = SAME_POINT) -> Array:
+def concatenate(paths: Sequence[Array], variables: Sequence[Variable], tolerance: float) -> Array:
     """Return paths (n, dof) as one, without the first point of a path that is within `tolerance` [rad or m] of the end
     of the previous path.
+
+    Args:
+        variables: Those of the columns.
 
     Raises:
         PathInvalidError: A gap is wider.
@@ -181,12 +184,12 @@ def concatenate(paths: Sequence[Array], tolerance: float = SAME_POINT) -> Array:
     whole = [paths[0]]
     for index, (first, second) in enumerate(pairwise(paths)):
         gaps = np.abs(second[0] - first[-1])
-        widest = float(gaps.max())
-        if widest > tolerance:
-            numbers = (Value("gap", widest, tolerance, ANY_JOINT),)
-            column = int(gaps.argmax())
-            text = f"path {index + 1} does not begin at the end of path {index}; largest gap in column {column}"
-            raise PathInvalidError(text, stage="path", values=numbers)
+        column = int(gaps.argmax())
+        if gaps[column] > tolerance:
+            joint = variables[column]
+            numbers = (Value(f"gap of {joint.name}", float(gaps[column]), tolerance, joint.unit),)
+            text = f"path {index + 1} does not begin at the end of path {index}"
+            raise PathInvalidError(text, stage="path", subjects=(joint.name,), values=numbers)
         whole.append(second[1:])
     return np.concatenate(whole)
 

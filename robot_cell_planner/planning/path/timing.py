@@ -158,7 +158,7 @@ def _sample_warnings(context: PlanningContext, path: Array, request: PathTiming,
         *warnings,
         f"noise of the samples limits the speed, most at sample {noise.sample} that of {noise.joint}: the motion takes "
         f"{duration:.3g} s, {factor:.2g} times as long as along a curve that is fitted to them within "
-        f"{noise.deviation:.2g} rad or m; filter them, or give one in {noise.spacing} of them",
+        f"{noise.deviation:.2g} {context.space.unit}; filter them, or give one in {noise.spacing} of them",
     )
 
 

@@ -10,7 +10,7 @@ from typing import ClassVar, TypeAlias
 from frozendict import frozendict
 
 from ...errors import InvalidRequestError, LimitExceededError, Value
-from ...kinematics.targets import FrameTarget, PointAxisTarget
+from ...kinematics.targets import FrameTarget, PointAxisTarget, doubts_of
 from ...model.arguments import checked_fields
 from ...model.joint_arrays import check_distinct
 from ...model.start_limits import MAX_START_TOLERANCE, START_LIMIT_TOLERANCE
@@ -212,6 +212,12 @@ class Goals:
     def count(self) -> int:
         kinds = (self.joint_goals, self.named_states, self.targets, self.regions, self.simultaneous)
         return sum(map(len, kinds))
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about targets, such as a tolerance that is probably in degrees."""
+        parts = (part for goal in self.simultaneous for part in goal.parts.values())
+        return doubts_of((*self.targets, *(part for part in parts if isinstance(part, FrameTarget | PointAxisTarget))))
 
 
 @checked_fields

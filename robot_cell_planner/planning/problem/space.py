@@ -21,6 +21,7 @@ from ...model.mechanism import JointLimits, Variable
 from ...model.name_suggestions import listed
 from ...model.start_limits import START_LIMIT_TOLERANCE, clamped_start
 from ...model.state import RobotCellState
+from ...model.units import common_unit
 from ...model.unknown_joints import unknown_joint
 from ...system.cache import IdentityCache
 from ...trajectory.limits import Array, MotionLimits
@@ -89,6 +90,11 @@ class JointSpace:
     @property
     def size(self) -> int:
         return len(self.variables)
+
+    @property
+    def unit(self) -> str:
+        """Unit of the joint values, "rad or m" if there are both."""
+        return common_unit(variable.unit for variable in self.definitions)
 
     @cached_property
     def limits(self) -> MotionLimits:

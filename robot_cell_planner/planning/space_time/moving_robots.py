@@ -17,7 +17,6 @@ from ...model.placement import placements
 from ...model.pose import Pose
 from ...model.robot import Robot
 from ...model.state import RobotCellState
-from ...model.units import ANY_JOINT
 from ...trajectory.limits import Array
 from ...trajectory.merging import check_distinct_joints, merged_curve
 from ...trajectory.trajectory import Trajectory
@@ -57,7 +56,7 @@ class MovingRobots:
         self._planned = frozenset(planned)
         self._check_names()
         for trajectory in trajectories:
-            _check_start(trajectory, state)
+            self._check_start(trajectory)
         self._until_rest = tuple(map(_until_rest, trajectories))
         self.end_time = max(trajectory.duration for trajectory in self._until_rest)
         self._check_duration()
@@ -70,6 +69,15 @@ class MovingRobots:
             if name in self._planned:
                 text = f"joint {name} is planned for, and is also in the trajectory of a moving robot"
                 raise InvalidRequestError(text, stage=STAGE, subjects=(name,))
+
+    def _check_start(self, trajectory: Trajectory) -> None:
+        for name, value in zip(trajectory.variables, trajectory.positions[0].tolist(), strict=True):
+            here, unit = self._state.configuration[name], self._cell.variables[name].unit
+            away = abs(value - here)
+            if away > START_TOLERANCE:
+                text = f"the trajectory of a moving robot begins {away:.3g} {unit} from the state of joint {name}"
+                values = (Value(name, value, here, unit),)
+                raise TrajectoryStartError(text, stage=STAGE, subjects=(name,), values=values)
 
     def _check_duration(self) -> None:
         longest = CELL_SIZE * (MAX_BOUNDS // len(self.variables))
@@ -155,15 +163,6 @@ class MovingRobots:
         width = int((final - first).max(initial=0)) + 1
         cells = np.minimum(first[:, None] + np.arange(width), final[:, None])
         return low[cells].min(axis=1), high[cells].max(axis=1)
-
-
-def _check_start(trajectory: Trajectory, state: RobotCellState) -> None:
-    for name, value in zip(trajectory.variables, trajectory.positions[0].tolist(), strict=True):
-        away = abs(value - state.configuration[name])
-        if away > START_TOLERANCE:
-            text = f"the trajectory of a moving robot begins {away:.3g} from the state of joint {name}"
-            values = (Value(name, value, state.configuration[name], ANY_JOINT),)
-            raise TrajectoryStartError(text, stage=STAGE, subjects=(name,), values=values)
 
 
 def _until_rest(trajectory: Trajectory) -> Trajectory:

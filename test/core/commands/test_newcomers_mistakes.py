@@ -69,7 +69,7 @@ def planned(goals, cell=CELL):
         (folder / "cell.yaml").write_text(cell)
         loaded = load_cell("cell.yaml")
         try:
-            plan_motion(*loaded, MotionRequest(goals))
+            print(*plan_motion(*loaded, MotionRequest(goals)).warnings)
         except RobotCellError as error:
             print(error)
 
@@ -98,11 +98,16 @@ def outside(folder):
     assert main(["check", "cells/cell.yaml"]) == 1
 
 
+def description_as_cell(folder):
+    assert main(["plan", "arm.urdf", "--joint", "j0=1"]) == 1
+
+
 def no_shapes(folder):
     (folder / "arm.urdf").write_text(urdf(""))
     assert main(["check", "cell.yaml"]) == 0
 
 
+SLACK = FrameTarget(pose=Pose((0.3, 0.0, 0.9)), tolerance_angle=5.0)
 RAISED = CELL.replace("-0.3]", "0.2]")
 MISTAKES = {
     "a misspelt path": misspelt_path,
@@ -113,11 +118,13 @@ MISTAKES = {
     "a misspelt key": edited("srdf:", "srfd:"),
     "a key of another format": edited("{position: [0, 0, -0.3]}", "{orientation: [0, 0, 0, 1]}"),
     "a tab in YAML": edited("    pose", "\tpose"),
+    "a file of another kind": description_as_cell,
     "no SRDF": edited(", srdf: arm.srdf", ""),
     "links without collision shapes": no_shapes,
     "a start in collision": planned(Goals(joint_goals=({"j0": 1.0},)), RAISED),
     "degrees for radians": planned(Goals(joint_goals=({"j0": 90.0},))),
     "degrees in an orientation": edited("-0.3]", "-0.3], rpy: [180, 0, 0]"),
+    "degrees in a tolerance of a target": planned(Goals(targets=(SLACK,))),
     "a size in millimetres": edited("[1, 1, 0.1]", "[1200, 800, 40]"),
     "a misspelt joint": planned(Goals(joint_goals=({"J0": 1.0},))),
     "a misspelt name in a touch list": edited("-0.3]}", "-0.3]}\n    touch_bodies: [am]"),

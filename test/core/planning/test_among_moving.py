@@ -196,7 +196,7 @@ def test_requests_that_do_not_fit_are_refused(sides, passing):
     with pytest.raises(NotSupportedError, match="no timing"):
         moved(cell, state, RIGHT, goals, moving=(passing,), timing=None)
     elsewhere = replace(passing, positions=passing.positions + 0.1)
-    with pytest.raises(TrajectoryStartError, match=r"begins 0\.1 from the state"):
+    with pytest.raises(TrajectoryStartError, match=r"begins 0\.1 rad from the state"):
         moved(cell, state, RIGHT, goals, moving=(elsewhere,))
 
 

@@ -62,7 +62,7 @@ def test_a_collision_after_the_contact_is_found():
 
 def test_a_plan_that_leaves_a_collision_has_a_warning():
     _, _, plan = corrected(-0.095)
-    text = "the motion begins with a start correction of 0.0125 rad or m out of the collision of cube and below"
+    text = "the motion begins with a start correction of 0.0125 m out of the collision of cube and below"
     assert text in plan.warnings
     assert not any("separate" in warning for warning in plan.warnings)
 
