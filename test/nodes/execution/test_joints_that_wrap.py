@@ -1,30 +1,13 @@
 """Motions of a robot whose driver publishes positions within one turn: no command steps by a turn."""
 
-import math
-
 import numpy as np
 import pytest
-from action_goals import FOLLOW, action_client, execute, follow
+from action_goals import execute, follow
 from action_msgs.msg import GoalStatus
-from control_msgs.action import FollowJointTrajectory
-from fake_robot import FakeRobot, FakeValidator, swing
+from fake_robot import FakeValidator
+from wrapping_robot import JOINTS, PARAMETERS, WrappingRobot, turn
 
 pytestmark = pytest.mark.alone
-
-JOINTS = ("spin", "bend")
-TURN = 2.0 * math.pi
-
-
-class WrappingRobot(FakeRobot):
-    """Publishes the position of its first joint from -pi to pi."""
-
-    def _publish(self):
-        self.measured = {"spin": self.published}
-        super()._publish()
-
-    @property
-    def published(self):
-        return math.remainder(self._reached["spin"], TURN)
 
 
 @pytest.fixture(scope="module")
@@ -35,26 +18,13 @@ def robot(client):
 @pytest.fixture(scope="module", autouse=True)
 def execution_node(start_node, client, robot):
     validator = FakeValidator(client.node, client._group)
-    yield start_node(
-        "execution_node",
-        joints=f"[{', '.join(JOINTS)}]",
-        angle_wraparound="[spin]",
-        command_fields="[position, velocity]",
-        # Wide enough for a robot whose process a busy machine holds up.
-        joint_state_timeout=1.5,
-        path_tolerance=2.0,
-        goal_tolerance=1e-9,
-        goal_time=60.0,
-    )
+    yield start_node("execution_node", angle_wraparound="[spin]", path_tolerance=2.0, **PARAMETERS)
     assert validator.requests
 
 
-def move(client, robot, spin, send=execute):
-    """Turn by an angle, from where the driver says that the robot is."""
-    action_client(client, FollowJointTrajectory, FOLLOW)
+def move(client, robot, angle, send):
     for _ in range(100):  # until the node receives joint states
-        start = np.array([robot.published, robot.positions["bend"]])
-        sent = send(client, swing(JOINTS, start, start + np.array([spin, 0.1]), duration=1.0)).wait()
+        sent = turn(client, robot, angle, send)
         if sent.status == GoalStatus.STATUS_SUCCEEDED:
             return
     raise AssertionError(sent.result)
