@@ -20,7 +20,6 @@ RESULTS = {
     "Case",
     "CollisionPair",
     "CollisionReport",
-    "CompasFiles",
     "Draft",
     "ExecutedMotion",
     "Finding",

@@ -10,7 +10,7 @@ from typing import Any
 from ...errors import NotSupportedError
 from ...io.common.resources import write_text
 from ...kinematics.transforms import WorldTransforms
-from ...model.arguments import public
+from ...model.arguments import checked_fields, public
 from ...model.bodies import CollisionSettings
 from ...model.cell import RobotCell
 from ...model.frames import FrameKind, FrameTree
@@ -29,6 +29,7 @@ FRAME = "compas.geometry/Frame"
 Fields = dict[str, Any]
 
 
+@checked_fields
 @dataclass(frozen=True)
 class CompasFiles:
     """Texts of a cell and its state for compas_fab.

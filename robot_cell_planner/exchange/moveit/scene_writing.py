@@ -11,7 +11,7 @@ from ...errors import FileError
 from ...io.common.resources import write_text
 from ...io.scene_import.scene_files import SCENES
 from ...kinematics.transforms import WorldTransforms
-from ...model.arguments import public
+from ...model.arguments import checked_fields, public
 from ...model.bodies import CollisionSettings, RigidBody
 from ...model.cell import RobotCell
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Rgba, Sphere
@@ -23,6 +23,7 @@ from ...model.value import WORLD
 STAGE = "write scene"
 
 
+@checked_fields
 @dataclass(frozen=True)
 class MoveItScene:
     """Text of a .scene file.
