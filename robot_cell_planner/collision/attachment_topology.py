@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections import OrderedDict
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -26,7 +26,7 @@ from .pairs.allowed_pairs import AllowedPairs, CollisionOptions
 
 ENGINES = ("bullet", "coal")
 MAX_CACHED = 8  # attachment topologies per thread
-MAX_LATEST = 4  # of these, kept for states that differ little
+MAX_LATEST = 4  # of these, kept for states that differ in poses of bodies
 MAX_MOVED = 64  # number of bodies from which on everything is built anew
 
 
@@ -101,12 +101,39 @@ def _is_decomposed(geometry: Any) -> bool:
     return isinstance(geometry, Mesh | Triangles) and geometry.use is MeshUse.DECOMPOSITION
 
 
+class _Latest(NamedTuple):
+    """A topology, and what those that may share its data have in common with it."""
+
+    cell: RobotCell
+    key: tuple[object, ...]
+    topology: AttachmentTopology
+
+
 class _ThreadCache(threading.local):
-    """Cache of a thread."""
+    """Cache of a thread, and its latest topologies, the last one first."""
 
     def __init__(self) -> None:
         self.cache: IdentityCache[AttachmentTopology] = IdentityCache(size=MAX_CACHED)
-        self.latest: OrderedDict[tuple[object, ...], tuple[RobotCell, AttachmentTopology]] = OrderedDict()
+        self.latest: tuple[_Latest, ...] = ()
+
+    def moved_or_built(
+        self,
+        cell: RobotCell,
+        key: tuple[object, ...],
+        moved: Callable[[AttachmentTopology], AttachmentTopology | None],
+        build: Callable[[], AttachmentTopology],
+    ) -> AttachmentTopology:
+        """Return a topology that replaces the one of the latest whose data it shares. A body that is gripped and
+        released in turns has two of them, at different poses each time."""
+        others, found = self.latest, None
+        for each in self.latest:
+            found = moved(each.topology) if each.cell is cell and each.key == key else None
+            if found is not None:
+                others = tuple(other for other in self.latest if other is not each)
+                break
+        found = found or build()
+        self.latest = (_Latest(cell, key, found), *others[: MAX_LATEST - 1])
+        return found
 
 
 _of_thread = _ThreadCache()
@@ -130,14 +157,11 @@ def topology_of(
     key = (tools, engine, options)
 
     def build() -> AttachmentTopology:
-        same = (id(cell), *key, state.base_poses)
-        _, latest = _of_thread.latest.get(same, (cell, None))
-        found = None if latest is None else latest.moved(cell, state, model)
-        found = found or AttachmentTopology(cell, state, model, engine, options)
-        _of_thread.latest[same] = cell, found
-        _of_thread.latest.move_to_end(same)
-        if len(_of_thread.latest) > MAX_LATEST:
-            _of_thread.latest.popitem(last=False)
-        return found
+        return _of_thread.moved_or_built(
+            cell,
+            (state.base_poses, *key),
+            lambda latest: latest.moved(cell, state, model),
+            lambda: AttachmentTopology(cell, state, model, engine, options),
+        )
 
     return model, _of_thread.cache.get(objects, key, build)

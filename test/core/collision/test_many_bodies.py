@@ -246,6 +246,26 @@ def test_a_moved_body_takes_its_named_frames_with_it(crowded: tuple[RobotCell, R
         np.testing.assert_array_equal(*placed)
 
 
+def test_a_body_that_is_gripped_and_released_gives_the_results_of_a_new_checker(
+    crowded: tuple[RobotCell, RobotCellState],
+) -> None:
+    """Wherever it is released, checkers share what does not depend on its pose; nothing of when it is gripped."""
+    cell, state = crowded
+    rng = np.random.default_rng(6)
+    released, carried, alone = [], [], msgspec.structs.replace(cell)
+    for _ in range(3):
+        state = state.with_body("body3", BodyState(_pose(rng)))
+        gripped = state.with_body("body3", BodyState(Pose((0.0, 0.0, float(rng.uniform(0.1, 0.3)))), "gripper"))
+        for checkers, each in ((released, state), (carried, gripped)):
+            checker = CollisionChecker(cell, each, group="")
+            checkers.append((checker, CollisionChecker(alone, each, group="")))
+    assert len({id(checker.allowed_pairs) for checker, _ in released}) == 1
+    assert released[0][0].allowed_pairs not in [checker.allowed_pairs for checker, _ in carried]
+    q = rng.uniform(-2.0, 2.0, (30, len(released[0][0].variables)))
+    for checker, new in (*reversed(released), *carried, *released):
+        assert _answers(checker, q) == _answers(new, q)
+
+
 @pytest.mark.parametrize("change", ["attached", "touching", "hidden", "carrying", "carrying by a frame"])
 def test_changes_other_than_poses_build_a_new_engine(crowded: tuple[RobotCell, RobotCellState], change: str) -> None:
     cell, state = crowded
