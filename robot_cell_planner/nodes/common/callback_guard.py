@@ -19,7 +19,7 @@ from rclpy.node import Node
 from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 
-from ...errors import RobotCellError, bounded
+from ...errors import InvalidRequestError, RobotCellError, bounded
 from .wait_set_executor import WaitSetExecutor
 from .waiting import call_later
 
@@ -27,6 +27,7 @@ ENDING = 1.0  # [s] timeout of the shutdown of a context
 QUIET = 5.0  # [s] between reports of the same fault
 MAX_REPORT = 10_000  # [characters] of a report with its traceback
 MAX_FAULTS = 1_000  # kinds of faults that are distinguished
+ARGUMENTS = "Correct the arguments after --ros-args; config/parameters.yaml is a valid file of parameters."
 
 
 class NodeEndsError(Exception):
@@ -35,6 +36,19 @@ class NodeEndsError(Exception):
     def __init__(self, error: RobotCellError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def start_context(arguments: list[str] | None) -> None:
+    """Initialize rclpy.
+
+    Raises:
+        InvalidRequestError: rclpy refuses the arguments, such as a malformed file of parameters.
+    """
+    try:
+        rclpy.init(args=arguments)
+    except RuntimeError as error:  # an RCLError, which has no public name
+        text = str(error).partition(", at /")[0]  # the rest names source files of rcl
+        raise InvalidRequestError(text, stage="start", remedy=ARGUMENTS) from error
 
 
 def context_ends(timeout: float = ENDING) -> bool:

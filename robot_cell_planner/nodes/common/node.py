@@ -42,7 +42,7 @@ from ...system.private_files import PRIVATE_UMASK
 from ...system.time_limit import end_process_after
 from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
-from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends
+from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends, start_context
 from .dds_profile import set_dds_profile
 from .exit_status import COULD_NOT_START, FAILED_WHILE_RUNNING
 from .large_trajectories import service_in_memory, taken
@@ -364,9 +364,9 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
     os.umask(PRIVATE_UMASK)
     set_dds_profile()
     interrupt_on_signals()
-    rclpy.init(args=arguments)
     node, status = None, COULD_NOT_START
     try:
+        start_context(arguments)
         node = kind()
         executor = GuardedExecutor(node.faults)
         executor.add_node(node)

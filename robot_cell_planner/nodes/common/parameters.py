@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 
 from ...errors import InvalidRequestError, bounded
+from .unknown_parameters import unknown_parameters
 
 MAX_REASON = 1_000  # [characters] of an error
 
@@ -138,7 +140,7 @@ class Parameters:
     """The declared parameters of a node, by name.
 
     Their descriptors contain type, range, choices and meaning. Changes at run time are checked as the values at start;
-    changes of read-only parameters are rejected.
+    changes of read-only parameters are rejected. Values at start for unknown parameters are warnings.
 
     Raises:
         InvalidRequestError: An initial value has a wrong type or is out of bounds, or two contradict each other.
@@ -153,6 +155,8 @@ class Parameters:
         problem, names = self._contradiction({})
         if problem:
             raise InvalidRequestError(f"parameter {problem}", stage="parameters", subjects=names)
+        for text in unknown_parameters(sys.argv, node.get_name(), node.has_parameter, self._declared):
+            node.get_logger().warning(text)
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._notify)
 

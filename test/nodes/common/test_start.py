@@ -140,3 +140,13 @@ def test_no_node_runs_unprotected_where_security_is_enforced(name, domain, tmp_p
     assert found.stderr.splitlines()[-1].startswith(f"{name}: start: ")
     assert found.stderr.splitlines()[-1].endswith("docs/security.md lists DDS libraries with security.")
     assert "ROS_SECURITY_ENABLE=true" in found.stderr
+
+
+def test_a_malformed_file_of_parameters_ends_the_start_with_one_line(tmp_path):
+    (tmp_path / "given.yaml").write_text("kinematics_node:\n  ik_restarts: 5\n")
+    found = run("kinematics_node", "--ros-args", "--params-file", str(tmp_path / "given.yaml"))
+    assert found.returncode == 1
+    *_, line = found.stderr.splitlines()  # after those of rcl
+    assert "Traceback" not in found.stderr
+    assert line.startswith("kinematics_node: start: failed to initialize rcl")
+    assert "Error: Cannot have a value before ros__parameters at line 2. Correct the arguments" in line
