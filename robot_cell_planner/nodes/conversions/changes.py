@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 from geometry_msgs.msg import Pose as PoseMessage
+from geometry_msgs.msg import Quaternion as QuaternionMessage
 
 from robot_cell_planner.msg import RobotCell as CellMessage
 from robot_cell_planner.msg import RobotCellState as StateMessage
@@ -51,6 +52,7 @@ FIELDS_OF = {
     O.SET_COLLISION: ("models",),
     O.SET_STATE: ("states",),
 }
+NO_POSES = PoseMessage(), PoseMessage(orientation=QuaternionMessage(w=0.0))  # defaults of ROS 2, and all zero
 NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.ATTACH_IN_PLACE, O.DETACH, O.HIDE, O.SHOW, O.SET_TOUCH)
 
 
@@ -90,14 +92,17 @@ def _refuse_surplus(message: SceneChange, field: str) -> None:
         "attach_to": bool(message.attach_to),
         "relative_to": bool(message.relative_to),
         "stamp": time_from_message(message.stamp) != 0,
+        "pose": message.pose not in NO_POSES,
         "touch_links": bool(message.touch_links),
         "touch_bodies": bool(message.touch_bodies),
         "configuration": bool(message.configuration.joint_names),
         "models": message.models != CellMessage(name=message.models.name),
+        "states": message.states != StateMessage(),
     }
     surplus = [name for name, is_filled in filled.items() if is_filled and name not in used]
     if surplus:
-        text = f"{field}: {', '.join(surplus)} is not used by this operation and must be empty"
+        are = "is" if len(surplus) == 1 else "are"
+        text = f"{field}: {', '.join(surplus)} {are} not used by operation {message.operation} and must be empty"
         raise InvalidRequestError(text, subjects=(field, *surplus))
 
 
@@ -110,7 +115,8 @@ def _refuse_empty(message: SceneChange, field: str) -> None:
     }
     contents = [name for name in FIELDS_OF[message.operation] if name in empty]
     if contents and all(empty[name] for name in contents):
-        text = f"{field}: {' and '.join(contents)} is empty, so that nothing would change"
+        are = "is" if len(contents) == 1 else "are"
+        text = f"{field}: {' and '.join(contents)} {are} empty, so that nothing would change"
         default = "; set `operation`, whose default is ADD" if message.operation == O.ADD else ""
         raise InvalidRequestError(text + default, subjects=(field, *contents))
 

@@ -212,7 +212,8 @@ class ModelReader:
         if message.type not in counts:
             raise InvalidRequestError(f"unknown geometry type {message.type}, expected 0 to 5")
         if len(size) != counts[message.type]:
-            text = f"geometry type {message.type} has {len(size)} dimensions, expected {counts[message.type]}"
+            name = ("BOX", "SPHERE", "CYLINDER", "CAPSULE", "CONE")[message.type]
+            text = f"geometry of type {name} has {len(size)} dimensions, expected {counts[message.type]}"
             raise InvalidRequestError(text)
         if message.type == GeometryMessage.BOX:
             return Box((size[0], size[1], size[2]))

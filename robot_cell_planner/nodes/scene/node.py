@@ -16,6 +16,7 @@ from ...errors import InvalidRequestError, RobotCellError
 from ...io.cell_file.cell_file import load_cell, load_state, save_cell, save_state
 from ...io.cell_file.changed_files import changed_files
 from ...io.import_files import import_file
+from ...io.mesh.body_sizes import doubtful_sizes
 from ...io.scene_import.imported import Imported, moved
 from ...kinematics.transforms import world_pose
 from ...model.bodies import CollisionSettings
@@ -235,7 +236,7 @@ class SceneNode(ManagedNode):
         response.names = [*read.robots, *read.tools, *read.bodies, *read.frames, *read.groups]
         response.names += [frame.name for frame in related]
         response.warnings = [
-            *found.left_out,
+            *dict.fromkeys((*found.left_out, *doubtful_sizes(found.cell.bodies.values()))),
             *_unknown_warnings(found.cell),
             *cell_warnings(found.cell),
             *states_beyond_limits(found.cell, found.state),
@@ -310,7 +311,10 @@ class SceneNode(ManagedNode):
         response.revision = self._history.revision
         limit, cell = self.parameters["max_changes"], self._history.scene.cell
         changes = await self._view.changes(request.changes, "changes", limit, cell)
-        await self._geometry.check(*(change.models for change in changes if isinstance(change, Add | Replace)))
+        models = [change.models for change in changes if isinstance(change, Add | Replace)]
+        await self._geometry.check(*models)
+        for text in doubtful_sizes(body for model in models for body in model.bodies.values()):
+            self.get_logger().warning(f"scene/apply_changes: {text}")
         change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
         response.update = self._update(change) if request.dry_run else self._publish(change)
         response.revision = self._history.revision

@@ -25,7 +25,16 @@ from robot_cell_planner.errors import (
 )
 from robot_cell_planner.io.common.resources import NO_ROOTS
 from robot_cell_planner.kinematics.transforms import WorldTransforms
-from robot_cell_planner.msg import BodyModel, BodyState, Configuration, Geometry, SafetyMargin, SceneChange, Shape
+from robot_cell_planner.msg import (
+    BodyModel,
+    BodyState,
+    Configuration,
+    Geometry,
+    RobotCellState,
+    SafetyMargin,
+    SceneChange,
+    Shape,
+)
 from robot_cell_planner.nodes.common import scene_monitor
 from robot_cell_planner.nodes.common.node import LATCHED, reliable
 from robot_cell_planner.nodes.common.scene_monitor import SceneMonitor
@@ -74,6 +83,13 @@ def test_changes_are_atomic_and_revisions_gapless(scene_node, client):
     assert client.apply(C(operation=C.HIDE, name="one"), dry_run=True) == before + 1
 
 
+def test_a_body_of_a_message_that_is_probably_in_millimetres_is_a_warning(scene_node, client):
+    client.apply(sphere("in_mm", radius=50.0))
+    size = "100 x 100 x 100 m"
+    assert scene_node.wait_for(f"scene/apply_changes: body in_mm is {size} large; is its size in mm")
+    client.apply(C(operation=C.REMOVE, name="in_mm"))
+
+
 def test_undo_and_updates_since_a_revision(scene_node, client):
     scene, revision = client.scene()
     client.apply(sphere("short_lived"))
@@ -90,6 +106,16 @@ BAD_CHANGES = {
     "unknown operation": (lambda: C(operation=99), InvalidRequestError, "operation 99"),
     "no name": (lambda: C(operation=C.REMOVE), InvalidRequestError, "name is empty"),
     "surplus field": (lambda: C(operation=C.HIDE, name="bin", attach_to="tool0"), InvalidRequestError, "attach_to"),
+    "surplus pose": (
+        lambda: C(operation=C.ATTACH_IN_PLACE, name="workpiece", attach_to="tool0", pose=_raised()),
+        InvalidRequestError,
+        "pose is not used",
+    ),
+    "surplus states": (
+        lambda: C(operation=C.HIDE, name="bin", states=RobotCellState(bodies=[BodyState(name="bin")])),
+        InvalidRequestError,
+        "states is not used",
+    ),
     "a name twice": (lambda: sphere("bin"), DuplicateNameError, "bin"),
     "name of a link": (lambda: sphere("tool0"), DuplicateNameError, "tool0"),
     "reserved name": (lambda: sphere("world"), InvalidRequestError, "world"),
@@ -130,6 +156,12 @@ BAD_CHANGES = {
         "elbow_joint",
     ),
 }
+
+
+def _raised():
+    pose = Pose()
+    pose.position.z = 0.1
+    return pose
 
 
 def _zero_quaternion():
