@@ -41,7 +41,8 @@ def graph_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def call(**options: object) -> None:
     """Call SERVICE with REQUEST, a YAML mapping of its fields, and print the reply.
 
-    An error report in the reply is printed as an error, with the exit status 1.
+    An error report in the reply is printed as an error, with the exit status 1. A reply without one that is not
+    successful, such as of set_parameters, has this status, too.
 
     robot_cell call scene/apply_changes '{changes: [{operation: 7, name: post}]}'
     """

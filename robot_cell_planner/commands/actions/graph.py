@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import islice
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ...nodes.client.connection import CellConnection
 
 NODE = "robot_cell_command"
+SUCCESS = "success", "successful"  # fields of replies
 MAPPING = "Write REQUEST as a YAML mapping of fields in one word of the shell, such as '{name: value}'."
 NAMES = "`robot_cell describe` without a name prints all that the running nodes offer."
 
@@ -69,8 +70,17 @@ def call(service: str, request: str, namespace: str, domain_id: int | None, time
         reply = connection.call_service(
             kind, ros().full_name(connection, service), ros().message_from_plain(kind.Request, fields), timeout
         )
-    _echo(ros().message_to_plain(reply), as_json)
-    return 0
+    plain = ros().message_to_plain(reply)
+    _echo(plain, as_json)
+    return 0 if is_successful(plain) else 1
+
+
+def is_successful(reply: Mapping[str, Any]) -> bool:
+    """Return whether a reply of std_srvs, lifecycle_msgs or rcl_interfaces, which have no error report, says that the
+    request was done; others do."""
+    results = (reply, reply.get("result"), *(reply.get("results") or ()))
+    words = (result.get(word, True) for result in results if isinstance(result, dict) for word in SUCCESS)
+    return all(word is not False for word in words)
 
 
 def echo(topic: str, count: int | None, namespace: str, domain_id: int | None, timeout: float, as_json: bool) -> int:

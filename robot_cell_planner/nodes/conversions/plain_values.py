@@ -39,12 +39,21 @@ def message_from_plain(kind: type[M], values: Mapping[str, Any], place: str = ""
         path = f"{place}.{name}" if place else str(name)
         if name not in types:
             raise InvalidRequestError(unknown_name(f"field {path!r}", str(name), types), stage=STAGE, subjects=(path,))
+        _refuse_constant_name(declared, types[name], value, path)
         fields[name] = _field(types[name], value, path)
     try:
         return declared(**fields)  # type: ignore[no-any-return]
     except (AssertionError, TypeError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InvalidRequestError(f"{place or 'the message'}: {reason}", stage=STAGE, subjects=(place,)) from error
+
+
+def _refuse_constant_name(declared: Any, kind: Any, value: Any, place: str) -> None:
+    """Refuse the name of a constant of a message in place of its number, which the error gives."""
+    number = getattr(declared, value, None) if isinstance(value, str) and value.isidentifier() else None
+    if isinstance(kind, BasicType) and isinstance(number, int):
+        text = f"{place} is {value!r}, expected a value of type {kind.typename}: {value} is {number}"
+        raise InvalidRequestError(text, stage=STAGE, subjects=(place,))
 
 
 def _field(kind: Any, value: Any, place: str) -> Any:
@@ -61,7 +70,8 @@ def _field(kind: Any, value: Any, place: str) -> Any:
     if expected is bytes and type(value) is int and 0 <= value < 256:
         return bytes((value,))
     if type(value) is not expected:
-        text = f"{place} is {value!r}, expected a value of type {getattr(kind, 'typename', 'string')}"
+        quotes = f": write '{value}' in quotes" if expected is str and isinstance(value, int | float) else ""
+        text = f"{place} is {value!r}, expected a value of type {getattr(kind, 'typename', 'string')}{quotes}"
         raise InvalidRequestError(text, stage=STAGE, subjects=(place,))
     if expected is int:
         low, high = INTEGERS[kind.typename]

@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import Byte
 
 from robot_cell_planner import srv
+from robot_cell_planner.commands.actions import graph
 from robot_cell_planner.commands.actions.cells import opened
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import InvalidRequestError
@@ -142,7 +143,8 @@ def test_parameters_of_a_node_are_described_and_protected(command):
     assert parameters["cell_file"]["read_only"]
     assert parameters["tf_rate"]["bounds"] == [expected["tf_rate"].lower, expected["tf_rate"].upper]
     value = "{parameters: [{name: tf_rate, value: {type: 3, double_value: 2.5}}]}"
-    assert "successful: false" in command("call", "scene_node/set_parameters", value)
+    reply = json.loads(command("call", "scene_node/set_parameters", value, "--json", status=1))
+    assert reply["results"][0]["successful"] is False
     lines = command("describe", "scene_node").splitlines()
     place = lines.index("tf_rate: 100.0  [0.1 to 1000]  read-only")
     assert lines[place + 1].strip() == expected["tf_rate"].description
@@ -177,6 +179,35 @@ def test_bytes_are_whole_numbers():
 def test_values_that_do_not_fit_are_named(values, text):
     with pytest.raises(InvalidRequestError, match=text):
         message_from_plain(JointState, values)
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"operation": "HIDE"}, "operation is 'HIDE', expected a value of type uint8: HIDE is 7"),
+        ({"operation": "7"}, "operation is '7', expected a value of type uint8$"),
+        ({"name": 7}, "name is 7, expected a value of type string: write '7' in quotes"),
+        ({"name": "HIDE", "touch_links": [0.5]}, r"touch_links\[0\] is 0.5, .* string: write '0.5' in quotes"),
+    ],
+)
+def test_a_constant_and_a_number_in_place_of_a_text_have_what_to_write(values, text):
+    with pytest.raises(InvalidRequestError, match=text):
+        message_from_plain(SceneChange, values)
+
+
+@pytest.mark.parametrize(
+    ("reply", "status"),
+    [
+        ({}, True),
+        ({"success": True, "message": ""}, True),
+        ({"success": False, "message": "no"}, False),
+        ({"result": {"successful": False, "reason": ""}}, False),
+        ({"results": [{"successful": True}, {"successful": False}]}, False),
+        ({"results": [{"solutions": []}], "result": 3}, True),
+    ],
+)
+def test_replies_that_are_not_successful_are_known(reply, status):
+    assert graph.is_successful(reply) is status
 
 
 @pytest.mark.parametrize("words", [("call", "scene/nothing"), ("echo", "nothing"), ("describe", "nothing")])
