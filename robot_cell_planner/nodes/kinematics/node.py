@@ -24,7 +24,7 @@ from ...kinematics.targets import FrameTarget, PointAxisTarget, TargetMode, targ
 from ...kinematics.transforms import WorldTransforms
 from ...model.cell import RobotCell
 from ...model.joint_arrays import require_limits
-from ...model.name_suggestions import listed
+from ...model.name_suggestions import listed, unknown_name
 from ...model.state import RobotCellState
 from ...model.value import WORLD
 from ...scene.scene import Scene
@@ -189,9 +189,12 @@ class KinematicsNode(ManagedNode):
         return _Collisions(checker, max_pairs, request.collision.contacts)
 
     def _ik_options(self, message: msg.IkOptions) -> IkOptions:
-        if message.order not in ORDERS or message.solver not in SOLVERS:
-            text = f'order {message.order} or solver "{message.solver}" is unknown'
-            raise InvalidRequestError(text, subjects=("options",))
+        if message.order not in ORDERS:
+            text = f"options.order is {message.order}, expected 0 to {max(ORDERS)}"
+            raise InvalidRequestError(text, subjects=("options.order",))
+        if message.solver not in SOLVERS:
+            text = unknown_name(f"options.solver: solver {message.solver!r}", message.solver, filter(None, SOLVERS))
+            raise InvalidRequestError(text, subjects=("options.solver",))
         limit = self.parameters["ik_solutions"]
         try:
             return IkOptions(

@@ -415,5 +415,17 @@ def test_bad_requests_get_their_named_error(call, case):
     assert caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (IkOptions(order=9), "options.order is 9, expected 0 to 2"),
+        (IkOptions(solver="numerc"), "options.solver: solver 'numerc' does not exist; nearest: numeric"),
+    ],
+)
+def test_an_unknown_option_of_inverse_kinematics_is_named_alone(call, options, words):
+    with pytest.raises(InvalidRequestError, match=words):
+        call("Ik", **{**posed(), "options": options})
+
+
 def test_the_node_still_works_after_bad_requests(call):
     assert call("Fk").frames == ["tool0"]
