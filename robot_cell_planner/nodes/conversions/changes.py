@@ -52,6 +52,11 @@ FIELDS_OF = {
     O.SET_COLLISION: ("models",),
     O.SET_STATE: ("states",),
 }
+NAMES = (
+    "ADD REPLACE REMOVE MOVE ATTACH ATTACH_IN_PLACE DETACH HIDE SHOW SET_TOUCH SET_JOINTS SET_BASE_POSE SET_COLLISION "
+    "SET_STATE"
+)
+OPERATIONS = {getattr(O, name): name for name in NAMES.split()}
 NO_POSES = PoseMessage(), PoseMessage(orientation=QuaternionMessage(w=0.0))  # defaults of ROS 2, and all zero
 NEEDS_NAME = (O.REMOVE, O.MOVE, O.ATTACH, O.ATTACH_IN_PLACE, O.DETACH, O.HIDE, O.SHOW, O.SET_TOUCH)
 
@@ -102,7 +107,7 @@ def _refuse_surplus(message: SceneChange, field: str) -> None:
     surplus = [name for name, is_filled in filled.items() if is_filled and name not in used]
     if surplus:
         are = "is" if len(surplus) == 1 else "are"
-        text = f"{field}: {', '.join(surplus)} {are} not used by operation {message.operation} and must be empty"
+        text = f"{field}: {', '.join(surplus)} {are} not used by {OPERATIONS[message.operation]} and must be empty"
         raise InvalidRequestError(text, subjects=(field, *surplus))
 
 

@@ -109,12 +109,12 @@ BAD_CHANGES = {
     "surplus pose": (
         lambda: C(operation=C.ATTACH_IN_PLACE, name="workpiece", attach_to="tool0", pose=_raised()),
         InvalidRequestError,
-        "pose is not used",
+        "pose is not used by ATTACH_IN_PLACE",
     ),
     "surplus states": (
         lambda: C(operation=C.HIDE, name="bin", states=RobotCellState(bodies=[BodyState(name="bin")])),
         InvalidRequestError,
-        "states is not used",
+        "states is not used by HIDE",
     ),
     "a name twice": (lambda: sphere("bin"), DuplicateNameError, "bin"),
     "name of a link": (lambda: sphere("tool0"), DuplicateNameError, "tool0"),
