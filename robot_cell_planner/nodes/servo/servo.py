@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 import traceback
 from collections.abc import Sequence
@@ -46,6 +47,12 @@ from .parameters import ServoSettings, servo_settings
 from .session import ServoSession, ServoTask
 
 STATUS_PERIOD = 0.05  # [s]
+NUMBERS = re.compile(r"(?<![\w.])-?\d[\d.]*(e[+-]?\d+)?(?!\w)")  # not those of names
+
+
+def reason_of(error: RobotCellError) -> str:
+    """Return the text of an error without its numbers."""
+    return NUMBERS.sub("", str(error))
 
 
 class ServoServer:
@@ -246,9 +253,10 @@ class ServoServer:
             token.set(unexpected(error, "servo"))
 
     def _refuse(self, error: RobotCellError) -> None:
-        """Report why a command is rejected: in the status of the node, and, once for each reason, in its log."""
+        """Report why a command is rejected: in the status of the node, and, once for each reason, in its log. An error
+        with other numbers, such as the age of each command, is the same reason."""
         last = self._runner.last_error
-        if last is None or str(last) != str(error):
+        if last is None or reason_of(last) != reason_of(error):
             self._runner.last_error = error
             self.node.get_logger().warning(f"servo command rejected: {error}")
 

@@ -8,8 +8,9 @@ from control_msgs.msg import JointJog
 from geometry_msgs.msg import Point, Pose, PoseStamped, Quaternion, Twist, TwistStamped, Vector3
 from loaded_cells import loaded
 
-from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.errors import InvalidRequestError, StaleStateError, UnknownNameError
 from robot_cell_planner.nodes.servo.commands import FrameReader, joint_velocities
+from robot_cell_planner.nodes.servo.servo import reason_of
 
 CELL, STATE = loaded()
 JOINTS = CELL.group().variables
@@ -50,3 +51,9 @@ def test_numbers_within_the_bounds_are_accepted(reader, value):
     np.testing.assert_array_equal(reader.twist(twist(value), HOME), [value, 0.0, value, 0.0, value, 0.0])
     assert reader.target(target(value), HOME)[1, 3] == value
     assert joint_velocities(velocities(value), JOINTS, JOINTS)[2] == value
+
+
+def test_errors_with_other_numbers_are_one_reason():
+    old, older = (StaleStateError(f"servo command is {age} s old (limit 0.2 s)") for age in ("10.003", "1.5e+02"))
+    assert reason_of(old) == reason_of(older)
+    assert reason_of(UnknownNameError("unknown joint 'j1'")) != reason_of(UnknownNameError("unknown joint 'j2'"))
