@@ -16,7 +16,7 @@ from ..model.name_suggestions import listed
 from .finding import WARNING, Finding
 
 CONSEQUENCES = {
-    MeshUse.DECOMPOSITION: "convex pieces may be missing or fill hollows",
+    MeshUse.DECOMPOSITION: "convex pieces may leave parts of its inside free or fill hollows",
     MeshUse.EXACT: "neither its inside nor the direction of its faces is known",
 }
 REMEDY = "Repair the mesh: close its holes, merge its vertices and delete doubled faces; or check it as its hull."

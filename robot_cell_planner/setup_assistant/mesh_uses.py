@@ -14,7 +14,6 @@ from ..model.mechanism import Mechanism
 from ..system.physics import MAX_LINKS
 
 MAX_FILLED = 0.1  # of the volume of a hull; a mesh whose hull fills in more is decomposed
-MAX_SHORTFALL = 2e-3  # [m] that the surface may extend beyond the pieces
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,9 @@ class MeshDraft:
 def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[MeshDraft, ...]:
     """Choose the collision representation of each mesh that a description has and that is checked as its hull.
 
-    A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, and no point of its surface extends
-    beyond the pieces by more than 2 mm. A mesh that is scaled differently in several places is judged by the first. If
-    all links have more than `max_links` pieces, the meshes that gain the least volume are checked as hulls.
+    A mesh is decomposed if its hull is filled by convex pieces to less than 90 %. A mesh that is scaled differently in
+    several places is judged by the first. If all links have more than `max_links` pieces, the meshes that gain the
+    least volume are checked as hulls.
     """
     meshes: dict[str, Mesh] = {}
     for mesh in _collision_meshes(mechanism):
@@ -86,11 +85,8 @@ def _draft(mesh: Mesh) -> MeshDraft:
         found = concavity(mesh)
     except GeometryError as error:
         return MeshDraft(mesh.uri, MeshUse.HULL, f"it cannot be decomposed: {error.message}")
-    count = "1 convex piece" if found.pieces == 1 else f"{found.pieces} convex pieces"
-    pieces = f"{count}, the surface at most {1e3 * found.shortfall:.1f} mm beyond them"
+    pieces = "1 convex piece" if found.pieces == 1 else f"{found.pieces} convex pieces"
     if found.filled < MAX_FILLED:
         return MeshDraft(mesh.uri, MeshUse.HULL, f"{pieces}, would leave {found.filled:.0%} of the hull free")
-    if found.shortfall > MAX_SHORTFALL:
-        return MeshDraft(mesh.uri, MeshUse.HULL, f"its hull fills in {found.filled:.0%}, but {pieces}")
     reason = f"its hull would fill in {found.filled:.0%}; {pieces}"
     return MeshDraft(mesh.uri, MeshUse.DECOMPOSITION, reason, found.pieces, found.filled * found.volume)

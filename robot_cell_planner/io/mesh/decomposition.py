@@ -1,7 +1,7 @@
 """Convex decomposition of meshes by V-HACD (Mamou and Ghorbel, 2009), cached on disk by content.
 
-The pieces are fitted to the mesh (`piece_fitting`). They can fill hollows and fall short of the surface, both to a few
-hundredths of the mesh size.
+The pieces are fitted to the mesh (`piece_fitting`): they contain its surface. They can fill hollows to a few hundredths
+of the mesh size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Faces = NDArray[np.int32]
 
 @lru_cache(maxsize=128)
 def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
-    """Return convex meshes whose union approximates a mesh.
+    """Return convex meshes that together contain the surface of a mesh.
 
     Raises:
         GeometryError: The mesh is flat or has too many faces, or V-HACD fails or takes too long.
@@ -55,7 +55,7 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
         pieces = fitted_pieces(_pieces(data, scaling, _name(mesh)), data)
         return pieces, _joined(pieces)
 
-    kind = "fitted-pieces" if has_physics() else "fitted-pieces-vhacdx"
+    kind = "covering-pieces" if has_physics() else "covering-pieces-vhacdx"
     if scaling is not None:
         kind = f"{kind}-of-plate"
     return cached_or_computed(digest, kind, lambda arrays: _split(*arrays), decompose)

@@ -1,8 +1,9 @@
-"""Convex pieces of a decomposition, reduced to the part of the mesh that they contain.
+"""Convex pieces of a decomposition, reduced to their part of the mesh and extended to cover its surface.
 
 V-HACD works on voxels: its pieces extend beyond the surface by up to two of them, which closes narrow gaps, such as
 that between a fork and what turns in it. The hull of the part of the mesh in a piece lies within the piece and within
-the hull of the mesh.
+the hull of the mesh. Elsewhere the surface extends beyond all pieces, and motions that are free for them would collide.
+What no piece contains is added to the part of the nearest one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from .loading import MeshData, convex_hull
-from .planar_faces import face_planes
+from .planar_faces import distances_beyond
+from .triangle_clipping import triangles_outside, triangles_within
 
 Floats = NDArray[np.float64]
 
@@ -24,68 +26,51 @@ _AXES = np.linalg.qr(np.array([[0.91, 0.23, 0.37], [-0.31, 0.87, 0.29], [-0.17, 
 
 
 def fitted_pieces(pieces: tuple[MeshData, ...], data: MeshData) -> tuple[MeshData, ...]:
-    """Return the convex hull of the part of a mesh in each piece.
+    """Return convex meshes that together contain the surface of a mesh, each the hull of a part of it.
 
-    The part is the surface within the piece, and the corners of the piece that the mesh encloses. A piece whose part is
-    flat stays as it is, and one that contains nothing of the mesh is left out.
+    The part of a piece is the surface within the piece, the corners of the piece that the mesh encloses, and the
+    surface that no piece contains, if this piece is the nearest. A piece whose part is flat contains its part and the
+    piece as it was, and one without a part is left out.
 
     Args:
         pieces: Convex meshes with outward faces.
         data: The mesh. Where it is open, corners may count as not enclosed; the pieces cover its surface all the same.
+
+    Raises:
+        GeometryError: More than 255 edges of a hull meet in a point.
     """
     triangles = data.vertices[data.faces]
     enclosed = _Enclosed(triangles)
     size = float(np.ptp(data.vertices, axis=0).max())
     found = []
-    for piece in pieces:
-        surface = _within(triangles, piece, TOLERANCE * size).reshape(-1, 3)
-        part = np.vstack([surface, enclosed.of(piece.vertices)])
+    for piece, missing in zip(pieces, _missing(pieces, triangles, TOLERANCE * size), strict=True):
+        surface = triangles_within(triangles, piece, TOLERANCE * size).reshape(-1, 3)
+        part = np.vstack([surface, enclosed.of(piece.vertices), missing])
         if len(part):
             found.append(_hull_of(part, RESOLUTION * size, piece))
-    return tuple(found) or pieces
+    return tuple(found)
+
+
+def _missing(pieces: tuple[MeshData, ...], triangles: Floats, tolerance: float) -> list[Floats]:
+    """Return for each piece corners (k, 3) of the surface that no piece contains and to which it is the nearest."""
+    missing = triangles
+    for piece in pieces:
+        missing = triangles_outside(missing, piece, tolerance)
+    if not len(missing):
+        return [np.empty((0, 3)) for _ in pieces]
+    beyond = [distances_beyond(missing.reshape(-1, 3), piece.vertices[piece.faces]) for piece in pieces]
+    nearest = np.stack(beyond).reshape(len(pieces), -1, 3).max(axis=2).argmin(axis=0)
+    return [missing[nearest == index].reshape(-1, 3) for index in range(len(pieces))]
 
 
 def _hull_of(part: Floats, resolution: float, piece: MeshData) -> MeshData:
-    """Return the hull of a part, or the piece itself where that is flat or too finely divided."""
+    """Return the hull of a part, or of the part and the piece where that is flat or too finely divided."""
     _, chosen = np.unique(np.round(part / resolution), axis=0, return_index=True)
     try:
         return convex_hull(part[chosen], "a piece")
     except GeometryError:
-        return piece
-
-
-def _within(triangles: Floats, piece: MeshData, tolerance: float) -> Floats:
-    """Return triangles (k, 3, 3) that cover the part of given ones in a convex piece."""
-    normals, offsets = face_planes(piece.vertices[piece.faces])
-    low, high = piece.vertices.min(axis=0), piece.vertices.max(axis=0)
-    reaches = (triangles.min(axis=1) <= high + tolerance) & (triangles.max(axis=1) >= low - tolerance)
-    part: Floats = triangles[reaches.all(axis=1)]
-    for normal, offset in zip(normals, offsets, strict=True):
-        part = _below(part, part @ normal - (offset + tolerance))
-    return part
-
-
-def _below(triangles: Floats, heights: Floats) -> Floats:
-    """Return triangles that cover the part of given ones on or below a plane; heights: of their corners (n, 3)."""
-    is_below = heights <= 0.0
-    count = is_below.sum(axis=1)
-    parts = [triangles[count == 3]]
-    for below in (1, 2):
-        chosen = count == below
-        # The corner that is alone on its side of the plane comes first.
-        alone = np.argmax(is_below[chosen] == (below == 1), axis=1)
-        order = (alone[:, None] + np.arange(3)) % 3
-        first, second, third = np.take_along_axis(triangles[chosen], order[:, :, None], axis=1).transpose(1, 0, 2)
-        height = np.take_along_axis(heights[chosen], order, axis=1)
-        left, right = (
-            first + (height[:, 0] / (height[:, 0] - height[:, i]))[:, None] * (end - first)
-            for i, end in ((1, second), (2, third))
-        )
-        if below == 1:
-            parts.append(np.stack([first, left, right], axis=1))
-        else:
-            parts += [np.stack([left, second, third], axis=1), np.stack([left, third, right], axis=1)]
-    return np.concatenate(parts)
+        outside = distances_beyond(part, piece.vertices[piece.faces]) > resolution
+        return convex_hull(np.vstack([piece.vertices, part[outside]]), "a piece") if outside.any() else piece
 
 
 class _Enclosed:

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
 MAX_NEIGHBOURS = 255  # of a vertex of a convex shape in coal
+MAX_VALUES = 200_000  # distances at a time, which fit into the cache of a processor
 
 
 def face_planes(triangles: Floats) -> tuple[Floats, Floats]:
@@ -20,6 +21,20 @@ def face_planes(triangles: Floats) -> tuple[Floats, Floats]:
     lengths = np.linalg.norm(normals, axis=1)
     normals = normals[lengths > 0.0] / lengths[lengths > 0.0, None]
     return normals, np.einsum("ij,ij->i", normals, first[lengths > 0.0])
+
+
+def distances_beyond(points: Floats, triangles: Floats) -> Floats:
+    """Return the signed distance (n,) of points (n, 3) to the plane of a convex mesh that they are farthest beyond.
+
+    triangles: Faces of the mesh, outward (k, 3, 3).
+    """
+    normals, offsets = face_planes(triangles)
+    size = max(1, MAX_VALUES // len(normals))
+    result: Floats = np.empty(len(points))
+    for first in range(0, len(points), size):
+        block = slice(first, first + size)
+        result[block] = (points[block] @ normals.T - offsets).max(axis=1)
+    return result
 
 
 def max_neighbours(faces: Indices) -> int:

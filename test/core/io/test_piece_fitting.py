@@ -1,12 +1,15 @@
-"""Fitted pieces of a decomposition are within the hull of the mesh and still contain their part of the mesh."""
+"""Fitted pieces of a decomposition are within the hull of the mesh and contain its surface."""
 
 import numpy as np
 import pytest
 import trimesh
+from scipy.spatial import ConvexHull
 
+from robot_cell_planner.io.mesh import planar_faces
 from robot_cell_planner.io.mesh.decomposition import _joined, _split, convex_pieces
 from robot_cell_planner.io.mesh.loading import MeshData, convex_hull
 from robot_cell_planner.io.mesh.piece_fitting import fitted_pieces
+from robot_cell_planner.io.mesh.triangle_clipping import triangles_outside, triangles_within
 from robot_cell_planner.model.geometry import MeshUse, Triangles
 
 
@@ -26,11 +29,96 @@ def beyond(points, piece):
     return ((points[:, None] - mesh.triangles[None, :, 0]) * mesh.face_normals).sum(axis=2).max(axis=1)
 
 
+def beyond_hulls(points, pieces):
+    """Distance of points (n, 3) beyond the planes of the nearest of several convex pieces, by scipy's hulls (n,)."""
+    planes = [ConvexHull(piece.vertices).equations for piece in pieces]
+    return np.min([(points @ plane[:, :3].T + plane[:, 3]).max(axis=1) for plane in planes], axis=0)
+
+
+def surface_points(mesh):
+    return np.vstack([mesh.vertices, mesh.sample(20_000, seed=1)])
+
+
 def fork():
     """A U of two prongs on a bar of 0.05 m; the gap is 0.1 m wide and 0.15 m deep, all parts are 0.1 m thick."""
     outline = [(-0.1, 0), (0.1, 0), (0.1, 0.2), (0.05, 0.2), (0.05, 0.05), (-0.05, 0.05), (-0.05, 0.2), (-0.1, 0.2)]
     faces = [(0, 1, 5), (1, 4, 5), (1, 2, 4), (2, 3, 4), (0, 5, 7), (5, 6, 7)]
     return trimesh.creation.extrude_triangulation(np.array(outline), np.array(faces), 0.1)
+
+
+def ball_on_a_rod():
+    ball = trimesh.creation.icosphere(subdivisions=3, radius=0.08).apply_translation((0.0, 0.1, 0.1))
+    return trimesh.util.concatenate([trimesh.creation.cylinder(0.05, 0.3, sections=48), ball])
+
+
+def pin_on_a_plate():
+    pin = trimesh.creation.cylinder(0.003, 0.2, sections=16).apply_translation((0.1, 0.1, 0.1))
+    return trimesh.util.concatenate([trimesh.creation.box((0.3, 0.3, 0.05)), pin])
+
+
+def open_pipe():
+    pipe = trimesh.creation.cylinder(0.05, 0.3, sections=32)
+    pipe.update_faces(np.abs(pipe.face_normals[:, 2]) < 0.5)
+    pipe.remove_unreferenced_vertices()
+    return pipe
+
+
+SURFACES = {
+    "fork": fork,
+    "ring": lambda: trimesh.creation.torus(0.1, 0.03),
+    "tube": lambda: trimesh.creation.annulus(0.06, 0.1, 0.15, sections=64),
+    "ball on a rod": ball_on_a_rod,
+    "pin on a plate": pin_on_a_plate,
+    "open pipe": open_pipe,
+}
+
+
+@pytest.mark.parametrize("shape", SURFACES)
+def test_pieces_contain_the_surface_of_the_mesh(shape):
+    """V-HACD leaves up to 1.2 mm of these outside: a motion would be free through a part of the mesh."""
+    mesh = SURFACES[shape]()
+    mesh.apply_transform(trimesh.transformations.euler_matrix(0.3, 0.5, 0.7))
+    pieces = convex_pieces(triangles_of(mesh))
+    assert len(pieces) > 1
+    assert beyond_hulls(surface_points(mesh), pieces).max() < 1e-6
+
+
+def test_surface_that_no_piece_contains_is_added_to_the_nearest_one():
+    """Two boxes along the legs of a bracket, which lack 20 and 30 mm of their tips."""
+    outline = np.array([(0, 0), (0.3, 0), (0.3, 0.1), (0.1, 0.1), (0.1, 0.3), (0, 0.3)])
+    bracket = trimesh.creation.extrude_triangulation(outline, [(0, 1, 2), (0, 2, 3), (0, 3, 4), (0, 4, 5)], 0.1)
+    ends = ((0.28, 0.1, 0.2), (0.1, 0.27, 0.2))
+    boxes = [data_of(trimesh.creation.box(bounds=((-0.1, -0.1, -0.2), end))) for end in ends]
+    assert beyond_hulls(surface_points(bracket), boxes).max() == pytest.approx(0.03)
+    first, second = fitted_pieces(tuple(boxes), data_of(bracket))
+    assert beyond_hulls(surface_points(bracket), (first, second)).max() < 1e-9
+    assert np.allclose([first.vertices.min(axis=0), first.vertices.max(axis=0)], [(0, 0, 0), (0.3, 0.1, 0.1)])
+    assert np.allclose([second.vertices.min(axis=0), second.vertices.max(axis=0)], [(0, 0, 0), (0.1, 0.3, 0.1)])
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_triangles_are_cut_by_a_convex_mesh_into_the_parts_within_and_outside(seed):
+    generator = np.random.default_rng(seed)
+    piece = convex_hull(generator.normal(0.0, 0.5, (12, 3)), "piece")
+    triangles = generator.normal(0.0, 0.7, (40, 3, 3))
+    within, outside = triangles_within(triangles, piece, 0.0), triangles_outside(triangles, piece, 0.0)
+
+    def area(parts):
+        return np.linalg.norm(np.cross(parts[:, 1] - parts[:, 0], parts[:, 2] - parts[:, 0]), axis=1).sum() / 2
+
+    assert area(within) + area(outside) == pytest.approx(area(triangles))
+    assert beyond_hulls(within.reshape(-1, 3), [piece]).max() < 1e-12
+    assert beyond_hulls(outside.mean(axis=1), [piece]).min() > -1e-12
+    assert len(within)
+
+
+def test_distances_beyond_a_convex_mesh_are_those_of_its_planes(monkeypatch):
+    generator = np.random.default_rng(3)
+    piece, points = convex_hull(generator.normal(size=(30, 3)), "piece"), generator.normal(size=(500, 3))
+    expected = beyond_hulls(points, [piece])
+    for at_once in (planar_faces.MAX_VALUES, 20):
+        monkeypatch.setattr(planar_faces, "MAX_VALUES", at_once)
+        assert planar_faces.distances_beyond(points, piece.vertices[piece.faces]) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("shape", ["box", "sphere", "ring"])
@@ -56,23 +144,28 @@ def test_the_gap_of_a_fork_is_free_down_to_its_bottom():
 
 @pytest.mark.parametrize("shape", ["sphere", "ring"])
 def test_a_fitted_piece_contains_the_part_of_the_mesh_in_the_piece(shape):
-    """The intersection of the mesh (a closed formula) and a random box is in the fitted piece, which is in the box."""
+    """The intersection of the mesh (a closed formula) and a random box is in the fitted piece, which is in the box.
+
+    Another piece contains the whole mesh, so that no surface is left to be added to the box.
+    """
     generator = np.random.default_rng(1)
     if shape == "sphere":
         mesh = trimesh.creation.icosphere(subdivisions=4, radius=1.0)
     else:
         mesh = trimesh.creation.torus(1.0, 0.4, major_sections=96, minor_sections=48)
+    whole = data_of(trimesh.creation.box((3.0, 3.0, 3.0)))
     for _ in range(25):
         box = trimesh.creation.box(generator.uniform(0.2, 1.5, 3))
         box.apply_transform(trimesh.transformations.random_rotation_matrix(generator.random(3)))
         box.apply_translation(generator.uniform(-1.0, 1.0, 3))
         piece = data_of(box)
-        found = fitted_pieces((piece,), data_of(mesh))
+        *found, _ = fitted_pieces((piece, whole), data_of(mesh))
         points = generator.dirichlet(np.ones(8), 3000) @ box.vertices
         radial = np.linalg.norm(points[:, :2], axis=1) - 1.0
         depths = 1.0 - np.linalg.norm(points, axis=1) if shape == "sphere" else 0.4 - np.hypot(radial, points[:, 2])
         solid = points[depths > 0.01]  # of the facets of the mesh
-        if found == (piece,):
+        if not found:
+            assert not len(solid)
             continue  # nothing of the mesh is in it
         assert beyond(found[0].vertices, piece).max() < 1e-8
         assert not len(solid) or beyond(solid, found[0]).max() < 1e-8
@@ -84,7 +177,8 @@ def test_a_piece_without_any_of_the_mesh_is_left_out_and_a_flat_part_stays_thick
     away.apply_translation((5.0, 0.0, 0.0))
     pieces = (data_of(thick), data_of(away))
     assert fitted_pieces(pieces, data_of(sheet)) == pieces[:1]
-    assert fitted_pieces(pieces[1:], data_of(sheet)) == pieces[1:]  # instead of no piece
+    (extended,) = fitted_pieces(pieces[1:], data_of(sheet))  # instead of no piece
+    assert beyond_hulls(np.vstack([sheet.vertices, away.vertices]), [extended]).max() < 1e-9
 
 
 def test_joined_pieces_are_split_again_in_any_order_of_faces():

@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 import trimesh
 from frozendict import frozendict
-from scipy.spatial import ConvexHull
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.mesh.concavity import closed_volume_fraction, concavity
-from robot_cell_planner.io.mesh.loading import MeshData, load_mesh, mesh_reference
+from robot_cell_planner.io.mesh.loading import mesh_reference
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.model.bodies import RigidBody
 from robot_cell_planner.model.cell import RobotCell
@@ -59,25 +58,6 @@ def test_the_volume_of_a_closed_mesh_and_of_its_pieces_against_the_hull(folder):
     assert found.volume == pytest.approx(0.007, rel=1e-4)
     assert found.filled == pytest.approx(2 / 7, abs=0.05)
     assert found.pieces > 1
-    assert found.shortfall < 1e-2
-
-
-def test_the_shortfall_is_that_of_the_point_farthest_beyond_the_nearest_piece(folder, monkeypatch):
-    """Compared with the planes of scipy's hulls, for pieces that lack the tip of a leg."""
-    roots = ResourceRoots(folders=(str(folder),))
-    mesh = mesh_reference("meshes/bracket.stl", str(folder), roots)
-    data, boxes = load_mesh(mesh), [trimesh.creation.box(bounds=((-0.1, -0.1, -0.2), end))
-                                    for end in ((0.28, 0.1, 0.2), (0.1, 0.27, 0.2))]  # fmt: skip
-    pieces = tuple(MeshData(np.array(box.vertices), np.array(box.faces, dtype=np.int32)) for box in boxes)
-    monkeypatch.setattr("robot_cell_planner.io.mesh.concavity.convex_pieces", lambda _: pieces)
-    points = np.vstack([data.vertices, data.vertices[data.faces].mean(axis=1)])
-    planes = [ConvexHull(piece.vertices).equations for piece in pieces]
-    distances = [(points @ plane[:, :3].T + plane[:, 3]).max(axis=1) for plane in planes]
-    expected = np.min(distances, axis=0).max()
-    assert expected == pytest.approx(0.03)
-    assert concavity(mesh).shortfall == pytest.approx(expected)
-    monkeypatch.setattr("robot_cell_planner.io.mesh.concavity.MAX_VALUES", 20)
-    assert concavity(mesh).shortfall == pytest.approx(expected)
 
 
 def test_only_meshes_whose_hull_adds_much_volume_are_decomposed(folder):
