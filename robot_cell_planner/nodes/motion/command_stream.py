@@ -10,7 +10,7 @@ import math
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rclpy.node import Node
@@ -24,7 +24,8 @@ from ..common.robot_topics import JointOutput
 from . import successors
 from .channels import Channel
 from .command_topic import check_alone
-from .command_values import CommandValues, left_out_of_commands, sendable
+from .command_values import CommandValues
+from .commanded_joints import CommandedJoints
 from .joint_feedback import LONGEST_PAUSE
 from .motion_clock import MotionClock
 from .speed_changes import change_speed
@@ -78,14 +79,12 @@ class CommandStream:
         self._forbidden = forbidden
         self.robot_of = robot_of
         self._times_forbidden = 0
-        self._joints = tuple(joints)
         self._late = late_command_periods * self._period
         self._max_command_gap = max_command_gap
         self.holds = hold  # whether it publishes between motions, too
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
-        self._commanded: dict[str, float] = dict.fromkeys(joints, math.nan)
-        self._efforts: dict[str, float] = {}
+        self._commanded = CommandedJoints(joints, robot_of)
         self._sent: deque[tuple[float, float]] = deque(maxlen=2 * math.ceil(rate))
         self._running = True
         self._thread = threading.Thread(target=self._run, name="command stream", daemon=True)
@@ -99,7 +98,7 @@ class CommandStream:
     def commanded(self) -> dict[str, float]:
         """Return the last commanded position of every joint that was commanded and not forgotten since [rad or m]."""
         with self._lock:
-            return {name: value for name, value in self._commanded.items() if math.isfinite(value)}
+            return self._commanded.known
 
     @property
     def held(self) -> frozenset[str]:
@@ -108,7 +107,7 @@ class CommandStream:
             return self._held()
 
     def _held(self) -> frozenset[str]:
-        return frozenset(self._commanded).difference(*(channel.joints for channel in self._channels))
+        return self._commanded.names.difference(*(channel.joints for channel in self._channels))
 
     @property
     def topics(self) -> tuple[str, ...]:
@@ -134,12 +133,18 @@ class CommandStream:
             values = (Value("time between commands", period, self._max_command_gap, "s"),)
             raise ExecutionError(text, stage=CLOCK, values=values)
 
-    def start(self, channel: Channel, others: Mapping[str, float], ages: Mapping[str, Value] | None = None) -> None:
+    def start(
+        self,
+        channel: Channel,
+        others: Mapping[str, float],
+        ages: Mapping[str, Value] | None = None,
+        withheld: Collection[str] = (),
+    ) -> None:
         """Start a channel.
 
         others: positions at which other joints are held from now on, NaN if unknown. Moving joints, and those that no
-        message contains, are ignored. A robot of which one is unknown gets no commands. ages: of measurements that are
-        too old to know positions by, for the error [s].
+        message contains, are ignored. A robot of which one is unknown gets no commands. ages: of measurements
+        that are too old to know positions by, for the error [s]. withheld: see `CommandedJoints.start`.
 
         Raises:
             MotionBusyError: one of its joints is already moving.
@@ -155,10 +160,8 @@ class CommandStream:
                 raise reason
             known = self._held()
             held = {name: value for name, value in others.items() if name in known}
-            commanded = {**self._commanded, **held}
-            commanded.update(zip(channel.joints, channel.last.positions.tolist(), strict=True))
-            left_out = left_out_of_commands(commanded, self.robot_of, channel.joints, ages or {})
-            self._commanded = commanded
+            moving = dict(zip(channel.joints, channel.last.positions.tolist(), strict=True))
+            left_out = self._commanded.start(moving, held, ages or {}, withheld)
             self._channels.append(channel)
             self._lock.notify()
         if left_out:
@@ -176,9 +179,7 @@ class CommandStream:
     def hold_at(self, positions: Mapping[str, float]) -> None:
         """Set positions to command between motions, for joints that were not commanded yet."""
         with self._lock:
-            for name in self._joints or tuple(positions):
-                if not math.isfinite(self._commanded.get(name, math.nan)) and name in positions:
-                    self._commanded[name] = positions[name]
+            self._commanded.hold_at(positions)
             self._lock.notify()
 
     def commanded_at(self, channel: Channel, stamp: int) -> TrajectorySample:
@@ -256,12 +257,7 @@ class CommandStream:
     def forget(self, joints: Sequence[str]) -> None:
         """Forget the commands of joints that are moved or held by other means."""
         with self._lock:
-            for name in joints:
-                self._efforts.pop(name, None)
-                if name in self._joints:
-                    self._commanded[name] = math.nan
-                else:
-                    self._commanded.pop(name, None)
+            self._commanded.forget(joints)
 
     def statistics(self) -> StreamStatistics:
         """Return statistics of the last second."""
@@ -324,8 +320,7 @@ class CommandStream:
         """Stop commanding at once, and forget all commands. Returns the channels that have ended."""
         halted = successors.fail(self._channels, reason)
         self._channels = []
-        self._commanded = dict.fromkeys(self._joints, math.nan)
-        self._efforts = {}
+        self._commanded.forget_all()
         return halted
 
     def _raise_priority(self) -> None:
@@ -341,8 +336,7 @@ class CommandStream:
         return bool(self._channels or (self.holds and self._sendable()))
 
     def _sendable(self) -> Mapping[str, float]:
-        moving = (joint for channel in self._channels for joint in channel.joints)
-        return sendable(self._commanded, self.robot_of, moving)
+        return self._commanded.sendable(joint for channel in self._channels for joint in channel.joints)
 
     def _rest_until(self, due: float) -> float:
         """Sleep until a time; times long past are skipped, so that no burst of commands follows a gap."""
@@ -367,11 +361,12 @@ class CommandStream:
             if faultless and channel.violation is not None:
                 self._node.get_logger().error(f"{channel.owner} is stopped: {channel.violation}")
             sample = channel.last
-            self._commanded.update(zip(channel.joints, sample.positions.tolist(), strict=True))
+            self._commanded.update(dict(zip(channel.joints, sample.positions.tolist(), strict=True)))
             velocities.update(zip(channel.joints, sample.velocities.tolist(), strict=True))
             if self._command.has_efforts:
-                self._efforts.update(zip(channel.joints, channel.effort_at(sample.parameter).tolist(), strict=True))
-        self._command.fill(self._sendable(), velocities, self._efforts, stamp)
+                efforts = channel.effort_at(sample.parameter).tolist()
+                self._commanded.efforts.update(zip(channel.joints, efforts, strict=True))
+        self._command.fill(self._sendable(), velocities, self._commanded.efforts, stamp)
 
     def _count(self, now: float, before: float) -> None:
         interval = now - before

@@ -40,6 +40,9 @@ class ControllerDrive:
                 positions.update(zip(state.joints, state.reference.tolist(), strict=True))
         return positions
 
+    def forget_commands(self) -> None:
+        """Nothing to forget: controllers publish where they hold their joints."""
+
     @property
     def others_are_unsettled(self) -> bool:
         """Whether a motion cannot begin yet; controllers hold their other joints themselves."""

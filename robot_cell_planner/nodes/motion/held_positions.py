@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from ...errors import ExecutionError, TrajectoryStartError, Value
+from ...errors import ExecutionError, FeedbackLostError, TrajectoryStartError, Value
 from ...model.units import ANY_JOINT
 from ..common.node import CellNode
 from .command_stream import CommandStream
 from .joint_feedback import STOOD, JointFeedback
 from .motion import Array
 from .path_return import FeedbackTimeouts
-from .wraparound import is_near_turn, one_turn_away
 
 TIMEOUTS = FeedbackTimeouts(0.25, 2.0, 2.0)  # defaults of the parameters
 REPORT_PERIOD = 10.0  # [s] between warnings that the robot is not held
@@ -64,24 +63,41 @@ class HeldPositions:
         moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
         return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
 
-    def check_turns(self, moving: Sequence[str]) -> None:
-        """Check the joints that are held, of all robots, while others move.
+    def withheld(self, moving: Sequence[str]) -> dict[str, FeedbackLostError]:
+        """Return the joints of other robots that are measured whole turns from their last commands, with errors about
+        them. These robots get no commands while joints of another one move: they would be held at the measured
+        positions, and turn by those turns if their drivers wrap. Their last commands are remembered.
 
         Raises:
-            FeedbackLostError: One is measured one turn from its last command, and would be held there.
+            FeedbackLostError: There is such a joint of a robot that moves, or of no robot.
         """
-        commanded = self._stream.commanded
-        for joint in sorted(self._stream.held.intersection(commanded).difference(moving, self._passive)):
-            found, last = self._feedback.get(joint), commanded[joint]
-            if found is not None and is_near_turn(abs(found.position - last), self._start_tolerance):
-                raise one_turn_away(joint, found.position, last)
+        turned = {joint: error for joint, error in self._turned().items() if joint not in moving}
+        for joint, error in turned.items():
+            if self._stream.robot_of(joint) in {"", *map(self._stream.robot_of, moving)}:
+                raise error
+        return turned
+
+    def _turned(self) -> dict[str, FeedbackLostError]:
+        """Return errors about the joints that are held, but measured whole turns from their last commands."""
+        commanded, found = self._stream.commanded, {}
+        for joint in sorted(self._stream.held.intersection(commanded).difference(self._passive)):
+            measured = self._feedback.get(joint)
+            if measured is not None:
+                at, last = measured.position, commanded[joint]
+                found[joint] = self._feedback.wraparound.turned(joint, at, last, self._start_tolerance)
+        return {joint: error for joint, error in found.items() if error is not None}
+
+    def forget(self) -> None:
+        """Forget the commands of all joints but passive ones, since robots may be moved by other means."""
+        self._stream.forget([joint for joint in self._stream.commanded if joint not in self._passive])
 
     def unsettled(self) -> frozenset[str]:
         """Return the joints of `of_others` whose measurements are late, or that still move. Lost ones are not among
-        them: their robot may be switched off for long."""
+        them: their robot may be switched off for long. Nor are those that are measured whole turns from their commands,
+        which are not held there."""
         positions, old = self.of_others()
         late = [joint for joint, age in old.items() if age.value <= self._timeouts.lost_after]
-        measured = positions.keys() - old.keys() - self._passive
+        measured = positions.keys() - old.keys() - self._passive - self._turned().keys()
         return frozenset(late).union(joint for joint in measured if self._feedback.stood_for((joint,)) < STOOD)
 
     def present(self, joints: Sequence[str], positions: Array) -> Array:

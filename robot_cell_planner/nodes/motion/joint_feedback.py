@@ -10,7 +10,7 @@ from ...trajectory.tracking import lost
 from ..common.clock_monitor import clock_jump, max_step_ahead
 from ..common.clock_rate import ClockRate, ClockRates
 from ..common.joint_states import JointStates, Measurement
-from .wraparound import REMEDY, Wraparound, is_near_turn
+from .wraparound import REMEDY, Wraparound, turns_away
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
 LONGEST_PERIODS = 2.0  # the same, as a multiple of the period of reads, if that is longer
@@ -98,8 +98,8 @@ class JointFeedback:
     ) -> None:
         """Merge a message; velocities and efforts may be empty. stamp [ns], now: steady clock [s]; received: clock of
         the stamps, as this node reads it [ns]; 0: unknown, as simulated time is before its first message."""
-        continued = self.wraparound.continued(names, positions, self._states.latest, now - self._paused)
         self._faults += self.wraparound.faults(names, positions)
+        continued = self.wraparound.continued(names, positions, self._states.latest, now - self._paused)
         updated = self._states.merge(names, continued, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
             text = f"joint_states contains an invalid position of {name}: {position}"
@@ -117,6 +117,9 @@ class JointFeedback:
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
+        for name in self.wraparound.beyond.intersection(names):
+            if self.stood_for((name,)) >= STOOD:
+                self.wraparound.note_rest(name, self._states.latest[name].position)
         self._rates.note([name for name, _, _ in updated], stamp, now)
 
     def _forget(self, name: str) -> None:
@@ -178,7 +181,7 @@ class JointFeedback:
             self._delays.pop(name, None)
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
-            remedy = REMEDY if is_near_turn(step, largest_step) else ""
+            remedy = REMEDY if turns_away(step, largest_step) else ""
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values, remedy=remedy))
         elif min(ahead, lag) > SKIPPED:
             # The robot continues from where it was before the time that was given up.

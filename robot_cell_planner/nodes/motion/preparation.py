@@ -26,7 +26,6 @@ from .runner_options import RunnerOptions
 from .streamed_motion import StreamDrive
 from .trajectory_goals import MotionGoal, check_begin
 from .validated_goals import with_limits
-from .wraparound import is_near_turn, one_turn_away
 
 Drive = StreamDrive | ControllerDrive
 Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
@@ -89,16 +88,17 @@ class Preparation:
         position, since it was moved or held by other means.
 
         Raises:
-            FeedbackLostError: A position is unknown, or one turn away from the last command, as after a wrap.
+            FeedbackLostError: A position is unknown, or whole turns away from the last command, as after a wrap.
         """
         commanded = self._drive.commanded
         start = {}
         for joint, measurement in self.measured(joints).items():
             position = commanded.get(joint, measurement.position)
-            away = abs(position - measurement.position)
-            if joint not in self._options.passive and away > self._options.start_tolerance:
-                if is_near_turn(away, self._options.start_tolerance):
-                    raise one_turn_away(joint, measurement.position, position)
+            tolerance = self._options.start_tolerance
+            if joint not in self._options.passive and abs(position - measurement.position) > tolerance:
+                turned = self._feedback.wraparound.turned(joint, measurement.position, position, tolerance)
+                if turned is not None:
+                    raise turned
                 found, left = distinct_texts(measurement.position, position)
                 self._node.get_logger().warning(
                     f"{joint} is at {found}, not at its last command {left}; "

@@ -143,12 +143,14 @@ class MotionRunner:
         self._preparation.call_off(error)
 
     def abort(self, error: RobotCellError) -> None:
-        """End all motions at once, and the goals that wait for the robot to appear."""
+        """End all motions at once, and the goals that wait for the robot to appear. All commands are forgotten: robots
+        may be moved by other means until motion is allowed again."""
         self.last_error = error
         for token in tuple(self._awaiting):
             token.set(error)
         for motion in self.motions:
             motion.abort(error)
+        self._drive.forget_commands()
 
     def stop_joints(self, joints: Sequence[str], error: RobotCellError) -> None:
         """Stop the motions of any of the joints on their paths."""

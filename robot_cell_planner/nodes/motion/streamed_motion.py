@@ -300,6 +300,10 @@ class StreamDrive:
         """Return the last commanded positions of the joints [rad or m]."""
         return self._stream.commanded
 
+    def forget_commands(self) -> None:
+        """Forget the last commands of all joints but those of grippers, which press on what they hold."""
+        self.held.forget()
+
     @property
     def others_are_unsettled(self) -> bool:
         """Whether a motion cannot begin yet, since measurements of joints that it would hold are late, or these still
@@ -371,7 +375,9 @@ class StreamDrive:
 
         Raises:
             MotionBusyError, ExecutionError: As of `CommandStream.start`.
-            FeedbackLostError: As of `HeldPositions.check_turns`.
+            FeedbackLostError: As of `HeldPositions.withheld`.
         """
-        self.held.check_turns(channel.joints)
-        self._stream.start(channel, *self.held.of_others())
+        withheld = self.held.withheld(channel.joints)
+        self._stream.start(channel, *self.held.of_others(), withheld)
+        for error in withheld.values():
+            self._node.get_logger().warning(f"its robot gets no commands: {error}. {error.remedy}")

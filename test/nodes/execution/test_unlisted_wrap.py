@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from action_msgs.msg import GoalStatus
 from fake_robot import FakeValidator
-from wrapping_robot import JOINTS, PARAMETERS, TURN, WrappingRobot, turn
+from wrapping_robot import JOINTS, PARAMETERS, TURN, WrappingRobot, restart_driver, turn
 
 pytestmark = pytest.mark.alone
 
@@ -37,5 +37,12 @@ def test_after_a_wrap_no_motion_begins_a_turn_away_from_the_last_command(client,
         assert refused.status == GoalStatus.STATUS_ABORTED
         assert "one turn from its last command" in refused.result.error.message
         assert "angle_wraparound" in refused.result.error.remedy
+    commands = np.array([begin, *(command["spin"] for command, _ in robot.taken() if "spin" in command)])
+    assert np.abs(np.diff(commands)).max() < 1.0
+
+
+def test_after_an_emergency_stop_a_motion_begins_where_the_robot_is_measured(client, robot):
+    """The remedy of that error; nothing moves while the button is pressed."""
+    begin = restart_driver(client, robot)
     commands = np.array([begin, *(command["spin"] for command, _ in robot.taken() if "spin" in command)])
     assert np.abs(np.diff(commands)).max() < 1.0

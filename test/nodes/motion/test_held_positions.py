@@ -171,20 +171,62 @@ def test_an_earlier_command_is_not_repeated_to_a_robot_that_has_not_been_measure
         case.begin()
 
 
-@pytest.mark.parametrize("robots", [(), ("left/", "right/")])
-def test_no_motion_begins_while_a_joint_that_it_holds_is_measured_a_turn_from_its_command(make, robots):
-    """The driver wraps: held where it is measured, the joint would turn by that turn at once."""
-    case = make(robots=robots)
+@pytest.mark.parametrize("turns", [1, -1, 2])
+def test_no_motion_begins_while_a_joint_that_it_holds_is_measured_turns_from_its_command(make, turns):
+    """The driver wraps: held where it is measured, the joint would turn by these turns at once."""
+    case = make()
     case.measure(left_elbow=0.0, right_elbow=3.3)
     case.begin()
-    case.measure(left_elbow=0.0, right_elbow=3.3 - TURN)
-    with pytest.raises(FeedbackLostError, match=f"{OTHER} is measured one turn from its last command") as found:
+    case.measure(left_elbow=0.0, right_elbow=3.3 + turns * TURN)
+    count = "one turn" if abs(turns) == 1 else f"{abs(turns)} turns"
+    with pytest.raises(FeedbackLostError, match=f"{OTHER} is measured {count} from its last command") as found:
         case.begin()
     assert "angle_wraparound" in found.value.remedy
     assert case.stream.commanded[OTHER] == 3.3
     case.stream.forget([OTHER])  # as an emergency stop does
     case.begin()
+    assert case.stream.commanded[OTHER] == 3.3 + turns * TURN
+
+
+def test_a_robot_with_a_joint_a_turn_from_its_command_gets_no_commands_while_another_one_moves(make):
+    case = make(robots=("left/", "right/"), joints=(*JOINTS, "right/wrist"))
+    case.measure(left_elbow=0.0, right_elbow=3.3, right_wrist=0.1)
+    case.stream.hold_at({OTHER: 3.3, "right/wrist": 0.1})
+    case.measure(left_elbow=0.0, right_elbow=3.3 - TURN)
+    channel = case.start()
+    assert case.output.sent() == JOINTS[:1]
+    assert case.stream.commanded[OTHER] == 3.3  # its own motions are refused for it
+    assert f"no commands: execution: {OTHER} is measured one turn from its last command" in case.warnings[0]
+    case.stream.drop(channel)
+    with pytest.raises(FeedbackLostError, match=OTHER):
+        case.held.withheld(["right/wrist"])
+    case.measure(right_elbow=3.3)
+    channel = case.start()
+    assert set(case.output.sent()) == {*JOINTS, "right/wrist"}
+    case.stream.drop(channel)
+
+
+def test_a_robot_that_gets_no_commands_is_held_again_after_an_emergency_stop(make):
+    case = make(hold=True, robots=("left/", "right/"))
+    case.measure(left_elbow=0.0, right_elbow=3.3)
+    case.held.hold_between_motions(JOINTS)
+    case.measure(left_elbow=0.0, right_elbow=3.3 - TURN)
+    case.begin()
+    assert case.output.sent() == JOINTS[:1]
+    case.drive.forget_commands()
+    case.held.hold_between_motions(JOINTS)
+    assert set(case.output.sent()) == set(JOINTS)
     assert case.stream.commanded[OTHER] == 3.3 - TURN
+
+
+def test_a_joint_that_is_measured_on_both_sides_of_its_wrap_keeps_no_other_robot_waiting(make):
+    case = make(robots=("left/", "right/"))
+    case.measure(left_elbow=0.0, right_elbow=math.pi)
+    case.stream.hold_at({OTHER: math.pi})
+    for at in (-math.pi, math.pi, -math.pi):
+        case.wait(0.02)
+        case.measure_moving(left_elbow=0.0, right_elbow=at)
+        assert not case.drive.others_are_unsettled
 
 
 def test_a_gripper_keeps_its_command(make):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from robot_cell_planner.errors import FeedbackLostError, RobotCellError
-from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+from robot_cell_planner.nodes.motion.joint_feedback import STOOD, JointFeedback
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
-from robot_cell_planner.nodes.motion.wraparound import REMEDY, TURN, Wraparound
+from robot_cell_planner.nodes.motion.wraparound import REMEDY, TURN, Wraparound, turns_away
 from robot_cell_planner.trajectory.tracking import Tolerances
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
@@ -80,6 +80,68 @@ def test_a_listed_joint_that_is_published_beyond_one_turn_is_an_error(position):
     with pytest.raises(FeedbackLostError, match="spin beyond one turn"):
         feedback.fresh(["spin"], now, 1.0)
     assert feedback.fresh(["bend"], now, 1.0)["bend"].position == 7.0
+
+
+def is_refused(driver):
+    try:
+        driver.feedback.fresh(["spin"], driver.now, 1.0)
+    except FeedbackLostError:
+        return True
+    return False
+
+
+class PublishedBeyond(Driver):
+    """A driver that has published 7 rad, although its joint wraps."""
+
+    def __init__(self):
+        super().__init__("spin")
+        self.publish(6.2)
+        self.raw(7.0)
+        self.feedback.take_faults()
+        assert is_refused(self)
+
+    def raw(self, position):
+        self.now += PERIOD
+        self.feedback.start_poll(self.now)
+        self.feedback.update(["spin"], [position], [], [], SECOND + round(SECOND * self.now), self.now)
+
+
+def test_a_joint_counts_again_once_it_rests_within_a_turn():
+    driver = PublishedBeyond()
+    driver.raw(0.1)
+    for _ in range(round(STOOD / PERIOD) - 1):
+        driver.raw(0.1)
+        assert is_refused(driver)
+    driver.publish(0.1, after=2 * PERIOD)
+    driver.raw(0.1)
+    assert not is_refused(driver)
+    assert driver.position == 0.1  # by how many turns it was beyond is unknown: nothing is added
+    driver.publish(0.3)
+    assert driver.position == pytest.approx(0.3)
+
+
+@pytest.mark.parametrize("published", [(0.1, 7.0), (0.1, 0.1, 0.1, 7.0), (0.1, 0.15, 0.2), (7.0,)])
+def test_a_joint_that_moves_or_goes_beyond_again_does_not_count(published):
+    driver = PublishedBeyond()
+    for _ in range(round(10 * STOOD / PERIOD)):
+        for position in published:
+            driver.raw(position)
+            assert is_refused(driver)
+
+
+def test_a_joint_that_goes_beyond_again_is_reported_again():
+    driver = PublishedBeyond()
+    for _ in range(20):
+        driver.raw(0.1)
+    driver.feedback.take_faults()
+    driver.raw(-6.5)
+    assert any("beyond one turn" in fault.message for fault in driver.feedback.take_faults())
+    assert is_refused(driver)
+
+
+@pytest.mark.parametrize(("step", "turns"), [(0.0, 0), (TURN, 1), (-TURN + 0.005, -1), (2 * TURN, 2), (3.0, 0)])
+def test_steps_of_whole_turns_are_distinguished(step, turns):
+    assert turns_away(step, 0.01) == turns
 
 
 def test_a_jump_by_less_than_a_turn_stays_a_fault():
