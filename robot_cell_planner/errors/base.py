@@ -117,6 +117,11 @@ class RobotCellError(Exception):
         """Name of the error type."""
         return type(self).__name__
 
+    @property
+    def own_remedy(self) -> str:
+        """Return the remedy of the cause of this error; "" if it has only that of its type."""
+        return str(vars(self).get("remedy", ""))
+
     def __str__(self) -> str:
         numbers = f" [{'; '.join(map(str, self.values))}]" if self.values else ""
         return f"{self.stage}: {self.message}{numbers}"

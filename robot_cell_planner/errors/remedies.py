@@ -46,6 +46,14 @@ COARSE_SPHERES = (
     "`certify: false` in a request, with a planner other than CertifiedRRTConnect; `--planner RRTConnect` on the "
     "command line uses them less. Otherwise raise `state_limit` and `time_limit`."
 )
+IN_METRES = (
+    "Positions are in m: if these are in mm, divide them by 1000, or set `native_scale` of the target in a message to "
+    "0.001."
+)
+IN_RADIANS = "Give velocities of angular joints in rad/s and of linear ones in m/s, within the limits of the joint."
+PATHS_IN_ORDER = "Give the paths in their order, each from the end of the one before, or a larger joint tolerance."
+LIST_PLANNERS = "docs/planning.md has a table of planners, and `planning/list_planners` of running nodes lists all."
+NOTHING_MOVES = "Nothing is to be done: no motion runs. `execution/status` has the state."
 GIVE_CASE = "Give a file that `robot_cell plan --case`, `save_case` or the planning node wrote."
 GIVE_BAG = "Give the folder of a bag of rosbag2, such as one of `robot_cell record`."
 EXISTING_BAG = "Choose a folder that does not exist yet; a bag is not added to another one."

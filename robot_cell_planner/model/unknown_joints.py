@@ -12,6 +12,7 @@ from .name_suggestions import listed, unknown_name
 from .robot import Robot
 
 GROUP_REMEDY = "Give joints of the planning group, or name a group that has this joint."
+TOOL_REMEDY = "Leave the joint out: planning groups have joints of robots; grippers have motions of their own."
 VALUE_REMEDY = "Give the values that the message names."
 FIXED_REMEDY = "Leave the joint out, or make it movable in the description."
 
@@ -38,6 +39,8 @@ def unknown_joint(cell: Models, name: str, known: Collection[str], what: str = "
     for prefix, mechanism in _mechanisms(cell):
         joint = mechanism.joints.get(name.removeprefix(prefix)) if name.startswith(prefix) else None
         reason, remedy = _without_value(mechanism, joint, prefix) if joint else ("", "")
+        if joint and prefix and not reason:
+            reason, remedy = f"is of tool {prefix[:-1]}; known are {listed(known)}", TOOL_REMEDY
         if reason:
             return UnknownNameError(f"{text} {reason}", stage=stage, subjects=(name,), remedy=remedy)
     if name in cell.variables:

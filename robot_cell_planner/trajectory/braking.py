@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from ..errors import InvalidRequestError, TrajectoryError, Value
+from ..errors.remedies import IN_RADIANS
 from .limits import Array, MotionLimits
 from .profiles import Rates, speed_change_distance
 from .sampled_paths import SAME_POINT
@@ -39,7 +40,7 @@ def checked_velocity(given: Array | None, limits: MotionLimits, where: str) -> A
         joint, value = limits.variables[over[0]], float(velocity[over[0]])
         numbers = (Value(f"velocity of {joint}", value, float(limits.velocity[over[0]]), limits.unit(int(over[0]), 1)),)
         text = f"the {where} velocity of {joint} is above its limit"
-        raise TrajectoryError(text, subjects=(joint,), values=numbers)
+        raise TrajectoryError(text, subjects=(joint,), values=numbers, remedy=IN_RADIANS)
     return velocity
 
 

@@ -17,6 +17,7 @@ from ...errors import (
     TimedOutError,
     Value,
 )
+from ...errors.remedies import IN_METRES
 from .._kernels import ik_kernels, wrapping_kernels
 from .._kernels.pose_error_kernels import ANY_ROTATION, fill_error
 from .options import ClosestConfiguration, limit_distances, manipulability
@@ -30,6 +31,7 @@ DIRECTIONS_MOVED = "directions moved"  # value of errors
 RANK_SAMPLES = 4  # random configurations at which the rank of the Jacobian is evaluated
 POSITION = 3  # directions that a target without an orientation constrains
 SINGULAR = 1e-3  # configurations with a smaller singular value are singular
+MILLIMETRES = 10.0  # [m] targets that are further out of reach are probably in mm
 ROUNDED = 2e-3  # [m, rad] angles of three digits, such as 3.14 for pi, differ by less
 
 
@@ -135,7 +137,8 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
         text = f"the target of {problem.frame} lies {distance:.4g} m out of reach"
         values: tuple[Value, ...] = (Value("out of reach", distance, 0.0, "m"),)
         failure = IkFailure(IkFailureReason.OUT_OF_REACH, closest, distance)
-        return OutOfReachError(text, subjects=(problem.frame,), values=values, partial=failure)
+        remedy = IN_METRES if distance > MILLIMETRES else ""
+        return OutOfReachError(text, subjects=(problem.frame,), values=values, partial=failure, remedy=remedy)
     left, angle = traces.left
     values = (Value("distance left", left, problem.tolerance[0], "m"),)
     values = (*values, Value("angle left", angle, problem.tolerance[1], "rad"))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from robot_cell_planner import srv
 
 from ...errors import InvalidRequestError, NotSupportedError, RobotCellError, StopRequestedError, Value
+from ...errors.remedies import NOTHING_MOVES
 from ..common.exclusive_access import Claim, ExclusiveAccess
 from ..common.node import CellNode
 from .independent_robots import IndependentRobots
@@ -16,6 +17,7 @@ from .trajectory_goals import LOWEST_SCALE
 
 STAGE = "control motion"
 KINDS = srv.ControlMotion.Request
+COMMANDS = KINDS.PAUSE, KINDS.RESUME, KINDS.STOP
 
 
 class MotionControl:
@@ -43,6 +45,8 @@ class MotionControl:
         node.serve(srv.SetSpeedScale, "execution/set_speed_scale", self._set_speed_scale)
 
     async def _control_motion(self, request: srv.ControlMotion.Request, response: srv.ControlMotion.Response) -> None:
+        if request.command not in COMMANDS:
+            raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
         robots = self._robots.named(request.robots, "robots")
         claims = self._claims(robots, named=bool(request.robots))
         response.owner = ", ".join(dict.fromkeys(claim.owner for claim in claims))
@@ -50,10 +54,8 @@ class MotionControl:
             error = StopRequestedError("stopped through execution/control_motion", stage=STAGE)
             for claim in claims:
                 claim.token.set(error)
-        elif request.command in (KINDS.PAUSE, KINDS.RESUME):
-            self._pause_or_resume(robots, claims, paused=request.command == KINDS.PAUSE)
         else:
-            raise InvalidRequestError(f"unknown command {request.command}, expected 0 to 2", subjects=("command",))
+            self._pause_or_resume(robots, claims, paused=request.command == KINDS.PAUSE)
         self._on_change()
 
     def _pause_or_resume(self, robots: Collection[str], claims: Sequence[Claim], *, paused: bool) -> None:
@@ -85,7 +87,7 @@ class MotionControl:
         if not found:
             names = sorted(robots) if named else ()
             text = f"no motion of {', '.join(names)} is running" if named else "no motion is running"
-            raise NotSupportedError(text, stage=STAGE, subjects=tuple(names))
+            raise NotSupportedError(text, stage=STAGE, subjects=tuple(names), remedy=NOTHING_MOVES)
         return found
 
     def _motions(self, robots: Collection[str]) -> list[Motion]:

@@ -30,6 +30,7 @@ from ...trajectory.limits import Array
 from ...trajectory.timing import TimedMotion, TimingOptions
 from ..path.finish import bare_plan, finish_plan, with_proof
 from ..problem.context import PlanningContext, check_start, create_context
+from ..problem.doubts import timing_doubts
 from ..problem.plan import Plan
 from ..problem.progress import Progress, ProgressMonitor
 from ..problem.request import STAGE
@@ -117,6 +118,7 @@ def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianReq
     """`plan_cartesian` with a progress monitor that other motions may share."""
     options, timing = request.options, timing_of_motion(cell, request.timing, request.group, request.joints)
     warnings = () if timing is None else warnings_of(timing)
+    warnings += options.warnings + timing_doubts(timing)
     warnings += doubts_of(waypoints.target(0) for waypoints in (request.waypoints, *request.relative_paths.values()))
     with monitor.stage("start"):
         context = create_context(cell, state, request.group, request.joints, options, monitor, timing=timing)

@@ -294,7 +294,12 @@ class GoalSet:
             ) from error
         except InverseKinematicsError as error:
             raise MPNoIKSolutionError(
-                error.message, stage=STAGE, subjects=error.subjects, values=error.values, partial=error.partial
+                error.message,
+                stage=STAGE,
+                subjects=error.subjects,
+                values=error.values,
+                partial=error.partial,
+                remedy=error.own_remedy,
             ) from error
         if result.complete:
             self._complete.add(number)
@@ -359,7 +364,8 @@ class GoalSet:
         subjects = tuple(dict.fromkeys(name for failure in failures for name in failure.error.subjects))
         values = tuple(value for failure in failures for value in failure.error.values)[:16]
         partial = PlanFailure(goals=tuple(failures), states_checked=checks.states, motions_checked=checks.motions)
-        return kind(text, stage=STAGE, subjects=subjects, values=values, partial=partial)
+        remedy = next((failure.error.own_remedy for failure in failures if type(failure.error) is kind), "")
+        return kind(text, stage=STAGE, subjects=subjects, values=values, partial=partial, remedy=remedy)
 
 
 def suggested(cell: RobotCell, space: JointSpace, suggestions: Iterable[Mapping[str, float]]) -> list[Array]:

@@ -71,7 +71,7 @@ def plan_with_monitor(cell: RobotCell, state: RobotCellState, request: MotionReq
     if timing is not request.timing:
         request = replace(request, timing=timing)
     plan = _planned(cell, state, request, monitor)
-    return replace(plan, warnings=(*plan.warnings, *warnings)) if (warnings := request.goals.warnings) else plan
+    return replace(plan, warnings=(*plan.warnings, *warnings)) if (warnings := request.warnings) else plan
 
 
 def _planned(cell: RobotCell, state: RobotCellState, request: MotionRequest, monitor: ProgressMonitor) -> Plan:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from ...errors import InvalidRequestError, PathInvalidError, Value
+from ...errors.remedies import PATHS_IN_ORDER
 from ...model.mechanism import Variable
 from ...trajectory.limits import Array
 from ..problem.local_planner import LocalPlanner
@@ -189,7 +190,7 @@ def concatenate(paths: Sequence[Array], variables: Sequence[Variable], tolerance
             joint = variables[column]
             numbers = (Value(f"gap of {joint.name}", float(gaps[column]), tolerance, joint.unit),)
             text = f"path {index + 1} does not begin at the end of path {index}"
-            raise PathInvalidError(text, stage="path", subjects=(joint.name,), values=numbers)
+            raise PathInvalidError(text, stage="path", subjects=(joint.name,), values=numbers, remedy=PATHS_IN_ORDER)
         whole.append(second[1:])
     return np.concatenate(whole)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...errors import InvalidRequestError, UnknownNameError
+from ...errors.remedies import LIST_PLANNERS
 from ...model.name_suggestions import unknown_name
 from .planner_parameters import PlannerParameter, Setting
 
@@ -45,7 +46,7 @@ class PlannerInfo:
         for name in given:
             if name not in known:
                 text = unknown_name(f"parameter {name!r} of planner {self.name}", name, known)
-                raise UnknownNameError(text, stage="request", subjects=(name,))
+                raise UnknownNameError(text, stage="request", subjects=(name,), remedy=LIST_PLANNERS)
         settings = {
             parameter.setter: parameter.parse(given[name]) if name in given else parameter.default
             for name, parameter in known.items()

@@ -18,6 +18,7 @@ from ...model.value import Vector3, check_joint_value
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
 from .constraints import MAX_CONSTRAINTS, PathConstraint
+from .doubts import MAX_EXTENT, constraint_doubts, in_millimetres, timing_doubts
 from .objective import Objective
 from .planner_info import AUTOMATIC
 
@@ -215,9 +216,13 @@ class Goals:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Warnings about targets, such as a tolerance that is probably in degrees."""
-        parts = (part for goal in self.simultaneous for part in goal.parts.values())
-        return doubts_of((*self.targets, *(part for part in parts if isinstance(part, FrameTarget | PointAxisTarget))))
+        """Warnings about targets and regions, such as a tolerance that is probably in degrees."""
+        parts = [part for goal in self.simultaneous for part in goal.parts.values()]
+        targets = (part for part in parts if isinstance(part, FrameTarget | PointAxisTarget))
+        extents = (extent for region in self.regions for extent in region.position_extent)
+        large = (text for extent in extents for text in in_millimetres("an extent of a region", extent, MAX_EXTENT))
+        centers = (region.center for region in self.regions)
+        return (*doubts_of((*self.targets, *targets, *centers)), *dict.fromkeys(large))
 
 
 @checked_fields
@@ -253,6 +258,12 @@ class MotionRequest:
         check_count("trajectories of moving robots", len(self.moving), MAX_PARTS)
         object.__setattr__(self, "waypoint_suggestions", check_suggestions(self.waypoint_suggestions))
         check_count("constraints", len(self.constraints), MAX_CONSTRAINTS)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about values that are probably in millimetres or degrees."""
+        found = (*self.goals.warnings, *constraint_doubts(self.constraints), *timing_doubts(self.timing))
+        return tuple(dict.fromkeys(found))
 
 
 def check_suggestions(suggestions: Iterable[Mapping[str, float]]) -> tuple[Mapping[str, float], ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...errors import UnknownNameError
+from ...errors.remedies import LIST_PLANNERS
 from ...model.name_suggestions import unknown_name
 from ..problem.planner_info import AUTOMATIC, PlannerInfo
 from .certified_planner import CertifiedPlanner
@@ -12,7 +13,6 @@ from .ompl_planners import OMPL_PLANNERS
 from .planner import Planner
 from .rrt_connect import RrtConnect
 
-LISTS = "docs/planning.md has a table of planners, and `planning/list_planners` of running nodes lists all."
 # The certified planner checks 500,000 states in some tenths of a second, RRTConnect a tenth of them in that time.
 _AUTOMATIC = FallbackPlanner(
     PlannerInfo(
@@ -47,5 +47,5 @@ def planner_named(name: str) -> Planner:
     """
     if name not in PLANNERS:
         text = unknown_name(f"planner {name!r}", name, PLANNERS)
-        raise UnknownNameError(text, stage="request", subjects=(name,), remedy=LISTS)
+        raise UnknownNameError(text, stage="request", subjects=(name,), remedy=LIST_PLANNERS)
     return PLANNERS[name]

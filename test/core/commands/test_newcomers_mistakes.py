@@ -12,6 +12,7 @@ from robot_cell_planner.kinematics.targets import FrameTarget
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
+from robot_cell_planner.trajectory.timing import TimingOptions
 
 CODE = re.compile(r"(`+)(.*)\1")
 PAGE = Path(__file__).parents[3] / "docs" / "mistakes.md"
@@ -62,14 +63,14 @@ def edited(old, new):
     return check
 
 
-def planned(goals, cell=CELL):
-    """Return a mistake: a planning request with goals."""
+def planned(goals, cell=CELL, **options):
+    """Return a mistake: a planning request with goals, and options of the timing."""
 
     def plan(folder):
         (folder / "cell.yaml").write_text(cell)
         loaded = load_cell("cell.yaml")
         try:
-            print(*plan_motion(*loaded, MotionRequest(goals)).warnings)
+            print(*plan_motion(*loaded, MotionRequest(goals, timing=TimingOptions(**options))).warnings)
         except RobotCellError as error:
             print(error)
 
@@ -126,6 +127,7 @@ MISTAKES = {
     "degrees in an orientation": edited("-0.3]", "-0.3], rpy: [180, 0, 0]"),
     "degrees in a tolerance of a target": planned(Goals(targets=(SLACK,))),
     "a size in millimetres": edited("[1, 1, 0.1]", "[1200, 800, 40]"),
+    "a speed in mm/s": planned(Goals(joint_goals=({"j0": 0.1},)), tool_speed=250.0),
     "a misspelt joint": planned(Goals(joint_goals=({"J0": 1.0},))),
     "a misspelt name in a touch list": edited("-0.3]}", "-0.3]}\n    touch_bodies: [am]"),
     "a pose in millimetres": planned(Goals(targets=(FrameTarget(pose=Pose((300.0, 0.0, 500.0))),))),

@@ -12,6 +12,7 @@ from frozendict import frozendict
 
 from ....errors import InvalidRequestError
 from ....model.arguments import checked_fields
+from ...problem.doubts import MAX_TOLERANCE, in_degrees, in_millimetres
 from ...problem.request import CommonOptions, check_range
 
 DEFAULT_STATE_LIMIT = 10_000_000
@@ -73,6 +74,13 @@ class CartesianOptions(CommonOptions):
     MEANING_NONE: ClassVar[Mapping[str, str]] = frozendict(
         {**CommonOptions.MEANING_NONE, **dict.fromkeys(UNLIMITED, "a number; 0 for no limit")}
     )
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Warnings about values that are probably in millimetres or degrees."""
+        distance = in_millimetres("a max_step_distance", self.max_step_distance, MAX_TOLERANCE)
+        angle = in_degrees("a max_step_angle", self.max_step_angle, math.pi)
+        return distance + angle + in_degrees("a max_jump_revolute", self.max_jump_revolute, 2.0 * math.pi)
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -241,4 +241,5 @@ def tracking_error(
     )
     fraction = Value("fraction", report.fraction, 1.0)
     partial = bare_plan(tracked.context, tracked.path(), tracked.origin, cartesian=report)
-    return kind(text, stage="follow", subjects=subjects, values=(fraction, *values), partial=partial)
+    remedy = "" if ik is None else ik.own_remedy
+    return kind(text, stage="follow", subjects=subjects, values=(fraction, *values), partial=partial, remedy=remedy)

@@ -32,6 +32,11 @@ def start_configurations(tracker: IkTracker) -> Array:
         error = start_in_collision(context, context.checks.checker.report(found[0]))
         text = f"all {len(found)} possible start configurations are in collision; the one nearest to the state: "
         raise MPStartStateInCollisionError(
-            text + error.message, stage=error.stage, subjects=error.subjects, values=error.values, partial=error.partial
+            text + error.message,
+            stage=error.stage,
+            subjects=error.subjects,
+            values=error.values,
+            partial=error.partial,
+            remedy=error.own_remedy,
         )
     return np.ascontiguousarray(found[free])
