@@ -33,6 +33,7 @@ from ..common.server_monitor import ServerMonitor, ServerMonitors
 from ..common.service_quality import SERVICES
 from ..conversions.basic import error_from_message
 from ..conversions.wire_types import to_wire
+from .closing import join_in_time
 from .usage import Usage
 from .waits import accepted_goal, check_timeout, reply_to, result_of_goal, wait_until_served
 
@@ -84,9 +85,26 @@ class CellConnection:
         self._executor = GuardedExecutor(self.node.faults)
         self._monitors: dict[str, ServerMonitors] = {}
         self._executor.add_node(self.node)
-        self._thread = threading.Thread(target=self._spin, name="cell client", daemon=True)
+        self._closing = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="cell client", daemon=True)
         self._thread.start()
         atexit.register(self.close)  # an interpreter that ends while a thread is in rclpy may abort
+
+    def _run(self) -> None:
+        """Run callbacks until the client is closed, and destroy its node then, which the middleware may block."""
+        try:
+            self._spin()
+        finally:
+            self._closing.wait()
+            self._destroy()
+
+    def _destroy(self) -> None:
+        self._executor.shutdown()
+        for monitors in self._monitors.values():
+            monitors.close()
+        self.node.destroy_node()
+        if self._owns_context:
+            rclpy.try_shutdown()
 
     def _spin(self) -> None:
         try:
@@ -105,7 +123,8 @@ class CellConnection:
 
     def close(self) -> None:
         """Destroy the node of the client. Calls in progress in other threads end, and their goals are cancelled; later
-        calls are refused.
+        calls are refused. If that takes longer than 10 s, the program continues, with a warning on the standard error
+        stream.
 
         Raises:
             InvalidRequestError: A callback of the client node closes it, whose end would have to be waited for.
@@ -116,12 +135,9 @@ class CellConnection:
         atexit.unregister(self.close)
         if not self.usage.close(CANCELLED_WITHIN):
             return
-        self._executor.stop(self._thread)
-        for monitors in self._monitors.values():
-            monitors.close()
-        self.node.destroy_node()
-        if self._owns_context:
-            rclpy.try_shutdown()
+        self._closing.set()
+        self._executor.create_task(self._executor.end)
+        join_in_time(self._thread, self.node.get_name())
 
     def call_service(
         self,
