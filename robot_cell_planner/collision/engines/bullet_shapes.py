@@ -13,7 +13,7 @@ from ...io.mesh.loading import MeshData
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
 from ..geometry.collision_geometry import CollisionGeometry, Surface
 
-CONE_SIDES = 96  # sides of the pyramid that approximates a cone: at most 0.06 % of the radius inside it
+CONE_SIDES = 96  # sides of the pyramid around a cone, which exceeds it by at most 0.06 % of the radius
 MAX_VERTICES = 131_072  # maximum number of vertices of a PyBullet shape
 MAX_INDICES = 524_288
 
@@ -61,9 +61,11 @@ def shape_arguments(geometry: CollisionGeometry) -> dict[str, Any]:
 
 
 def _cone_vertices(cone: Cone) -> list[list[float]]:
-    """Return the tip of a cone, and its base as a regular polygon."""
+    """Return the tip of a cone, and the regular polygon around its base: a pyramid within the cone would be free where
+    the cone is not."""
     angles = np.linspace(0.0, math.tau, CONE_SIDES, endpoint=False)
-    base = [[cone.radius * math.cos(a), cone.radius * math.sin(a), -0.5 * cone.length] for a in angles.tolist()]
+    reach = cone.radius / math.cos(math.pi / CONE_SIDES)
+    base = [[reach * math.cos(a), reach * math.sin(a), -0.5 * cone.length] for a in angles.tolist()]
     return [[0.0, 0.0, 0.5 * cone.length], *base]
 
 

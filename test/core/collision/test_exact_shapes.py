@@ -256,3 +256,12 @@ def test_verdict_first_pair_and_report_agree_at_the_threshold(case, margin, engi
         assert (made.first_pair(q) is not None) is verdict
     if engine == "coal":
         assert verdicts == {True, False}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("turn", (0.0, math.pi / 96, 0.02))
+def test_a_cone_is_nowhere_free_whose_base_is_overlapped(engine, turn):
+    # A pyramid of 96 sides within this cone would be 1 mm smaller at the middle of each side.
+    cone = checker(Box((0.2, 0.01, 4.0)), Cone(2.0, 1.0), turned(0.0, 0.0, 0.0, turn), engine)
+    assert cone.in_collision((-2.0998,))
+    assert not cone.in_collision((-2.1012,))
