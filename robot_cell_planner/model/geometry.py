@@ -7,6 +7,7 @@ import numpy as np
 
 from ..errors import InvalidValueError
 from .arguments import check_fields
+from .mesh_use import REPRESENTATIONS
 from .mesh_use import MeshUse as MeshUse
 from .pose import IDENTITY, Pose
 from .value import Vector3, positive, vector3
@@ -99,6 +100,7 @@ class Mesh(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="mesh", 
         check_fields(self)
         if 0.0 in vector3(self.scale, "mesh scale"):
             raise InvalidValueError(f"mesh scale {list(self.scale)} has a zero")
+        _check_use(self.use)
 
 
 class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="triangles", tag_field="type"):
@@ -109,6 +111,7 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
     use: MeshUse = MeshUse.HULL
 
     def __post_init__(self) -> None:
+        _check_use(self.use)
         if not all(isinstance(rows, (tuple, list)) for rows in (self.vertices, self.faces)):
             raise InvalidValueError("vertices and faces of a mesh are tuples of three numbers each")
         if len(self.vertices) < 3 or not self.faces:
@@ -123,6 +126,12 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
         # Lists become tuples, and numbers of other types those of the annotations.
         msgspec.structs.force_setattr(self, "vertices", vertices)
         msgspec.structs.force_setattr(self, "faces", tuple((int(a), int(b), int(c)) for a, b, c in self.faces))
+
+
+def _check_use(use: MeshUse) -> None:
+    if use not in REPRESENTATIONS:
+        text = f"a mesh has the use {use.value!r}, expected one of {', '.join(REPRESENTATIONS)}"
+        raise InvalidValueError(f"{text}; only `mesh_uses` of a robot or tool leaves single meshes out of checks")
 
 
 def _is_face(face: object, top: int) -> bool:

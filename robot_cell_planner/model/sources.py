@@ -19,7 +19,8 @@ class ModelSources(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         folder: Base folder of relative URIs in the URDF.
         urdf_uri, srdf_uri, limits_uri: Where the texts were read from; "" if they were passed as texts.
         xacro_arguments: Arguments of the xacro expansion.
-        mesh_uses: Collision representation of meshes that differ from the others of the model, by their URI.
+        mesh_uses: Collision representation of meshes that differ from the others of the model, by their URI; unchecked
+            ones are left out, with a warning.
         files: Absolute path of each mesh that the URDF references, by its URI; "" for a mesh that cannot be used.
             Filled when the model is built, so that every process uses the same files.
         warnings: Defects of the texts that do not prevent their use, one line each.

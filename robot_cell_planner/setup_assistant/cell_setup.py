@@ -58,6 +58,7 @@ class NewCellOptions:
         xacro_arguments: Arguments of the xacro expansion.
         added: URDF, xacro or SDF file of a gripper to add as a tool; "" for none.
         added_arguments: Arguments of the xacro expansion of the gripper.
+        unchecked: URIs of collision meshes of the description that are left out of checks, because they cannot be used.
         at: Link that the gripper is mounted on; "" for the tip of the main group.
         roots: Additional folders that may be read.
         mesh_use: Collision representation of meshes; None: hull or decomposition, chosen for each mesh.
@@ -73,6 +74,7 @@ class NewCellOptions:
     overwrite: bool = False
     draft: DraftOptions = field(default_factory=DraftOptions)
     added_arguments: Mapping[str, str] = field(default_factory=dict)
+    unchecked: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,10 @@ class _Writer:
             xacro_arguments=options.xacro_arguments,
             roots=options.roots,
             mesh_use=options.mesh_use or MeshUse.HULL,
+            mesh_uses={uri: MeshUse.UNCHECKED for uri in options.unchecked},
         )
         if uses := self._chosen_uses(given.mechanism):
-            sources = msgspec.structs.replace(given.sources, mesh_uses=uses)
+            sources = msgspec.structs.replace(given.sources, mesh_uses=given.sources.mesh_uses | uses)
             given = robot_from_sources("robot", sources, roots=options.roots)
         draft = draft_robot(given, options.draft)
         name = robot_name(given.mechanism)
@@ -220,7 +223,7 @@ class _Writer:
         self.new_files.will_write(f"{name}.urdf", MESHES, f"{MESHES}/{name}")
         written, uris = copy_description(sources, self.folder, name, self.options.overwrite)
         self.files.append(written)
-        uses = {uris[uri]: use for uri, use in uses.items()}
+        uses = {uris.get(uri, uri): use for uri, use in uses.items()}
         return {"urdf": written, **settings} | ({"mesh_uses": uses} if uses else {})
 
     def _tool_entry(self, draft: Draft, tool: Tool, hand: HandDraft | None, group: str) -> dict[str, Any]:

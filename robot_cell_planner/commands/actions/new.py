@@ -27,6 +27,7 @@ def new(
     at: str,
     folders: tuple[str, ...],
     meshes: str,
+    unchecked: tuple[str, ...],
     samples: int,
     seed: int,
     overwrite: bool,
@@ -42,6 +43,7 @@ def new(
         overwrite=overwrite,
         draft=DraftOptions(samples, seed),
         added_arguments=added_arguments,
+        unchecked=unchecked,
     )
     name = Path(description.partition("://")[2] or description).name.partition(".")[0]
     with warnings_in_findings(), Elapsed("drafting the cell"):

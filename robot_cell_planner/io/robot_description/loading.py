@@ -111,6 +111,7 @@ def load_robot(
     mesh_use: MeshUse = MeshUse.HULL,
     *,
     strict: bool = False,
+    mesh_uses: Mapping[str, MeshUse] = frozendict(),
 ) -> Robot:
     """Load a robot from files, each given as a path or URI. The package or folder that contains the URDF may be read.
 
@@ -124,12 +125,14 @@ def load_robot(
         roots: Additional folders that may be read.
         mesh_use: Collision representation of meshes.
         strict: Refuse defects that do not prevent the use of the model; otherwise they are in `sources.warnings`.
+        mesh_uses: Collision representation of single meshes, by their URI; unchecked ones are left out.
 
     Raises:
         FileError, ResourceError, GeometryError, ModelError, LimitExceededError: As the readers of the files.
     """
     opened = _opened((urdf, srdf, limits), roots)
     sources = read_sources(str(urdf), str(srdf), str(limits), xacro_arguments, Path.cwd(), opened, strict=strict)
+    sources = msgspec.structs.replace(sources, mesh_uses=frozendict(mesh_uses))
     return robot_from_sources(name, sources, prefix, sources_roots(sources, opened), mesh_use, strict=strict)
 
 
@@ -214,18 +217,8 @@ def _mechanism(
     mechanism = read_urdf(
         sources.urdf, sources.folder, roots, source, prefix, mesh_use, defects, files, sources.mesh_uses
     )
-    _note_unknown_meshes(sources, mechanism, source, defects)
     of_limits = sources.limits_uri or f"limits of {name}"
     return with_default_limits(read_limits(sources.limits, mechanism, of_limits, prefix, defects, source))
-
-
-def _note_unknown_meshes(sources: ModelSources, mechanism: Mechanism, source: str, defects: Defects) -> None:
-    """Note meshes in `mesh_uses` that no collision shape has."""
-    geometries = [shape.geometry for link in mechanism.links.values() for shape in link.collisions]
-    meshes = {geometry.uri for geometry in geometries if isinstance(geometry, Mesh)}
-    for uri in sorted(set(sources.mesh_uses) - meshes):
-        text = f"{source}: {unknown_name(f'mesh {uri!r} of `mesh_uses`', uri, meshes)}"
-        defects.note(UnknownNameError(text, stage="read urdf", subjects=(uri,)), "the entry has no effect")
 
 
 def _with_renamed_link(mechanism: Mechanism, old: str, new: str) -> Mechanism:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from ...errors import FileError, GeometryError, LimitExceededError, ResourceError, RobotCellError
+from ...errors import FileError, GeometryError, LimitExceededError, ResourceError, RobotCellError, UnknownNameError
 from ...model.geometry import Mesh, MeshUse
+from ...model.name_suggestions import unknown_name
 from ..common.resources import ResourceRoots
 from ..common.xml_reader import Element, XmlReader
 from ..mesh.content import content_digest
@@ -22,7 +24,7 @@ class MeshReader:
 
     Every mesh is checked when its description is read, so that errors are found there. A visual mesh that cannot be
     used is a defect, and is left out; a collision mesh that cannot be used is an error. A collision mesh without volume
-    has no hull; its triangles are used instead.
+    has no hull; its triangles are used instead. One of the use `unchecked` is not read and has a warning.
 
     Args:
         xml: Reader of the document.
@@ -48,9 +50,10 @@ class MeshReader:
         self._use = use
         self._uses = uses
         self._files = files
+        self._collisions: set[str] = set()
 
     def read(self, element: Element, visual: bool) -> Mesh | None:
-        """Return the mesh of a <mesh> element; None for a visual mesh that cannot be used.
+        """Return the mesh of a <mesh> element; None for a visual mesh that cannot be used, or one that is unchecked.
 
         Raises:
             FileError: The element is malformed.
@@ -58,15 +61,31 @@ class MeshReader:
         """
         uri = self._xml.attribute(element, "filename")
         x, y, z = self._xml.numbers(element, "scale", 3, (1.0, 1.0, 1.0))
+        if not visual:
+            self._collisions.add(uri)
+            if self._uses.get(uri) is MeshUse.UNCHECKED:
+                self._xml.defects.remark(self._left_out(element, uri))
+                return None
         try:
             return self._mesh(uri, (x, y, z), element, visual)
         except MESH_ERRORS as error:
             placed = _placed(error, f"{self._xml.source}:{element.sourceline}: ")
             if not visual:
-                raise placed from error
+                raise placed.changed(placed.message, remedy=f"{error.remedy} {_without(uri)}") from error
             self._xml.defects.note(placed, "the mesh is not shown")
             self._files[uri] = ""
             return None
+
+    def note_unknown_uses(self) -> None:
+        """Note meshes in `uses` that no collision element has; call it when all are read."""
+        for uri in sorted(set(self._uses) - self._collisions):
+            text = f"{self._xml.source}: {unknown_name(f'mesh {uri!r} of `mesh_uses`', uri, self._collisions)}"
+            error = UnknownNameError(text, stage="read urdf", subjects=(uri,))
+            self._xml.defects.note(error, "the entry has no effect")
+
+    def _left_out(self, element: Element, uri: str) -> str:
+        link = next((str(parent.get("name")) for parent in element.iterancestors("link")), "")
+        return f"{self._xml.source}:{element.sourceline}: link {link} is not checked with its mesh {uri}: `unchecked`"
 
     def _mesh(self, uri: str, scale: tuple[float, float, float], element: Element, visual: bool) -> Mesh | None:
         known = self._files.get(uri)
@@ -88,6 +107,14 @@ class MeshReader:
             check_collision_geometry(mesh)
         self._files[uri] = mesh.path
         return mesh
+
+
+def _without(uri: str) -> str:
+    """Return how to use a description without one of its collision meshes."""
+    return (
+        f"To leave this mesh out of all checks, add {{{uri!r}: unchecked}} to `mesh_uses` in the cell file, or draft"
+        f" with `robot_cell new --unchecked {shlex.quote(uri)}`."
+    )
 
 
 def _placed(error: RobotCellError, location: str) -> RobotCellError:

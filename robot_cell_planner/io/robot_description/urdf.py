@@ -72,7 +72,7 @@ def read_urdf(
             negative velocity and effort limits, colours that are not valid, a second material, flat meshes for which a
             hull is requested. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
-        mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI.
+        mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI; unchecked ones are left out.
 
     Raises:
         FileError: The text is malformed; the message gives file, line and what was expected.
@@ -83,7 +83,9 @@ def read_urdf(
     """
     xml = XmlReader(source, STAGE, defects, first_of_several=True)  # as urdfdom: FirstChildElement
     meshes = MeshReader(xml, folder, roots, mesh_use, mesh_uses, {} if files is None else files)
-    return _Reader(xml, meshes, prefix).mechanism(text)
+    mechanism = _Reader(xml, meshes, prefix).mechanism(text)
+    meshes.note_unknown_uses()
+    return mechanism
 
 
 def link_name(name: str, prefix: str, robot: str) -> str:
