@@ -138,6 +138,22 @@ def bare_glb(content: bytes) -> bytes:
         sorted(roots),
     )
     _check_corners(3 * number[1])
+    return _glb(document, binary)
+
+
+def without_cameras(content: bytes) -> bytes:
+    """Return a GLB file whose nodes have no cameras; with materials, unlike `bare_glb`.
+
+    Raises:
+        ValueError: The file is malformed.
+    """
+    return _glb(*_glb_chunks(content))
+
+
+def _glb(document: dict[str, Any], binary: bytes) -> bytes:
+    """Return a GLB file of a document without cameras: trimesh drops the mesh and the children of a node with one."""
+    for node in _entries(document, "nodes"):
+        node.pop("camera", None)
     text = json.dumps(document).encode()
     text += b" " * (-len(text) % 4)
     chunks = struct.pack("<II", len(text), GLB_JSON) + text
@@ -193,7 +209,7 @@ def as_utf8(content: bytes, kind: str) -> bytes:
 
     Binary data is unchanged; in binary STL and PLY files only the header is text.
     """
-    if kind == "obj" or (kind == "stl" and content.lstrip()[:5] == b"solid" and not _is_binary_stl(content)):
+    if kind == "obj" or (kind == "stl" and content.lstrip()[:5].lower() == b"solid" and not _is_binary_stl(content)):
         return _decoded(content)
     if kind == "ply":
         end = content.find(b"end_header")

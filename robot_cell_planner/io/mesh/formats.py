@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...errors import GeometryError
 from ..common.file_kinds import MESHES
+from .collada import prepare_collada
 from .counts import MAX_COUNT, as_utf8, bare_glb, check_collada, check_header, parsed_xml
 from .gltf import glb_of_gltf
 from .incomplete import STAGE as STAGE
@@ -93,6 +94,7 @@ def _bare_collada(content: bytes) -> tuple[bytes, float]:
         parent = element.getparent()
         if parent is not None:
             parent.remove(element)
+    prepare_collada(root)
     check_collada(root)
     unit = root.find("{*}asset/{*}unit")
     return etree.tostring(root), 1.0 if unit is None else float(unit.get("meter", "1"))

@@ -35,7 +35,7 @@ def require_whole(content: bytes, kind: str, path: str) -> None:
             text, stage=STAGE, subjects=(path,), remedy="Get the file itself: `git lfs pull` in its repository."
         )
     count = stl_triangles(content)
-    if kind != "stl" or not count or b"solid" in content[:100] or stl_bytes(content):  # text, or whole
+    if kind != "stl" or not count or b"solid" in content[:100].lower() or stl_bytes(content):  # text, or whole
         return
     there = (len(content) - STL_HEADER) // STL_TRIANGLE
     text = f"{path} is cut off or no STL file: its header announces {count} triangles, and there are {there}"

@@ -6,10 +6,12 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+from lxml import etree
 from numpy.typing import NDArray
 
 from ...model.geometry import Rgba
-from .counts import as_utf8, bare_glb, check_collada, check_header, parsed_xml
+from .collada import prepare_collada
+from .counts import as_utf8, bare_glb, check_collada, check_header, parsed_xml, without_cameras
 from .gltf import glb_of_gltf
 
 Part = tuple[NDArray[np.float64], NDArray[np.int32], Rgba | None]
@@ -25,11 +27,15 @@ def painted_parts(content: bytes, kind: str) -> list[Part]:
 
     check_header(content, kind)
     if kind == "dae":
-        check_collada(parsed_xml(content))
+        root = parsed_xml(content)
+        prepare_collada(root)
+        check_collada(root)
+        content = etree.tostring(root)
     if kind == "gltf":
         content, kind = glb_of_gltf(content, "the file"), "glb"
     if kind == "glb":
         bare_glb(content)  # checks the size
+        content = without_cameras(content)
     scene = trimesh.load_scene(BytesIO(as_utf8(content, kind)), file_type=kind, process=False)
     parts: list[Part] = []
     for node in scene.graph.nodes_geometry:
