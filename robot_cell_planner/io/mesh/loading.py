@@ -7,6 +7,7 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,9 @@ from .formats import FORMATS, STAGE
 from .planar_faces import MAX_NEIGHBOURS, max_neighbours, with_zigzags
 from .process import parse_mesh
 from .structure import check_structure
+
+if TYPE_CHECKING:
+    from scipy.spatial import ConvexHull
 
 MAX_EXTENT = 1e5  # [m]
 HULLS = b"1 "  # version of the method of convex hulls
@@ -201,13 +205,7 @@ def convex_hull(vertices: NDArray[np.float64], name: str) -> MeshData:
     Raises:
         GeometryError: The points are in a plane or too few, or more than 255 edges of the hull meet in a point.
     """
-    from scipy.spatial import ConvexHull, QhullError
-
-    try:
-        result = ConvexHull(vertices)
-    except QhullError as error:
-        text = f"{name} is flat or too small for a convex hull; use its triangles (use: exact)"
-        raise GeometryError(text, stage="convex hull", subjects=(name,)) from error
+    result = quickhull(vertices, name)
     points = vertices[result.vertices]
     faces = np.searchsorted(result.vertices, result.simplices, sorter=np.argsort(result.vertices))
     faces, equations = np.argsort(result.vertices)[faces], result.equations
@@ -222,3 +220,18 @@ def convex_hull(vertices: NDArray[np.float64], name: str) -> MeshData:
     inwards = np.einsum("ij,ij->i", normals, equations[:, :3]) < 0.0
     faces[inwards] = faces[inwards][:, ::-1]
     return MeshData(np.ascontiguousarray(points), np.ascontiguousarray(faces, dtype=np.int32))
+
+
+def quickhull(vertices: NDArray[np.float64], name: str) -> ConvexHull:
+    """Return the hull of points (n, 3) as scipy computes it. name: as of `convex_hull`.
+
+    Raises:
+        GeometryError: The points are in a plane or too few.
+    """
+    from scipy.spatial import ConvexHull, QhullError
+
+    try:
+        return ConvexHull(vertices)
+    except QhullError as error:
+        text = f"{name} is flat or too small for a convex hull; use its triangles (use: exact)"
+        raise GeometryError(text, stage="convex hull", subjects=(name,)) from error

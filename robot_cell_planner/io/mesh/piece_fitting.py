@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...errors import GeometryError
+from .hull_division import distinct_points, divided_hull
 from .loading import MeshData, convex_hull
 from .planar_faces import distances_beyond
 from .triangle_clipping import triangles_outside, triangles_within
@@ -30,24 +31,21 @@ def fitted_pieces(pieces: tuple[MeshData, ...], data: MeshData) -> tuple[MeshDat
 
     The part of a piece is the surface within the piece, the corners of the piece that the mesh encloses, and the
     surface that no piece contains, if this piece is the nearest. A piece whose part is flat contains its part and the
-    piece as it was, and one without a part is left out.
+    piece as it was, one whose hull has too many edges at a point is divided, and one without a part is left out.
 
     Args:
         pieces: Convex meshes with outward faces.
         data: The mesh. Where it is open, corners may count as not enclosed; the pieces cover its surface all the same.
-
-    Raises:
-        GeometryError: More than 255 edges of a hull meet in a point.
     """
     triangles = data.vertices[data.faces]
     enclosed = _Enclosed(triangles)
-    size = float(np.ptp(data.vertices, axis=0).max())
-    found = []
+    size = float(np.ptp(triangles.reshape(-1, 3), axis=0).max())  # of its surface: faces may not use all vertices
+    found: list[MeshData] = []
     for piece, missing in zip(pieces, _missing(pieces, triangles, TOLERANCE * size), strict=True):
         surface = triangles_within(triangles, piece, TOLERANCE * size).reshape(-1, 3)
         part = np.vstack([surface, enclosed.of(piece.vertices), missing])
         if len(part):
-            found.append(_hull_of(part, RESOLUTION * size, piece))
+            found.extend(_hulls_of(part, RESOLUTION * size, piece))
     return tuple(found)
 
 
@@ -63,14 +61,14 @@ def _missing(pieces: tuple[MeshData, ...], triangles: Floats, tolerance: float) 
     return [missing[nearest == index].reshape(-1, 3) for index in range(len(pieces))]
 
 
-def _hull_of(part: Floats, resolution: float, piece: MeshData) -> MeshData:
-    """Return the hull of a part, or of the part and the piece where that is flat or too finely divided."""
-    _, chosen = np.unique(np.round(part / resolution), axis=0, return_index=True)
+def _hulls_of(part: Floats, resolution: float, piece: MeshData) -> tuple[MeshData, ...]:
+    """Return the hull of a part, or of the part and the piece where that is flat or too finely divided. It is divided
+    if it is too finely divided as well."""
     try:
-        return convex_hull(part[chosen], "a piece")
+        return (convex_hull(distinct_points(part, resolution), "a piece"),)
     except GeometryError:
         outside = distances_beyond(part, piece.vertices[piece.faces]) > resolution
-        return convex_hull(np.vstack([piece.vertices, part[outside]]), "a piece") if outside.any() else piece
+    return divided_hull(np.vstack([piece.vertices, part[outside]]), resolution) if outside.any() else (piece,)
 
 
 class _Enclosed:

@@ -39,8 +39,13 @@ def distances_beyond(points: Floats, triangles: Floats) -> Floats:
 
 def max_neighbours(faces: Indices) -> int:
     """Return the largest number of edges that meet at a vertex of triangles (n, 3)."""
+    return int(neighbour_counts(faces).max())
+
+
+def neighbour_counts(faces: Indices) -> Indices:
+    """Return the number of edges that meet at each vertex (k,) of triangles (n, 3)."""
     edges = np.sort(np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]]), axis=1)
-    return int(np.bincount(np.unique(edges, axis=0).ravel()).max())
+    return np.bincount(np.unique(edges, axis=0).ravel())
 
 
 def with_zigzags(points: Floats, faces: Indices, equations: Floats) -> tuple[Indices, Floats]:

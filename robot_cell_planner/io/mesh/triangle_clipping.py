@@ -19,7 +19,7 @@ def triangles_within(triangles: Floats, piece: MeshData, tolerance: float) -> Fl
     normals, offsets = face_planes(piece.vertices[piece.faces])
     part: Floats = triangles[_may_touch(triangles, piece, tolerance)]
     for normal, offset in zip(normals, offsets, strict=True):
-        part = _below(part, part @ normal - (offset + tolerance))
+        part = triangles_below(part, part @ normal - (offset + tolerance))
     return part
 
 
@@ -31,8 +31,8 @@ def triangles_outside(triangles: Floats, piece: MeshData, tolerance: float) -> F
     for normal, offset in zip(normals, offsets, strict=True):
         heights = left @ normal - (offset + tolerance)
         crosses = heights.max(axis=1) > 0.0
-        outside.append(_below(left[crosses], -heights[crosses]))
-        left = np.concatenate([left[~crosses], _below(left[crosses], heights[crosses])])
+        outside.append(triangles_below(left[crosses], -heights[crosses]))
+        left = np.concatenate([left[~crosses], triangles_below(left[crosses], heights[crosses])])
     return np.concatenate(outside)
 
 
@@ -43,7 +43,7 @@ def _may_touch(triangles: Floats, piece: MeshData, tolerance: float) -> NDArray[
     return found
 
 
-def _below(triangles: Floats, heights: Floats) -> Floats:
+def triangles_below(triangles: Floats, heights: Floats) -> Floats:
     """Return triangles that cover the part of given ones on or below a plane; heights: of their corners (n, 3)."""
     is_below = heights <= 0.0
     count = is_below.sum(axis=1)

@@ -192,3 +192,30 @@ def test_joined_pieces_are_split_again_in_any_order_of_faces():
     for one, two in zip(pieces, again, strict=True):
         assert np.array_equal(one.vertices, two.vertices)
         assert np.array_equal(one.faces, two.faces)
+
+
+@pytest.mark.parametrize("scale", [0.8, 0.98, 1.001])
+@pytest.mark.parametrize("sections", [300, 600])
+def test_a_tip_where_more_edges_meet_than_coal_supports_is_divided(scale, sections):
+    """A fine cone that extends beyond its piece, a coarse one: the mesh was refused for its hull of too many edges."""
+    cone = trimesh.creation.cone(0.1, 0.3, sections=sections)
+    cone.apply_transform(trimesh.transformations.euler_matrix(0.3, 0.5, 0.7))
+    coarse = trimesh.creation.cone(0.1, 0.3, sections=20)
+    coarse.apply_transform(trimesh.transformations.euler_matrix(0.3, 0.5, 0.7))
+    coarse.vertices = (coarse.vertices - cone.center_mass) * scale + cone.center_mass
+    pieces = fitted_pieces((data_of(coarse),), data_of(cone))
+    assert len(pieces) > 1
+    assert max(planar_faces.max_neighbours(piece.faces) for piece in pieces) <= planar_faces.MAX_NEIGHBOURS
+    generator = np.random.default_rng(2)
+    inner = np.einsum("ki,kij->kj", generator.dirichlet(np.ones(4), 2_000), generator.choice(cone.vertices, (2_000, 4)))
+    assert beyond_hulls(np.vstack([surface_points(cone), inner]), pieces).max() < 1e-6
+    whole = ConvexHull(np.vstack([cone.vertices, coarse.vertices]))
+    assert sum(ConvexHull(piece.vertices).volume for piece in pieces) == pytest.approx(whole.volume, rel=1e-3)
+
+
+def test_a_vertex_that_no_face_uses_does_not_change_the_pieces():
+    """It would set the size of the mesh, which points are merged by: here those within 0.1 m."""
+    ring, piece = trimesh.creation.torus(0.1, 0.03), data_of(trimesh.creation.box((0.3, 0.3, 0.1)))
+    stray = MeshData(np.vstack([ring.vertices, [(1e5, 0.0, 0.0)]]), np.array(ring.faces, dtype=np.int32))
+    (expected,), (found,) = fitted_pieces((piece,), data_of(ring)), fitted_pieces((piece,), stray)
+    np.testing.assert_array_equal(found.vertices, expected.vertices)
