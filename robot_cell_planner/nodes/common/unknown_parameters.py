@@ -22,19 +22,30 @@ def unknown_parameters(
     """Return a sentence for each parameter that a command line or its files of parameters give to a node (its name,
     without namespace) that does not have it, and for each section of a file whose node is probably this one, misspelt.
 
-    Sections for all nodes are left out, since they may be meant for others. declared: names to suggest.
+    Sections for all nodes are left out, since they may be meant for others, and so are similar names of nodes in a file
+    that has a section for this one, such as `arm_1` and `arm_2`. declared: names to suggest.
     """
-    names = list(declared)
+    names, given = list(declared), list(_given(_of_ros(arguments)))
+    with_section = {source for source, given_to, _ in given if given_to == node}
     found = []
-    for source, given_to, name in _given(arguments):
+    for source, given_to, name in given:
         if given_to in ("", node):
             if not (is_declared(name) or name == FOR_ALL_NODES or name.startswith(BY_OTHERS)):
                 near = similar_names(name, names)
                 nearest = f"; nearest: {', '.join(near)}" if near else ""
                 found.append(f"{source}: {node} has no parameter {name}, which is ignored{nearest}")
-        elif difflib.SequenceMatcher(None, given_to, node).ratio() >= SAME_NODE:
+        elif source not in with_section and difflib.SequenceMatcher(None, given_to, node).ratio() >= SAME_NODE:
             found.append(f"{source}: parameters of {given_to} are ignored; this node is {node}")
     return tuple(dict.fromkeys(found))
+
+
+def _of_ros(arguments: Iterable[str]) -> Iterator[str]:
+    """Yield the arguments that rcl reads: those from `--ros-args` to `--` or the end."""
+    is_read = False
+    for word in arguments:
+        is_read = word == "--ros-args" or (is_read and word != "--")
+        if is_read:
+            yield word
 
 
 def _given(arguments: Iterable[str]) -> Iterator[tuple[str, str, str]]:
@@ -49,8 +60,10 @@ def _given(arguments: Iterable[str]) -> Iterator[tuple[str, str, str]]:
 
 def _in_file(path: str) -> Iterator[tuple[str, str]]:
     """Yield node and name of each parameter in a file that rcl has read; sections for all nodes are left out."""
-    with open(path, encoding="utf-8") as stream:
-        yield from _in_sections("", yaml.safe_load(stream))
+    # As rcl does: in any encoding of YAML, with several documents, and without the types of values.
+    with open(path, "rb") as stream:
+        for document in yaml.load_all(stream, Loader=yaml.BaseLoader):
+            yield from _in_sections("", document)
 
 
 def _in_sections(node: str, content: object) -> Iterator[tuple[str, str]]:

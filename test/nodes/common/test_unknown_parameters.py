@@ -61,6 +61,36 @@ def test_a_misspelt_argument_is_reported(argument):
     assert text.startswith(f"-p {argument}: planning_node has no parameter time_limt")
 
 
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_file_is_read_as_rcl_reads_it(tmp_path, encoding):
+    """Documents, tags and values that PyYAML refuses or cannot convert ended the start with a traceback."""
+    text = """
+controller_manager:
+  ros__parameters: {date: 2026-13-45, angle: !deg 5.0, name: =}
+---
+planning_node:
+  ros__parameters: {time_limt: 5.0}
+"""
+    path = tmp_path / "given.yaml"
+    path.write_bytes(text.encode(encoding))
+    (found,) = reported(["planning_node", "--ros-args", "--params-file", str(path)])
+    assert "has no parameter time_limt" in found
+
+
+def test_nodes_with_similar_names_in_one_file_are_no_mistake(file):
+    parameters = {"ros__parameters": {"time_limit": 5.0}}
+    assert not reported(file({"planning_node_1": parameters, "planning_node_2": parameters}), "planning_node_2")
+    (text,) = reported(file({"planning_node_1": parameters}), "planning_node_2")
+    assert text.endswith("parameters of planning_node_1 are ignored; this node is planning_node_2")
+
+
+def test_arguments_that_are_not_those_of_ros_are_left_out():
+    other = ["-p", "8080", "--params-file", "of_another_program.yaml"]
+    assert not reported(["program", *other])
+    (text,) = reported(["program", *other, "--ros-args", "-p", "time_limt:=5.0", "--", *other])
+    assert "has no parameter time_limt" in text
+
+
 def test_a_running_node_warns(start_node):
     node = start_node("kinematics_node", ik_restart=5)
     assert node.wait_for("kinematics_node has no parameter ik_restart, which is ignored; nearest: ik_restarts")
