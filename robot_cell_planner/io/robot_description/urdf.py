@@ -57,8 +57,8 @@ def read_urdf(
     """Read a mechanism from a URDF.
 
     A link named "world" would conflict with the root frame of the cell; it is renamed to "<name of the robot>_world". A
-    joint axis whose length differs from 1 by up to 1e-3 is normalised; otherwise it is refused, because for a prismatic
-    joint the length could be intended.
+    joint axis whose length differs from 1 by up to 1e-3 is normalised. Another length is a defect of axes of rotation,
+    and refused for prismatic joints, where it could be intended.
 
     Args:
         text: Content of the URDF.
@@ -69,8 +69,8 @@ def read_urdf(
         mesh_use: Collision representation of meshes.
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
             inertias that are not physical, attributes that are not known, shapes of size zero, visuals without a shape,
-            negative velocity and effort limits, colours that are not valid, a second material, flat meshes for which a
-            hull is requested. None: they are errors.
+            negative velocity and effort limits, axes of rotation whose length is not 1, colours that are not valid, a
+            second material, flat meshes for which a hull is requested. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI; unchecked ones are left out.
 
@@ -324,7 +324,11 @@ class _Reader:
         x, y, z = self.xml.numbers(element, "xyz", 3, (1.0, 0.0, 0.0))
         length = math.sqrt(x * x + y * y + z * z)
         if abs(length - 1.0) > AXIS_TOLERANCE:
-            raise self.xml.error(element, f"has xyz={element.get('xyz')!r} of length {length:.6g}, expected length 1")
+            text = f"has xyz={element.get('xyz')!r} of length {length:.6g}, expected length 1"
+            error = self.xml.error(element, text, self.xml.attribute(joint, "name"))
+            if kind is JointKind.PRISMATIC or length == 0.0:
+                raise error
+            self.xml.defects.note(error, "its direction is used")
         return (x, y, z) if length == 1.0 else (x / length, y / length, z / length)
 
     def _limits(self, joint: Element, kind: JointKind) -> JointLimits:

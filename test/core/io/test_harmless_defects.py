@@ -163,3 +163,18 @@ def test_the_remedy_of_a_read_error_is_not_about_writing():
     with pytest.raises(FileError) as caught:
         read_urdf("<robot name='r'><link/></robot>")
     assert caught.value.remedy == "Correct the file at the position that the message gives."
+
+
+@pytest.mark.parametrize("kind", ["revolute", "continuous", "prismatic"])
+def test_only_the_direction_of_an_axis_of_rotation_counts(kind):
+    joint = f'<joint name="j" type="{kind}"><parent link="a"/><child link="b"/>\n<axis xyz="0 -3 4"/>'
+    text = f'<robot name="r"><link name="a"/><link name="b"/>{joint}<limit lower="-1" upper="1"/></joint></robot>'
+    if kind == "prismatic":
+        with pytest.raises(FileError, match=r"r\.urdf:2: <axis> .* of length 5, expected length 1"):
+            read_urdf(text, source="r.urdf", defects=Defects())
+        return
+    defects = Defects()
+    assert read_urdf(text, source="r.urdf", defects=defects).joints["j"].axis == pytest.approx((0.0, -0.6, 0.8))
+    assert defects.texts == ("r.urdf:2: <axis> has xyz='0 -3 4' of length 5, expected length 1; its direction is used",)
+    with pytest.raises(FileError, match="of length 5"):
+        read_urdf(text, source="r.urdf")
