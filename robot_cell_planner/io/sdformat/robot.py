@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from lxml import etree
 
+from ...errors import FrameCycleError
 from ...model.pose import IDENTITY, Pose, rotate
 from ...model.value import WORLD
 from ..common.defects import Defects
@@ -23,6 +24,7 @@ from .reader import SdfReader
 from .shapes import read_colour, read_inertial
 
 MOVING = {"revolute": "revolute", "continuous": "continuous", "prismatic": "prismatic"}
+CYCLE_REMEDY = "Give one of these frames another `relative_to` or `attached_to`."
 UNBOUNDED = 1e15  # [rad or m] larger limits mean none
 AXIS_IN_JOINT_SINCE = VERSIONS.index("1.5")  # before, axes were given in the frame of the model
 # Attributes of <limit> in URDF by the elements of <limit> here. Limits below 0 are refused for Drake's element, as by
@@ -68,7 +70,10 @@ def sdf_to_urdf(
     if len(models) != 1:
         listed = ", ".join(models[:5])
         raise file.xml.error(root, f"holds {len(models)} models ({listed}), expected one for a robot", *models[:5])
-    return _Converter(reader, models[0], file, root).urdf()
+    try:
+        return _Converter(reader, models[0], file, root).urdf()
+    except FrameCycleError as error:
+        raise error.changed(f"{source}: {error.message}", remedy=CYCLE_REMEDY) from error
 
 
 class _Converter:
@@ -84,9 +89,10 @@ class _Converter:
         robot = etree.Element("robot", name=self._name(self.model))
         joints = {name: self._ends(joint) for name, joint in self.contents.joints.items()}
         self._check_tree(joints)
+        placements = self.frames.placements  # refuses unknown frames, also in poses that are not used
         for name, (_, child) in joints.items():
             if self.contents.joints[name].kind != "fixed":
-                self.urdf_frame[child] = self.frames.placements.between(child, name)
+                self.urdf_frame[child] = placements.between(child, name)
         if WORLD in {parent for parent, _ in joints.values()}:
             etree.SubElement(robot, "link", name=WORLD)
         for name, link in self.contents.links.items():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from frozendict import frozendict
 
-from robot_cell_planner.errors import FileError, NotSupportedError
+from robot_cell_planner.errors import FileError, FrameCycleError, NotSupportedError
 from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.robot_description.loading import load_robot
 from robot_cell_planner.io.robot_description.urdf import read_urdf
@@ -180,3 +180,14 @@ def test_a_negative_acceleration_limit_of_drake_is_refused():
     content = link("base"), link("arm"), joint("j", "base", "arm", limit=limit)
     with pytest.raises(FileError, match="<acceleration> is -1"):
         convert(*content, version="1.10' xmlns:drake='http://drake.mit.edu")
+
+
+def test_frames_that_do_not_exist_are_refused_also_where_no_pose_depends_on_them():
+    with pytest.raises(FileError, match=r"m\.sdf:1: .*'nowhere' does not exist"):
+        convert(link("a", "<pose relative_to='nowhere'/>"), source="m.sdf")
+
+
+def test_a_loop_of_frames_names_the_file_and_what_to_change():
+    with pytest.raises(FrameCycleError, match=r"^frames: m\.sdf: .*loop") as caught:
+        convert(link("a", "<pose relative_to='f'/>"), "<frame name='f'><pose relative_to='a'/></frame>", source="m.sdf")
+    assert "relative_to" in caught.value.remedy
