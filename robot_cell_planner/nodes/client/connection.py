@@ -78,6 +78,7 @@ class CellConnection:
             raises = signal.getsignal(signal.SIGTERM) is signal.default_int_handler
             rclpy.init(signal_handler_options=options.NO if raises else options.SIGTERM)
         self.node = ClientNode(name, namespace, sole=False)
+        self._name = self.node.get_name()  # a shutdown of ROS destroys the node
         self._group = ReentrantCallbackGroup()
         self._discovery_timeout = discovery_timeout
         self.usage = Usage(self.node.context.ok)
@@ -94,9 +95,10 @@ class CellConnection:
         """Run callbacks until the client is closed, and destroy its node then, which the middleware may block."""
         try:
             self._spin()
-        finally:
-            self._closing.wait()
-            self._destroy()
+        except Exception as error:  # reported now: the client may be closed much later
+            threading.excepthook(threading.ExceptHookArgs((type(error), error, error.__traceback__, self._thread)))
+        self._closing.wait()
+        self._destroy()
 
     def _destroy(self) -> None:
         self._executor.shutdown()
@@ -135,9 +137,9 @@ class CellConnection:
         atexit.unregister(self.close)
         if not self.usage.close(CANCELLED_WITHIN):
             return
-        self._closing.set()
         self._executor.create_task(self._executor.end)
-        join_in_time(self._thread, self.node.get_name())
+        self._closing.set()  # last: from now on, the thread may destroy the node and the executor at any time
+        join_in_time(self._thread, self._name)
 
     def call_service(
         self,

@@ -3,8 +3,12 @@
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
+import rclpy
+
+from robot_cell_planner.nodes.client import CellClient
 
 PROGRAM = """
 import ctypes, signal, sys, threading
@@ -65,3 +69,31 @@ def test_a_timer_and_a_handler_of_the_program_are_left_as_they_are(domain):
     check = "print(signal.getsignal(signal.SIGALRM) is print, signal.getitimer(signal.ITIMER_REAL)[0] > 0.0)"
     done = run("pass", f"{handler}; client.close(); {check}")
     assert (done.returncode, done.stdout, done.stderr) == (0, "True True\n", "")
+
+
+def test_a_client_is_closed_after_ros_was_shut_down(domain):
+    """Its thread runs no callbacks any more, and destroys the executor as soon as it may."""
+    client = CellClient("script")
+    rclpy.shutdown()
+    may_destroy = client._closing.set
+
+    def destroyed():
+        may_destroy()
+        client._thread.join()
+
+    client._closing.set = destroyed
+    client.close()
+    assert not client._thread.is_alive()
+
+
+def test_an_unexpected_end_of_the_thread_is_reported_at_once(domain, monkeypatch):
+    class Broken(CellClient):
+        def _spin(self):
+            raise RuntimeError("the middleware is lost")
+
+    found, is_reported = [], threading.Event()
+    monkeypatch.setattr(threading, "excepthook", lambda given: (found.append(given.exc_value), is_reported.set()))
+    with Broken("script") as client:
+        assert is_reported.wait(60.0)
+        assert client._thread.is_alive()
+    assert [str(error) for error in found] == ["the middleware is lost"]
