@@ -255,9 +255,8 @@ class ServoServer:
     def _refuse(self, error: RobotCellError) -> None:
         """Report why a command is rejected: in the status of the node, and, once for each reason, in its log. An error
         with other numbers, such as the age of each command, is the same reason."""
-        last = self._runner.last_error
+        last, self._runner.last_error = self._runner.last_error, error
         if last is None or reason_of(last) != reason_of(error):
-            self._runner.last_error = error
             self.node.get_logger().warning(f"servo command rejected: {error}")
 
     def ended(self, error: RobotCellError | None) -> None:

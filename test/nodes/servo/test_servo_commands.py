@@ -1,6 +1,7 @@
 """Servo commands with excessive numbers are refused one by one, so that the session continues."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from loaded_cells import loaded
 
 from robot_cell_planner.errors import InvalidRequestError, StaleStateError, UnknownNameError
 from robot_cell_planner.nodes.servo.commands import FrameReader, joint_velocities
-from robot_cell_planner.nodes.servo.servo import reason_of
+from robot_cell_planner.nodes.servo.servo import ServoServer, reason_of
 
 CELL, STATE = loaded()
 JOINTS = CELL.group().variables
@@ -57,3 +58,14 @@ def test_errors_with_other_numbers_are_one_reason():
     old, older = (StaleStateError(f"servo command is {age} s old (limit 0.2 s)") for age in ("10.003", "1.5e+02"))
     assert reason_of(old) == reason_of(older)
     assert reason_of(UnknownNameError("unknown joint 'j1'")) != reason_of(UnknownNameError("unknown joint 'j2'"))
+
+
+def test_the_status_has_the_latest_numbers_of_a_reason_that_is_logged_once():
+    logged = []
+    node = SimpleNamespace(get_logger=lambda: SimpleNamespace(warning=logged.append))
+    server = SimpleNamespace(node=node, _runner=SimpleNamespace(last_error=None))
+    for age in (0.3, 0.4, 0.5):
+        error = StaleStateError(f"servo command is {age} s old (limit 0.2 s)")
+        ServoServer._refuse(server, error)
+        assert server._runner.last_error is error
+    assert len(logged) == 1
