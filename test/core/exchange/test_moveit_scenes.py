@@ -23,7 +23,8 @@ from robot_cell_planner.io.scene_import.moveit_scene import read_moveit_scene
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.bodies import NamedFrame, RigidBody
 from robot_cell_planner.model.cell import RobotCell
-from robot_cell_planner.model.geometry import Box, Capsule, MeshUse, Shape
+from robot_cell_planner.model.geometry import Box, Capsule, Shape
+from robot_cell_planner.model.mesh_use import REPRESENTATIONS
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState, RobotCellState
 
@@ -68,7 +69,7 @@ def test_bodies_of_a_cell_are_at_their_places_in_the_world(tmp_path):
     assert "tools: " in text
 
 
-@pytest.mark.parametrize("use", list(MeshUse))
+@pytest.mark.parametrize("use", REPRESENTATIONS)
 def test_meshes_are_as_far_from_others_as_they_are_checked(use, tmp_path):
     """A bracket in the shape of a cross, whose hull is nearer to the corners than its pieces and triangles."""
     bracket = trimesh.util.concatenate(

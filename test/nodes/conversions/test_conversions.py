@@ -21,6 +21,7 @@ from robot_cell_planner.io.robot_description.loading import load_robot, load_too
 from robot_cell_planner.model.bodies import CollisionSettings, NamedFrame, PairMargin, rigid_tool
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse
+from robot_cell_planner.model.mesh_use import REPRESENTATIONS
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.msg import JointPath, MotionCertificate, MotionPlan, PlanRecord, SceneChange
 from robot_cell_planner.msg import RobotCell as CellMessage
@@ -124,7 +125,7 @@ def test_cells_of_files(name):
     assert_same(state_from_message(sent(state_to_message(state)), "state"), state)
 
 
-@pytest.mark.parametrize("use", MeshUse)
+@pytest.mark.parametrize("use", REPRESENTATIONS)
 def test_robots_and_tools_keep_how_their_meshes_are_checked(use):
     robot = load_robot("left", PANDA, prefix="left_", mesh_use=use)
     tool = load_tool("hand", PANDA, tcp_link="panda_hand", mesh_use=use)
