@@ -6,8 +6,9 @@ from frozendict import frozendict
 from hypothesis import strategies as st
 
 from robot_cell_planner.model.bodies import NamedFrame, RigidBody
-from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Mesh, MeshUse, Shape, Sphere, Triangles
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Shape, Sphere, Triangles
 from robot_cell_planner.model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
+from robot_cell_planner.model.mesh_use import REPRESENTATIONS
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
 from robot_cell_planner.model.value import MAX_JOINT_VALUE
@@ -28,7 +29,7 @@ def quaternions(draw):
 
 
 poses = st.builds(Pose, vectors, quaternions())
-uses = st.sampled_from(MeshUse)
+uses = st.sampled_from(REPRESENTATIONS)
 triangles = st.builds(
     Triangles,
     st.tuples(vectors, vectors, vectors, vectors),

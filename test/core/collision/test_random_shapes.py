@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.engines.base import TOUCHING, distance_error
-from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
+from robot_cell_planner.model.mesh_use import REPRESENTATIONS
 from robot_cell_planner.model.pose import Pose
 
 sizes, large = st.floats(0.02, 0.3), st.floats(6.0, 300.0)
@@ -22,7 +23,7 @@ geometries = st.one_of(
     st.builds(Cylinder, large, st.just(0.2)),
     st.builds(Capsule, sizes, sizes),
     st.builds(Cone, sizes, sizes),
-    st.builds(bracket, st.sampled_from((0.1, 0.25)), st.sampled_from(MeshUse)),
+    st.builds(bracket, st.sampled_from((0.1, 0.25)), st.sampled_from(REPRESENTATIONS)),
 )
 shapes = st.lists(st.builds(Shape, geometries, st.builds(Pose.from_rpy, positions, turns)), min_size=1, max_size=2)
 bodies = st.lists(st.tuples(shapes, positions, turns), min_size=1, max_size=6)
