@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from ...system.private_files import FILE_MODE, make_folder
 
-MAGIC = b"robot_cell_planner mesh 1\n"
+MAGIC = b"robot_cell_planner mesh 2\n"  # counted up when readers of meshes change: what they read is cached
 ENVIRONMENT = "ROBOT_CELL_PLANNER_CACHE"
 ENTRY = re.compile(r"[0-9a-f]{64}")
 MAX_BYTES = 1024 * 1024 * 1024  # of all entries together
