@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from ...system.private_files import FILE_MODE, make_folder
 
 MAGIC = b"robot_cell_planner mesh 2\n"  # counted up when readers of meshes change: what they read is cached
+OTHER_VERSION = re.compile(rb"robot_cell_planner mesh \d+\n")
 ENVIRONMENT = "ROBOT_CELL_PLANNER_CACHE"
 ENTRY = re.compile(r"[0-9a-f]{64}")
 MAX_BYTES = 1024 * 1024 * 1024  # of all entries together
@@ -149,6 +150,8 @@ def read_entry(digest: str, kind: str) -> memoryview | None:
     try:
         data = path.read_bytes()
     except OSError:
+        return None
+    if OTHER_VERSION.match(data) and not data.startswith(MAGIC):
         return None
     body = memoryview(data)[len(MAGIC) + 32 :]
     if not data.startswith(MAGIC) or data[len(MAGIC) : len(MAGIC) + 32] != hashlib.sha256(body).digest():

@@ -189,8 +189,8 @@ def test_the_second_process_reads_a_hull_without_computing_it(cache, monkeypatch
         assert (found.faces.dtype, found.faces.tobytes()) == (computed.faces.dtype, computed.faces.tobytes())
 
 
-@pytest.mark.parametrize("damage", ["cut", "altered", "empty", "other version", "folder"])
-def test_a_damaged_cache_entry_is_recomputed(cache, damage):
+@pytest.mark.parametrize("damage", ["cut", "altered", "empty", "other file", "other version", "folder"])
+def test_a_damaged_cache_entry_is_recomputed(cache, damage, caplog):
     mesh = reference(FILES["binary STL"])
     first = load_mesh(mesh)
     entry = cache / f"{mesh.digest}.mesh"
@@ -203,7 +203,8 @@ def test_a_damaged_cache_entry_is_recomputed(cache, damage):
             "cut": content[:-8],
             "altered": content[:-1] + b"\x7f",
             "empty": b"",
-            "other version": b"x" + content,
+            "other file": b"x" + content,
+            "other version": b"robot_cell_planner mesh 1\n" + content[len(mesh_cache.MAGIC) :],
         }
         entry.write_bytes(damages[damage])
     from robot_cell_planner.io.mesh import loading as meshes
@@ -211,6 +212,8 @@ def test_a_damaged_cache_entry_is_recomputed(cache, damage):
     meshes._from_file.cache_clear()
     meshes._scaled.cache_clear()
     assert np.array_equal(load_mesh(mesh).vertices, first.vertices)
+    # An entry of another version is not damaged, and there are thousands of them after an update.
+    assert ("is damaged" in caplog.text) == (damage not in {"other version", "folder"})
     assert [left.name for left in cache.iterdir()] == [entry.name]
     if damage != "folder":
         assert entry.read_bytes() == content
