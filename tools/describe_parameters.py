@@ -18,9 +18,9 @@ Made by `tools/describe_parameters.py` from the declarations in the nodes' sourc
 Parameters are set at start, as in `config/parameters.yaml` or with `--ros-args -p name:=value`. Those that are marked
 *run time* also change while the node runs, by `ros2 param set`; the others are read-only. A value of another type or
 outside its range ends the start with one line that names the parameter, and is refused at run time. A parameter that
-the node does not have is a warning at the start, with the nearest names, unless a file gives it to all nodes (`/**`). An
-integer is not converted to a double: write `100.0`. In a list, an empty string counts as no entry, since ROS 2 cannot
-determine the type of an empty list. Every node also has the parameters of rclpy, such as `use_sim_time`.
+the node does not have is a warning at the start, with the nearest names, unless a file gives it to all nodes (`/**`).
+An integer is not converted to a double: write `100.0`. In a list, an empty string counts as no entry, since ROS 2
+cannot determine the type of an empty list. Every node also has the parameters of rclpy, such as `use_sim_time`.
 """
 COLUMNS = """
 | Name | Type | Default | Range | Change | Meaning |

@@ -11,7 +11,8 @@ from .constraints import FrameConstraint, FrameRule, PathConstraint
 
 MAX_SPEED = 10.0  # [m/s] of tools; those of robots are lower
 MAX_BLEND = math.pi  # [rad or m]
-MAX_TOLERANCE, MAX_EXTENT = 1.0, 10.0  # [m] of constraints on positions
+MAX_TOLERANCE, MAX_EXTENT = 1.0, 100.0  # [m] of constraints on positions; the space of a gantry may be large
+MAX_REGION = 10.0  # [m] extent of a region of goals
 ANGULAR = FrameRule.AXIS_IN_CONE, FrameRule.ORIENTATION
 
 
@@ -19,16 +20,14 @@ def in_millimetres(what: str, value: float, limit: float, unit: str = "m") -> tu
     """Return a sentence about a finite length or speed above a limit, with its value if it is in mm; none below it."""
     if not limit < value < math.inf:
         return ()
-    return (f"{what} of {value:g} {unit} is more than any robot needs; if it is in m{unit}, write {value / 1e3:g}",)
+    return (f"{what} of {value:g} {unit} is probably too large; if it is in m{unit}, write {value / 1e3:g}",)
 
 
 def in_degrees(what: str, value: float, limit: float, unit: str = "rad") -> tuple[str, ...]:
     """Return a sentence about a finite angle above a limit, with its value if it is in degrees; none below it."""
     if not limit < value < math.inf:
         return ()
-    return (
-        f"{what} of {value:g} {unit} limits nothing; if it is in degrees, write {math.radians(value):.5g}",
-    )
+    return (f"{what} of {value:g} {unit} limits nothing; if it is in degrees, write {math.radians(value):.5g}",)
 
 
 def timing_doubts(timing: TimingOptions | None) -> tuple[str, ...]:

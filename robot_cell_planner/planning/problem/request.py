@@ -18,7 +18,7 @@ from ...model.value import Vector3, check_joint_value
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
 from .constraints import MAX_CONSTRAINTS, PathConstraint
-from .doubts import MAX_EXTENT, constraint_doubts, in_millimetres, timing_doubts
+from .doubts import MAX_REGION, constraint_doubts, in_millimetres, timing_doubts
 from .objective import Objective
 from .planner_info import AUTOMATIC
 
@@ -220,7 +220,7 @@ class Goals:
         parts = [part for goal in self.simultaneous for part in goal.parts.values()]
         targets = (part for part in parts if isinstance(part, FrameTarget | PointAxisTarget))
         extents = (extent for region in self.regions for extent in region.position_extent)
-        large = (text for extent in extents for text in in_millimetres("an extent of a region", extent, MAX_EXTENT))
+        large = (text for extent in extents for text in in_millimetres("an extent of a region", extent, MAX_REGION))
         centers = (region.center for region in self.regions)
         return (*doubts_of((*self.targets, *targets, *centers)), *dict.fromkeys(large))
 

@@ -23,7 +23,7 @@ HERE = forward_kinematics(CELL, STATE)
 LOWER = FrameWaypoints((Pose((HERE.position[0], HERE.position[1], HERE.position[2] - 0.02), HERE.quaternion),))
 NEAR = Goals(joint_goals=({name: value + 0.05 for name, value in STATE.configuration.items()},))
 SLOW = TimingOptions(method=TimingMethod.SMOOTH, tool_speed=250.0)
-FAST = "a tool speed of 250 m/s is more than any robot needs; if it is in mm/s, write 0.25"
+FAST = "a tool speed of 250 m/s is probably too large; if it is in mm/s, write 0.25"
 
 VALID = {
     "tool speed": MotionRequest(NEAR, timing=TimingOptions(tool_speed=10.0)),
