@@ -111,7 +111,6 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
     use: MeshUse = MeshUse.HULL
 
     def __post_init__(self) -> None:
-        _check_use(self.use)
         if not all(isinstance(rows, (tuple, list)) for rows in (self.vertices, self.faces)):
             raise InvalidValueError("vertices and faces of a mesh are tuples of three numbers each")
         if len(self.vertices) < 3 or not self.faces:
@@ -123,6 +122,7 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
             if not _is_face(face, top):
                 text = str(face)[:80]
                 raise InvalidValueError(f"face {index} is {text}, expected three indices from 0 to {top}")
+        _check_use(self.use)
         # Lists become tuples, and numbers of other types those of the annotations.
         msgspec.structs.force_setattr(self, "vertices", vertices)
         msgspec.structs.force_setattr(self, "faces", tuple((int(a), int(b), int(c)) for a, b, c in self.faces))
@@ -130,7 +130,8 @@ class Triangles(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="tr
 
 def _check_use(use: MeshUse) -> None:
     if use not in REPRESENTATIONS:
-        text = f"a mesh has the use {use.value!r}, expected one of {', '.join(REPRESENTATIONS)}"
+        given = str(getattr(use, "value", use))[:80]
+        text = f"a mesh has the use {given!r}, expected one of {', '.join(REPRESENTATIONS)}"
         raise InvalidValueError(f"{text}; only `mesh_uses` of a robot or tool leaves single meshes out of checks")
 
 

@@ -28,6 +28,14 @@ JOINT = (
 )
 
 
+def without(mesh):
+    """How a description can be used without a collision mesh."""
+    return (
+        f"To leave this mesh out of all checks, add {{'{mesh}': unchecked}} to `mesh_uses` in the cell file, or draft"
+        f" with `robot_cell new --unchecked {mesh}`."
+    )
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The current folder, with incomplete files, and a cell in a folder that is not a package."""
@@ -68,8 +76,8 @@ def advice(capsys, *words):
         (["plan", "no.yaml", "--to", "home"], "no.yaml: No such file or directory", MISSING_FILE),
         (["verify", DEMO, "no.json"], "no.json: No such file or directory", MISSING_FILE),
         (["new", "no.urdf"], "no.urdf: No such file or directory", MISSING_FILE),
-        (["new", "mesh.urdf"], "mesh.urdf:1: 'no.stl' leads to", MISSING_FILE),
-        (["fk", "mesh.yaml"], "mesh.urdf:1: 'no.stl' leads to", MISSING_FILE),
+        (["new", "mesh.urdf"], "mesh.urdf:1: 'no.stl' leads to", f"{MISSING_FILE} {without('no.stl')}"),
+        (["fk", "mesh.yaml"], "mesh.urdf:1: 'no.stl' leads to", f"{MISSING_FILE} {without('no.stl')}"),
         (["reproduce", "no.case"], "case: no.case: No such file or directory", MISSING_FILE),
         (["keystore", "keys", "--policy", "no.xml"], "no.xml: No such file or directory", MISSING_FILE),
         (["fk", "cells"], "cells is not a regular file; is cells/cell.yaml meant?", NO_FILE),
@@ -78,7 +86,11 @@ def advice(capsys, *words):
         (["fk", "malformed.yaml"], "malformed.yaml:1: is not well-formed YAML", CORRECT),
         (["fk", "unknown.yaml"], "unknown.yaml:4: robot: key 'robot' does not exist", CORRECT),
         (["plan", DEMO, "--to", "home", "--output", "x" * 300], "File name too long", OTHER_CAUSE),
-        (["new", "package.urdf"], "package 'nowhere' was not found", UNKNOWN_PACKAGE),
+        (
+            ["new", "package.urdf"],
+            "package 'nowhere' was not found",
+            f"{UNKNOWN_PACKAGE} {without('package://nowhere/no.stl')}",
+        ),
         (["fk", "cells/cell.yaml"], "'../urdf/arm.urdf' leads out of the allowed folders", OUTSIDE_FOLDERS),
         (
             ["new", "urdf/arm.urdf", "--folder", "cells"],

@@ -15,7 +15,7 @@ from robot_cell_planner.io.cell_file.reader import CELL_KEYS, ROBOT_KEYS, STATE_
 
 ROOT = Path(__file__).parents[3]
 DEMO = str(ROOT / "config" / "demo" / "cell.yaml")
-FAR = "9,9,9"
+FAR = "5,5,5"
 # Arguments, fields and functions of the library and of requests, which have no option on the command line.
 OF_PROGRAMS = re.compile(
     r"\b(partial|subjects|values|state_limit|time_limit|max_\w+|skip_\w+|plan_motion|time_parameterize|replan)\b|`option"

@@ -315,7 +315,7 @@ BAD = {
 
 ONLY_STRICT = (  # otherwise a warning
     "negative mass", "negative moment", "negative velocity", "empty geometry", "no geometry", "two origins",
-    "no inertia", "bad colour",
+    "no inertia", "bad colour", "long axis",
 )  # fmt: skip
 
 
