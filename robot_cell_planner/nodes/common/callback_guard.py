@@ -6,7 +6,6 @@ servers and clients, sending of replies, done callbacks of futures, and tasks.
 
 from __future__ import annotations
 
-import threading
 import time
 import traceback
 from functools import partial
@@ -124,7 +123,7 @@ class GuardedExecutor(WaitSetExecutor):
         self._ends = False
 
     def spin(self) -> None:
-        """Run callbacks until `end` or `stop`, or the shutdown of the context."""
+        """Run callbacks until `end`, or the shutdown of the context."""
         try:
             while self.context.ok() and not self._ends:
                 self.spin_once()
@@ -132,18 +131,9 @@ class GuardedExecutor(WaitSetExecutor):
             self.release_wait_set()
 
     def end(self) -> None:
-        """End `spin` after the callback that calls this."""
+        """End `spin` after the callback that calls this, such as a task of another thread. Call `shutdown` after `spin`
+        has ended: it destroys the guard condition that the thread may be about to wait for, which would not end."""
         self._ends = True
-
-    def stop(self, thread: threading.Thread) -> None:
-        """End `spin` in another thread, wait for it, and shut the executor down.
-
-        rclpy's `shutdown` destroys the guard condition that wakes the executor, also while the thread is about to wait
-        for it: that wait would not end.
-        """
-        self.create_task(self.end)
-        thread.join()
-        self.shutdown()
 
     def wait_for_ready_callbacks(self, *arguments: Any, **keywords: Any) -> Any:
         """As rclpy's; records the callback that runs next. An entity that another thread destroys meanwhile is

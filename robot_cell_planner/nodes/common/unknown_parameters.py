@@ -1,4 +1,4 @@
-"""Parameters on the command line of a node that it does not have: ROS 2 ignores them without a word."""
+"""Parameters on the command line of a node that it does not have: ROS 2 ignores them silently."""
 
 from __future__ import annotations
 

@@ -46,9 +46,9 @@ def fork():
     return trimesh.creation.extrude_triangulation(np.array(outline), np.array(faces), 0.1)
 
 
-def ball_on_a_rod():
-    ball = trimesh.creation.icosphere(subdivisions=3, radius=0.08).apply_translation((0.0, 0.1, 0.1))
-    return trimesh.util.concatenate([trimesh.creation.cylinder(0.05, 0.3, sections=48), ball])
+def sphere_on_a_rod():
+    sphere = trimesh.creation.icosphere(subdivisions=3, radius=0.08).apply_translation((0.0, 0.1, 0.1))
+    return trimesh.util.concatenate([trimesh.creation.cylinder(0.05, 0.3, sections=48), sphere])
 
 
 def pin_on_a_plate():
@@ -67,7 +67,7 @@ SURFACES = {
     "fork": fork,
     "ring": lambda: trimesh.creation.torus(0.1, 0.03),
     "tube": lambda: trimesh.creation.annulus(0.06, 0.1, 0.15, sections=64),
-    "ball on a rod": ball_on_a_rod,
+    "sphere on a rod": sphere_on_a_rod,
     "pin on a plate": pin_on_a_plate,
     "open pipe": open_pipe,
 }

@@ -151,7 +151,9 @@ def raiser(client):
     thread = threading.Thread(target=executor.spin, daemon=True)
     thread.start()
     yield node
-    executor.stop(thread)
+    executor.create_task(executor.end)
+    thread.join()
+    executor.shutdown()
     node.destroy_node()
 
 

@@ -63,7 +63,9 @@ def answered(client, monkeypatch):
             assert ended.wait(60.0)
             client.node.destroy_client(late)
         finally:
-            executor.stop(thread)
+            executor.create_task(executor.end)
+            thread.join()
+            executor.shutdown()
             node.destroy_node()
         return future.result(), len(attempts), len(sent), node.faults.count
 
