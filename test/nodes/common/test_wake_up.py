@@ -130,31 +130,19 @@ class PausingExecutor(GuardedExecutor):
         return nodes
 
 
-class Spinning(threading.Thread):
-    """Spins an executor, and resumes it when it is joined."""
-
-    def __init__(self, executor):
-        super().__init__(target=executor.spin, daemon=True)
-        self.executor = executor
-
-    def join(self, timeout=None):
-        self.executor.resumed.set()
-        super().join(timeout)
-
-
-def test_an_executor_that_is_about_to_wait_is_stopped(domain):
+def test_an_executor_that_is_about_to_wait_is_ended_by_a_task(domain):
     rclpy.init()
     node = rclpy.create_node("stopped", start_parameter_services=False, enable_rosout=False)
     executor = PausingExecutor(Faults(node))
     executor.add_node(node)
-    spinning = Spinning(executor)
+    spinning = threading.Thread(target=executor.spin, daemon=True)
     spinning.start()
     assert executor.paused.wait(10.0)
-    stopping = threading.Thread(target=executor.stop, args=(spinning,), daemon=True)
-    stopping.start()
-    stopping.join(10.0)
-    assert not stopping.is_alive()
+    executor.create_task(executor.end)
+    executor.resumed.set()
+    spinning.join(10.0)
     assert not spinning.is_alive()
+    executor.shutdown()
     node.destroy_node()
     rclpy.shutdown()
 
