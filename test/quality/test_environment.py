@@ -19,6 +19,7 @@ Layout, PACKAGE = layout_module.Layout, layout_module.PACKAGE
 RosInstallation = import_module("ros_installation").RosInstallation
 shell_setup = import_module("shell_setup")
 byte_code = import_module("byte_code")
+workspace = import_module("workspace")
 INTERFACES = [path for kind in ("msg", "srv", "action") for path in sorted(ROOT.glob(f"{kind}/*.{kind}"))]
 
 
@@ -46,6 +47,63 @@ def test_packages_of_an_installed_ros_come_before_those_of_the_python_index(tmp_
 def test_installed_interfaces_keep_their_comments(path):
     share = Path(get_package_share_directory("robot_cell_planner"))
     assert (share / path.parent.name / path.name).read_text() == path.read_text()
+
+
+class Builds:
+    """Stands for colcon: what each build found in the workspace; raises an error in the next one, if any."""
+
+    def __init__(self, layout):
+        self.layout, self.error, self.found = layout, None, []
+
+    def __call__(self, command, **_):
+        generated = self.layout.workspace / "build" / "generated"
+        self.found.append(generated.exists())
+        generated.mkdir(parents=True, exist_ok=True)
+        (self.layout.install / "share" / PACKAGE / "srv").mkdir(parents=True, exist_ok=True)
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.fixture
+def builds(tmp_path, monkeypatch):
+    for name in ("First", "Second"):
+        (tmp_path / "srv").mkdir(exist_ok=True)
+        (tmp_path / "srv" / f"{name}.srv").write_text("---\n")
+    layout = Layout(tmp_path)
+    layout.constraints.parent.mkdir()
+    layout.constraints.write_text("numpy==2.0\n")
+    found = Builds(layout)
+    monkeypatch.setattr(workspace, "run", found)
+    monkeypatch.setattr(workspace, "build_environment", lambda layout, ros: {})
+    workspace.build(layout, None)
+    workspace.build(layout, None)
+    assert found.found == [False]  # nothing to do the second time
+    return found
+
+
+def test_a_changed_interface_is_built_with_what_is_there(builds):
+    (builds.layout.root / "srv" / "First.srv").write_text("bool done\n---\n")
+    workspace.build(builds.layout, None)
+    assert builds.found == [False, True]
+
+
+def test_code_of_a_removed_interface_is_not_kept(builds):
+    (builds.layout.root / "srv" / "First.srv").unlink()
+    workspace.build(builds.layout, None)
+    workspace.build(builds.layout, None)
+    assert builds.found == [False, False]
+    assert [path.name for path in (builds.layout.workspace / "src" / PACKAGE / "srv").iterdir()] == ["Second.srv"]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), layout_module.SetupError("failed")])
+def test_a_build_that_has_not_ended_begins_anew(builds, error):
+    (builds.layout.root / "srv" / "First.srv").write_text("bool done\n---\n")
+    builds.error = error
+    with pytest.raises(type(error)):
+        workspace.build(builds.layout, None)
+    builds.error = None
+    workspace.build(builds.layout, None)
+    assert builds.found == [False, True, False]
 
 
 def test_sources_are_loaded_from_byte_code_where_python_does_not_write_it(tmp_path):

@@ -93,6 +93,10 @@ class Stamp:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.path.write_text(digest, encoding="utf-8")
 
+    def clear(self) -> None:
+        """Remove the stamp: the stage has begun, and may be interrupted."""
+        self.path.unlink(missing_ok=True)
+
 
 def digest(texts: Iterable[str], files: Iterable[Path] = ()) -> str:
     """A hash of some texts and of the names and contents of some files, in the order given."""

@@ -51,14 +51,17 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
     _link(layout.source / PACKAGE, layout.root / PACKAGE)
     installed = _digest_of_build_packages(layout, ros)
     everything = layout.stamp("workspace")
-    if not everything.is_current(installed):
-        # CMake's cache holds the paths of packages that may have been added or removed since.
-        shutil.rmtree(layout.workspace, ignore_errors=True)
     underlay = [path for path in missing_underlay(layout, ros) if with_optional or path.name not in OPTIONAL]
     packages = {package.name: package for package in underlay} | {PACKAGE: layout.root}
     variants = layout.root / "underlay" / distribution(layout, ros)
     interfaces = {name: interface_files(package, variants / name) for name, package in packages.items()}
     digests = {name: _digest(package, interfaces[name]) for name, package in packages.items()}
+    removed = any(_has_others(layout.workspace / "src" / name, interfaces[name]) for name in packages)
+    if removed or not everything.is_current(installed):
+        # CMake's cache holds the paths of packages that may have been added or removed since, colcon keeps the code of
+        # removed interfaces, and a build that was interrupted leaves incomplete files that look like new ones.
+        shutil.rmtree(layout.workspace, ignore_errors=True)
+        everything.clear()
     outdated = [
         name
         for name in packages
@@ -66,9 +69,19 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
     ]
     if not outdated:
         return
+    everything.clear()
     print(f"building {', '.join(outdated)}", flush=True)
     for name, package in packages.items():
         _lay_out(package, interfaces[name], layout.workspace / "src" / name)
+    _run_colcon(layout, ros, outdated)
+    for name in outdated:
+        _install_comments(interfaces[name], layout.install / "share" / name)
+    everything.write(installed)
+    for name in outdated:
+        layout.stamp(f"build_{name}").write(digests[name])
+
+
+def _run_colcon(layout: Layout, ros: RosInstallation | None, names: list[str]) -> None:
     run(
         [
             str(layout.venv / "bin" / "colcon"),
@@ -78,7 +91,7 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
             "--base-paths",
             str(layout.workspace / "src"),
             "--packages-select",
-            *outdated,
+            *names,
             "--build-base",
             str(layout.workspace / "build"),
             "--install-base",
@@ -99,11 +112,12 @@ def build(layout: Layout, ros: RosInstallation | None, *, with_optional: bool = 
         cwd=layout.venv,
         env=build_environment(layout, ros),
     )
-    for name in outdated:
-        _install_comments(interfaces[name], layout.install / "share" / name)
-    everything.write(installed)
-    for name in outdated:
-        layout.stamp(f"build_{name}").write(digests[name])
+
+
+def _has_others(folder: Path, interfaces: list[Path]) -> bool:
+    """Whether the folder of a package in the workspace has other interfaces besides these."""
+    names = {(path.parent.name, path.name) for path in interfaces}
+    return any((path.parent.name, path.name) not in names for kind in INTERFACES for path in folder.glob(f"{kind}/*"))
 
 
 def _digest_of_build_packages(layout: Layout, ros: RosInstallation | None) -> str:
