@@ -11,9 +11,8 @@ from ..collision.checker import CollisionChecker
 from ..collision.report import CollisionReport
 from ..errors import RobotCellError
 from ..model.cell import RobotCell
-from ..model.geometry import Mesh, MeshUse, Shape, Triangles
-from ..model.mechanism import Mechanism
 from ..model.state import RobotCellState
+from .pieces import pieces, with_pieces
 
 HULLS_REMEDY = (
     "Only the convex hulls of the meshes overlap, their convex pieces do not: check these meshes by `meshes: "
@@ -48,30 +47,13 @@ def remedy_of_collision(
 
 def _decomposed(cell: RobotCell, names: Collection[str]) -> RobotCell:
     """Return the cell with decompositions of the meshes of these objects in place of their hulls."""
-    robots = {key: replace(robot, mechanism=_with_pieces(robot.mechanism, names)) for key, robot in cell.robots.items()}
+    robots = {key: replace(robot, mechanism=with_pieces(robot.mechanism, names)) for key, robot in cell.robots.items()}
     tools = {
-        key: replace(tool, mechanism=_with_pieces(tool.mechanism, names, f"{tool.name}/"))
+        key: replace(tool, mechanism=with_pieces(tool.mechanism, names, f"{tool.name}/"))
         for key, tool in cell.tools.items()
     }
     bodies = {
-        name: replace(body, collisions=_pieces(body.collisions)) if name in names else body
+        name: replace(body, collisions=pieces(body.collisions)) if name in names else body
         for name, body in cell.bodies.items()
     }
     return replace(cell, robots=frozendict(robots), tools=frozendict(tools), bodies=frozendict(bodies))
-
-
-def _with_pieces(mechanism: Mechanism, names: Collection[str], prefix: str = "") -> Mechanism:
-    links = {
-        name: replace(link, collisions=_pieces(link.collisions)) if prefix + name in names else link
-        for name, link in mechanism.links.items()
-    }
-    return replace(mechanism, links=frozendict(links))
-
-
-def _pieces(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    return tuple(
-        replace(shape, geometry=replace(shape.geometry, use=MeshUse.DECOMPOSITION))
-        if isinstance(shape.geometry, Mesh | Triangles) and shape.geometry.use is MeshUse.HULL
-        else shape
-        for shape in shapes
-    )

@@ -79,6 +79,32 @@ def test_the_pieces_of_all_links_do_not_exceed_the_limit_of_the_simulation(folde
     assert f"together {count}, expected at most {count - 1}" in found[0].reason
 
 
+def test_meshes_whose_hulls_alone_collide_are_decomposed_before_larger_ones(folder):
+    """Two brackets, one with an end in the corner of the other, 40 mm apart: their hulls overlap and they do
+    not. The bracket of the base is ten times as large, and nothing comes near it."""
+    near = '<collision><geometry><mesh filename="meshes/bracket.stl"/></geometry></collision>'
+    large = near.replace('bracket.stl"', 'large.stl" scale="10 10 10"')
+    (folder / "meshes" / "large.stl").write_bytes((folder / "meshes" / "bracket.stl").read_bytes())
+    limit = '<axis xyz="0 0 1"/><limit lower="-0.02" upper="0.02" velocity="1" effort="1"/>'
+    (folder / "carriages.urdf").write_text(
+        f"""<robot name="carriages"><link name="base">{large}</link>
+<link name="a">{near}</link><link name="b">{near}</link>
+<joint name="ja" type="prismatic"><parent link="base"/><child link="a"/><origin xyz="0 0 5"/>{limit}</joint>
+<joint name="jb" type="prismatic"><parent link="base"/><child link="b"/>
+<origin xyz="0.24 0.44 5" rpy="0 0 3.14159265"/>{limit}</joint></robot>"""
+    )
+    mechanism = load_robot("r", folder / "carriages.urdf").mechanism
+    everything = {draft.uri: draft for draft in draft_mesh_uses(mechanism)}
+    assert {draft.use for draft in everything.values()} == {MeshUse.DECOMPOSITION}
+    of_base, of_carriages = everything["meshes/large.stl"], everything["meshes/bracket.stl"]
+    assert of_base.gain > 100 * of_carriages.gain
+    limited = draft_mesh_uses(mechanism, 1 + 2 * of_carriages.pieces)
+    assert {draft.uri: draft.use for draft in limited} == {
+        "meshes/large.stl": MeshUse.HULL,
+        "meshes/bracket.stl": MeshUse.DECOMPOSITION,
+    }
+
+
 def test_robot_and_gripper_together_do_not_exceed_the_limit_of_the_simulation(folder, tmp_path, monkeypatch):
     bracket = str(folder / "bracket.urdf")
     count = sum(found.pieces for found in draft_mesh_uses(load_robot("r", bracket).mechanism))

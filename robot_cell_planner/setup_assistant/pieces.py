@@ -1,0 +1,65 @@
+"""Mechanisms whose meshes are checked as convex pieces, to compare them with the hulls of the meshes."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection
+
+from frozendict import frozendict
+from msgspec.structs import replace
+
+from ..model.geometry import Mesh, MeshUse, Shape, Triangles
+from ..model.mechanism import Mechanism
+from ..model.random_configurations import random_configurations
+from ..model.robot import Robot
+from .pair_search import bare_checker
+
+SAMPLES, SEED = 500, 1  # random states at which hulls and pieces are compared
+
+
+def with_pieces(mechanism: Mechanism, names: Collection[str], prefix: str = "") -> Mechanism:
+    """Return a mechanism with decompositions of the meshes of some links in place of their hulls.
+
+    names: of the links, with a prefix.
+    """
+    links = {
+        name: replace(link, collisions=pieces(link.collisions)) if prefix + name in names else link
+        for name, link in mechanism.links.items()
+    }
+    return replace(mechanism, links=frozendict(links))
+
+
+def pieces(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    """Return shapes with decompositions of meshes in place of their hulls."""
+    return tuple(
+        replace(shape, geometry=replace(shape.geometry, use=MeshUse.DECOMPOSITION))
+        if isinstance(shape.geometry, Mesh | Triangles) and shape.geometry.use is MeshUse.HULL
+        else shape
+        for shape in shapes
+    )
+
+
+def collisions_of_hulls(mechanism: Mechanism, names: Collection[str]) -> Counter[str]:
+    """Count by link how often its hull, but not its convex pieces, collides with other links at random states.
+
+    Each state and other link counts. names: of the links with meshes that can be decomposed.
+
+    Raises:
+        GeometryError: A mesh cannot be read.
+    """
+    hulls, decomposed = _collisions(mechanism), _collisions(with_pieces(mechanism, names))
+    found = Counter[str]()
+    for pair, count in (hulls - decomposed).items():
+        found.update({link: count for link in pair if link in names})
+    return found
+
+
+def _collisions(mechanism: Mechanism) -> Counter[tuple[str, str]]:
+    """Count the collisions of each pair of links that are not adjacent at random states."""
+    robot = Robot(mechanism.name, mechanism)
+    checker = bare_checker(robot)
+    configurations = random_configurations(robot.variables.values(), SAMPLES, SEED)
+    found = Counter[tuple[str, str]]()
+    for q in configurations[checker.in_collision_batch(configurations)]:
+        found.update((pair.first, pair.second) for pair in checker.report(q).pairs)
+    return found
