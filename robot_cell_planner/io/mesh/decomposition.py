@@ -41,6 +41,7 @@ def convex_pieces(mesh: Mesh | Triangles) -> tuple[MeshData, ...]:
         GeometryError: The mesh is flat or has too many faces, or V-HACD fails or takes too long.
     """
     data = load_mesh(mesh)
+    data = _of_faces(data.vertices, data.faces)
     if len(data.faces) > MAX_FACES:
         text = f"{_name(mesh)} has {len(data.faces)} faces, expected at most {MAX_FACES} to be decomposed"
         raise GeometryError(text, stage=STAGE, subjects=(_name(mesh),))
@@ -133,6 +134,11 @@ def _split(vertices: Vertices, faces: Faces) -> tuple[MeshData, ...]:
     owners = np.cumsum(np.cumsum(spans)[:-1] == 0)[low]  # a piece begins where no face spans
     pieces: list[MeshData] = []
     for owner in np.unique(owners):
-        used, local = np.unique(faces[owners == owner], return_inverse=True)
-        pieces.append(MeshData(vertices[used], local.reshape(-1, 3).astype(np.int32)))
+        pieces.append(_of_faces(vertices, faces[owners == owner]))
     return tuple(pieces)
+
+
+def _of_faces(vertices: Vertices, faces: Faces) -> MeshData:
+    """Return the mesh of faces, without vertices that none of them has: V-HACD can crash if these are far away."""
+    used, local = np.unique(faces, return_inverse=True)
+    return MeshData(vertices[used], local.reshape(-1, 3).astype(np.int32))

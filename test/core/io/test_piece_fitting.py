@@ -219,3 +219,14 @@ def test_a_vertex_that_no_face_uses_does_not_change_the_pieces():
     stray = MeshData(np.vstack([ring.vertices, [(1e5, 0.0, 0.0)]]), np.array(ring.faces, dtype=np.int32))
     (expected,), (found,) = fitted_pieces((piece,), data_of(ring)), fitted_pieces((piece,), stray)
     np.testing.assert_array_equal(found.vertices, expected.vertices)
+
+
+def test_a_vertex_that_no_face_uses_does_not_change_a_decomposition():
+    """V-HACD crashes with one that is 3 km away."""
+    ring = trimesh.creation.torus(0.1, 0.03, major_sections=16, minor_sections=8)
+    faces = tuple(tuple(map(int, face)) for face in ring.faces)
+    vertices = tuple(tuple(map(float, vertex)) for vertex in ring.vertices)
+    expected, found = (convex_pieces(Triangles(points, faces)) for points in (vertices, (*vertices, (3e3, 0.0, 0.0))))
+    assert len(expected) > 1
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_array_equal(one.vertices, other.vertices)
