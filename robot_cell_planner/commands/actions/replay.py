@@ -49,10 +49,12 @@ def replay(
         _echo(outcome.repeated, outcome.skipped, outcome.reasons)
         if outcome.unanswered:
             click.echo(f"{outcome.unanswered} requests have no reply in the record")
-        count = len(outcome.differences)
-        verdict = f"{sum(outcome.repeated.values())} replies, {count} differ" if count else "no difference but times"
-        click.echo(f"verdict   {click.style(verdict, fg='red' if count else 'green')}")
-    return FAILED if outcome.differences else 0
+        differ, repeated = len(outcome.differences), sum(outcome.repeated.values())
+        verdict = f"{repeated} replies, {differ} differ" if differ else "no difference but times"
+        if not repeated:
+            verdict = "none, no request was repeated"
+        click.echo(f"verdict   {click.style(verdict, fg='red' if differ or not repeated else 'green')}")
+    return FAILED if outcome.differences or not outcome.repeated else 0
 
 
 def _ros() -> ModuleType:

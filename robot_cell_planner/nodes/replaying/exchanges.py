@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 import math
+import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,6 +28,7 @@ from .history import STAGE, SceneHistory
 
 EVENTS = "/_service_event"
 SEND_GOAL, GET_RESULT = "/_action/send_goal", "/_action/get_result"
+NODE_EVENTS = re.compile(r"(.*)/(scene|kinematics|collision|planning|execution)/.+" + EVENTS)  # with the namespace
 SNAPSHOT, UPDATES, JOINTS = "/scene/snapshot", "/scene/updates", "/joint_states"
 MAX_OPEN = 10_000  # latest requests, and goals, that wait for their replies
 LATE = 2_000_000_000  # [ns] by which a message may be recorded after one of another topic that was published later
@@ -59,6 +61,8 @@ class RecordReader:
 
     Attributes:
         warnings: What is missing of a bag that was not finished.
+        has_events: Whether requests have been read.
+        namespaces: Those of all nodes whose requests are in what has been read of the bag.
 
     Raises:
         FileError: A file of the bag cannot be read or is damaged before its end.
@@ -77,6 +81,7 @@ class RecordReader:
         self._count = 0  # of events, so that those of one time keep their order
         self._given_up = 0  # requests and goals whose replies are not waited for any more
         self.has_events = False
+        self.namespaces: set[str] = set()
 
     @property
     def unanswered(self) -> int:
@@ -95,6 +100,11 @@ class RecordReader:
                 message.
         """
         for number, message in enumerate(self._bag.messages(), start=1):
+            found = NODE_EVENTS.fullmatch(message.topic)
+            if found:
+                self.namespaces.add(found[1])
+            if not message.topic.startswith(f"{self._prefix}/") or (found and found[1] != self._prefix):
+                continue
             topic = message.topic.removeprefix(self._prefix)
             try:
                 self._take(topic, message.type_name, message.time, message.data)

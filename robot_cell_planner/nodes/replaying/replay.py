@@ -4,14 +4,26 @@ from __future__ import annotations
 
 import copy
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from builtin_interfaces.msg import Time
 
-from ...errors import FileError, RobotCellError
+from ...errors import (
+    CancelledError,
+    FileError,
+    NoCellError,
+    NotActiveError,
+    RobotCellError,
+    ServerLostError,
+    ServiceUnavailableError,
+    StaleStateError,
+    StopRequestedError,
+    TransformError,
+    WorkerCrashedError,
+)
 from ...io.common.resources import ResourceRoots
 from ...model.json_difference import first_difference
 from ...scene.scene import Scene
@@ -28,7 +40,14 @@ NOT_REPEATED = {
     "scene/save_cell": "it writes a file",
     "scene/follow_frame": "its reply depends on time",
 }
+# Errors that depend on when a request came, on the other requests of that time, or on TF, which is not in the requests.
+TIME_DEPENDENT = (
+    *(CancelledError, NoCellError, NotActiveError, ServerLostError, ServiceUnavailableError),
+    *(StaleStateError, StopRequestedError, TransformError, WorkerCrashedError),
+)
+TIME_DEPENDENT_NAMES = {kind.__name__ for base in TIME_DEPENDENT for kind in (base, *base.__subclasses__())}
 RECORD_REQUESTS = "Record again with this parameter, in a file for `robot_cell up --params`: docs/records.md has it."
+NAME_NAMESPACE = "Name theirs by --recorded-namespace, and leave it out for nodes without one."
 # Fields that differ from run to run: times, stamps, and the numbers of revisions; and from computer to computer: where
 # files are. Texts and digests are compared.
 IGNORED = (
@@ -39,6 +58,7 @@ IGNORED = (
     "header",
     "history",
     "revision",
+    "previous_revision",
     "cell_revision",
     "measured",
     "uri",
@@ -92,6 +112,17 @@ class NotRepeatedError(RobotCellError):
     """A request is not given to the other system."""
 
 
+def check_reply(reply: Any) -> None:
+    """Check that a recorded reply can be expected again.
+
+    Raises:
+        NotRepeatedError: It is an error that depends on time.
+    """
+    name = reply.error.name if hasattr(reply, "error") else ""
+    if name in TIME_DEPENDENT_NAMES:
+        raise NotRepeatedError(f"its reply, {name}, depends on time", stage=STAGE)
+
+
 def check_repeated(name: str) -> None:
     """Check that the replay repeats the requests to a service or action.
 
@@ -122,7 +153,7 @@ def replay(
     called with each of the warnings, before the bag is read.
 
     Raises:
-        FileError: The folder is no bag, is damaged, or has no requests.
+        FileError: The folder is no bag, is damaged, or has no requests to nodes in the namespace.
     """
     history = SceneHistory(ModelReader(roots))
     reader = RecordReader(folder, history, namespace)
@@ -131,6 +162,8 @@ def replay(
         on_warning(text)
     for number, exchange in enumerate(reader.exchanges(), start=1):
         try:
+            check_repeated(exchange.name)
+            check_reply(exchange.reply)
             scene, request = _with_state(exchange, history)
             reply = answer(replace(exchange, request=request), scene)
         except NotRepeatedError as error:
@@ -143,10 +176,23 @@ def replay(
             outcome.differences.append(Difference(number, exchange.name, *found))
             on_difference(outcome.differences[-1])
     outcome.unanswered = reader.unanswered
+    _check_namespace(folder, reader.namespaces, namespace)
     if not reader.has_events:
         text = f"{folder} has no requests: set the parameter service_introspection of the nodes to contents"
         raise FileError(text, stage=STAGE, subjects=(str(folder),), remedy=RECORD_REQUESTS)
     return outcome
+
+
+def _check_namespace(folder: Path, recorded: Set[str], namespace: str) -> None:
+    """Raise a FileError if a record has requests to the nodes of other namespaces only."""
+    if recorded and namespace.strip("/") not in {each.strip("/") for each in recorded}:
+        others = ", ".join(map(_place, sorted(recorded)))
+        text = f"{folder} has no requests to nodes {_place(namespace)}, but to nodes {others}"
+        raise FileError(text, stage=STAGE, subjects=(str(folder),), remedy=NAME_NAMESPACE)
+
+
+def _place(namespace: str) -> str:
+    return f"in namespace /{namespace.strip('/')}" if namespace.strip("/") else "without a namespace"
 
 
 def _with_state(exchange: Exchange, history: SceneHistory) -> tuple[Scene | None, Any]:
