@@ -13,15 +13,18 @@ import time
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction, SetEnvironmentVariable, Shutdown
 from launch.conditions import IfCondition
+from launch.logging import get_logger
 from launch.substitutions import LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from robot_cell_planner.nodes.bringup.command_line import EXECUTION, JOURNAL, MOVEIT, NODES, PACKAGE, WITH_FRAMES
+from robot_cell_planner.nodes.bringup.launch_arguments import check_files, misspelt_arguments
 from robot_cell_planner.nodes.bringup.program import STOP_TIME
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
+from robot_cell_planner.nodes.common.launched import launch_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
 
 RESPAWN_DELAY = 0.5  # [s]
@@ -78,10 +81,14 @@ def generate_launch_description():
         ),
     ]
     local = [SetEnvironmentVariable(*variable) for variable in dds_variables(os.environ).items()]
-    return LaunchDescription([*arguments, *local, OpaqueFunction(function=_nodes)])
+    names = [argument.name for argument in arguments]
+    return LaunchDescription([*arguments, *local, OpaqueFunction(function=_nodes, args=[names])])
 
 
-def _nodes(context):
+def _nodes(context, names):
+    for text in misspelt_arguments(context.argv, names):
+        get_logger("cell.launch.py").warning(text)
+    check_files({"params": LaunchConfiguration("params").perform(context)})
     # Read now: launch forgets the arguments of an included file in a group of its own before its nodes end.
     respawn = LaunchConfiguration("respawn").perform(context) == "true"
     prefix = LaunchConfiguration("frame_prefix").perform(context)
@@ -122,6 +129,7 @@ def _node(name, journal, respawn, prefix, enclave):
             *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if name in WITH_FRAMES and prefix else []),
         ],
         ros_arguments=["--enclave", enclave] if enclave else [],
+        additional_env=launch_variables(),
         output="both",
         respawn=respawn,
         respawn_delay=RESPAWN_DELAY,

@@ -19,12 +19,15 @@ from launch.actions import (
 )
 from launch.conditions import IfCondition
 from launch.launch_description_sources import PythonLaunchDescriptionSource
+from launch.logging import get_logger
 from launch.substitutions import Command, FindExecutable, LaunchConfiguration, PathJoinSubstitution
 from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
+from robot_cell_planner.nodes.bringup.launch_arguments import check_files, misspelt_arguments
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
+from robot_cell_planner.nodes.common.launched import launch_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
 
 PACKAGE = "robot_cell_planner"
@@ -32,6 +35,7 @@ CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "grippe
 # Jazzy is the last distribution with the gripper controller of GripperCommand.
 GRIPPERS = {"jazzy": "gripper_jazzy.yaml"}
 GRIPPER = "gripper.yaml"
+FILES = ("params", "controllers", "gripper")  # arguments that name files of parameters
 # The robot's own side, in the namespace. The broadcaster publishes joint_states, which all other nodes follow.
 RATE = 100.0  # [Hz] of its states, as of the controller manager
 COMMAND_DELAY = 0.02  # [s] two cycles of the controller manager; more would only delay the states that it compares
@@ -111,6 +115,7 @@ def generate_launch_description():
         [
             *arguments,
             *local,
+            OpaqueFunction(function=_check_arguments, args=[[argument.name for argument in arguments]]),
             cell,
             OpaqueFunction(function=_robot),
             OpaqueFunction(function=_description),
@@ -118,6 +123,12 @@ def generate_launch_description():
             *map(_spawner, CONTROLLERS),
         ]
     )
+
+
+def _check_arguments(context, names):
+    for text in misspelt_arguments(context.argv, names):
+        get_logger("ros2_control.launch.py").warning(text)
+    check_files({name: LaunchConfiguration(name).perform(context) for name in FILES})
 
 
 def _full_name(topic):
@@ -147,6 +158,7 @@ def _robot(context):
         ],
         ros_arguments=["--enclave", enclave_path(name, enclaves, namespace)] if secured else [],
         remappings=[("joint_commands", COMMANDS), ("joint_states", STATES)],
+        additional_env=launch_variables(),
         output="both",
         condition=IfCondition(LaunchConfiguration("simulated_robot")),
         on_exit=Shutdown(reason=f"{name} ended"),

@@ -7,6 +7,8 @@ import signal
 import sys
 from pathlib import Path
 
+from .launched import end_with_launch
+
 # Packages of the Python index whose module has another name.
 DISTRIBUTIONS = {"backports": "backports.zstd", "collada": "pycollada", "pinocchio": "pin", "yaml": "PyYAML"}
 # Libraries that only some executables need, with the list that names them; those of the others are in LIBRARY.
@@ -26,6 +28,7 @@ def start(name: str, entry_point: str) -> int:
         Return value of the entry point; 3 after one line on the standard error stream if a library is missing; 130 if
         Ctrl-C interrupts it before the node has started.
     """
+    end_with_launch()
     module, _, function = entry_point.partition(":")
     # Ctrl-C during imports ends the process at once, without a report or clean-up. The supervisor blocks the signal
     # until here, since it would end the start of Python with a traceback.

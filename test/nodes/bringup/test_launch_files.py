@@ -4,13 +4,15 @@ import runpy
 import sys
 import tempfile
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from sources import ROOT
 
+from robot_cell_planner.errors import FileError
 from robot_cell_planner.nodes.bringup.command_line import MOVEIT, NODES
 from robot_cell_planner.nodes.bringup.program import STOP_TIME
+from robot_cell_planner.nodes.common.launched import launch_variables
 
 ARGUMENTS = {
     "respawn": "true",
@@ -19,6 +21,7 @@ ARGUMENTS = {
     "namespace": "",
     "description": "arm.xacro",
     "description_arguments": "",
+    **{name: str(ROOT / "config" / "parameters.yaml") for name in ("params", "controllers", "gripper")},
 }
 MODULES = {
     "launch": ["LaunchDescription"],
@@ -27,6 +30,7 @@ MODULES = {
         *("SetEnvironmentVariable", "Shutdown"),
     ],
     "launch.conditions": ["IfCondition"],
+    "launch.logging": [],
     "launch.launch_description_sources": ["PythonLaunchDescriptionSource"],
     "launch.substitutions": ["Command", "FindExecutable", "LaunchConfiguration", "PathJoinSubstitution"],
     "launch_ros": [],
@@ -42,6 +46,10 @@ class Recorded:
     def __init__(self, *args, **keywords):
         self.args, self.keywords = args, keywords
 
+    @property
+    def name(self):
+        return self.args[0]
+
     def perform(self, context):
         """Return the text of a substitution: a configuration by its name, or an executable or path by what it is of."""
         if not self.args:
@@ -50,17 +58,33 @@ class Recorded:
         return context[given] if isinstance(given, str) else "/".join(map(str, given))
 
 
+class Context(dict):
+    """Arguments by name, and those of the command line."""
+
+    argv = ()
+
+
 @pytest.fixture
-def launched(monkeypatch, tmp_path):
-    """Function that returns the nodes of a launch file by their executables, for some arguments."""
+def warnings():
+    """What the launch files have warned of."""
+    return []
+
+
+@pytest.fixture
+def launched(monkeypatch, tmp_path, warnings):
+    """Function that returns the nodes of a launch file by their executables, for some arguments. argv: the command
+    line."""
     for name, classes in MODULES.items():
         module = ModuleType(name)
         for each in classes:
             setattr(module, each, type(each, (Recorded,), {}))
         monkeypatch.setitem(sys.modules, name, module)
+    sys.modules["launch.logging"].get_logger = lambda _: SimpleNamespace(warning=warnings.append)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
-    def launched(file, **arguments):
+    def launched(file, argv=(), **arguments):
+        context = Context(ARGUMENTS | arguments)
+        context.argv = argv
         before = list(tmp_path.iterdir())
         found = runpy.run_path(str(ROOT / "launch" / file))["generate_launch_description"]()
         assert list(tmp_path.iterdir()) == before, "a description alone writes nothing"
@@ -68,7 +92,7 @@ def launched(monkeypatch, tmp_path):
         actions = [each for each in entities if type(each).__name__ == "Node"]
         for each in entities:
             if type(each).__name__ == "OpaqueFunction":
-                actions += each.keywords["function"](ARGUMENTS | arguments, *each.keywords.get("args", ()))
+                actions += each.keywords["function"](context, *each.keywords.get("args", ())) or []
         return {each.keywords["executable"]: each.keywords for each in actions}
 
     return launched
@@ -127,3 +151,31 @@ def test_the_journal_is_in_a_folder_that_is_removed_at_the_end(launched, tmp_pat
     for (function, *arguments), keywords in ends:
         function(*arguments, **keywords)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "file, argument",
+    [("cell", "params"), ("ros2_control", "params"), ("ros2_control", "controllers"), ("ros2_control", "gripper")],
+)
+def test_a_file_of_parameters_that_does_not_exist_is_refused(launched, file, argument):
+    """launch only warns of it, and the nodes would run with defaults, such as `mode: stream`."""
+    with pytest.raises(FileError, match=f"{argument}:=nothing.yaml leads to {Path.cwd() / 'nothing.yaml'}"):
+        launched(f"{file}.launch.py", **{argument: "nothing.yaml"})
+
+
+@pytest.mark.parametrize("file", ["cell.launch.py", "ros2_control.launch.py"])
+def test_misspelt_arguments_are_warnings(launched, warnings, file):
+    """launch ignores them: a simulated robot would run beside the real one."""
+    launched(file, argv=["simulated_robt:=false", "parms:=p.yaml", "cell:=my.yaml", "robot_ip:=10.0.0.1", "--debug"])
+    assert warnings == [
+        "the argument simulated_robt:=false has no effect; nearest: simulated_robot",
+        "the argument parms:=p.yaml has no effect; nearest: params",
+    ]
+
+
+def test_all_nodes_end_with_the_launch(launched):
+    for file in ("cell.launch.py", "ros2_control.launch.py"):
+        nodes = {name: node for name, node in launched(file).items() if name.endswith("_node") and "package" in node}
+        own = [node["additional_env"] for node in nodes.values() if node["package"] == "robot_cell_planner"]
+        assert own
+        assert own == [launch_variables()] * len(own)

@@ -1,0 +1,102 @@
+"""Nodes end with the launch process that has started them, whatever ends it."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from robot_cell_planner.nodes.bringup.adoption import adopting
+from robot_cell_planner.nodes.common.launched import LAUNCH_PROCESS
+
+TIME_LIMIT = 60.0  # [s]
+# Starts a node as launch does, and waits, with several threads. Arguments: a program before it, the code of the node.
+LAUNCH = f"""
+import os, subprocess, sys, threading
+before, node = sys.argv[1:]
+variables = {{**os.environ, {LAUNCH_PROCESS!r}: str(os.getpid())}}
+process = subprocess.Popen([*before.split(), sys.executable, "-c", node], env=variables)
+for _ in range(20):
+    threading.Thread(target=process.wait, daemon=True).start()
+print(process.pid, flush=True)
+process.wait()
+"""
+NODE = f"""
+import os, signal, sys
+from types import ModuleType
+module = sys.modules["stand_in"] = ModuleType("stand_in")
+def main():
+    try:
+        print("variable", {LAUNCH_PROCESS!r} in os.environ, flush=True)
+        sys.stdin.read()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, lambda *_: print("interrupted again", flush=True))
+        print("interrupted", flush=True)
+        sys.stdin.readline()
+        return 7
+module.main = main
+from robot_cell_planner.nodes.common.dependencies import start
+sys.exit(start("stand_in", "stand_in:main"))
+"""
+
+
+@pytest.fixture
+def launch():
+    """Function that returns a launch process, whose node runs, and the number of its child."""
+    started = []
+
+    def launch(before=""):
+        process = subprocess.Popen(
+            [sys.executable, "-c", LAUNCH, before, NODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        started.append((process, threading.Timer(TIME_LIMIT, process.stdin.close)))
+        started[-1][1].start()
+        number = int(process.stdout.readline())
+        assert process.stdout.readline() == "variable False\n", "its own processes do not end with the launch"
+        return process, number
+
+    with adopting():
+        yield launch
+        for process, timer in started:
+            timer.cancel()
+            process.stdin.close()
+            process.stdout.close()
+            process.kill()
+            process.wait()
+
+
+def assert_interrupted_once(process):
+    """A second signal would end the execution node without waiting for the robot to stop."""
+    assert process.stdout.readline() == "interrupted\n"
+    process.stdin.write("\n")
+    process.stdin.flush()
+    assert process.stdout.read() == ""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_a_node_is_interrupted_when_its_launch_ends(launch, number):
+    process, node = launch()
+    process.send_signal(number)
+    assert process.wait() == -number
+    assert_interrupted_once(process)
+    assert os.waitstatus_to_exitcode(os.waitpid(node, 0)[1]) == 7
+
+
+def test_a_program_between_that_becomes_the_node_changes_nothing(launch):
+    """As with a `launch-prefix` such as `nice` or `taskset`."""
+    process, node = launch("env")
+    process.kill()
+    process.wait()
+    assert_interrupted_once(process)
+    assert os.waitstatus_to_exitcode(os.waitpid(node, 0)[1]) == 7
+
+
+def test_a_node_with_a_program_between_is_left_to_it():
+    """As with a debugger, whose child the node is."""
+    variables = {**os.environ, LAUNCH_PROCESS: str(os.getppid())}
+    node = subprocess.run(
+        [sys.executable, "-c", NODE], env=variables, capture_output=True, check=False, stdin=subprocess.DEVNULL
+    )
+    assert (node.returncode, node.stdout) == (0, b"variable False\n")
