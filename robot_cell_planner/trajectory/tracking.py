@@ -22,6 +22,7 @@ from ..errors import (
     TrajectoryStartError,
     Value,
 )
+from ..model.name_suggestions import listed
 from ..model.units import ANY_JOINT, unit_of_derivative
 from .limits import Array, read_only
 from .trajectory import Trajectory
@@ -260,10 +261,12 @@ def away_from_start(joints: Sequence[str], here: Array, first: Array, tolerance:
     )
 
 
-def lost(age: float, timeout: float) -> FeedbackLostError:
-    """Return the error for missing joint states. age, timeout [s]."""
-    text = f"no joint_states received for {age:.2f} s (limit {timeout:g} s)"
-    return FeedbackLostError(text, values=(Value("age", age, timeout, "s"),))
+def lost(age: float, timeout: float, joints: Sequence[str] = (), reason: str = "") -> FeedbackLostError:
+    """Return the error for missing joint states. age, timeout [s]; joints: those that are missing, if others are not;
+    reason: appended to the text."""
+    of_joints = f" with {listed(joints)}" if joints else ""
+    text = f"no joint_states received for {age:.2f} s (limit {timeout:g} s){of_joints}{reason}"
+    return FeedbackLostError(text, subjects=tuple(joints), values=(Value("age", age, timeout, "s"),))
 
 
 def supervise(motion: SupervisedMotion) -> TrackingReport:

@@ -53,7 +53,7 @@ from ..conversions.collisions import (
 from ..conversions.frame_references import references_of_targets
 from ..conversions.models import ModelReader
 from ..conversions.targets import target_from_message
-from ..conversions.trajectories import rows_from_points, trajectory_from_message
+from ..conversions.trajectories import REMEDY_OF_NO_POINTS, rows_from_points, trajectory_from_message
 
 PARAMETERS = (
     Parameter("engine", "coal", "Collision engine.", choices=("coal", "bullet"), running=True),
@@ -173,7 +173,8 @@ class CollisionNode(ManagedNode):
         check_count(len(points), limit, "trajectory", "points")
         rows = rows_from_points(trajectory, "positions", "trajectory")
         if rows is None:
-            raise InvalidRequestError("trajectory has no points, no joints or no positions", subjects=("trajectory",))
+            text, remedy = "trajectory has no points, no joints or no positions", "" if points else REMEDY_OF_NO_POINTS
+            raise InvalidRequestError(text, subjects=("trajectory",), remedy=remedy)
         return tuple(trajectory.joint_names), rows, [duration_from_message(point.time_from_start) for point in points]
 
     async def _certify_motion(self, request: srv.CertifyMotion.Request, response: srv.CertifyMotion.Response) -> None:

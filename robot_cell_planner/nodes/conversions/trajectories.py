@@ -38,6 +38,10 @@ from .point_blocks import KINDS, Block, PointBlocks
 
 MAX_POINTS = 100_000
 ADDED_POINTS = 1  # samples that the execution node adds before those of a goal
+REMEDY_OF_NO_POINTS = (
+    "A plan has a trajectory only if its request has a timing: set `timing.method`, for example to SMOOTH, or time the "
+    "path by `planning/time_parameterize`; `execution/move` plans, times and executes."
+)
 ROWS_AT_ONCE = 2000  # a conversion of all rows at once blocks other threads, such as that of commands, for 0.1 s
 QUANTITIES = {quantity: getattr(LimitViolation, quantity.name) for quantity in Quantity}  # constants of the message
 NAMES = {number: quantity.value for quantity, number in QUANTITIES.items()}
@@ -56,7 +60,9 @@ def trajectory_from_message(message: JointTrajectory, field: str, limit: int = M
     """
     points = message.points
     if not points:
-        raise InvalidRequestError(f"{field} has no points", stage="trajectory", subjects=(field,))
+        raise InvalidRequestError(
+            f"{field} has no points", stage="trajectory", subjects=(field,), remedy=REMEDY_OF_NO_POINTS
+        )
     check_count(len(points), limit, field, "points")
     names = tuple(message.joint_names)
     positions = rows_from_points(message, "positions", field)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
+from ...model.name_suggestions import listed
 from ...trajectory.tracking import lost
 from ..common.clock_monitor import clock_jump, max_step_ahead
 from ..common.clock_rate import ClockRate, ClockRates
-from ..common.joint_states import JointStates, Measurement
+from ..common.joint_states import MAX_JOINTS, JointStates, Measurement
 from .wraparound import REMEDY, Wraparound, turns_away
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
@@ -52,6 +53,7 @@ class JointFeedback:
         self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
+        self._invalid: dict[str, float] = {}  # positions that were skipped since the latest measurement, by joint
         self._counts: dict[str, int] = {}  # of messages, by joint
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
@@ -102,11 +104,13 @@ class JointFeedback:
         continued = self.wraparound.continued(names, positions, self._states.latest, now - self._paused)
         updated = self._states.merge(names, continued, stamp, velocities, efforts, now, self._paused)
         for name, position in self._states.take_invalid():
+            self._note_invalid(name, position)
             text = f"joint_states contains an invalid position of {name}: {position}"
             self._faults.append(FeedbackLostError(text, subjects=(name,)))
         if updated and received:
             self._received_rate.note(received, now)
         for name, last, new in updated:
+            self._invalid.pop(name, None)
             self._counts[name] = self._counts.get(name, 0) + 1
             if last is not None:
                 self._check(name, last, new)
@@ -121,6 +125,11 @@ class JointFeedback:
             if self.stood_for((name,)) >= STOOD:
                 self.wraparound.note_rest(name, self._states.latest[name].position)
         self._rates.note([name for name, _, _ in updated], stamp, now)
+
+    def _note_invalid(self, name: str, position: float) -> None:
+        self._invalid[name] = position
+        if len(self._invalid) > MAX_JOINTS:
+            del self._invalid[next(iter(self._invalid))]
 
     def _forget(self, name: str) -> None:
         self._rates.forget(name)
@@ -264,11 +273,19 @@ class JointFeedback:
         missing = tuple(name for name in names if name not in self._states.latest)
         if missing:
             text = f"joint_states has not contained positions of {', '.join(missing[:6])} since the node started"
+            text += self._invalid_of(missing)
             raise FeedbackLostError(text, subjects=missing)
         age = self.age(names, now)
         if age > timeout:
-            raise lost(age, timeout)
+            old = [name for name in names if self.age((name,), now) > timeout]
+            has_others = any(self.age((name,), now) <= timeout for name in self.names)
+            raise lost(age, timeout, old if has_others else (), self._invalid_of(old))
         return {name: self._states.latest[name] for name in names}
+
+    def _invalid_of(self, names: Iterable[str]) -> str:
+        """Return the end of an error of joints that are published, but with invalid positions."""
+        invalid = [f"{name} is {self._invalid[name]}" for name in names if name in self._invalid]
+        return f"; they are received, but the position of {listed(invalid)}" if invalid else ""
 
 
 def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:

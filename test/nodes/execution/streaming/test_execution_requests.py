@@ -114,6 +114,7 @@ def test_malformed_goals_get_their_named_error(client, robot, spoil, error, word
     with pytest.raises(error) as caught:
         client.execute(trajectory)
     assert words in str(caught.value)
+    assert ("timing.method" in caught.value.remedy) == (spoil is no_points), "a plan without timing has no trajectory"
     sent = follow(client, trajectory).wait()
     assert sent.status == GoalStatus.STATUS_ABORTED
     results = FollowJointTrajectory.Result

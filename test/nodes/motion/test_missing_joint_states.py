@@ -1,0 +1,80 @@
+"""The error of joint states that are missing says which joints, and whether they come with invalid positions."""
+
+import math
+
+import pytest
+
+from robot_cell_planner.errors import FeedbackLostError
+from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
+
+SECOND = 1_000_000_000
+PERIOD, TIMEOUT = 0.01, 0.25
+LEFT, RIGHT = ("left/shoulder", "left/elbow"), ("right/shoulder", "right/elbow")
+
+
+class Robots:
+    """Measurements of two robots; now: steady clock [s]."""
+
+    def __init__(self):
+        self.now = 0.0
+        self.feedback = JointFeedback(jump=0.5)
+
+    def run(self, count, **positions):
+        """Poll for some periods, in each of which the robots that are named have all joints at a position [rad]."""
+        for _ in range(count):
+            self.now += PERIOD
+            self.feedback.start_poll(self.now)
+            for side, position in positions.items():
+                names = {"left": LEFT, "right": RIGHT}[side]
+                stamp = SECOND + round(self.now * SECOND)
+                self.feedback.update(names, [position] * len(names), [], [], stamp, self.now)
+
+    def error(self, joints):
+        with pytest.raises(FeedbackLostError) as raised:
+            self.feedback.fresh(joints, self.now, TIMEOUT)
+        return raised.value
+
+
+@pytest.fixture
+def robots():
+    return Robots()
+
+
+def test_the_joints_of_one_robot_are_named_where_others_are_received(robots):
+    robots.run(5, left=0.0, right=0.0)
+    robots.run(100, right=0.0)
+    error = robots.error((*LEFT, *RIGHT))
+    assert error.message == "no joint_states received for 1.00 s (limit 0.25 s) with left/shoulder, left/elbow"
+    assert error.subjects == LEFT
+    assert set(robots.feedback.fresh(RIGHT, robots.now, TIMEOUT)) == set(RIGHT)
+
+
+def test_without_any_joint_states_no_joints_are_named(robots):
+    robots.run(5, left=0.0, right=0.0)
+    robots.run(100)
+    assert robots.error(LEFT).message == "no joint_states received for 1.00 s (limit 0.25 s)"
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_positions_that_are_not_finite_are_the_reason(robots, value):
+    robots.run(5, left=0.0, right=0.0)
+    robots.run(100, left=value, right=0.0)
+    reason = f"; they are received, but the position of left/shoulder is {value}, left/elbow is {value}"
+    assert robots.error(LEFT).message.endswith(f"with left/shoulder, left/elbow{reason}")
+    robots.run(1, left=0.0, right=0.0)
+    robots.run(100, right=0.0)
+    assert "position of" not in robots.error(LEFT).message, "they were valid since then"
+
+
+def test_positions_that_were_never_finite_are_the_reason(robots):
+    robots.run(5, left=math.nan, right=0.0)
+    expected = "since the node started; they are received, but the position of left/shoulder is nan, left/elbow is nan"
+    assert robots.error(LEFT).message.endswith(expected)
+
+
+def test_joints_with_invalid_positions_are_kept_within_bounds(robots, monkeypatch):
+    monkeypatch.setattr("robot_cell_planner.nodes.motion.joint_feedback.MAX_JOINTS", 3)
+    for number in range(10):
+        robots.feedback.update([f"joint_{number}"], [math.nan], [], [], SECOND, 0.0)
+    assert "joint_9 is nan" in robots.error(["joint_9"]).message
+    assert "is nan" not in robots.error(["joint_6"]).message
