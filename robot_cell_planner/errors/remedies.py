@@ -31,6 +31,10 @@ UNEXPANDED = (
 XACRO_ARGUMENT = (
     "Give the argument a value: `NAME:=VALUE` on the command line, `xacro_arguments` of a cell file or in Python."
 )
+XACRO_MACRO = (
+    "Correct the call, or take all files from one version of their packages: this call was written for another version "
+    "of the macro, or the file that has the macro is not included."
+)
 UNKNOWN_PACKAGE = (
     "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
     "line, `resource_folders` or `resource_packages` of a node."

@@ -29,6 +29,7 @@ from xacro import substitution_args
 from ...system.sandbox import confine
 from ...system.sandboxed_process import import_folders
 from .xacro_expressions import allowed_names, evaluate
+from .xacro_macro_errors import caller, is_misfit, keep_macro_names, with_existing_names
 
 LISTING_EVENTS = frozenset(("os.listdir", "os.scandir", "glob.glob", "glob.glob/2"))
 MAX_FILES = 1000  # that were read
@@ -49,7 +50,7 @@ OLD_SYNTAX = re.compile(r"<(property|macro|include)\s")
 UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 ENVIRONMENT_VARIABLE = re.compile(r"environment variable '([^']*)' is not set")
 
-Cause = Literal["folders", "argument"]
+Cause = Literal["folders", "argument", "macro"]
 
 
 class OutsideError(Exception):
@@ -226,9 +227,11 @@ def expand(task: dict[str, Any]) -> dict[str, object]:
 
 
 def cause(error: BaseException, inner: BaseException) -> Cause | None:
-    """Return the cause of an error that the caller of the program removes, not the author of the file."""
+    """Return the cause of an error that has a remedy of its own."""
     if isinstance(inner, OutsideFoldersError):
         return "folders"
+    if is_misfit(error):
+        return "macro"
     return "argument" if UNDEFINED_ARGUMENT.search(str(error)) else None
 
 
@@ -244,8 +247,8 @@ def reason(error: BaseException, inner: BaseException) -> str:
         if empty := [name for name, value in arguments().items() if value == ""]:
             text += f"; if the path depends on an argument without a value ({', '.join(empty)}), give it a value by "
             text += f"{empty[0]}:=VALUE"
-    elif macros := [str(macro.body.getAttribute("name")) for macro in getattr(error, "macros", []) if macro]:
-        text += f" (in a call of macro {' in '.join(macros)})"
+    else:
+        text = with_existing_names(text, error) + caller(error)
     if isinstance(inner, NameError):
         text += old_syntax(str(xacro.filestack[-1]) if xacro.filestack else "")
     if variable := ENVIRONMENT_VARIABLE.search(text):
@@ -285,6 +288,7 @@ def main() -> None:
     task = json.load(sys.stdin)
     answer, sys.stdout = sys.stdout, io.StringIO()  # files may print
     restrict_expressions(task["packages"])
+    keep_macro_names()
     readable = [*task["folders"], *task["shares"], *linked_files(task["shares"]), *import_folders()]
     layers = confine(
         readable, cpu_seconds=task["seconds"], memory_bytes=task["bytes"], output_bytes=8 * task["text_bytes"]

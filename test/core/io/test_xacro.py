@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
-from robot_cell_planner.errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT
+from robot_cell_planner.errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT, XACRO_MACRO
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.robot_description import xacro_files
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
@@ -276,10 +276,48 @@ def test_an_empty_argument_in_the_path_of_an_include_is_named(tmp_path):
     assert names(expand_xacro(path, {"dof": "7"})) == ["seven"]
 
 
-def test_a_macro_that_lacks_a_parameter_is_named(tmp_path):
-    text = '<xacro:macro name="part" params="size"><link name="l"/></xacro:macro><xacro:part sim="1" size="2"/>'
-    with pytest.raises(FileError, match=r'Invalid parameter "sim" \(in a call of macro part\)$'):
+MACRO = '<xacro:macro name="part" params="size *block"><link name="l"/></xacro:macro>'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('<xacro:part sizes="1"/>', "parameter 'sizes' of macro part does not exist; nearest: size"),
+        ('<xacro:part sim="1"/>', "parameter 'sim' of macro part does not exist; there are block, size"),
+        ("<xacro:part/>", "Not enough blocks"),
+        ("<xacro:part><link/></xacro:part>", r"Undefined parameters \[size\]"),
+        ('<xacro:part size="2"><link/><joint/></xacro:part>', 'Unused block "joint"'),
+    ],
+)
+def test_a_call_that_does_not_fit_its_macro_is_refused_with_the_macro(tmp_path, text, message):
+    path = write(tmp_path, MACRO + text)
+    with pytest.raises(FileError, match=rf"robot\.urdf\.xacro: {message} \(in a call of macro part\)$") as caught:
+        expand_xacro(path)
+    assert caught.value.remedy == XACRO_MACRO
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<xacro:prat/>", "macro 'prat' does not exist; there is none at all"),
+        (f"{MACRO}<xacro:prat/>", "macro 'prat' does not exist; nearest: part"),
+        (f"{MACRO}<xacro:arm/>", "macro 'arm' does not exist; there is only part"),
+        (f'{MACRO}<xacro:call macro="prat"/>', "macro 'prat' does not exist; nearest: part"),
+        (
+            '<xacro:macro name="robot"><xacro:macro name="inner"/><xacro:hand/></xacro:macro><xacro:robot/>',
+            "macro 'hand' does not exist; there are inner, robot",
+        ),
+        (
+            '<xacro:include filename="other.xacro" ns="other"/><xacro:other.prat/>',
+            r"macro 'other\.prat' does not exist; nearest: other\.part",
+        ),
+    ],
+)
+def test_an_unknown_macro_is_refused_with_those_that_exist(tmp_path, text, message):
+    write(tmp_path, MACRO, "other.xacro")
+    with pytest.raises(FileError, match=rf"robot\.urdf\.xacro: {message}$") as caught:
         expand_xacro(write(tmp_path, text))
+    assert caught.value.remedy == XACRO_MACRO
 
 
 @pytest.mark.parametrize("old", ['<property name="size" value="2"/>', '<macro name="m" params="size"/>'])
