@@ -9,6 +9,7 @@ import numpy as np
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import collision_warnings
 from ..errors import InverseKinematicsError, RobotCellError
+from ..io.robot_description.meshes import UNCHECKED
 from ..io.robot_description.soft_limits import NARROWED
 from ..kinematics.effort_limits import weak_joints
 from ..kinematics.ik.options import IkOptions
@@ -128,8 +129,7 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     mechanism = model.mechanism
     for text in model.sources.warnings:
         kind = _topic(text, model.sources)
-        remedy = "Position limits in the limits file replace them." if NARROWED in text else "Mend the file."
-        yield Finding(WARNING, kind, f"{name}: {text}", remedy)
+        yield Finding(WARNING, kind, f"{name}: {text}", _remedy_of_source(text))
     yield from follower_findings(mechanism, name)
     if unchecked := links_without_collision_shapes(mechanism):
         remedy = "Add <collision> elements to them; plans are not checked for these links."
@@ -148,6 +148,17 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     if assumed := assumed_limits(mechanism, [variable.name for variable in mechanism.variables]):
         remedy = "Enter the maker's values in the limits file and delete their names from `assumed`."
         yield Finding(DRAFT, "limits", f"{name}: {assumed}", remedy)
+
+
+def _remedy_of_source(text: str) -> str:
+    """Return the remedy of a warning about the sources of a model."""
+    if NARROWED in text:
+        return "Position limits in the limits file replace them."
+    if UNCHECKED in text:
+        return (
+            "Give the link a mesh that can be read or a simple shape; until then, it can pass through anything there."
+        )
+    return "Mend the file."
 
 
 def _topic(text: str, sources: ModelSources) -> str:

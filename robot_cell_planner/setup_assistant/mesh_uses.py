@@ -106,7 +106,7 @@ def _draft(mesh: Mesh) -> MeshDraft:
     try:
         fraction = closed_volume_fraction(mesh)
         if fraction is not None and fraction >= 1.0 - MAX_FILLED:
-            return MeshDraft(mesh.uri, MeshUse.HULL, f"its hull fills in {1.0 - fraction:.0%}")
+            return MeshDraft(mesh.uri, MeshUse.HULL, f"its hull fills in {max(1.0 - fraction, 0.0):.0%}")
         found = concavity(mesh)
     except GeometryError as error:
         return MeshDraft(mesh.uri, MeshUse.HULL, f"it cannot be decomposed: {error.message}")

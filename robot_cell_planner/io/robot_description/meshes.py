@@ -16,6 +16,7 @@ from ..common.xml_reader import Element, XmlReader
 from ..mesh.content import content_digest
 from ..mesh.loading import check_collision_geometry, check_visual_mesh, is_flat, mesh_reference
 
+UNCHECKED = "is not checked with its mesh"
 MESH_ERRORS = (ResourceError, GeometryError, FileError, LimitExceededError)
 
 
@@ -85,7 +86,7 @@ class MeshReader:
 
     def _left_out(self, element: Element, uri: str) -> str:
         link = next((str(parent.get("name")) for parent in element.iterancestors("link")), "")
-        return f"{self._xml.source}:{element.sourceline}: link {link} is not checked with its mesh {uri}: `unchecked`"
+        return f"{self._xml.source}:{element.sourceline}: link {link} {UNCHECKED} {uri}: `unchecked`"
 
     def _mesh(self, uri: str, scale: tuple[float, float, float], element: Element, visual: bool) -> Mesh | None:
         known = self._files.get(uri)

@@ -66,8 +66,9 @@ def test_a_draft_without_a_mesh_says_so_at_each_check_also_after_it_was_saved(de
         capsys.readouterr()
         main(["check", str(tmp_path / "cell" / name), "--json"])
         findings = json.loads(capsys.readouterr().out)["findings"]
-        texts = [found["text"] for found in findings if found["topic"] == "meshes"]
-        assert sum("link tip is not checked with its mesh" in text for text in texts) == 1
+        (found,) = (found for found in findings if "link tip is not checked with its mesh" in found["text"])
+        assert found["topic"] == "meshes"
+        assert "Give the link a mesh that can be read" in found["remedy"]
 
 
 def test_the_visual_mesh_of_an_unchecked_one_is_shown_and_copied(tmp_path):

@@ -17,7 +17,7 @@ from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.geometry import MeshUse, Shape, Sphere
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import BodyState
-from robot_cell_planner.setup_assistant import cell_setup
+from robot_cell_planner.setup_assistant import cell_setup, mesh_uses
 from robot_cell_planner.setup_assistant.cell_setup import NewCellOptions, new_cell
 from robot_cell_planner.setup_assistant.mesh_uses import draft_mesh_uses
 from robot_cell_planner.setup_assistant.options import DraftOptions
@@ -66,6 +66,12 @@ def test_only_meshes_whose_hull_adds_much_volume_are_decomposed(folder):
     assert [found.use for found in uses["bracket.urdf"]] == [MeshUse.DECOMPOSITION, MeshUse.HULL]
     assert {found.use for found in uses["open.urdf"]} == {MeshUse.HULL}
     assert "fill in 2" in uses["bracket.urdf"][0].reason
+
+
+def test_a_hull_with_a_little_less_volume_than_its_mesh_fills_in_nothing(folder, monkeypatch):
+    mechanism = load_robot("r", folder / "open.urdf").mechanism
+    monkeypatch.setattr(mesh_uses, "closed_volume_fraction", lambda mesh: 1.0 + 1e-9)
+    assert [found.reason for found in draft_mesh_uses(mechanism)] == ["its hull fills in 0%"] * 2
 
 
 def test_the_pieces_of_all_links_do_not_exceed_the_limit_of_the_simulation(folder):
