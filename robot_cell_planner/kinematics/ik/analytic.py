@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from .._kernels import chain_kernels, ik_kernels, six_kernels
 from ..chain import Chain
-from .compiled_six import CompiledSix, compiled_six
+from .compiled_six import ROUNDED, CompiledSix, compiled_six
 from .problem import IkProblem
 
 Array = NDArray[np.float64]
@@ -34,9 +34,13 @@ class SixRevolute:
     Args:
         table: Table of the chain.
         compiled: Whether to use the kernels, which takes a millisecond to prepare.
+        rounded: Whether the axes may deviate from the arrangement that has a closed form as much as by rounding to
+            three decimals, if they would have none otherwise.
 
     Attributes:
         compiled: Solver that consists of kernels, or None.
+        exact: Whether the axes deviate so little that refined candidates count as all solutions. Otherwise, of two
+            solutions that nearly coincide, one can be missing.
 
     Raises:
         ValueError: There is no analytic solution for the chain.
@@ -44,19 +48,20 @@ class SixRevolute:
 
     candidates: Callable[[Array], tuple[Array, Counts]]
 
-    def __init__(self, table: Array, compiled: bool = True) -> None:
+    def __init__(self, table: Array, compiled: bool = True, rounded: bool = False) -> None:
         axes, offsets, rotation = _axes_and_offsets(table)
         self.compiled = compiled_six(axes, offsets, rotation) if compiled else None
+        robot = None if self.compiled is not None else _decomposed(axes, offsets, rotation)
+        self.exact = self.compiled is not None or robot is not None
+        if not self.exact and rounded:
+            self.compiled = compiled_six(axes, offsets, rotation, ROUNDED)
         if self.compiled is not None:
             self.candidates = self.compiled.candidates
-        else:
-            robot = EaikRobot(axes, offsets, rotation, [], True)
-            if not robot.has_known_decomposition():
-                robot = EaikRobot(_snapped_directions(axes), _snapped_lengths(offsets), rotation, [], True)
-            if not robot.has_known_decomposition():
-                raise ValueError("no closed form")
+        elif robot is not None:
             self._robot = robot
             self.candidates = self._by_eaik
+        else:
+            raise ValueError("no closed form")
 
     def _by_eaik(self, targets: Array) -> tuple[Array, Counts]:
         """Compute candidates (c, 6) for base_T_tip (k, 4, 4), including least-squares solutions, in their order, and
@@ -65,15 +70,27 @@ class SixRevolute:
         return _stacked([q for several in found for q in several]), np.array([len(several) for several in found])
 
 
+def _decomposed(axes: Array, offsets: Array, rotation: Array) -> EaikRobot | None:
+    """Return EAIK's solver of a chain, of its snapped geometry if need be; None if EAIK knows no closed form."""
+    for used in ((axes, offsets), (_snapped_directions(axes), _snapped_lengths(offsets))):
+        robot = EaikRobot(*used, rotation, [], True)
+        if robot.has_known_decomposition():
+            return robot
+    return None
+
+
 class LockedSeven:
     """Chain of seven joints, one of which is locked so that the other six form a SixRevolute.
 
+    exact: As that of SixRevolute.
     lock: Index of the locked row. The last or first joint is preferred, because the other six then do not depend on its
     value.
 
     Raises:
         ValueError: There is no analytic solution for any locked joint.
     """
+
+    exact = True
 
     def __init__(self, table: Array) -> None:
         self._table = table
@@ -132,6 +149,7 @@ class AnalyticSolver:
     Attributes:
         name: Solver name in results.
         compiled: Whether it consists of compiled kernels, which take microseconds for many targets.
+        exact: Whether its refined candidates count as all solutions.
         locked: Index of the variable that has to be sampled, or None.
         sweeps: Whether it has `sweep`.
     """
@@ -139,6 +157,7 @@ class AnalyticSolver:
     def __init__(self, chain: Chain, solver: SixRevolute | LockedSeven) -> None:
         self._solver = solver
         self.compiled = solver.compiled is not None
+        self.exact = solver.exact
         self._chain = chain
         self._columns = chain.table[:-1, chain_kernels.VARIABLE].astype(np.intp)
         self._in_order = bool(np.array_equal(self._columns, np.arange(len(chain.variables))))
@@ -200,7 +219,7 @@ def _found(chain: Chain) -> AnalyticSolver | None:
         return None
     try:
         if len(joints) == 6 and not joints[:, chain_kernels.KIND].any():
-            return AnalyticSolver(chain, SixRevolute(chain.table))
+            return AnalyticSolver(chain, SixRevolute(chain.table, rounded=True))
         if len(joints) == 7:
             return AnalyticSolver(chain, LockedSeven(chain.table))
     except ValueError:

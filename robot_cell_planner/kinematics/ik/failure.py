@@ -126,11 +126,11 @@ def failure_of(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], close
         closed: Whether an analytic solver that finds all solutions was used.
     """
     if traces.invalid is not None:
-        return _in_collision(problem, traces, pairs)
+        return _in_collision(problem, traces, pairs, closed)
     proven = is_proven_out_of_reach(problem)
     _refine(problem, traces, beyond_limits=not proven)
     if traces.beyond is not None:
-        return _beyond_limits(problem, traces)
+        return _beyond_limits(problem, traces, closed)
     closest = _closest(problem, traces)
     distance = _distance_of_point(problem)
     if distance > problem.tolerance[0]:
@@ -200,18 +200,23 @@ def _rounded_angles(problem: IkProblem, angle: float) -> str:
     )
 
 
-def _in_collision(problem: IkProblem, traces: Traces, pairs: tuple[str, ...]) -> RobotCellError:
+def _every_solution(problem: IkProblem, closed: bool) -> str:
+    """Return the subject of a sentence about all solutions, or about those that were found without a closed form."""
+    return f"every solution of {problem.frame}" + ("" if closed else " that was found (there may be others)")
+
+
+def _in_collision(problem: IkProblem, traces: Traces, pairs: tuple[str, ...], closed: bool) -> RobotCellError:
     assert traces.invalid is not None
     closest = closest_configuration(problem, traces.invalid, *_residual(problem, traces.invalid))
     listed = f": {', '.join(pairs[:6])}" if pairs else ""
     return AllSolutionsInCollisionError(
-        f"every solution of {problem.frame} is in collision{listed}",
+        f"{_every_solution(problem, closed)} is in collision{listed}",
         subjects=pairs,
         partial=IkFailure(IkFailureReason.IN_COLLISION, closest, pairs=pairs),
     )
 
 
-def _beyond_limits(problem: IkProblem, traces: Traces) -> RobotCellError:
+def _beyond_limits(problem: IkProblem, traces: Traces, closed: bool) -> RobotCellError:
     assert traces.beyond is not None
     lower, upper = problem.joints.limits[:2]
     values: list[Value] = []
@@ -227,7 +232,7 @@ def _beyond_limits(problem: IkProblem, traces: Traces) -> RobotCellError:
     names = tuple(value.name for value in values)
     by = ", ".join(f"{name} by {excess:.4g}" for name, excess in zip(names, excesses, strict=True))
     return BeyondJointLimitsError(
-        f"every solution of {problem.frame} is beyond joint limits; the nearest exceeds {by}",
+        f"{_every_solution(problem, closed)} is beyond joint limits; the nearest exceeds {by}",
         subjects=names,
         values=tuple(values),
         partial=IkFailure(

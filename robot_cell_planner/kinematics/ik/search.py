@@ -44,7 +44,8 @@ class IkSearch:
         traces: Intermediate results, for the analysis of a failure.
         accepted: Number of solutions that the caller accepted; maintained by the caller.
         samples_at_once: Analytic evaluations per batch.
-        closed: Whether one analytic evaluation returns all existing solutions.
+        closed: Whether one analytic evaluation returns the solutions, all of them in general.
+        exhaustive: Whether these certainly are all existing ones (`AnalyticSolver.exact`), except at singularities.
 
     Raises:
         NotSupportedError: The analytic solver is requested, but the chain has none.
@@ -66,6 +67,7 @@ class IkSearch:
             raise NotSupportedError(f"joints {names} have no closed form", stage="inverse kinematics")
         form = self.form
         self.closed = form is not None and form.locked is None and not problem.free_axes
+        self.exhaustive = self.closed and form is not None and form.exact
 
     def failure(self, pairs: tuple[str, ...]) -> RobotCellError:
         """Return the error that explains why nothing was found. `pairs`: problems of the first refused solution."""
@@ -73,7 +75,7 @@ class IkSearch:
             free = IkSearch(replace(self.problem, joints=unlimited(self.problem.joints)), self.options)
             for batch in free._closed_form_batches():
                 self.traces.note_beyond(batch.solutions, self.problem)
-        return failure_of(self.problem, self.traces, pairs, self.closed)
+        return failure_of(self.problem, self.traces, pairs, self.exhaustive)
 
     def check_clock(self) -> None:
         """Raise TimedOutError if the time limit has passed."""
@@ -107,7 +109,7 @@ class IkSearch:
                 if not found and is_proven_out_of_reach(self.problem):
                     return
             # If the analytic solver returns all solutions, nothing is left to search for, except at singularities.
-            if self.options.solver is IkSolver.ANALYTIC or self.accepted or (found and self.closed):
+            if self.options.solver is IkSolver.ANALYTIC or self.accepted or (found and self.exhaustive):
                 return
         elif is_proven_out_of_reach(self.problem):
             return
@@ -195,7 +197,7 @@ class IkSearch:
         """Search numerically from the start and from failed analytic candidates, then from random configurations."""
         problem = self.problem
         restarts = self.options.max_restarts
-        if self.closed:
+        if self.exhaustive:
             restarts = min(restarts, STARTS_AFTER_CLOSED_FORM)
         yield from self._numeric_batch(np.vstack((problem.start, self._misses)))
         for first in range(0, restarts, STARTS_AT_ONCE):

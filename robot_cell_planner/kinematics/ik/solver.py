@@ -149,7 +149,7 @@ class _Selection:
         if self.requested and len(solutions) > self.requested:
             solutions, residuals, cut = solutions[: self.requested], residuals[: self.requested], True
         joints, chain, form = self.problem.joints, self.problem.chain, self.search.form
-        complete = self.search.closed and not cut and chain.all_used and form is not None and solver == form.name
+        complete = self.search.exhaustive and not cut and chain.all_used and form is not None and solver == form.name
         return IkResult(joints.variables, solutions, residuals, solver, complete, (chain,), joints.limits)
 
     def _gather(self) -> tuple[list[Batch], bool]:
