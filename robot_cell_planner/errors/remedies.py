@@ -35,6 +35,10 @@ XACRO_MACRO = (
     "Correct the call, or take all files from one version of their packages: this call was written for another version "
     "of the macro, or the file that has the macro is not included."
 )
+XACRO_FILE = (
+    "Correct the path in the last file that the message names, or the argument that the path depends on. A file of "
+    "another package can have another name in each version of it: take versions of the packages that fit together."
+)
 UNKNOWN_PACKAGE = (
     "Source the workspace that has the package, or name a folder that contains it: `--root FOLDER` on the command "
     "line, `resource_folders` or `resource_packages` of a node."

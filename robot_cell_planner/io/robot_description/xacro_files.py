@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from frozendict import frozendict
 
 from ...errors import FileError, LimitExceededError, ResourceError
-from ...errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT, XACRO_MACRO
+from ...errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT, XACRO_FILE, XACRO_MACRO
 from ...model.arguments import public
 from ...system.process_end import wait_for_end
 from ...system.sandboxed_process import memory_file, start
@@ -32,7 +32,8 @@ WAIT = 4.0 * MAX_SECONDS  # [s] by the clock
 MAX_BYTES = 1024 * 1024 * 1024
 MAX_PACKAGES = 64
 MAX_NOTES = 1000
-REMEDIES = {"folders": OUTSIDE_FOLDERS, "argument": XACRO_ARGUMENT, "macro": XACRO_MACRO}  # by the cause of the worker
+# By the cause that the worker reports.
+REMEDIES = {"folders": OUTSIDE_FOLDERS, "argument": XACRO_ARGUMENT, "macro": XACRO_MACRO, "file": XACRO_FILE}
 
 log = logging.getLogger(__name__)
 

@@ -26,6 +26,7 @@ import xacro
 import yaml  # noqa: F401 - xacro would import it when files can no longer be read
 from xacro import substitution_args
 
+from ...model.name_suggestions import similar_names
 from ...system.sandbox import confine
 from ...system.sandboxed_process import import_folders
 from .xacro_expressions import allowed_names, evaluate
@@ -50,7 +51,7 @@ OLD_SYNTAX = re.compile(r"<(property|macro|include)\s")
 UNDEFINED_ARGUMENT = re.compile(r"Undefined substitution argument (\w+)")
 ENVIRONMENT_VARIABLE = re.compile(r"environment variable '([^']*)' is not set")
 
-Cause = Literal["folders", "argument", "macro"]
+Cause = Literal["folders", "argument", "macro", "file"]
 
 
 class OutsideError(Exception):
@@ -232,6 +233,8 @@ def cause(error: BaseException, inner: BaseException) -> Cause | None:
         return "folders"
     if is_misfit(error):
         return "macro"
+    if isinstance(inner, FileNotFoundError):
+        return "file"
     return "argument" if UNDEFINED_ARGUMENT.search(str(error)) else None
 
 
@@ -243,7 +246,7 @@ def reason(error: BaseException, inner: BaseException) -> str:
     if isinstance(inner, PermissionError):
         text = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
     elif isinstance(inner, FileNotFoundError) and inner.filename:
-        text = f"{inner.filename}: {os.strerror(errno.ENOENT)}"
+        text = f"{inner.filename}: {os.strerror(errno.ENOENT)}{similar_files(str(inner.filename))}"
         if empty := [name for name, value in arguments().items() if value == ""]:
             text += f"; if the path depends on an argument without a value ({', '.join(empty)}), give it a value by "
             text += f"{empty[0]}:=VALUE"
@@ -264,6 +267,16 @@ def reason(error: BaseException, inner: BaseException) -> str:
     if isinstance(inner, (MemoryError, RecursionError)):
         text = f"{type(inner).__name__}: {text}"
     return " ".join((text or repr(error)).split())
+
+
+def similar_files(path: str) -> str:
+    """Return the end of an error about a missing file: similar names in its folder, if that can be read."""
+    try:
+        names = os.listdir(os.path.dirname(os.path.abspath(path)))
+    except (OSError, OutsideError):
+        return ""
+    near = similar_names(os.path.basename(path), names)
+    return f"; nearest: {', '.join(near)}" if near else ""
 
 
 def old_syntax(path: str) -> str:

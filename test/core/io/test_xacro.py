@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from robot_cell_planner.errors import FileError, LimitExceededError, ResourceError
-from robot_cell_planner.errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT, XACRO_MACRO
+from robot_cell_planner.errors.remedies import OUTSIDE_FOLDERS, XACRO_ARGUMENT, XACRO_FILE, XACRO_MACRO
 from robot_cell_planner.io.common.resources import ResourceRoots
 from robot_cell_planner.io.robot_description import xacro_files
 from robot_cell_planner.io.robot_description.xacro_files import expand_xacro
@@ -271,9 +271,33 @@ def test_an_empty_argument_in_the_path_of_an_include_is_named(tmp_path):
     text = '<xacro:arg name="dof" default=""/><xacro:include filename="arm_$(arg dof).xacro"/>'
     path = write(tmp_path, text)
     write(tmp_path, '<link name="seven"/>', "arm_7.xacro")
-    with pytest.raises(FileError, match=r"arm_\.xacro: No such .* \(dof\), give it a value by dof:=VALUE$"):
+    with pytest.raises(FileError, match=r"arm_\.xacro: No such .* \(dof\), give it a value by dof:=VALUE$") as caught:
         expand_xacro(path)
+    assert caught.value.remedy == XACRO_FILE
     assert names(expand_xacro(path, {"dof": "7"})) == ["seven"]
+
+
+@pytest.mark.parametrize(
+    ("included", "near"),
+    [("parts/wheels.xacro", "; nearest: wheel.xacro"), ("parts/none.yaml", ""), ("other/wheel.xacro", "")],
+)
+def test_a_missing_file_is_refused_with_similar_ones(tmp_path, included, near):
+    (tmp_path / "parts").mkdir()
+    write(tmp_path, "", "parts/wheel.xacro")
+    path = write(tmp_path, f'<xacro:include filename="{included}"/>')
+    message = f"{path}: {tmp_path / included}: No such file or directory{near}"
+    with pytest.raises(FileError, match=f"{re.escape(message)}$") as caught:
+        expand_xacro(path)
+    assert caught.value.remedy == XACRO_FILE
+
+
+def test_files_outside_of_the_allowed_folders_are_not_suggested(tmp_path):
+    (tmp_path / "inside").mkdir()
+    write(tmp_path, "", "wheel.xacro")
+    path = write(tmp_path, '<xacro:include filename="../wheels.xacro"/>', "inside/robot.urdf.xacro")
+    with pytest.raises(FileError) as caught:
+        expand_xacro(path)
+    assert "nearest" not in caught.value.message
 
 
 MACRO = '<xacro:macro name="part" params="size *block"><link name="l"/></xacro:macro>'
