@@ -79,7 +79,8 @@ class CellClient(CellConnection):
         in its diagnostics.
 
         Raises:
-            ServiceUnavailableError: It is not ready within `timeout` [s]; the message has its last report.
+            ServiceUnavailableError: It is not ready within `timeout` [s], and the message has its last report; or the
+                scene node has not appeared within the client's `discovery_timeout`.
         """
         wait_until_ready(self, timeout)
 

@@ -19,7 +19,8 @@ def wait_until_ready(connection: CellConnection, timeout: float = 300.0) -> None
     """Wait until the planning node has sphere models and prepared workers for the present scene.
 
     Raises:
-        ServiceUnavailableError: It is not ready within `timeout` [s]; the message has its last report.
+        ServiceUnavailableError: It is not ready within `timeout` [s], and the message has its last report; or the scene
+            node has not appeared within `discovery_timeout` of the connection.
     """
     check_timeout(timeout)
     scene = connection.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene

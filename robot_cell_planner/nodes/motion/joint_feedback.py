@@ -27,6 +27,14 @@ STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
 REPEATED = 3  # messages with a joint from which on it counts as published, not as somebody's mistake
 SILENT_FOR = 1.0  # [s] by which a joint is older than the newest one from which on nobody publishes it at present
+# Remedies: of stamps that jump, and of positions that do.
+CLOCKS = (
+    "Stop a second publisher of the joint, such as a record that is played or another simulation, or synchronise the "
+    "clocks, which `robot_cell doctor` compares."
+)
+JUMPS = (
+    "Stop a second publisher of the joint, such as a record that is played, or raise `max_joint_step` for its driver."
+)
 
 
 class JointFeedback:
@@ -185,12 +193,12 @@ class JointFeedback:
         if passed < 0 or (ahead - lag) * rate * 1e9 > max_step_ahead(rate, elapsed):
             way, value = clock_jump(passed, int(ahead * rate * 1e9))
             text = f"the clock of joint_states was set {way}, seen at {name}"
-            self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,)))
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,), remedy=CLOCKS))
             lag = ahead
             self._delays.pop(name, None)
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
-            remedy = REMEDY if turns_away(step, largest_step) else ""
+            remedy = REMEDY if turns_away(step, largest_step) else JUMPS
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=values, remedy=remedy))
         elif min(ahead, lag) > SKIPPED:
             # The robot continues from where it was before the time that was given up.

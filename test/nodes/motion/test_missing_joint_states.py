@@ -1,4 +1,4 @@
-"""The error of joint states that are missing says which joints, and whether they come with invalid positions."""
+"""Errors of joint states say which joints are missing, whether they come with invalid positions, and what helps."""
 
 import math
 
@@ -8,6 +8,7 @@ from robot_cell_planner.errors import FeedbackLostError
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 
 SECOND = 1_000_000_000
+START = 1000 * SECOND
 PERIOD, TIMEOUT = 0.01, 0.25
 LEFT, RIGHT = ("left/shoulder", "left/elbow"), ("right/shoulder", "right/elbow")
 
@@ -26,7 +27,7 @@ class Robots:
             self.feedback.start_poll(self.now)
             for side, position in positions.items():
                 names = {"left": LEFT, "right": RIGHT}[side]
-                stamp = SECOND + round(self.now * SECOND)
+                stamp = START + round(self.now * SECOND)
                 self.feedback.update(names, [position] * len(names), [], [], stamp, self.now)
 
     def error(self, joints):
@@ -78,3 +79,15 @@ def test_joints_with_invalid_positions_are_kept_within_bounds(robots, monkeypatc
         robots.feedback.update([f"joint_{number}"], [math.nan], [], [], SECOND, 0.0)
     assert "joint_9 is nan" in robots.error(["joint_9"]).message
     assert "is nan" not in robots.error(["joint_6"]).message
+
+
+@pytest.mark.parametrize("position, age, text", [(0.0, 100.0, "was set back"), (3.0, 0.0, "jumped")])
+def test_a_second_publisher_is_among_the_causes_of_jumps(robots, position, age, text):
+    """A record that is played has old stamps, another simulation other positions."""
+    robots.run(20, left=0.0)
+    robots.now += PERIOD
+    stamp = START + round((robots.now - age) * SECOND)
+    robots.feedback.update(LEFT, [position] * len(LEFT), [], [], stamp, robots.now)
+    fault, *_ = robots.feedback.take_faults()
+    assert text in fault.message
+    assert fault.remedy.startswith("Stop a second publisher of the joint")

@@ -282,6 +282,7 @@ def test_a_second_publisher_of_commands(client, robot):
     finally:
         client.node.destroy_publisher(publisher)
     assert list(error.subjects) == ["/joint_commands", "/test_client"]
+    assert error.remedy.startswith("Stop the other publisher")
     check_stop(robot)
 
 
