@@ -18,22 +18,6 @@ DEEPEST = 200  # maximum depth of the bisection stack, one entry per bisection o
 
 
 @compiled
-def offsets_of(normals: Array, points: Array) -> Array:
-    """Return the largest of the products of each normal (m, 3) with all points (n, 3): (m,).
-
-    Every operation is rounded as written, so that the offsets are the same on all machines.
-    """
-    found = np.empty(normals.shape[0])
-    for row in range(normals.shape[0]):
-        x, y, z = normals[row, 0], normals[row, 1], normals[row, 2]
-        largest = -math.inf
-        for i in range(points.shape[0]):
-            largest = max(largest, points[i, 0] * x + points[i, 1] * y + points[i, 2] * z)
-        found[row] = largest
-    return found
-
-
-@compiled
 def depth_inside(planes: Array, x: float, y: float, z: float) -> float:
     """Return the depth of a point inside planes (m, 4) [m]; negative outside."""
     lowest = math.inf

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...model.geometry import Box, Cone, Cylinder
 from ..geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface
-from . import approximation_kernels as kernels
+from .support import offsets_of
 
 Floats = NDArray[np.float64]
 SIDES = 24  # sides of the prism around a cylinder and of the pyramid around a cone
@@ -107,7 +107,7 @@ def _fan(vertices: Floats, faces: NDArray[np.integer[Any]]) -> Polytope:
     inwards = offsets < normals @ middle
     normals[inwards] *= -1.0
     # Compute the offset over all vertices, so that none is outside despite rounding of the normal.
-    planes = np.column_stack((normals, kernels.offsets_of(normals, np.ascontiguousarray(vertices, dtype=np.float64))))
+    planes = np.column_stack((normals, offsets_of(normals, np.ascontiguousarray(vertices, dtype=np.float64))))
     return Polytope(np.ascontiguousarray(simplices), _distinct(planes), np.ascontiguousarray(vertices))
 
 

@@ -14,6 +14,7 @@ from ...collision.geometry.broad_phase import BoxSearch, StaticBlock
 from ...collision.geometry.collision_geometry import CollisionGeometry
 from ...collision.sphere_model.approximation import compute_spheres
 from ...collision.sphere_model.polytopes import polytope_around
+from ...collision.sphere_model.support import FEW_POINTS, offsets_of
 from ...collision.warm_up import practice_cell
 from ...kinematics.targets import TargetMode
 from ...model.cell import RobotCell
@@ -41,6 +42,7 @@ def warm_up() -> None:
     around = polytope_around(Box((0.1, 0.1, 0.1)))
     compute_spheres(around, COARSE)
     triangle_tree(np.ascontiguousarray(around.simplices[:, :3]))
+    offsets_of(np.eye(3), np.zeros((FEW_POINTS + 1, 3)))
     _bound_distances()
     cell, state = practice_cell()
     checker = CollisionChecker(cell, state)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ...geometry.z_order import z_order
 from .arrays import LANES
 
 Floats = NDArray[np.float64]
@@ -17,18 +18,13 @@ Integers = NDArray[np.int64]
 NOTHING = 1e30  # corner of the box of an unused lane: the lower corner, and the negative of the upper one
 SLACK = 1e-5  # relative enlargement of boxes against rounding errors of the kernels, which are in single precision
 ORDERED = 4 * LANES  # maximum number of obstacles that keep the order of the cell
-CELLS = 1024  # cells of each axis in the spatial order
 
 
 def spatial_order(centres: Floats) -> Integers:
-    """Return the order (n,) of points (n, 3) along a Z-order curve (Morton, 1966), stable; few points keep theirs."""
+    """Return `z_order` of points (n, 3), (n,); few points keep their order."""
     if len(centres) <= ORDERED:
         return np.arange(len(centres))
-    low, high = centres.min(axis=0), centres.max(axis=0)
-    cells = ((centres - low) * ((CELLS - 1) / max(float((high - low).max()), 1e-9))).astype(np.int64)
-    for shift, pattern in ((16, 0x030000FF), (8, 0x0300F00F), (4, 0x030C30C3), (2, 0x09249249)):
-        cells = (cells | cells << shift) & pattern
-    return np.asarray(np.argsort(cells[:, 0] | cells[:, 1] << 1 | cells[:, 2] << 2, kind="stable"))
+    return z_order(centres)
 
 
 def obstacle_boxes(spheres: Floats, allowances: Floats) -> tuple[Floats, Integers]:
