@@ -53,9 +53,9 @@ def launch():
         )
         started.append((process, threading.Timer(TIME_LIMIT, process.stdin.close)))
         started[-1][1].start()
-        number = int(process.stdout.readline())
-        assert process.stdout.readline() == "variable False\n", "its own processes do not end with the launch"
-        return process, number
+        number, variable = sorted(process.stdout.readline() for _ in range(2))  # of both processes, in any order
+        assert variable == "variable False\n", "its own processes do not end with the launch"
+        return process, int(number)
 
     with adopting():
         yield launch
