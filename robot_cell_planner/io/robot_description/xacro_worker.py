@@ -63,6 +63,10 @@ class OutsideFoldersError(OutsideError):
     """A file refers to one that is outside of the allowed folders."""
 
 
+class NotAFileError(OutsideError):
+    """A file reads a folder or a device."""
+
+
 class UndefinedArgumentError(KeyError):
     """An argument without a value, in the words that xacro has for it outside of expressions."""
 
@@ -150,7 +154,7 @@ def watch(folders: list[str], shares: list[str]) -> ReadFiles:
             raise OutsideError(f"{path}: a xacro file may not write")
         name = check_place(path, importing=str(path).endswith(MODULES))
         if os.path.exists(name) and not os.path.isfile(name):
-            raise OutsideError(f"{name}: is not a regular file")
+            raise NotAFileError(f"{name}: is not a regular file")
 
     sys.addaudithook(hook)
     return read
@@ -233,7 +237,7 @@ def cause(error: BaseException, inner: BaseException) -> Cause | None:
         return "folders"
     if is_misfit(error):
         return "macro"
-    if isinstance(inner, FileNotFoundError):
+    if isinstance(inner, (FileNotFoundError, NotAFileError)):
         return "file"
     return "argument" if UNDEFINED_ARGUMENT.search(str(error)) else None
 
@@ -247,11 +251,10 @@ def reason(error: BaseException, inner: BaseException) -> str:
         text = f"{inner.filename}: {os.strerror(inner.errno or errno.EACCES)}"
     elif isinstance(inner, FileNotFoundError) and inner.filename:
         text = f"{inner.filename}: {os.strerror(errno.ENOENT)}{similar_files(str(inner.filename))}"
-        if empty := [name for name, value in arguments().items() if value == ""]:
-            text += f"; if the path depends on an argument without a value ({', '.join(empty)}), give it a value by "
-            text += f"{empty[0]}:=VALUE"
     else:
         text = with_existing_names(text, error) + caller(error)
+    if isinstance(inner, (FileNotFoundError, NotAFileError)):
+        text += empty_arguments()
     if isinstance(inner, NameError):
         text += old_syntax(str(xacro.filestack[-1]) if xacro.filestack else "")
     if variable := ENVIRONMENT_VARIABLE.search(text):
@@ -267,6 +270,15 @@ def reason(error: BaseException, inner: BaseException) -> str:
     if isinstance(inner, (MemoryError, RecursionError)):
         text = f"{type(inner).__name__}: {text}"
     return " ".join((text or repr(error)).split())
+
+
+def empty_arguments() -> str:
+    """Return the end of an error about a path, with the arguments without a value, which it may depend on."""
+    empty = [name for name, value in arguments().items() if value == ""]
+    if not empty:
+        return ""
+    text = f"; if the path depends on an argument without a value ({', '.join(empty)}), give it a value by "
+    return f"{text}{empty[0]}:=VALUE"
 
 
 def similar_files(path: str) -> str:

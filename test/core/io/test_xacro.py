@@ -277,6 +277,20 @@ def test_an_empty_argument_in_the_path_of_an_include_is_named(tmp_path):
     assert names(expand_xacro(path, {"dof": "7"})) == ["seven"]
 
 
+def test_an_empty_argument_in_the_place_of_a_file_is_named(tmp_path):
+    text = (
+        '<xacro:arg name="limits" default=""/><xacro:property name="p" value="${xacro.load_yaml(\'$(arg limits)\')}"/>'
+    )
+    path = write(tmp_path, f'{text}<link name="${{p.name}}"/>')
+    with pytest.raises(
+        FileError, match=r": is not a regular file; .* \(limits\), give it a value by limits:=VALUE$"
+    ) as caught:
+        expand_xacro(path)
+    assert caught.value.remedy == XACRO_FILE
+    (tmp_path / "limits.yaml").write_text("name: base")
+    assert names(expand_xacro(path, {"limits": "limits.yaml"})) == ["base"]
+
+
 @pytest.mark.parametrize(
     ("included", "near"),
     [("parts/wheels.xacro", "; nearest: wheel.xacro"), ("parts/none.yaml", ""), ("other/wheel.xacro", "")],
