@@ -27,7 +27,7 @@ from ..model.sources import ModelSources
 from ..model.start_limits import states_beyond_limits
 from ..model.state import RobotCellState
 from .check_hulls import remedy_of_collision
-from .check_meshes import surface_findings
+from .check_meshes import size_findings, surface_findings
 from .check_objects import distance_findings, touch_findings
 from .check_units import unit_findings
 from .finding import DRAFT, ERROR, UNITS, WARNING, Finding, in_order
@@ -57,6 +57,7 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
         *touch_findings(cell, state),
         *unit_findings(cell),
         *surface_findings(cell),
+        *size_findings(cell),
     ]
     return in_order(found)
 

@@ -13,12 +13,14 @@ from ..io.mesh.loading import load_mesh
 from ..model.cell import RobotCell
 from ..model.geometry import Mesh, MeshUse, Shape, Triangles
 from ..model.name_suggestions import listed
+from ..system.physics import MAX_FACES, MAX_VERTICES
 from .finding import WARNING, Finding
 
 CONSEQUENCES = {
     MeshUse.DECOMPOSITION: "convex pieces may leave parts of its inside free or fill hollows",
     MeshUse.EXACT: "neither its inside nor the direction of its faces is known",
 }
+FEWER = "Its simulation does not start: use a mesh with fewer faces, or its hull (use: hull)."
 REMEDY = "Repair the mesh: close its holes, merge its vertices and delete doubled faces; or check it as its hull."
 
 
@@ -35,6 +37,28 @@ def surface_findings(cell: RobotCell) -> Iterator[Finding]:
         if found:
             text = f"meshes of use `{use.value}` whose surface is not closed or branches, so that {consequence}"
             yield Finding(WARNING, "meshes", f"{text}: {listed(found)}", REMEDY)
+
+
+def size_findings(cell: RobotCell) -> Iterator[Finding]:
+    """Find bodies with meshes of use `exact` that are too large to be simulated by PyBullet."""
+    for body in cell.bodies.values():
+        for geometry in (shape.geometry for shape in body.collisions):
+            if not isinstance(geometry, Mesh | Triangles) or geometry.use is not MeshUse.EXACT:
+                continue
+            vertices, faces = _counts(geometry)
+            if vertices > MAX_VERTICES or faces > MAX_FACES:
+                most = f"more than PyBullet simulates ({MAX_VERTICES} and {MAX_FACES})"
+                text = f"a mesh of body {body.name} has {vertices} vertices and {faces} faces, {most}"
+                yield Finding(WARNING, "simulation", text, FEWER)
+
+
+def _counts(mesh: Mesh | Triangles) -> tuple[int, int]:
+    """Return the numbers of vertices and faces of a mesh; 0 of one that cannot be read."""
+    try:
+        data = load_mesh(mesh)
+    except RobotCellError:
+        return 0, 0  # reported with the state
+    return len(data.vertices), len(data.faces)
 
 
 def _collision_shapes(cell: RobotCell) -> Iterator[tuple[str, tuple[Shape, ...]]]:

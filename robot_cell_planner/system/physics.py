@@ -17,6 +17,7 @@ INSTALL_MUJOCO = "pip install 'robot_cell_planner[mujoco]'"
 INSTALL = "pip install 'robot_cell_planner[physics]', which compiles it where the package index has no wheel"
 BANNER = b"pybullet build time"
 MAX_LINKS = 120  # of one robot in PyBullet, which supports 128 degrees of freedom
+MAX_VERTICES, MAX_FACES = 131_072, 174_762  # of a shape in PyBullet
 
 
 def has_physics() -> bool:

@@ -11,11 +11,10 @@ import pybullet
 from ...errors import NotSupportedError
 from ...io.mesh.loading import MeshData
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
+from ...system.physics import MAX_FACES, MAX_VERTICES
 from ..geometry.collision_geometry import CollisionGeometry, Surface
 
 CONE_SIDES = 96  # sides of the pyramid around a cone, which exceeds it by at most 0.06 % of the radius
-MAX_VERTICES = 131_072  # maximum number of vertices of a PyBullet shape
-MAX_INDICES = 524_288
 
 
 def bullet_body(client: int, geometry: CollisionGeometry, numbers: list[float]) -> int:
@@ -70,9 +69,9 @@ def _cone_vertices(cone: Cone) -> list[list[float]]:
 
 
 def _check_size(mesh: MeshData) -> None:
-    if len(mesh.vertices) > MAX_VERTICES or 3 * len(mesh.faces) > MAX_INDICES:
+    if len(mesh.vertices) > MAX_VERTICES or len(mesh.faces) > MAX_FACES:
         raise NotSupportedError(
             f"a mesh has {len(mesh.vertices)} vertices and {len(mesh.faces)} faces; the bullet engine takes"
-            f" {MAX_VERTICES} and {MAX_INDICES // 3}",
+            f" {MAX_VERTICES} and {MAX_FACES}",
             stage="collision",
         )

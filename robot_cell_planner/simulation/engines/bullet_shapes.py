@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 from ...collision.geometry.collision_geometry import CollisionGeometry, ConvexGeometry, Surface
 from ...errors import GeometryError
 from ...io.mesh.cache import Arrays, cached_or_computed
-from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
+from ...model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
 from ...model.pose import normalised
+from ...system.physics import MAX_FACES, MAX_VERTICES
 from ..multibody.solids import PlacedGeometry, SolidGroup, cone_corners, is_points
 
 KIND = "shrunk"  # kind of entries of the mesh cache
+TOO_LARGE = "Use a mesh with fewer faces, or its hull (use: hull)."
 MARGIN = 1e-3  # [m] added by PyBullet around every hull
 
 Points = NDArray[np.float64]
@@ -30,13 +32,26 @@ def collision_shape(client: int, group: SolidGroup) -> int:
     """
     if not group:
         return -1
+    for entry in group:
+        if isinstance(entry.solid, Surface):
+            _check_size(entry.solid)
     try:
         if is_points(group[0].solid):
             return int(pybullet.createCollisionShape(**_points_arguments(group[0]), physicsClientId=client))
         return int(pybullet.createCollisionShapeArray(**_array_arguments(group), physicsClientId=client))
     except pybullet.error as error:
         kinds = ", ".join(type(entry.solid).__name__ for entry in group)
-        raise GeometryError(f"the physics engine refuses {kinds}: {error}", stage="simulation") from error
+        text = f"the physics engine refuses {kinds}: {str(error).rstrip('.')}"
+        raise GeometryError(text, stage="simulation") from error
+
+
+def _check_size(surface: Surface) -> None:
+    vertices, faces = len(surface.mesh.vertices), len(surface.mesh.faces)
+    if vertices > MAX_VERTICES or faces > MAX_FACES:
+        name = surface.source.uri if isinstance(surface.source, Mesh) else "a mesh of triangles"
+        most = f"PyBullet simulates at most {MAX_VERTICES} and {MAX_FACES}"
+        text = f"{name} has {vertices} vertices and {faces} faces; {most}"
+        raise GeometryError(text, stage="simulation", subjects=(name,), remedy=TOO_LARGE)
 
 
 def _array_arguments(group: SolidGroup) -> dict[str, Any]:

@@ -81,3 +81,11 @@ def test_joints_of_a_named_state_that_are_not_in_its_group_are_named(found):
     text = "named state other/up gives joints that are not in its group, which motions to it do not move: j"
     assert text in found(box(), "hull", "other")
     assert not [text for text in found(box(), "hull", "main") if "not in its group" in text]
+
+
+def test_triangles_that_a_simulation_refuses_are_named(found, monkeypatch):
+    monkeypatch.setattr("robot_cell_planner.setup_assistant.check_meshes.MAX_FACES", 11)
+    text = "a mesh of body part has 8 vertices and 12 faces, more than PyBullet simulates (131072 and 11)"
+    assert [text in found(box(), use) for use in ("exact", "hull", "decomposition")] == [True, False, False]
+    monkeypatch.setattr("robot_cell_planner.setup_assistant.check_meshes.MAX_FACES", 12)
+    assert text not in found(box(), "exact")

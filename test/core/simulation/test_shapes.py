@@ -10,6 +10,7 @@ from robot_cell_planner.collision.geometry.collision_geometry import collision_g
 from robot_cell_planner.errors import GeometryError
 from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, MeshUse, Shape, Sphere, Triangles
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.simulation.engines.names import BULLET
 from robot_cell_planner.simulation.options import SimulationOptions
 from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
@@ -128,3 +129,15 @@ def test_a_flat_mesh_has_no_volume_to_fill(use):
     corners = tuple((x, y, 0.2 * x) for x in (-0.3, 0.3) for y in (-0.3, 0.3))
     with pytest.raises(GeometryError, match=r"flat.*use its triangles"):
         collision_geometries(Triangles(corners, ((0, 2, 3), (0, 3, 1)), use))
+
+
+def test_a_mesh_of_more_triangles_than_bullet_takes_is_refused_with_its_numbers(engine, shapes_of_bullet, monkeypatch):
+    monkeypatch.setattr(shapes_of_bullet, "MAX_FACES", 11)
+    cell, state = cell_of_bodies(body("scan", [Shape(block(MeshUse.EXACT))]))
+    text = "a mesh of triangles has 8 vertices and 12 faces; PyBullet simulates at most 131072 and 11"
+    if engine == BULLET:
+        with pytest.raises(GeometryError, match=text) as refused:
+            SimulatedCell(cell, state, SimulationOptions())
+        assert "fewer faces" in refused.value.remedy
+    else:  # MuJoCo decomposes triangle meshes
+        SimulatedCell(cell, state, SimulationOptions()).close()
