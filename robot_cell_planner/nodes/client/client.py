@@ -80,7 +80,7 @@ class CellClient(CellConnection):
 
         Raises:
             ServiceUnavailableError: It is not ready within `timeout` [s], and the message has its last report; or the
-                scene node has not appeared within the client's `discovery_timeout`.
+                scene node has not appeared by then.
         """
         wait_until_ready(self, timeout)
 

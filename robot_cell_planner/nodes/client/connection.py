@@ -177,8 +177,7 @@ class CellConnection:
         self, kind: type[Service[RequestT, ResponseT]], name: str, request: RequestT, timeout: float
     ) -> ResponseT:
         with self.usage.call():
-            make = partial(self.node.create_client, kind, name, qos_profile=SERVICES, callback_group=self._group)
-            client: Any = self._entity(name, make)
+            client = self._service_client(kind, name)
             ready = self.usage.while_open(client.service_is_ready)
             relative = name.removeprefix(f"{self.node.get_namespace().rstrip('/')}/")
             with self._monitored(name, ready, is_action=False) as monitor:
@@ -186,6 +185,27 @@ class CellConnection:
                 monitor.note_reply()
         _raise_error(reply)
         return reply
+
+    def wait_for_service(self, kind: type[Service[RequestT, ResponseT]], name: str, timeout: float) -> None:
+        """Wait until a service is available.
+
+        timeout [s]: at most a day.
+
+        Raises:
+            InvalidRequestError: A callback of the client node calls.
+            ServiceUnavailableError: The service does not appear.
+        """
+        self._check_thread(name)
+        check_timeout(timeout)
+        with self.usage.call():
+            ready = self.usage.while_open(self._service_client(kind, name).service_is_ready)
+            with self._monitored(name, ready, is_action=False, timeout=timeout):
+                pass
+
+    def _service_client(self, kind: type[Any], name: str) -> Any:
+        """Return the client of a service, which is created by the first call."""
+        make = partial(self.node.create_client, kind, name, qos_profile=SERVICES, callback_group=self._group)
+        return self._entity(name, make)
 
     def send_goal(
         self,
@@ -317,12 +337,15 @@ class CellConnection:
         return send() if isinstance(client, RepeatableActionClient) else self._made(send)
 
     @contextmanager
-    def _monitored(self, name: str, is_ready: Callable[[], bool], is_action: bool) -> Iterator[ServerMonitor]:
-        """Wait until the server is available. The block gets the monitor of its node."""
+    def _monitored(
+        self, name: str, is_ready: Callable[[], bool], is_action: bool, timeout: float | None = None
+    ) -> Iterator[ServerMonitor]:
+        """Wait until the server is available, for the discovery timeout or another one [s]. The block gets the monitor
+        of its node."""
         monitors = self._monitors.setdefault(name, ServerMonitors(self.node, name, is_action))
         what = f"{'action' if is_action else 'service'} {name}"
         with monitors.of_call() as monitor:
-            wait_until_served(what, is_ready, monitor, self._discovery_timeout)
+            wait_until_served(what, is_ready, monitor, timeout or self._discovery_timeout)
             yield monitor
 
     def _wait(self, future: Future[T], timeout: float, name: str) -> T:

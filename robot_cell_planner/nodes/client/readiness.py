@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 
@@ -20,9 +21,11 @@ def wait_until_ready(connection: CellConnection, timeout: float = 300.0) -> None
 
     Raises:
         ServiceUnavailableError: It is not ready within `timeout` [s], and the message has its last report; or the scene
-            node has not appeared within `discovery_timeout` of the connection.
+            node has not appeared by then.
     """
     check_timeout(timeout)
+    until = time.monotonic() + timeout
+    connection.wait_for_service(srv.GetCell, "scene/get_cell", timeout)
     scene = connection.call_service(srv.GetCell, "scene/get_cell", srv.GetCell.Request()).scene
     revision = scene.state.revision
     name = f"{connection.node.get_namespace().strip('/')}/planning".strip("/")
@@ -38,7 +41,7 @@ def wait_until_ready(connection: CellConnection, timeout: float = 300.0) -> None
                 done.set()
 
     with connection.subscribed(DiagnosticArray, "/diagnostics", take, reliable(10)) as wait:
-        ready = wait(done, timeout)
+        ready = wait(done, max(until - time.monotonic(), 0.0))
     if not ready:
         text = f"planning_node was not ready within {timeout:g} s; its last report in /diagnostics: {latest[0]}"
         raise ServiceUnavailableError(text, subjects=("planning_node",))
