@@ -1,20 +1,24 @@
-"""Drafts of the collision representation of each mesh: its hull, unless that fills in too much."""
+"""Drafts of the collision representation of each mesh: its hull, unless that fills in too much, or collides
+where the mesh does not."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from ..errors import GeometryError
-from ..io.mesh.concavity import closed_volume_fraction, concavity
+from ..io.mesh.concavity import Concavity, closed_volume_fraction, concavity
 from ..model.geometry import Mesh, MeshUse
 from ..model.mechanism import Mechanism
 from ..system.physics import MAX_LINKS
-from .pieces import collisions_of_hulls
+from .pieces import SAMPLES, collisions, collisions_of_hulls, with_pieces
 
 MAX_FILLED = 0.1  # of the volume of a hull; a mesh whose hull fills in more is decomposed
+OFTEN = SAMPLES // 100  # collisions of a hull at random states that matter
+REASON = "its hull collides {} times at {} random states, its {} convex pieces do not"
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,8 @@ class MeshDraft:
 def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[MeshDraft, ...]:
     """Choose the collision representation of each mesh that a description has and that is checked as its hull.
 
-    A mesh is decomposed if its hull is filled by convex pieces to less than 90 %. A mesh that is scaled differently in
+    A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, or collides at 1 % of random states
+    at which its pieces do not. A mesh that is scaled differently in
     several places is judged by the first. If all links have more than `max_links` pieces, those meshes are decomposed
     first whose hulls collide at most random states at which their pieces do not; of several that collide equally often,
     such as never, those that gain the most volume.
@@ -53,6 +58,49 @@ def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[M
     # V-HACD runs in processes of its own.
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="mesh drafts") as threads:
         drafts = dict(zip(meshes, threads.map(_draft, meshes.values()), strict=True))
+        drafts |= _colliding(mechanism, meshes, drafts, threads)
+    return _within(mechanism, drafts, max_links)
+
+
+def _colliding(
+    mechanism: Mechanism, meshes: Mapping[str, Mesh], drafts: Mapping[str, MeshDraft], threads: ThreadPoolExecutor
+) -> dict[str, MeshDraft]:
+    """Return decompositions of meshes that are drafted as hulls, whose hulls collide where their pieces do not."""
+    decomposed = {draft.uri for draft in drafts.values() if draft.pieces > 1}
+    others = _links_of(mechanism, {uri for uri in meshes if uri not in decomposed})
+    drafted = with_pieces(mechanism, set[str]().union(*_links_of(mechanism, decomposed).values()))
+    often = {name for name, count in collisions(drafted).items() if count >= OFTEN}
+    asked = {uri for uri, names in others.items() if not often.isdisjoint(names)}
+    found = {uri: each for uri, each in zip(asked, threads.map(_pieces, map(meshes.get, asked)), strict=True) if each}
+    names = set[str]().union(*(others[uri] for uri in found))
+    counts = collisions_of_hulls(drafted, names) if names else Counter[str]()
+    return {
+        uri: MeshDraft(uri, MeshUse.DECOMPOSITION, REASON.format(number, SAMPLES, each.pieces), each.pieces, each.gain)
+        for uri, each in found.items()
+        if (number := sum(counts[name] for name in others[uri])) >= OFTEN
+    }
+
+
+def _pieces(mesh: Mesh) -> Concavity | None:
+    """Return the concavity of a mesh that has more than one convex piece, else None."""
+    try:
+        found = concavity(mesh)
+    except GeometryError:
+        return None
+    return found if found.pieces > 1 else None
+
+
+def _links_of(mechanism: Mechanism, uris: Set[str]) -> dict[str, set[str]]:
+    """Return the names of the links that have each of some meshes, by its URI."""
+    links = {uri: set[str]() for uri in sorted(uris)}
+    for name, mesh in _collision_meshes(mechanism):
+        if mesh.uri in links:
+            links[mesh.uri].add(name)
+    return links
+
+
+def _within(mechanism: Mechanism, drafts: Mapping[str, MeshDraft], max_links: int) -> tuple[MeshDraft, ...]:
+    """Return drafts with as many pieces as are allowed; the others have hulls, with this reason."""
     if simulated_links(mechanism, drafts.values()) <= max_links:
         return tuple(drafts.values())
     found = dict(drafts)
@@ -71,14 +119,11 @@ def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[M
 def _by_importance(mechanism: Mechanism, drafts: Mapping[str, MeshDraft]) -> list[MeshDraft]:
     """Return the drafts of decomposed meshes, those first that matter most."""
     decomposed = [draft for draft in drafts.values() if draft.pieces > 1]
-    links = {draft.uri: set[str]() for draft in decomposed}
-    for name, mesh in _collision_meshes(mechanism):
-        if mesh.uri in links:
-            links[mesh.uri].add(name)
-    collisions = collisions_of_hulls(mechanism, set[str]().union(*links.values()))
+    links = _links_of(mechanism, {draft.uri for draft in decomposed})
+    counts = collisions_of_hulls(mechanism, set[str]().union(*links.values()))
 
     def importance(draft: MeshDraft) -> tuple[int, float]:
-        return sum(collisions[name] for name in links[draft.uri]), draft.gain
+        return sum(counts[name] for name in links[draft.uri]), draft.gain
 
     return sorted(decomposed, key=importance, reverse=True)
 
@@ -114,4 +159,4 @@ def _draft(mesh: Mesh) -> MeshDraft:
     if found.filled < MAX_FILLED:
         return MeshDraft(mesh.uri, MeshUse.HULL, f"{pieces}, would leave {found.filled:.0%} of the hull free")
     reason = f"its hull would fill in {found.filled:.0%}; {pieces}"
-    return MeshDraft(mesh.uri, MeshUse.DECOMPOSITION, reason, found.pieces, found.filled * found.volume)
+    return MeshDraft(mesh.uri, MeshUse.DECOMPOSITION, reason, found.pieces, found.gain)

@@ -47,19 +47,33 @@ def collisions_of_hulls(mechanism: Mechanism, names: Collection[str]) -> Counter
     Raises:
         GeometryError: A mesh cannot be read.
     """
-    hulls, decomposed = _collisions(mechanism), _collisions(with_pieces(mechanism, names))
+    hulls, decomposed = _pairs(mechanism), _pairs(with_pieces(mechanism, names))
     found = Counter[str]()
     for pair, count in (hulls - decomposed).items():
         found.update({link: count for link in pair if link in names})
     return found
 
 
-def _collisions(mechanism: Mechanism) -> Counter[tuple[str, str]]:
+def collisions(mechanism: Mechanism) -> Counter[str]:
+    """Count by link how often it collides with other links, that are not adjacent, at random states.
+
+    Raises:
+        GeometryError: A mesh cannot be read.
+    """
+    found = Counter[str]()
+    for pair, count in _pairs(mechanism).items():
+        found.update(dict.fromkeys(pair, count))
+    return found
+
+
+def _pairs(mechanism: Mechanism) -> Counter[tuple[str, str]]:
     """Count the collisions of each pair of links that are not adjacent at random states."""
-    robot = Robot(mechanism.name, mechanism)
+    robot = Robot("robot", mechanism)
+    found = Counter[tuple[str, str]]()
+    if not robot.variables:
+        return found
     checker = bare_checker(robot)
     configurations = random_configurations(robot.variables.values(), SAMPLES, SEED)
-    found = Counter[tuple[str, str]]()
     for q in configurations[checker.in_collision_batch(configurations)]:
         found.update((pair.first, pair.second) for pair in checker.report(q).pairs)
     return found

@@ -77,7 +77,10 @@ def _echo(made: NewCell) -> None:
         click.echo(f"group {found.group.name}: {count} joint{'s' if count != 1 else ''}{ends}")
     decomposed = sum(found.use is MeshUse.DECOMPOSITION for found in made.meshes)
     if decomposed:
-        click.echo(f"meshes: {decomposed} of {len(made.meshes)} are decomposed, because their hulls fill in too much")
+        count = f"{decomposed} of {len(made.meshes)}"
+        click.echo(
+            f"meshes: {count} are decomposed, because their hulls fill in too much, or collide where they do not"
+        )
     click.echo(f"pairs that need no check: {len(made.draft.pairs)}")
     home = made.draft.home
     free = "free of collisions" if not home.colliding else "IN COLLISION"

@@ -25,6 +25,11 @@ class Concavity:
     filled: float
     pieces: int
 
+    @property
+    def gain(self) -> float:
+        """Volume that the pieces leave free in the hull [m3]."""
+        return self.filled * self.volume
+
 
 def concavity(mesh: Mesh | Triangles) -> Concavity:
     """Compare the hull of a mesh with its convex decomposition.

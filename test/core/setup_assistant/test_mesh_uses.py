@@ -111,6 +111,29 @@ def test_meshes_whose_hulls_alone_collide_are_decomposed_before_larger_ones(fold
     }
 
 
+def test_a_mesh_whose_hull_collides_and_fills_in_little_is_decomposed(folder):
+    """A rod in a notch, 25 mm from its sides: the hull of the block with the notch fills in 9 % with the rod."""
+    outline = [(0, 0), (3, 0), (3, 2), (3, 3), (1.9, 3), (1.9, 2), (1.1, 2), (1.1, 3), (0, 3), (0, 2)]
+    faces = [(0, 1, 2), (0, 2, 5), (0, 5, 6), (0, 6, 9), (9, 6, 7), (9, 7, 8), (5, 2, 3), (5, 3, 4)]
+    block = trimesh.creation.extrude_triangulation(0.1 * np.array(outline), faces, 0.2)
+    block.export(folder / "meshes" / "notched.stl")
+    limit = '<axis xyz="0 0 1"/><limit lower="-0.02" upper="0.02" velocity="1" effort="1"/>'
+    text = f"""<robot name="notch"><link name="base"/><link name="block"><collision><geometry>
+<mesh filename="meshes/notched.stl"/></geometry></collision></link><link name="rod"><collision><geometry>
+<box size="0.03 0.03 0.25"/></geometry></collision></link><joint name="ja" type="prismatic"><parent link="base"/>
+<child link="block"/>{limit}</joint><joint name="jb" type="prismatic"><parent link="base"/><child link="rod"/>
+<origin xyz="PLACE"/>{limit}</joint></robot>"""
+    uses = []
+    for place in ("0.15 0.285 0.1", "0.15 0.5 0.1"):  # in the notch, and beside the block
+        (folder / "notch.urdf").write_text(text.replace("PLACE", place))
+        (draft,) = draft_mesh_uses(load_robot("r", folder / "notch.urdf").mechanism)
+        uses.append((draft.use, draft.reason.split(",")[0]))
+    assert uses == [
+        (MeshUse.DECOMPOSITION, "its hull collides 500 times at 500 random states"),
+        (MeshUse.HULL, "its hull fills in 9%"),
+    ]
+
+
 def test_robot_and_gripper_together_do_not_exceed_the_limit_of_the_simulation(folder, tmp_path, monkeypatch):
     bracket = str(folder / "bracket.urdf")
     count = sum(found.pieces for found in draft_mesh_uses(load_robot("r", bracket).mechanism))
