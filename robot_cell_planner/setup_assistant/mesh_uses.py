@@ -44,10 +44,9 @@ def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[M
     """Choose the collision representation of each mesh that a description has and that is checked as its hull.
 
     A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, or collides at 1 % of random states
-    at which its pieces do not. A mesh that is scaled differently in
-    several places is judged by the first. If all links have more than `max_links` pieces, those meshes are decomposed
-    first whose hulls collide at most random states at which their pieces do not; of several that collide equally often,
-    such as never, those that gain the most volume.
+    at which its pieces do not. A mesh that is scaled differently in several places is judged by the first. If all links
+    have more than `max_links` pieces, those meshes are decomposed first whose hulls collide at most random states at
+    which their pieces do not; of several that collide equally often, such as never, those that gain the most volume.
 
     Raises:
         GeometryError: There are too many pieces, and a mesh cannot be read.
@@ -68,12 +67,13 @@ def _colliding(
     """Return decompositions of meshes that are drafted as hulls, whose hulls collide where their pieces do not."""
     decomposed = {draft.uri for draft in drafts.values() if draft.pieces > 1}
     others = _links_of(mechanism, {uri for uri in meshes if uri not in decomposed})
-    drafted = with_pieces(mechanism, set[str]().union(*_links_of(mechanism, decomposed).values()))
+    links = set[str]().union(*_links_of(mechanism, decomposed).values())
+    drafted = with_pieces(mechanism, links, uris=decomposed)
     often = {name for name, count in collisions(drafted).items() if count >= OFTEN}
     asked = {uri for uri, names in others.items() if not often.isdisjoint(names)}
     found = {uri: each for uri, each in zip(asked, threads.map(_pieces, map(meshes.get, asked)), strict=True) if each}
     names = set[str]().union(*(others[uri] for uri in found))
-    counts = collisions_of_hulls(drafted, names) if names else Counter[str]()
+    counts = collisions_of_hulls(drafted, names, found) if names else Counter[str]()
     return {
         uri: MeshDraft(uri, MeshUse.DECOMPOSITION, REASON.format(number, SAMPLES, each.pieces), each.pieces, each.gain)
         for uri, each in found.items()
@@ -120,7 +120,7 @@ def _by_importance(mechanism: Mechanism, drafts: Mapping[str, MeshDraft]) -> lis
     """Return the drafts of decomposed meshes, those first that matter most."""
     decomposed = [draft for draft in drafts.values() if draft.pieces > 1]
     links = _links_of(mechanism, {draft.uri for draft in decomposed})
-    counts = collisions_of_hulls(mechanism, set[str]().union(*links.values()))
+    counts = collisions_of_hulls(mechanism, set[str]().union(*links.values()), links)
 
     def importance(draft: MeshDraft) -> tuple[int, float]:
         return sum(counts[name] for name in links[draft.uri]), draft.gain

@@ -17,37 +17,41 @@ from .pair_search import bare_checker
 SAMPLES, SEED = 500, 1  # random states at which hulls and pieces are compared
 
 
-def with_pieces(mechanism: Mechanism, names: Collection[str], prefix: str = "") -> Mechanism:
+def with_pieces(
+    mechanism: Mechanism, names: Collection[str], prefix: str = "", uris: Collection[str] | None = None
+) -> Mechanism:
     """Return a mechanism with decompositions of the meshes of some links in place of their hulls.
 
-    names: of the links, with a prefix.
+    names: of the links, with a prefix; uris: of the meshes, None: all of these links.
     """
     links = {
-        name: replace(link, collisions=pieces(link.collisions)) if prefix + name in names else link
+        name: replace(link, collisions=pieces(link.collisions, uris)) if prefix + name in names else link
         for name, link in mechanism.links.items()
     }
     return replace(mechanism, links=frozendict(links))
 
 
-def pieces(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
-    """Return shapes with decompositions of meshes in place of their hulls."""
+def pieces(shapes: tuple[Shape, ...], uris: Collection[str] | None = None) -> tuple[Shape, ...]:
+    """Return shapes with decompositions of meshes in place of their hulls, of those with these URIs unless None."""
     return tuple(
         replace(shape, geometry=replace(shape.geometry, use=MeshUse.DECOMPOSITION))
-        if isinstance(shape.geometry, Mesh | Triangles) and shape.geometry.use is MeshUse.HULL
+        if isinstance(shape.geometry, Mesh | Triangles)
+        and shape.geometry.use is MeshUse.HULL
+        and (uris is None or (isinstance(shape.geometry, Mesh) and shape.geometry.uri in uris))
         else shape
         for shape in shapes
     )
 
 
-def collisions_of_hulls(mechanism: Mechanism, names: Collection[str]) -> Counter[str]:
+def collisions_of_hulls(mechanism: Mechanism, names: Collection[str], uris: Collection[str]) -> Counter[str]:
     """Count by link how often its hull, but not its convex pieces, collides with other links at random states.
 
-    Each state and other link counts. names: of the links with meshes that can be decomposed.
+    Each state and other link counts. names: of the links; uris: of the meshes of them that can be decomposed.
 
     Raises:
         GeometryError: A mesh cannot be read.
     """
-    hulls, decomposed = _pairs(mechanism), _pairs(with_pieces(mechanism, names))
+    hulls, decomposed = _pairs(mechanism), _pairs(with_pieces(mechanism, names, uris=uris))
     found = Counter[str]()
     for pair, count in (hulls - decomposed).items():
         found.update({link: count for link in pair if link in names})

@@ -9,6 +9,7 @@ from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.io.cell_file.cell_file import load_cell, save_cell
 from robot_cell_planner.io.common.resources import ResourceRoots
+from robot_cell_planner.io.mesh import decomposition
 from robot_cell_planner.io.mesh.concavity import closed_volume_fraction, concavity
 from robot_cell_planner.io.mesh.loading import mesh_reference
 from robot_cell_planner.io.robot_description.loading import load_robot
@@ -83,6 +84,25 @@ def test_the_pieces_of_all_links_do_not_exceed_the_limit_of_the_simulation(folde
     found = draft_mesh_uses(mechanism, count - 1)
     assert [draft.use for draft in found] == [MeshUse.HULL, MeshUse.HULL]
     assert f"together {count}, expected at most {count - 1}" in found[0].reason
+
+
+@pytest.mark.parametrize("fewer", [0, 1])
+def test_a_mesh_that_cannot_be_decomposed_stays_a_hull_beside_one_that_is(folder, monkeypatch, fewer):
+    """Also if there are too many pieces (`fewer`), where hulls and pieces are compared."""
+    trimesh.creation.torus(0.1, 0.03, major_sections=16, minor_sections=8).export(folder / "meshes" / "ring.stl")
+    both = "".join(f'<collision><geometry><mesh filename="meshes/{name}.stl"/></geometry></collision>'
+                   for name in ("bracket", "ring"))  # fmt: skip
+    (folder / "both.urdf").write_text(
+        f"""<robot name="both"><link name="base">{both}</link><link name="tip">{both}</link>
+<joint name="j" type="revolute"><parent link="base"/><child link="tip"/><origin xyz="0 0 3"/><axis xyz="0 0 1"/>
+<limit lower="-1" upper="1" velocity="1" effort="1"/></joint></robot>"""
+    )
+    monkeypatch.setattr(decomposition, "MAX_FACES", 100)
+    mechanism = load_robot("r", folder / "both.urdf").mechanism
+    count = mesh_uses.simulated_links(mechanism, draft_mesh_uses(mechanism))
+    uses = {draft.uri: draft for draft in draft_mesh_uses(mechanism, count - fewer)}
+    assert uses["meshes/bracket.stl"].use is (MeshUse.HULL if fewer else MeshUse.DECOMPOSITION)
+    assert uses["meshes/ring.stl"].reason.startswith("it cannot be decomposed")
 
 
 def test_meshes_whose_hulls_alone_collide_are_decomposed_before_larger_ones(folder):
