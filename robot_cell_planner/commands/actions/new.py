@@ -77,9 +77,9 @@ def _echo(made: NewCell) -> None:
         click.echo(f"group {found.group.name}: {count} joint{'s' if count != 1 else ''}{ends}")
     decomposed = sum(found.use is MeshUse.DECOMPOSITION for found in made.meshes)
     if decomposed:
-        count = f"{decomposed} of {len(made.meshes)}"
         click.echo(
-            f"meshes: {count} are decomposed, because their hulls fill in too much, or collide where they do not"
+            f"meshes: {decomposed} of {len(made.meshes)} are decomposed, because their hulls fill in too much, or "
+            "collide where they do not"
         )
     click.echo(f"pairs that need no check: {len(made.draft.pairs)}")
     home = made.draft.home
