@@ -33,5 +33,5 @@ def misspelt_arguments(given: Iterable[str], known: Iterable[str]) -> list[str]:
         name, separator, _ = word.partition(":=")
         near = difflib.get_close_matches(name, names, 1, MISSPELT)
         if separator and near and name not in names:
-            found.append(f"the argument {word} has no effect; nearest: {near[0]}")
+            found.append(f"this launch file has no argument {name}, which {word} gives; nearest: {near[0]}")
     return found

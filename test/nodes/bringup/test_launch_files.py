@@ -168,8 +168,8 @@ def test_misspelt_arguments_are_warnings(launched, warnings, file):
     """launch ignores them: a simulated robot would run beside the real one."""
     launched(file, argv=["simulated_robt:=false", "parms:=p.yaml", "cell:=my.yaml", "robot_ip:=10.0.0.1", "--debug"])
     assert warnings == [
-        "the argument simulated_robt:=false has no effect; nearest: simulated_robot",
-        "the argument parms:=p.yaml has no effect; nearest: params",
+        "this launch file has no argument simulated_robt, which simulated_robt:=false gives; nearest: simulated_robot",
+        "this launch file has no argument parms, which parms:=p.yaml gives; nearest: params",
     ]
 
 
