@@ -28,12 +28,12 @@ def start(name: str, entry_point: str) -> int:
         Return value of the entry point; 3 after one line on the standard error stream if a library is missing; 130 if
         Ctrl-C interrupts it before the node has started.
     """
-    end_with_launch()
     module, _, function = entry_point.partition(":")
     # Ctrl-C during imports ends the process at once, without a report or clean-up. The supervisor blocks the signal
     # until here, since it would end the start of Python with a traceback.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    end_with_launch()
     try:
         main = getattr(importlib.import_module(module), function)
     except ModuleNotFoundError as error:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from ...errors import StopRequestedError
 from ..common.callback_guard import GuardedExecutor
 from ..common.exclusive_access import ExclusiveAccess
+from ..common.launched import LAUNCH_ENDED
 from ..common.lifecycle import ManagedNode
 from ..common.waiting import steady_timer
 
@@ -32,7 +33,8 @@ class RequestedShutdown:
         steady_timer(node, CHECK_PERIOD, self._end_if_requested, may_be_early=True)
 
     def request(self) -> None:
-        """Request the shutdown; a second request does not wait for motions.
+        """Request the shutdown; a second request does not wait for motions, except that of the end of `launch`,
+        which a service manager ends at the same time as this node.
 
         Callable from signal handlers, which may interrupt a thread that holds locks: the request is handled by the next
         timer callback.
@@ -52,7 +54,7 @@ class RequestedShutdown:
         now = time.monotonic()
         if any(access.owner for access in self._accesses()):
             self._ends_at = now + RESULT_TIME
-        if self._requests > 1 or now >= self._ends_at:
+        if self._requests - LAUNCH_ENDED.is_set() > 1 or now >= self._ends_at:
             self._end()
 
     def _end(self) -> None:

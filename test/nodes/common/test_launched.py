@@ -5,11 +5,13 @@ import signal
 import subprocess
 import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
 from robot_cell_planner.nodes.bringup.adoption import adopting
-from robot_cell_planner.nodes.common.launched import LAUNCH_PROCESS
+from robot_cell_planner.nodes.common.launched import LAUNCH_PROCESS, end_with_launch
+from robot_cell_planner.nodes.execution import shutdown
 
 TIME_LIMIT = 60.0  # [s]
 # Starts a node as launch does, and waits, with several threads. Arguments: a program before it, the code of the node.
@@ -82,6 +84,43 @@ def test_a_node_is_interrupted_when_its_launch_ends(launch, number):
     assert process.wait() == -number
     assert_interrupted_once(process)
     assert os.waitstatus_to_exitcode(os.waitpid(node, 0)[1]) == 7
+
+
+@pytest.mark.parametrize("error", [AttributeError, OSError])
+def test_a_node_starts_where_there_are_no_descriptors_of_processes(monkeypatch, error):
+    """Before Linux 5.3, and in Pythons that were built for older ones."""
+
+    def missing(_):
+        raise error
+
+    monkeypatch.setenv(LAUNCH_PROCESS, str(os.getppid()))
+    monkeypatch.setattr(os, "pidfd_open", missing)
+    threads = threading.active_count()
+    end_with_launch()
+    assert threading.active_count() == threads
+    assert LAUNCH_PROCESS not in os.environ
+
+
+@pytest.mark.parametrize("names", [("SIGTERM",), ("SIGTERM", "SIGTERM")])
+@pytest.mark.parametrize("launch_ends", [False, True])
+def test_the_end_of_launch_does_not_count_as_a_second_request_to_end(monkeypatch, names, launch_ends):
+    """A service manager ends launch and nodes by one signal each, and launch interrupts the nodes by its end."""
+    ended = threading.Event()
+    monkeypatch.setattr(shutdown, "LAUNCH_ENDED", ended)
+    monkeypatch.setattr(shutdown, "steady_timer", lambda *_, **__: None)
+    access = SimpleNamespace(owner="a goal", cancel_all=lambda reason: None)
+    ends = []
+    monkeypatch.setattr(shutdown, "GuardedExecutor", SimpleNamespace)
+    executor = SimpleNamespace(end=lambda: ends.append("ended"))
+    node = SimpleNamespace(configured=True, requests=SimpleNamespace(refuse=lambda reason: None), executor=executor)
+    requested = shutdown.RequestedShutdown(node, lambda: [access])
+    if launch_ends:
+        ended.set()
+        requested.request()
+    for _ in names:
+        requested.request()
+    requested._end_if_requested()
+    assert bool(ends) == (len(names) > 1)
 
 
 def test_a_program_between_that_becomes_the_node_changes_nothing(launch):
