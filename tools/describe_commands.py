@@ -81,7 +81,7 @@ def _section(name: str, command: click.Command, parent: click.Context) -> str:
 
 def _launch_files() -> str:
     text = "\n## Launch files\n\nThey need the packages `launch` and `launch_ros`. "
-    text += "The nodes end with `launch`, whatever ends it.\n"
+    text += "The nodes of this package end with `launch`,\nwhatever ends it, on Linux 5.3 or later.\n"
     for name in LAUNCH_FILES:
         tree = ast.parse((ROOT / "launch" / name).read_text(encoding="utf-8"))
         _, _, meaning = inspect.cleandoc(ast.get_docstring(tree) or "").partition("\n\n")
