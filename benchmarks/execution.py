@@ -31,7 +31,8 @@ from robot_cell_planner import srv
 from robot_cell_planner.errors import RobotCellError
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.nodes.client.client import CellClient, make_goal
-from robot_cell_planner.nodes.common.node import interrupt_on_signals, reliable
+from robot_cell_planner.nodes.common.ending_signals import interrupt_on_signals
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.conversions.trajectories import trajectory_to_message
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.timing import TimingOptions, stop_at_waypoints

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import signal
 import sys
 import traceback
 from collections.abc import Callable, Coroutine, Sequence
@@ -44,6 +43,7 @@ from ..conversions.basic import error_to_message, unexpected
 from ..conversions.wire_types import to_wire
 from .callback_guard import Faults, GuardedExecutor, NodeEndsError, context_ends, start_context
 from .dds_profile import set_dds_profile
+from .ending_signals import ignore_signals, interrupt_on_signals
 from .exit_status import COULD_NOT_START, FAILED_WHILE_RUNNING
 from .large_trajectories import service_in_memory, taken
 from .parameters import Parameter, Parameters, refuse_parameters
@@ -67,7 +67,6 @@ M = TypeVar("M")
 RequestT = TypeVar("RequestT")
 ResponseT = TypeVar("ResponseT")
 
-ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
 # [s] to release the resources of a node, with its topics and services, and to close the middleware. Fast DDS may wait
 # for ever if other participants end meanwhile (https://github.com/eProsima/Fast-DDS/issues/6502).
 RELEASE_TIME, CLOSING_TIME = 30.0, 5.0
@@ -341,19 +340,8 @@ def end(status: int) -> NoReturn:
     os._exit(status)
 
 
-def interrupt_on_signals() -> None:
-    """Raise KeyboardInterrupt in the main thread on SIGINT and SIGTERM, also if they were ignored, as SIGINT is in
-    background jobs of a shell.
-
-    rclpy calls this handler before its own, which wakes the executor first and shuts the context down afterwards: an
-    executor that is faster would wait again, and a node without timers would not end.
-    """
-    for number in ENDING_SIGNALS:
-        signal.signal(number, signal.default_int_handler)
-
-
 def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = None) -> int:
-    """Run a node until it is stopped (SIGINT, SIGTERM, shutdown of the context). Files that it creates are private to
+    """Run a node until it is stopped (`ending_signals`, shutdown of the context). Files that it creates are private to
     the user, and it is not reachable from other computers unless the environment allows it (`dds_profile`).
 
     Returns:
@@ -386,8 +374,7 @@ def run(kind: Callable[[], CellNode], name: str, arguments: list[str] | None = N
             return status
     finally:
         # A signal that shut the context down may still interrupt this thread.
-        for number in ENDING_SIGNALS:
-            signal.signal(number, signal.SIG_IGN)
+        ignore_signals()
         gc.unfreeze()  # frozen objects would outlive the libraries that they belong to
         if node is not None:
             with end_process_after(RELEASE_TIME):

@@ -16,6 +16,7 @@ from robot_cell_planner.msg import ExecutionStatus
 from ...errors import ExecutionError, NotSupportedError, RobotCellError
 from ...system.garbage import collect_if_due, postpone_full_collections
 from ..common.diagnostics import OK, OVERSIZED, WARN
+from ..common.ending_signals import ending_signals
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.joint_states import MAX_JOINTS
 from ..common.lifecycle import ManagedNode
@@ -395,6 +396,6 @@ def _node_that_stops_first() -> ExecutionNode:
     node = ExecutionNode()
     node.raise_priority()
     uninstall_signal_handlers()
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in ending_signals():
         signal.signal(number, lambda *_: node.shutdown.request())
     return node

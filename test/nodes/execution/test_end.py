@@ -20,7 +20,7 @@ Node.destroy_node = interrupted
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM"])
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_second_signal_does_not_keep_the_first_from_ending_the_node(domain, name):
     namespace = name.lower()
     node = RunningNode("execution_node", domain, before=SECOND.format(name=name), namespace=namespace)

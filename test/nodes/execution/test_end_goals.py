@@ -3,6 +3,7 @@
 import signal
 import threading
 
+import pytest
 from running import RunningNode, wait_for_message
 from trajectory_msgs.msg import JointTrajectory
 
@@ -12,7 +13,8 @@ from robot_cell_planner.nodes.client.client import CellClient
 from robot_cell_planner.nodes.common.node import LATCHED
 
 
-def test_goals_that_are_sent_again_and_again_do_not_keep_the_node_from_ending(domain):
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_goals_that_are_sent_again_and_again_do_not_keep_the_node_from_ending(domain, number):
     """Each waits for joint states, with exclusive access to the robot, until it is stopped."""
     node = RunningNode("execution_node", domain, server_timeout=600.0)
     errors = []
@@ -31,7 +33,7 @@ def test_goals_that_are_sent_again_and_again_do_not_keep_the_node_from_ending(do
             sender = threading.Thread(target=send_goals, args=(client,), daemon=True)
             sender.start()
             wait_for_message(client, ExecutionStatus, "execution/status", LATCHED, lambda status: status.owner)
-            node.process.send_signal(signal.SIGTERM)
+            node.process.send_signal(number)
             assert node.wait(60) == 0
         sender.join(60)
     finally:
