@@ -1,5 +1,6 @@
 """The command that expands the description for ros2_control, in the launch file with substitutes for `launch`."""
 
+import logging
 import shlex
 import sys
 from pathlib import Path
@@ -58,6 +59,7 @@ CLASSES = {
     ),
     "launch.conditions": {"IfCondition": Kept},
     "launch.launch_description_sources": {"PythonLaunchDescriptionSource": Kept},
+    "launch.logging": {"get_logger": logging.getLogger},
     "launch.substitutions": {
         "Command": Performed,
         "FindExecutable": Executable,
@@ -86,20 +88,30 @@ def description(monkeypatch):
 def command(description, context):
     """The words of the command, as `launch.substitutions.Command` splits its text."""
     for action in description.values[0]:
-        found = action.function(context) if hasattr(action, "function") else [action]
-        for node in found:
+        found = action.function(context, *getattr(action, "args", ())) if hasattr(action, "function") else [action]
+        for node in found or ():
             if getattr(node, "package", "") == "robot_state_publisher":
                 return shlex.split(node.parameters[0]["robot_description"].values[0].perform(context))
     raise AssertionError("no node publishes the description")
 
 
-CONTEXT = {
-    "description": "arm.urdf.xacro",
-    "description_arguments": "",
-    "namespace": "line_1",
-    "frame_prefix": "",
-    "enclave_prefix": "",
-}
+class Context(dict):
+    """The values of arguments, and the words of the command line."""
+
+    argv = ()
+
+    def __or__(self, values):
+        return Context({**self, **values})
+
+
+CONTEXT = Context(
+    description="arm.urdf.xacro",
+    description_arguments="",
+    namespace="line_1",
+    frame_prefix="",
+    enclave_prefix="",
+    **dict.fromkeys(("params", "controllers", "gripper"), str(LAUNCH)),  # which exist
+)
 TOPICS = ["joint_commands_topic:=/line_1/robot/joint_commands", "joint_states_topic:=/line_1/robot/joint_states"]
 
 
