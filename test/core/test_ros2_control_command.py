@@ -44,11 +44,17 @@ class Kept(SimpleNamespace):
         super().__init__(values=values, **named)
 
 
+class Declared(Kept):
+    @property
+    def name(self):
+        return self.values[0]
+
+
 CLASSES = {
     "launch": {"LaunchDescription": Kept},
-    "launch.actions": dict.fromkeys(
+    "launch.actions": {"DeclareLaunchArgument": Declared}
+    | dict.fromkeys(
         (
-            "DeclareLaunchArgument",
             "GroupAction",
             "IncludeLaunchDescription",
             "OpaqueFunction",
