@@ -149,7 +149,9 @@ def test_a_velocity_is_one_per_simulated_second(client, received, jogs, rate, ve
     both = steady[1:] & steady[:-1]  # a node that is held up for long brakes in between
     np.testing.assert_allclose(np.diff(positions)[both], velocity * np.diff(times)[both], atol=1e-7)
     begun, ended = measured[:, (measured[0] >= begin + 1.0) & (measured[0] <= times[steady][-1])][:, [0, -1]].T
-    assert (ended[1] - begun[1]) / (ended[0] - begun[0]) == pytest.approx(velocity, rel=0.1)
+    # The robot moves as far as it was commanded in the same simulated time, also if the node braked in between.
+    first, last = np.interp((begun[0], ended[0]), times, positions)
+    assert ended[1] - begun[1] == pytest.approx(last - first, rel=0.1)
 
 
 def test_the_robot_stands_in_a_pause_in_which_commands_time_out(client, received, jogs):
