@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-import signal
 import sys
 import time
 from contextlib import suppress
 
-from rclpy.signals import uninstall_signal_handlers
 from std_msgs.msg import Header
 
 from robot_cell_planner.msg import ExecutionStatus
@@ -16,7 +14,6 @@ from robot_cell_planner.msg import ExecutionStatus
 from ...errors import ExecutionError, NotSupportedError, RobotCellError
 from ...system.garbage import collect_if_due, postpone_full_collections
 from ..common.diagnostics import OK, OVERSIZED, WARN
-from ..common.ending_signals import ending_signals
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.joint_states import MAX_JOINTS
 from ..common.lifecycle import ManagedNode
@@ -395,7 +392,5 @@ def _node_that_stops_first() -> ExecutionNode:
     """Create the node; termination signals stop the robot first."""
     node = ExecutionNode()
     node.raise_priority()
-    uninstall_signal_handlers()
-    for number in ending_signals():
-        signal.signal(number, lambda *_: node.shutdown.request())
+    node.shutdown.request_on_signals()
     return node

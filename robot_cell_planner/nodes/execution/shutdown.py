@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
+import signal
 import time
 from collections.abc import Callable, Sequence
 
+from rclpy.signals import uninstall_signal_handlers
+
 from ...errors import StopRequestedError
 from ..common.callback_guard import GuardedExecutor
+from ..common.ending_signals import ending_signals
 from ..common.exclusive_access import ExclusiveAccess
 from ..common.launched import LAUNCH_ENDED
 from ..common.lifecycle import ManagedNode
@@ -29,20 +33,31 @@ class RequestedShutdown:
         self._node = node
         self._accesses = accesses
         self._requests = 0
+        self._hung_up = False
         self._ends_at = -math.inf  # [s] of the steady clock
         steady_timer(node, CHECK_PERIOD, self._end_if_requested, may_be_early=True)
 
-    def request(self) -> None:
-        """Request the shutdown; a second request does not wait for motions, except that of the end of `launch`,
-        which a service manager ends at the same time as this node.
+    def request_on_signals(self) -> None:
+        """Request the shutdown on each signal that ends this process."""
+        uninstall_signal_handlers()
+        for each in ending_signals():
+            signal.signal(each, lambda number, _: self.request(number))
+
+    def request(self, number: int = signal.SIGTERM) -> None:
+        """Request the shutdown by the number of a signal; a second request does not wait for motions, except that of
+        the end of `launch`, which a service manager ends at the same time as this node, and SIGHUP: of a terminal that
+        is closed, a shell repeats it, and service managers send it after SIGTERM.
 
         Callable from signal handlers, which may interrupt a thread that holds locks: the request is handled by the next
         timer callback.
         """
-        self._requests += 1
+        if number == signal.SIGHUP:
+            self._hung_up = True
+        else:
+            self._requests += 1
 
     def _end_if_requested(self) -> None:
-        if not self._requests:
+        if not (self._requests or self._hung_up):
             return
         if not self._node.configured:
             self._end()

@@ -101,10 +101,21 @@ def test_a_node_starts_where_there_are_no_descriptors_of_processes(monkeypatch, 
     assert LAUNCH_PROCESS not in os.environ
 
 
-@pytest.mark.parametrize("names", [("SIGTERM",), ("SIGTERM", "SIGTERM")])
+@pytest.mark.parametrize(
+    ("names", "at_once"),
+    [
+        (("SIGTERM",), False),
+        (("SIGTERM", "SIGTERM"), True),
+        (("SIGHUP",), False),
+        (("SIGHUP", "SIGHUP"), False),
+        (("SIGTERM", "SIGHUP"), False),
+        (("SIGHUP", "SIGTERM", "SIGINT"), True),
+    ],
+)
 @pytest.mark.parametrize("launch_ends", [False, True])
-def test_the_end_of_launch_does_not_count_as_a_second_request_to_end(monkeypatch, names, launch_ends):
-    """A service manager ends launch and nodes by one signal each, and launch interrupts the nodes by its end."""
+def test_signals_that_others_repeat_are_no_second_request_to_end(monkeypatch, names, at_once, launch_ends):
+    """A service manager ends launch and nodes by one signal each, and launch interrupts the nodes by its end. When a
+    terminal is closed, the kernel and the shell send SIGHUP."""
     ended = threading.Event()
     monkeypatch.setattr(shutdown, "LAUNCH_ENDED", ended)
     monkeypatch.setattr(shutdown, "steady_timer", lambda *_, **__: None)
@@ -117,10 +128,10 @@ def test_the_end_of_launch_does_not_count_as_a_second_request_to_end(monkeypatch
     if launch_ends:
         ended.set()
         requested.request()
-    for _ in names:
-        requested.request()
+    for name in names:
+        requested.request(signal.Signals[name])
     requested._end_if_requested()
-    assert bool(ends) == (len(names) > 1)
+    assert bool(ends) == at_once
 
 
 def test_a_program_between_that_becomes_the_node_changes_nothing(launch):
