@@ -13,7 +13,7 @@ from ..io.mesh.loading import load_mesh
 from ..model.cell import RobotCell
 from ..model.geometry import Mesh, MeshUse, Shape, Triangles
 from ..model.name_suggestions import listed
-from ..system.physics import MAX_FACES, MAX_VERTICES
+from ..system.physics import beyond_bullet
 from .finding import WARNING, Finding
 
 CONSEQUENCES = {
@@ -45,11 +45,8 @@ def size_findings(cell: RobotCell) -> Iterator[Finding]:
         for geometry in (shape.geometry for shape in body.collisions):
             if not isinstance(geometry, Mesh | Triangles) or geometry.use is not MeshUse.EXACT:
                 continue
-            vertices, faces = _counts(geometry)
-            if vertices > MAX_VERTICES or faces > MAX_FACES:
-                most = f"more than PyBullet simulates ({MAX_VERTICES} and {MAX_FACES})"
-                text = f"a mesh of body {body.name} has {vertices} vertices and {faces} faces, {most}"
-                yield Finding(WARNING, "simulation", text, FEWER)
+            if excess := beyond_bullet(*_counts(geometry)):
+                yield Finding(WARNING, "simulation", f"a mesh of body {body.name} {excess}", FEWER)
 
 
 def _counts(mesh: Mesh | Triangles) -> tuple[int, int]:

@@ -20,6 +20,13 @@ MAX_LINKS = 120  # of one robot in PyBullet, which supports 128 degrees of freed
 MAX_VERTICES, MAX_FACES = 131_072, 174_762  # of a shape in PyBullet
 
 
+def beyond_bullet(vertices: int, faces: int) -> str:
+    """Return the clause that says by what a mesh exceeds the shapes of PyBullet; "" if it does not."""
+    if vertices <= MAX_VERTICES and faces <= MAX_FACES:
+        return ""
+    return f"has {vertices} vertices and {faces} faces, more than PyBullet takes ({MAX_VERTICES} and {MAX_FACES})"
+
+
 def has_physics() -> bool:
     """Return whether PyBullet is installed."""
     return find_spec("pybullet") is not None

@@ -11,7 +11,7 @@ import pybullet
 from ...errors import NotSupportedError
 from ...io.mesh.loading import MeshData
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Sphere
-from ...system.physics import MAX_FACES, MAX_VERTICES
+from ...system.physics import beyond_bullet
 from ..geometry.collision_geometry import CollisionGeometry, Surface
 
 CONE_SIDES = 96  # sides of the pyramid around a cone, which exceeds it by at most 0.06 % of the radius
@@ -69,9 +69,5 @@ def _cone_vertices(cone: Cone) -> list[list[float]]:
 
 
 def _check_size(mesh: MeshData) -> None:
-    if len(mesh.vertices) > MAX_VERTICES or len(mesh.faces) > MAX_FACES:
-        raise NotSupportedError(
-            f"a mesh has {len(mesh.vertices)} vertices and {len(mesh.faces)} faces; the bullet engine takes"
-            f" {MAX_VERTICES} and {MAX_FACES}",
-            stage="collision",
-        )
+    if excess := beyond_bullet(len(mesh.vertices), len(mesh.faces)):
+        raise NotSupportedError(f"a mesh {excess}", stage="collision")

@@ -21,7 +21,7 @@ def check_files(files: Mapping[str, str]) -> None:
     for argument, path in files.items():
         if not os.path.isfile(path):
             where = os.path.abspath(path)
-            text = f"{argument}:={path} leads to {where}, which is no file; paths are relative to the current folder"
+            text = f"{argument}:={path} is no file: {where}; paths are relative to the current folder"
             raise FileError(text, stage="launch", subjects=(argument, path))
 
 

@@ -14,7 +14,7 @@ from ...errors import GeometryError
 from ...io.mesh.cache import Arrays, cached_or_computed
 from ...model.geometry import Box, Capsule, Cone, Cylinder, Mesh, Sphere
 from ...model.pose import normalised
-from ...system.physics import MAX_FACES, MAX_VERTICES
+from ...system.physics import beyond_bullet
 from ..multibody.solids import PlacedGeometry, SolidGroup, cone_corners, is_points
 
 KIND = "shrunk"  # kind of entries of the mesh cache
@@ -46,12 +46,9 @@ def collision_shape(client: int, group: SolidGroup) -> int:
 
 
 def _check_size(surface: Surface) -> None:
-    vertices, faces = len(surface.mesh.vertices), len(surface.mesh.faces)
-    if vertices > MAX_VERTICES or faces > MAX_FACES:
+    if excess := beyond_bullet(len(surface.mesh.vertices), len(surface.mesh.faces)):
         name = surface.source.uri if isinstance(surface.source, Mesh) else "a mesh of triangles"
-        most = f"PyBullet simulates at most {MAX_VERTICES} and {MAX_FACES}"
-        text = f"{name} has {vertices} vertices and {faces} faces; {most}"
-        raise GeometryError(text, stage="simulation", subjects=(name,), remedy=TOO_LARGE)
+        raise GeometryError(f"{name} {excess}", stage="simulation", subjects=(name,), remedy=TOO_LARGE)
 
 
 def _array_arguments(group: SolidGroup) -> dict[str, Any]:

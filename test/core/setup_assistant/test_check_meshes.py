@@ -84,8 +84,8 @@ def test_joints_of_a_named_state_that_are_not_in_its_group_are_named(found):
 
 
 def test_triangles_that_a_simulation_refuses_are_named(found, monkeypatch):
-    monkeypatch.setattr("robot_cell_planner.setup_assistant.check_meshes.MAX_FACES", 11)
-    text = "a mesh of body part has 8 vertices and 12 faces, more than PyBullet simulates (131072 and 11)"
+    monkeypatch.setattr("robot_cell_planner.system.physics.MAX_FACES", 11)
+    text = "a mesh of body part has 8 vertices and 12 faces, more than PyBullet takes (131072 and 11)"
     assert [text in found(box(), use) for use in ("exact", "hull", "decomposition")] == [True, False, False]
-    monkeypatch.setattr("robot_cell_planner.setup_assistant.check_meshes.MAX_FACES", 12)
+    monkeypatch.setattr("robot_cell_planner.system.physics.MAX_FACES", 12)
     assert text not in found(box(), "exact")

@@ -159,7 +159,7 @@ def test_the_journal_is_in_a_folder_that_is_removed_at_the_end(launched, tmp_pat
 )
 def test_a_file_of_parameters_that_does_not_exist_is_refused(launched, file, argument):
     """launch only warns of it, and the nodes would run with defaults, such as `mode: stream`."""
-    with pytest.raises(FileError, match=f"{argument}:=nothing.yaml leads to {Path.cwd() / 'nothing.yaml'}"):
+    with pytest.raises(FileError, match=f"{argument}:=nothing.yaml is no file: {Path.cwd() / 'nothing.yaml'}"):
         launched(f"{file}.launch.py", **{argument: "nothing.yaml"})
 
 
