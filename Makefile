@@ -44,8 +44,9 @@ TESTED := $(CACHE) $(TESTS_OF_ROS)
 BEFORE_TESTS := setup
 endif
 # Tests share the processors; those in which robots move run one by one, also after a failure of others (2 is an
-# interruption). The first files are those that take longest for each test (test/conftest.py). Half of the time of most
-# tests of nodes is spent waiting for processes, so that there are more workers than processors.
+# interruption), in one worker, which is replaced if a library blocks it (test/support/blocked_tests.py). The first files
+# are those that take longest for each test (test/conftest.py). Half of the time of most tests of nodes is spent waiting
+# for processes, so that there are more workers than processors.
 WORKERS := $(shell echo $$(( ($$(nproc) * 3 + 1) / 2 )))
 # Files with tests in which robots move: only these are collected for them.
 ALONE = $$(grep -rl --include='test_*.py' 'mark\.alone' test/nodes test/demo | sort)
@@ -67,7 +68,7 @@ ifeq ($(TESTS),)
 	@status=0; \
 	$(RUN) pytest $(TESTED) -m "not alone" -n $(WORKERS) --dist loadfile --no-loadscope-reorder || status=$$?; \
 	test $$status -ne 2 || exit 2; \
-	$(RUN) pytest $(CACHE) -m alone $(ALONE) || status=$$?; \
+	$(RUN) pytest $(CACHE) -m alone $(ALONE) -n 1 --dist loadfile --no-loadscope-reorder || status=$$?; \
 	exit $$status
 else
 	@$(RUN) pytest $(CACHE) $(TESTS)

@@ -1,5 +1,6 @@
 """A test that a library blocks for good is repeated in another process; all others run as well."""
 
+import re
 import subprocess
 import sys
 import textwrap
@@ -90,3 +91,11 @@ def test_all_tests_run_whatever_blocks_one(tmp_path, workers, condition, block, 
     assert f"= {outcome} in" in done.stdout, done.stdout + done.stderr
     assert "test_1.py::test_blocked was blocked: Timeout" in done.stdout
     assert done.returncode == (0 if "failed" not in outcome else 1)
+
+
+def test_each_run_of_make_test_has_processes_that_can_be_replaced():
+    shown = subprocess.run(["make", "-n", "tests"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    runs = [line for line in shown.replace("\\\n", " ").split(";") if " pytest " in line]
+    assert len(runs) == 2, shown
+    for run in runs:
+        assert re.search(r" -n \d+ --dist loadfile ", run), run
