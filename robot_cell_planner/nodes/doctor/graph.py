@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from rclpy.qos import QoSCompatibility, QoSProfile, qos_check_compatible
 
+from ...model.name_suggestions import listed
 from ...setup_assistant.finding import ERROR, WARNING, Finding
 from ..common.start import MODULES
 
@@ -16,6 +17,10 @@ COMMAND_TYPES = ("sensor_msgs/msg/JointState", "trajectory_msgs/msg/JointTraject
 JOINT_STATE = COMMAND_TYPES[0]
 CLOCK = "/clock"
 MAX_OFFSET = 1.0  # [s] between the stamps of joint states and the clock
+ONE_PUBLISHER = (
+    "End all but the driver of each joint, also a simulated_robot, a record that is played or a joint_state_publisher: "
+    "measured positions jump between them. Remap the topic of a node that merges joint states."
+)
 
 
 @dataclass(frozen=True)
@@ -38,6 +43,24 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
+class JointPublisher:
+    """Publisher of positions of joints.
+
+    Attributes:
+        topic: Full name.
+        node: Full name of the node.
+        joints: Names in its messages with positions.
+        first, last: When its first and its latest message arrived, on the steady clock [s].
+    """
+
+    topic: str
+    node: str
+    joints: frozenset[str]
+    first: float
+    last: float
+
+
+@dataclass(frozen=True)
 class Graph:
     """Snapshot of a graph.
 
@@ -46,23 +69,26 @@ class Graph:
         endpoints: Publishers and subscriptions of all topics.
         stamp_offsets: Stamp of the latest joint state minus the clock when it arrived [s], by topic.
         statuses: Names and messages of diagnostics that are not OK.
+        joint_publishers: Publishers of joint states, from which messages were received.
     """
 
     nodes: tuple[str, ...]
     endpoints: tuple[Endpoint, ...]
     stamp_offsets: tuple[tuple[str, float], ...] = ()
     statuses: tuple[tuple[str, str], ...] = ()
+    joint_publishers: tuple[JointPublisher, ...] = ()
 
 
 def graph_findings(graph: Graph) -> tuple[Finding, ...]:
-    """Find nodes of the same name, quality of service that does not match, several publishers of commands, clocks that
-    do not agree, missing joint states, and diagnostics that are not OK."""
+    """Find nodes of the same name, quality of service that does not match, several publishers of commands or joints,
+    clocks that do not agree, missing joint states, and diagnostics that are not OK."""
     return (
         *_nodes(graph),
         *_topics(graph.endpoints),
         *_commands(graph),
         *_clocks(graph),
         *_joint_states(graph),
+        *_joint_publishers(graph.joint_publishers),
         *(
             Finding(WARNING, "diagnostics", f"{name}: {text}", "See docs/interfaces.md for what this node needs.")
             for name, text in graph.statuses
@@ -165,3 +191,24 @@ def _joint_states(graph: Graph) -> Iterator[Finding]:
     for topic, nodes in sorted(used.items()):
         text = f"no node publishes {topic}; subscribers: {', '.join(sorted(set(nodes)))}"
         yield Finding(WARNING, "joint states", text, "Start the robot's driver or simulated_robot, or remap the topic.")
+
+
+def _joint_publishers(publishers: Iterable[JointPublisher]) -> Iterator[Finding]:
+    by_joint: defaultdict[tuple[str, str], list[JointPublisher]] = defaultdict(list)
+    for publisher in publishers:
+        for joint in publisher.joints:
+            by_joint[publisher.topic, joint].append(publisher)
+    joints: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (topic, joint), found in by_joint.items():
+        nodes = sorted(each.node for each in found if any(_at_once(each, other) for other in found))
+        if nodes:
+            joints[topic, tuple(nodes)].append(joint)
+    for (topic, users), names in sorted(joints.items()):
+        joint = f"joint{'s' if len(names) > 1 else ''} {listed(sorted(names))}"
+        text = f"{len(users)} publishers send positions of {joint} on {topic}: {', '.join(users)}"
+        yield Finding(ERROR, "joint states", text, ONE_PUBLISHER)
+
+
+def _at_once(publisher: JointPublisher, other: JointPublisher) -> bool:
+    """Return whether another publisher was active while this one was, unlike a driver that was started again."""
+    return publisher is not other and publisher.first <= other.last and other.first <= publisher.last

@@ -1,16 +1,19 @@
 """The doctor reports incompatibilities in a graph, and none in a consistent graph."""
 
 import json
+import threading
+from functools import partial
 
 import pytest
 import rclpy
+import rclpy.executors
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.nodes.common.node import LATCHED, reliable, sensor
-from robot_cell_planner.nodes.doctor.graph import Endpoint, Graph, graph_findings
+from robot_cell_planner.nodes.doctor.graph import Endpoint, Graph, JointPublisher, graph_findings
 
 JOINTS, CLOCK_TYPE = "sensor_msgs/msg/JointState", "rosgraph_msgs/msg/Clock"
 NODES = ("/scene_node", "/execution_node", "/robot")
@@ -27,6 +30,10 @@ SOUND = (
     endpoint("/robot", STATES, True),
     endpoint("/scene_node", STATES, False, sensor(10)),
 )
+
+
+def source(node, *joints, topic=STATES, first=0.0, last=3.0):
+    return JointPublisher(topic, node, frozenset(joints), first, last)
 
 
 def texts(graph):
@@ -61,6 +68,66 @@ def test_each_mistake_is_found(changes, expected):
     endpoints = changes.pop("endpoints", SOUND) + tuple(changes.pop("added", ()))
     found = texts(Graph(**{"nodes": NODES, "endpoints": endpoints, **changes}))
     assert any(expected in text for text in found), found
+
+
+def test_publishers_of_one_joint_are_reported_by_joint():
+    """The two of elbow and wrist, and three of the finger; a publisher of other joints is none of them."""
+    publishers = (
+        source("/driver", "elbow", "wrist", "finger"),
+        source("/simulated_robot", "elbow", "wrist", "finger"),
+        source("/gripper", "finger"),
+        source("/conveyor", "belt"),
+    )
+    assert texts(Graph(NODES, SOUND, joint_publishers=publishers)) == [
+        "error joint states: 3 publishers send positions of joint finger on /joint_states: "
+        "/driver, /gripper, /simulated_robot",
+        "error joint states: 2 publishers send positions of joints elbow, wrist on /joint_states: "
+        "/driver, /simulated_robot",
+    ]
+
+
+@pytest.mark.parametrize(
+    "publishers",
+    [
+        (source("/arm", "elbow"), source("/gripper", "finger")),
+        (source("/arm", "elbow"), source("/cell2/arm", "elbow", topic="/cell2/joint_states")),
+        (source("/arm", "elbow", last=1.0), source("/arm", "elbow", first=1.5)),  # a driver that was started again
+    ],
+)
+def test_publishers_of_different_joints_topics_or_times_are_no_finding(publishers):
+    assert texts(Graph(NODES, SOUND, joint_publishers=publishers)) == []
+
+
+def test_the_command_names_the_publishers_of_a_joint(domain, capsys):
+    """Two drivers, one of which publishes a further joint, and one that publishes only efforts."""
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    names = {"driver": ["elbow", "wrist"], "player": ["elbow", "finger"], "efforts": ["elbow"]}
+    nodes = {name: rclpy.create_node(name, context=context, namespace="left") for name in names}
+    executor = rclpy.executors.SingleThreadedExecutor(context=context)
+    for name, joints in names.items():
+        message = JointState(name=joints)
+        message.position, message.effort = ([], [1.0]) if name == "efforts" else ([0.5] * 2, [])
+        publisher = nodes[name].create_publisher(JointState, "joint_states", sensor(10))
+        nodes[name].create_timer(0.02, partial(publisher.publish, message))
+        executor.add_node(nodes[name])
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
+    text = "2 publishers send positions of joint elbow on /left/joint_states: /left/driver, /left/player"
+    try:
+        for _ in range(30):  # until discovery has ended
+            status = main(["doctor", "--wait", "1", "--json"])
+            findings = json.loads(capsys.readouterr().out)["findings"]
+            found = [finding["text"] for finding in findings if finding["topic"] == "joint states"]
+            if found == [text]:
+                break
+        assert (status, found) == (1, [text])
+    finally:
+        executor.shutdown()
+        thread.join()
+        for node in nodes.values():
+            node.destroy_node()
+        rclpy.shutdown(context=context)
 
 
 def test_the_command_examines_the_graph_of_its_domain(domain, capsys):
