@@ -146,6 +146,7 @@ class ExecutionNode(ManagedNode):
             priority=parameters["realtime_priority"],
             forbidden=self._permission.forbidden,
             robot_of=robot_finder((*self._robots.prefixes, *robot_prefixes(parameters)), self._topic_of),
+            passive=passive_joints(self._grippers),
         )
         self.on_release(stream.close)
         return stream

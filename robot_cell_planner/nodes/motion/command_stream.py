@@ -25,7 +25,7 @@ from . import successors
 from .channels import Channel
 from .command_topic import check_alone
 from .command_values import CommandValues
-from .commanded_joints import CommandedJoints
+from .commanded_joints import CommandedJoints, ForgottenCommand
 from .joint_feedback import LONGEST_PAUSE
 from .motion_clock import MotionClock
 from .speed_changes import change_speed
@@ -45,13 +45,13 @@ class StreamStatistics:
 class CommandStream:
     """Publishes finite commands of all joints at a steady rate while anything moves, and nothing otherwise.
 
-    output: publishes the commands. rate [Hz]. clock: the time that trajectories run on. fields: command
-    interfaces of the robot: position, velocity, effort. joints: those in every message; without any, all that were
-    commanded so far. late_command_periods: an interval longer than this many periods counts as late.
-    max_command_gap: after a longer gap [s] the robot is assumed to have stopped, and the motion continues from
-    rest. hold: keep publishing the last command between motions. priority: SCHED_FIFO, 0 for none. forbidden(seen):
-    called before each command; returns how often commands were forbidden, and the reason if they are now, or were
-    more often than `seen`. robot_of: name of the robot of a joint; each is held once all of its joints are known.
+    output: publishes the commands. rate [Hz]. clock: the time that trajectories run on. fields: command interfaces of
+    the robot: position, velocity, effort. joints: those in every message; without any, all that were commanded so far.
+    late_command_periods: an interval longer than this many periods counts as late. max_command_gap: after a longer gap
+    [s] the robot is assumed to have stopped, and the motion continues from rest. hold: keep publishing the last command
+    between motions. priority: SCHED_FIFO, 0 for none. forbidden(seen): called before each command; returns how often
+    commands were forbidden, and the reason if they are now, or were more often than `seen`. robot_of: name of the robot
+    of a joint; each is held once all of its joints are known. passive: joints of grippers, see `forgotten`.
     """
 
     def __init__(
@@ -69,6 +69,7 @@ class CommandStream:
         priority: int = 0,
         forbidden: Forbidden = lambda _: (0, None),
         robot_of: Callable[[str], str] = lambda _: "",
+        passive: Collection[str] = (),
     ) -> None:
         self._priority = priority
         self._node = node
@@ -84,7 +85,7 @@ class CommandStream:
         self.holds = hold  # whether it publishes between motions, too
         self._lock = threading.Condition()
         self._channels: list[Channel] = []
-        self._commanded = CommandedJoints(joints, robot_of)
+        self._commanded = CommandedJoints(joints, robot_of, passive)
         self._sent: deque[tuple[float, float]] = deque(maxlen=2 * math.ceil(rate))
         self._running = True
         self._thread = threading.Thread(target=self._run, name="command stream", daemon=True)
@@ -99,6 +100,11 @@ class CommandStream:
         """Return the last commanded position of every joint that was commanded and not forgotten since [rad or m]."""
         with self._lock:
             return self._commanded.known
+
+    @property
+    def forgotten(self) -> Mapping[str, ForgottenCommand]:
+        """Return the last command of each passive joint before it was forgotten."""
+        return self._commanded.forgotten
 
     @property
     def held(self) -> frozenset[str]:
@@ -388,8 +394,7 @@ class CommandStream:
         try:
             self._output.publish(self._command.values)
         except Exception as error:
-            # An exception of the middleware ends these channels; the thread continues.
-            with self._lock:
+            with self._lock:  # an exception of the middleware ends these channels; the thread continues
                 failed = successors.fail(self._channels, error)
                 self._channels = []
             successors.report_ends(failed, self._node.get_logger().error)

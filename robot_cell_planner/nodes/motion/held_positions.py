@@ -12,6 +12,7 @@ from ...errors import ExecutionError, FeedbackLostError, TrajectoryStartError, V
 from ...model.units import ANY_JOINT
 from ..common.node import CellNode
 from .command_stream import CommandStream
+from .commanded_joints import ForgottenCommand
 from .joint_feedback import STOOD, JointFeedback
 from .motion import Array
 from .path_return import FeedbackTimeouts
@@ -27,6 +28,10 @@ class HeldPositions:
     it. Nor is a robot held any longer whose measurements are lost. One that still moves, as while it brakes after an
     emergency stop, would be led back to where it was measured. Between motions, each of several robots is held or not
     by its own measurements.
+
+    A gripper that holds an object is commanded to a position that it does not reach. If its command is forgotten, as by
+    an emergency stop, and it stays where it was measured then, it is held at that command again: it would let the
+    object fall at the measured position. One that was moved meanwhile, as by hand, is held where it is measured.
 
     Args:
         start_tolerance: Maximum distance of a joint from its last command to count as being there [rad or m].
@@ -49,6 +54,7 @@ class HeldPositions:
         self._passive = frozenset(passive)
         self._timeouts = timeouts
         self._near: dict[str, tuple[float, dict[str, float]]] = {}  # where robots stay, and since when [s]
+        self._left_at: dict[ForgottenCommand, float] = {}  # positions of grippers when these were forgotten [rad or m]
 
     def of_others(self) -> tuple[dict[str, float], dict[str, Value]]:
         """Return the positions at which joints are held that a new motion does not move, and the ages of measurements
@@ -61,7 +67,18 @@ class HeldPositions:
         joints = [joint for joint in positions if joint not in self._passive or joint not in commanded]
         old = self._too_old(joints, self._timeouts.silence)
         moved = [joint for joint in joints if not self._is_at(positions[joint], commanded.get(joint))]
-        return {**{joint: positions[joint] for joint in moved}, **dict.fromkeys(old, math.nan)}, old
+        present = {**{joint: positions[joint] for joint in moved}, **self.gripping}
+        return {**present, **dict.fromkeys(old, math.nan)}, old
+
+    @property
+    def gripping(self) -> dict[str, float]:
+        """Return the forgotten commands of grippers that stay where they were when these were forgotten [rad or m]."""
+        commanded, measured = self._stream.commanded, self._feedback.positions()
+        return {
+            joint: last.position
+            for joint, last in self._stream.forgotten.items()
+            if joint not in commanded and self._is_at(measured.get(joint, math.nan), self._left_at.get(last))
+        }
 
     def withheld(self, moving: Sequence[str]) -> dict[str, FeedbackLostError]:
         """Return the joints of other robots that are measured whole turns from their last commands, with errors about
@@ -88,8 +105,17 @@ class HeldPositions:
         return {joint: error for joint, error in found.items() if error is not None}
 
     def forget(self) -> None:
-        """Forget the commands of all joints but passive ones, since robots may be moved by other means."""
-        self._stream.forget([joint for joint in self._stream.commanded if joint not in self._passive])
+        """Forget the commands of all joints, since robots may be moved by other means."""
+        self._forget(tuple(self._stream.commanded))
+
+    def _forget(self, joints: Sequence[str]) -> None:
+        """Forget the commands of joints; also notes where grippers are whose commands the stream has forgotten."""
+        self._stream.forget(joints)
+        measured = self._feedback.positions()
+        self._left_at = {
+            last: self._left_at.get(last, measured.get(joint, math.nan))
+            for joint, last in self._stream.forgotten.items()
+        }
 
     def unsettled(self) -> frozenset[str]:
         """Return the joints of `of_others` whose measurements are late, or that still move. Lost ones are not among
@@ -153,7 +179,8 @@ class HeldPositions:
                 self._near.pop(robot, None)
                 reasons.append(f"{_subject(robot)} is not held between motions: {reason}")
             elif self._rests(robot, {joint: positions[joint] for joint in members}):
-                self._stream.hold_at({joint: positions[joint] for joint in members})
+                gripping = self.gripping
+                self._stream.hold_at({joint: gripping.get(joint, positions[joint]) for joint in members})
         if reasons:
             self._node.get_logger().warning("; ".join(reasons), throttle_duration_sec=REPORT_PERIOD)
 
@@ -183,7 +210,7 @@ class HeldPositions:
             if old:
                 text = f"joint_states are too old: {', '.join(map(str, old.values()))}"
                 self._node.get_logger().warning(f"{_subject(robot)} gets no commands any longer: {text}")
-                self._stream.forget(members)
+                self._forget(members)
 
     def check(self) -> None:
         """End the hold between motions if another node publishes commands, which the robots would execute in turns with
@@ -195,7 +222,7 @@ class HeldPositions:
             active = [joint for joint in members if joint not in self._passive]
             if reason := self._reason_not_to_hold(active, self._timeouts.lost_after):
                 self._node.get_logger().warning(f"{_subject(robot)} is no longer held between motions: {reason}")
-                self._stream.forget(members)
+                self._forget(members)
 
     def _by_robot(self, joints: Iterable[str]) -> dict[str, list[str]]:
         robots: dict[str, list[str]] = {}

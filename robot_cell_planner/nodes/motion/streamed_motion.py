@@ -297,11 +297,11 @@ class StreamDrive:
 
     @property
     def commanded(self) -> dict[str, float]:
-        """Return the last commanded positions of the joints [rad or m]."""
-        return self._stream.commanded
+        """Return the last commanded positions of the joints, also those that grippers return to [rad or m]."""
+        return {**self.held.gripping, **self._stream.commanded}
 
     def forget_commands(self) -> None:
-        """Forget the last commands of all joints but those of grippers, which press on what they hold."""
+        """Forget the last commands of all joints. Grippers return to theirs if they are not moved meanwhile."""
         self.held.forget()
 
     @property

@@ -47,8 +47,10 @@ class Output:
 
     def __init__(self):
         self.names = []
+        self.efforts = ()  # of the last command
 
     def publish(self, values):
+        self.efforts = values.efforts
         self.names.append(values.names)
 
     def sent(self):
@@ -64,7 +66,7 @@ class Output:
 class Case:
     """A command stream, with measurements of the test."""
 
-    def __init__(self, hold=False, passive=(), robots=(), joints=JOINTS):
+    def __init__(self, hold=False, passive=(), robots=(), joints=JOINTS, fields=("position",)):
         self.clock, self.feedback, self.warnings = Clock(), JointFeedback(jump=10.0), []
         self.errors = []  # of the thread
         log = SimpleNamespace(
@@ -75,7 +77,15 @@ class Case:
         )
         self.output, robot_of = Output(), robot_finder(robots, lambda _: "")
         self.stream = CommandStream(
-            node, self.output, rate=250.0, clock=SteadyClock(node), joints=joints, hold=hold, robot_of=robot_of
+            node,
+            self.output,
+            rate=250.0,
+            clock=SteadyClock(node),
+            fields=fields,
+            joints=joints,
+            hold=hold,
+            robot_of=robot_of,
+            passive=passive,
         )
         self.held = HeldPositions(node, self.stream, self.feedback, TOLERANCE, passive, TIMEOUTS)
         self.drive = StreamDrive(node, self.stream, SamplerOptions(), self.held)
@@ -238,6 +248,124 @@ def test_a_gripper_keeps_its_command(make):
     case.wait(1.0)
     case.begin()
     assert case.stream.commanded[OTHER] == 0.5
+
+
+GRIPPER = "hand/finger"
+
+
+def grip(case, position, effort):
+    """Command the gripper; its motion ends at once."""
+    joints = (GRIPPER,)
+    trajectory, efforts = rest_at(joints, np.full(1, position)), np.full(1, effort)
+    channel = Channel(joints, "gripper", trajectory, 1.0, SamplerOptions(), lambda: None, efforts)
+    case.drive.begin(channel)
+    assert GRIPPER in case.output.sent()
+    case.stream.drop(channel)
+
+
+@pytest.fixture
+def gripping(make):
+    """A gripper that is commanded to 0.1, with an effort of 5, and holds an object at 0.3."""
+    case = make(passive=(GRIPPER,), fields=("position", "effort"), joints=(*JOINTS, GRIPPER))
+    case.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.3)
+    grip(case, 0.1, 5.0)
+    assert case.stream.commanded[GRIPPER] == 0.1
+    return case
+
+
+def effort_sent(case):
+    """The effort of the gripper while the left robot moves."""
+    channel = case.start()
+    names = case.output.sent()
+    effort = case.output.efforts[names.index(GRIPPER)]
+    case.stream.drop(channel)
+    return effort
+
+
+def forget(case):
+    case.held.forget()
+    assert case.stream.commanded == {}
+
+
+def forget_twice(case):
+    """A second emergency stop, before the next command."""
+    forget(case)
+    forget(case)
+
+
+def forget_by_the_stream(case):
+    """An emergency stop, which the stream reads first."""
+    case.stream._halt(None)
+    forget(case)
+
+
+def lose(case):
+    case.wait(LOST_AFTER + 0.1)
+    case.stream.hold_at({OTHER: 0.5, JOINTS[0]: 0.0})
+    case.held.release_lost()
+    assert case.stream.commanded == {}
+
+
+@pytest.mark.parametrize("end", [forget, forget_twice, forget_by_the_stream, lose])
+def test_a_gripper_presses_again_on_what_it_holds(gripping, end):
+    """It would let the object fall if it was held where it is measured."""
+    end(gripping)
+    gripping.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.3 - 0.9 * TOLERANCE)
+    assert gripping.drive.commanded == {GRIPPER: 0.1}  # where its next motion begins
+    assert effort_sent(gripping) == 5.0
+    assert gripping.stream.commanded[GRIPPER] == 0.1
+
+
+@pytest.mark.parametrize("end", [forget, forget_twice, forget_by_the_stream, lose])
+def test_a_gripper_that_was_moved_meanwhile_does_not_close(gripping, end):
+    end(gripping)
+    gripping.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.3 + 1.1 * TOLERANCE)
+    assert gripping.drive.commanded == {}
+    assert effort_sent(gripping) == 0.0
+    assert gripping.stream.commanded[GRIPPER] == 0.3 + 1.1 * TOLERANCE
+
+
+def test_a_gripper_that_was_moved_between_two_emergency_stops_does_not_close(gripping):
+    forget(gripping)
+    gripping.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.4)
+    forget(gripping)
+    assert effort_sent(gripping) == 0.0
+    assert gripping.stream.commanded[GRIPPER] == 0.4
+
+
+def test_a_gripper_returns_to_its_last_command(gripping):
+    forget(gripping)
+    grip(gripping, 0.2, 7.0)
+    gripping.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.25)
+    forget(gripping)
+    assert effort_sent(gripping) == 7.0
+    assert gripping.stream.commanded[GRIPPER] == 0.2
+
+
+@pytest.mark.parametrize("joints", [(*JOINTS, GRIPPER), ()])
+@pytest.mark.parametrize("finger, held_at, effort", [(0.3, 0.1, 5.0), (0.4, 0.4, 0.0)])
+def test_between_motions_a_gripper_is_held_in_the_same_way(make, joints, finger, held_at, effort):
+    case = make(hold=True, passive=(GRIPPER,), fields=("position", "effort"), joints=joints)
+    case.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.3)
+    grip(case, 0.1, 5.0)
+    forget(case)
+    assert case.output.sent() == ()
+    case.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=finger)
+    case.held.hold_between_motions(joints)
+    names = case.output.sent()
+    assert case.stream.commanded == {JOINTS[0]: 0.0, OTHER: 0.5, GRIPPER: held_at}
+    assert case.output.efforts[names.index(GRIPPER)] == effort
+
+
+def test_a_gripper_that_is_not_among_the_joints_of_every_command_is_left_alone(make):
+    """It presses on, as its last command says."""
+    case = make(passive=(GRIPPER,))
+    case.measure(left_elbow=0.0, right_elbow=0.5, hand_finger=0.3)
+    grip(case, 0.1, 0.0)
+    forget(case)
+    channel = case.start()
+    assert case.output.sent() == JOINTS
+    case.stream.drop(channel)
 
 
 @pytest.mark.parametrize("known", [{}, {"left_elbow": 0.1}])

@@ -4,7 +4,7 @@ import asyncio
 import math
 import time
 from contextlib import ExitStack
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from unittest.mock import MagicMock
 
 import numpy as np
@@ -52,6 +52,7 @@ class Stream:
     """Plays the channels that were started for as long as a test requests."""
 
     held = frozenset()
+    forgotten = MappingProxyType({})
 
     def __init__(self):
         self.time, self.channels, self.commanded, self.holds = 0.0, [], {}, False

@@ -3,7 +3,7 @@
 import pytest
 from action_goals import EXECUTE, FOLLOW, MOVE, action_client
 from control_msgs.action import FollowJointTrajectory
-from fake_robot import JOINTS, FakePlanner, FakeRobot, FakeValidator
+from fake_robot import JOINTS, EmergencyStop, FakePlanner, FakeRobot, FakeValidator
 from streaming import here, run
 
 from robot_cell_planner.action import ExecuteTrajectory, Move
@@ -43,6 +43,13 @@ def execution_node(start_node, robot, validator, planner):
         gripper_start_timeout=5.0,
         stall_timeout=1.0,
     )
+
+
+@pytest.fixture
+def button(client):
+    button = EmergencyStop(client.node)
+    yield button
+    button.end()
 
 
 @pytest.fixture(autouse=True)

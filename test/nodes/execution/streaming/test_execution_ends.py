@@ -9,7 +9,7 @@ import pytest
 from action_goals import execute, follow
 from action_msgs.msg import GoalStatus
 from builtin_interfaces.msg import Duration
-from fake_robot import EmergencyStop, swing
+from fake_robot import swing
 from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from streaming import ARM, eventually, here, on_line, run
@@ -90,13 +90,6 @@ def test_invalid_feedback_stops_the_motion(client, robot, value, word):
     assert word in sent.result.error.message
     assert sent.result.error.subjects == ["elbow"]
     assert on_line(robot.all_taken(), start, end)[-1] < 0.99
-
-
-@pytest.fixture
-def button(client):
-    button = EmergencyStop(client.node)
-    yield button
-    button.end()
 
 
 def test_the_emergency_stop_ends_motion_at_once_and_blocks_it(client, robot, button):

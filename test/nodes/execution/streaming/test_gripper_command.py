@@ -12,6 +12,7 @@ from streaming import ARM, eventually, here, on_line, rows, run
 
 from robot_cell_planner.errors import (
     InvalidRequestError,
+    StoppedError,
 )
 from robot_cell_planner.msg import ExecutionStatus
 from robot_cell_planner.nodes.common.node import LATCHED
@@ -131,3 +132,44 @@ class TestGripper:
         assert grip(client, 0.0).wait().status == GoalStatus.STATUS_SUCCEEDED
         assert sent.wait().status == GoalStatus.STATUS_SUCCEEDED
         on_line(robot.all_taken(), start, [0.5, 0.0])
+
+    @pytest.mark.parametrize("moves", [True, False], ids=["while the arm moves", "at rest"])
+    def test_it_presses_on_what_it_holds_after_an_emergency_stop(self, client, robot, button, moves):
+        held(client, robot)
+        if moves:
+            stopped_in_motion(client, robot, button)
+        else:
+            stopped_at_rest(client, robot, button)
+        released(client, robot, button)
+        eventually(StoppedError, lambda: run(client, robot, [0.0, 0.3]))
+        assert {command["finger"] for command, _ in robot.all_taken()} == {0.0}
+
+
+def held(client, robot):
+    """Let the gripper hold an object, on which it presses."""
+    grip(client, 0.04).wait()
+    robot.lowest["finger"] = 0.025
+    assert grip(client, 0.0).wait().result.stalled
+
+
+def stopped_in_motion(client, robot, button):
+    start = here(robot)
+    sent = execute(client, swing(ARM, start, [1.0, 0.0], duration=30.0))
+    robot.wait_for(lambda command: command["shoulder"] > start[0] + 0.01)
+    button.press()
+    assert sent.wait().result.error.stage == "emergency stop"
+
+
+def stopped_at_rest(client, robot, button):
+    button.press()
+
+    def refused():
+        with pytest.raises(StoppedError):
+            run(client, robot, [0.0, 0.3])
+
+    eventually(AssertionError, refused)
+
+
+def released(client, robot, button):
+    robot.forget_commands()
+    button.release()
