@@ -25,5 +25,6 @@ def replay(**options: object) -> None:
 
     Each request gets the state that its recorded reply was computed for. Times are not compared. Nothing moves:
     requests to the execution node are not repeated. With --offline, the library answers requests to plan and to
-    validate. The exit status is 1 if a reply differs, or if no request was repeated.
+    validate. The exit status is 1 if a reply differs, or if none was compared. Replies that a time limit ended in the
+    record or now, not both, are named and not compared.
     """

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 
 from ..errors import ServiceUnavailableError
@@ -15,8 +15,11 @@ REMEDY = (
 
 
 @contextmanager
-def searched(namespace: str) -> Iterator[None]:
-    """Add namespace and domain to errors about nodes that do not answer."""
+def searched(namespace: str, of_cells: Callable[[], Collection[str]]) -> Iterator[None]:
+    """Add namespace and domain to errors about nodes that do not answer, and where cells run instead.
+
+    of_cells: Returns the namespaces of running cells.
+    """
     try:
         yield
     except ServiceUnavailableError as error:
@@ -25,4 +28,6 @@ def searched(namespace: str) -> Iterator[None]:
         domain = os.environ.get("ROS_DOMAIN_ID")
         place = f"/{namespace.strip('/')}, {f'ROS_DOMAIN_ID={domain}' if domain else 'ROS_DOMAIN_ID not set (0)'}"
         error.remedy = REMEDY
-        raise error.with_message(f"{error.message} Searched in namespace {place}") from error
+        others = sorted({f"/{other.strip('/')}" for other in of_cells()} - {f"/{namespace.strip('/')}"})
+        cells = f"Cells run in namespace {', '.join(others)}. " if others else ""
+        raise error.with_message(f"{error.message} {cells}Searched in namespace {place}") from error

@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from itertools import islice
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -53,7 +54,10 @@ def connected(namespace: str, domain_id: int | None, timeout: float) -> Iterator
     """
     if domain_id is not None:
         os.environ["ROS_DOMAIN_ID"] = str(domain_id)
-    with ros().CellConnection(NODE, namespace, timeout) as connection, searched(namespace):
+    with (
+        ros().CellConnection(NODE, namespace, timeout) as connection,
+        searched(namespace, partial(ros().namespaces_of_cells, connection)),
+    ):
         yield connection
 
 

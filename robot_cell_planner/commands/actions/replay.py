@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..reporting import FAILED, echo_json, import_failure, warn
 from .cells import roots_of
 from .graph import connected
+
+if TYPE_CHECKING:
+    from ...nodes.replaying.replay import Outcome
 
 
 def replay(
@@ -34,7 +38,10 @@ def replay(
         outcome = ros.replay(folder, ros.Library(ros.ModelReader(roots)), roots, recorded_namespace, report, warn)
     else:
         with connected(namespace, domain_id, timeout) as connection:
-            outcome = ros.replay(folder, ros.RunningNodes(connection), roots, recorded_namespace, report, warn)
+            nodes = ros.RunningNodes(connection)
+            start = partial(nodes.wait, timeout)
+            outcome = ros.replay(folder, nodes, roots, recorded_namespace, report, warn, start)
+    is_failed = bool(outcome.differences) or not outcome.compared
     if as_json:
         echo_json(
             {
@@ -43,18 +50,28 @@ def replay(
                 "unanswered": outcome.unanswered,
                 "warnings": list(outcome.warnings),
                 "differences": [vars(difference) for difference in outcome.differences],
+                "time_limits": [vars(limit) for limit in outcome.time_limits],
             }
         )
     else:
         _echo(outcome.repeated, outcome.skipped, outcome.reasons)
         if outcome.unanswered:
             click.echo(f"{outcome.unanswered} requests have no reply in the record")
-        differ, repeated = len(outcome.differences), sum(outcome.repeated.values())
-        verdict = f"{repeated} replies, {differ} differ" if differ else "no difference but times"
-        if not repeated:
-            verdict = "none, no request was repeated"
-        click.echo(f"verdict   {click.style(verdict, fg='red' if differ or not repeated else 'green')}")
-    return FAILED if outcome.differences or not outcome.repeated else 0
+        color = "red" if is_failed else "yellow" if outcome.time_limits else "green"
+        click.echo(f"verdict   {click.style(_verdict(outcome), fg=color)}")
+    return FAILED if is_failed else 0
+
+
+def _verdict(outcome: Outcome) -> str:
+    if not outcome.repeated:
+        return "none, no request was repeated"
+    differ, limits = len(outcome.differences), len(outcome.time_limits)
+    if not outcome.compared:
+        return f"none, a time limit ended {limits} replies in the record or now, and there are no others"
+    verdict = f"{outcome.compared} replies, {differ} differ" if differ else "no difference but times"
+    if limits:
+        verdict += f"; {limits} not compared, which a time limit ended in the record or now"
+    return verdict
 
 
 def _ros() -> ModuleType:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,8 +43,12 @@ def running_client(cell_file: Path) -> Iterator[CellClient]:
     """
     try:
         from ...nodes.client.client import CellClient
+        from ...nodes.client.inspection import namespaces_of_cells
     except ImportError as error:
         raise import_failure("the running nodes need ROS 2", error) from error
     namespace = "/".join(cell_file.parts[1:])
-    with CellClient(NODE, namespace, APPEARS_WITHIN) as client, searched(namespace):
+    with (
+        CellClient(NODE, namespace, APPEARS_WITHIN) as client,
+        searched(namespace, partial(namespaces_of_cells, client)),
+    ):
         yield client

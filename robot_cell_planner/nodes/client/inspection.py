@@ -39,6 +39,7 @@ __all__ = [
 
 POLL_PERIOD = 0.1  # [s]
 SETTLE_TIME = 1.0  # [s]
+SCENE = "/scene/get_cell"  # service of each cell
 OTHER_KIND = (
     "`robot_cell call` takes services, `robot_cell echo` topics. Actions have commands of their own, such as "
     "`robot_cell plan @running` and `robot_cell execute @running`, and methods of CellClient."
@@ -64,6 +65,13 @@ def offered(connection: CellConnection) -> dict[str, dict[str, str]]:
         "action": {name: types[0].removesuffix("_SendGoal") for name, types in actions.items()},
         "topic": {name: types[0] for name, types in topics.items() if "/_action/" not in name},
     }
+
+
+def namespaces_of_cells(connection: CellConnection) -> list[str]:
+    """Return the namespaces in which a scene node runs, "/" for the root."""
+    with connection.usage.call():
+        services = [name for name, _ in connection.node.get_service_names_and_types()]
+    return sorted(name.removesuffix(SCENE) or "/" for name in services if name.endswith(SCENE))
 
 
 def settled(connection: CellConnection, timeout: float) -> dict[str, dict[str, str]]:

@@ -38,6 +38,10 @@ class JointStateMonitor:
                 self._aliases[own] = name
         self._states.retain(self._tools)
 
+    def has_robot(self, prefix: str) -> bool:
+        """Return whether the names of joints of a robot begin with a prefix."""
+        return any(name.startswith(prefix) for name, tool in self._tools.items() if not tool)
+
     def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> bool:
         """Merge a message; stamp [ns]. Returns whether it updates any value."""
         updated = self._states.merge([self._aliases.get(name) for name in names], positions, stamp)

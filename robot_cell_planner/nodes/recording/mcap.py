@@ -204,6 +204,11 @@ class McapFile:
         self._run_time = time
         self.count, self.last = self.count + 1, max(self.last, time)
 
+    @property
+    def topics(self) -> frozenset[str]:
+        """Names of the topics that are declared."""
+        return frozenset(topic for topic, _ in self._channels.values())
+
     def messages(self, memory: Memory) -> Iterator[BagMessage]:
         """Yield the messages in the order of time; of chunks, only those that overlap are in memory.
 

@@ -29,11 +29,13 @@ NO_BAG, BEGINNING = "is no bag that can be read", "cannot be read from the begin
 
 @dataclass(frozen=True)
 class _Content:
-    """files: of a bag, in the order of time. mode: of compression, one of MODES. has_metadata: whether they exist."""
+    """files: of a bag, in the order of time. mode: of compression, one of MODES. has_metadata: whether they exist.
+    topics: that they list."""
 
     files: tuple[Path, ...]
     mode: str
     has_metadata: bool
+    topics: frozenset[str] = frozenset()
 
 
 class BagReader:
@@ -41,6 +43,7 @@ class BagReader:
 
     Attributes:
         warnings: What is missing of a bag that was not finished.
+        topics: Names of its topics; none if only the messages tell them, as of an SQLite file without metadata.
 
     Raises:
         FileError: The path does not exist, or a file of the bag cannot be read or is damaged before its end.
@@ -56,6 +59,7 @@ class BagReader:
         is_finished = self._content.has_metadata and all(map(_has_end, files))
         self._files = [_opened(file, is_finished) for file in files]
         self.warnings = () if is_finished else tuple(map(_warning, self._files))
+        self.topics = self._content.topics.union(*(file.topics for file in self._files))
 
     def messages(self) -> Iterator[BagMessage]:
         """Yield the messages in the order of time.
@@ -123,7 +127,16 @@ def _content_of(path: Path) -> _Content:
     mode, kind = (str(information.get(key) or "").lower() for key in ("compression_mode", "compression_format"))
     if mode not in MODES or (mode not in ("", "none") and kind != "zstd"):
         raise _no_bag(path, f"compression of the mode {mode!r} and the format {kind!r} is not supported")
-    return _Content(tuple(path / Path(name).name for name in names), mode, True)
+    files = tuple(path / Path(name).name for name in names)
+    return _Content(files, mode, True, _topics_of(information.get("topics_with_message_count")))
+
+
+def _topics_of(entries: object) -> frozenset[str]:
+    """Return the names of topics in metadata."""
+    listed = entries if isinstance(entries, list) else []
+    topics = [entry.get("topic_metadata") for entry in listed if isinstance(entry, dict)]
+    names = [topic.get("name") for topic in topics if isinstance(topic, dict)]
+    return frozenset(name for name in names if isinstance(name, str))
 
 
 def _no_bag(path: Path, reason: str) -> FileError:

@@ -6,7 +6,7 @@ import heapq
 import math
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,7 +29,7 @@ from .history import STAGE, SceneHistory
 EVENTS = "/_service_event"
 SEND_GOAL, GET_RESULT = "/_action/send_goal", "/_action/get_result"
 NODE_EVENTS = re.compile(r"(.*)/(scene|kinematics|collision|planning|execution)/.+" + EVENTS)  # with the namespace
-SNAPSHOT, UPDATES, JOINTS = "/scene/snapshot", "/scene/updates", "/joint_states"
+SNAPSHOT, UPDATES, JOINTS = "/scene/snapshot", "/scene/updates", "joint_states"
 MAX_OPEN = 10_000  # latest requests, and goals, that wait for their replies
 LATE = 2_000_000_000  # [ns] by which a message may be recorded after one of another topic that was published later
 
@@ -61,6 +61,7 @@ class RecordReader:
 
     Attributes:
         warnings: What is missing of a bag that was not finished.
+        topics: See `BagReader`.
         has_events: Whether requests have been read.
         namespaces: Those of all nodes whose requests are in what has been read of the bag.
 
@@ -72,8 +73,10 @@ class RecordReader:
         self._folder = folder
         self._bag = BagReader(folder)
         self.warnings = self._bag.warnings
+        self.topics = self._bag.topics
         self._history = history
         self._prefix = f"/{namespace.strip('/')}" if namespace.strip("/") else ""
+        self._joints = joint_topics(self.topics, self._prefix)
         self._requests: dict[tuple[str, bytes, int], tuple[Any, int]] = {}
         self._goals: dict[bytes, tuple[Any, int]] = {}
         self._pending: list[tuple[int, int, str, str, int, Any]] = []  # heap of events by the time of their publication
@@ -103,9 +106,11 @@ class RecordReader:
             found = NODE_EVENTS.fullmatch(message.topic)
             if found:
                 self.namespaces.add(found[1])
-            if not message.topic.startswith(f"{self._prefix}/") or (found and found[1] != self._prefix):
+            is_joint_topic = message.topic in self._joints
+            is_other = not message.topic.startswith(f"{self._prefix}/") or (found and found[1] != self._prefix)
+            if is_other and not is_joint_topic:
                 continue
-            topic = message.topic.removeprefix(self._prefix)
+            topic = message.topic if is_joint_topic else message.topic.removeprefix(self._prefix)
             try:
                 self._take(topic, message.type_name, message.time, message.data)
             except RobotCellError as error:
@@ -119,8 +124,9 @@ class RecordReader:
             self._history.take_snapshot(_message(data, SceneSnapshot))
         elif topic == UPDATES:
             self._history.take_update(_message(data, SceneUpdate))
-        elif topic == JOINTS and type_name == "sensor_msgs/msg/JointState":
-            self._history.take_joints(_message(data, JointState))
+        elif topic in self._joints:
+            if type_name == "sensor_msgs/msg/JointState":
+                self._history.take_joints(_message(data, JointState), self._joints[topic])
         elif topic.endswith(EVENTS):
             try:
                 event = _message(data, class_of(type_name))
@@ -169,6 +175,26 @@ class RecordReader:
         if len(waiting) > MAX_OPEN:
             del waiting[next(iter(waiting))]
             self._given_up += 1
+
+
+def namespaces_of(topics: Iterable[str]) -> set[str]:
+    """Return the namespaces of nodes of a cell that publish their requests."""
+    return {found[1] for topic in topics if (found := NODE_EVENTS.fullmatch(topic))}
+
+
+def joint_topics(topics: Collection[str], prefix: str) -> dict[str, str]:
+    """Return the topics of joint states that nodes in a namespace may read, with the prefixes of single robots, "" for
+    the topic of all robots. Without one in their namespace, it is that outside of all namespaces.
+
+    prefix: "" or the namespace, with a slash before it. topics: of the record; none if they are not known.
+    """
+    others = [f"{other}/" for other in namespaces_of(topics) if other != prefix and other.startswith(prefix)]
+    found = {
+        topic: topic[len(prefix) + 1 : -len(JOINTS)]
+        for topic in topics
+        if topic.startswith(f"{prefix}/") and topic.endswith(f"/{JOINTS}") and not topic.startswith(tuple(others))
+    }
+    return found or {f"/{JOINTS}" if f"/{JOINTS}" in topics else f"{prefix}/{JOINTS}": ""}
 
 
 def _message(data: bytes, kind: Any) -> Any:

@@ -19,6 +19,7 @@ from ...scene.scene import Scene
 from ...scene.state_changes import SetJoints
 from ..common.joint_state_monitor import JointStateMonitor
 from ..common.monitored_scene import MAX_CHANGES
+from ..common.robot_topics import name_inside
 from ..conversions.basic import configuration_from_message, time_from_message
 from ..conversions.changes import changes_from_message, update_from_message
 from ..conversions.models import ModelReader
@@ -42,7 +43,7 @@ class SceneHistory:
         self._scenes: dict[int, Scene] = {}
         self._updates: dict[int, SceneUpdate] = {}  # by the revision before
         self._joints: JointStateMonitor | None = None
-        self._early: deque[JointState] = deque(maxlen=MAX_EARLY)
+        self._early: deque[tuple[JointState, str]] = deque(maxlen=MAX_EARLY)
         self._measured = MeasuredHistory(MAX_JOINT_STATES)
 
     def take_snapshot(self, message: SceneSnapshot) -> None:
@@ -79,14 +80,18 @@ class SceneHistory:
         else:
             self._joints.set_cell(scene.cell)
         while self._early:
-            self.take_joints(self._early.popleft())
+            self.take_joints(*self._early.popleft())
 
-    def take_joints(self, message: JointState) -> None:
-        """Add measured joints."""
+    def take_joints(self, message: JointState, robot: str = "") -> None:
+        """Add measured joints. robot: prefix of the topic of a single robot, see `robot_topics`; those of a robot that
+        the cell does not have are ignored."""
         if self._joints is None:
-            self._early.append(message)
+            self._early.append((message, robot))
             return
-        if self._joints.update(message.name, message.position, time_from_message(message.header.stamp)):
+        if robot and not self._joints.has_robot(robot):
+            return
+        names = [name_inside(robot, name) for name in message.name]
+        if self._joints.update(names, message.position, time_from_message(message.header.stamp)):
             self._measured.add(self._joints.oldest(), self._joints.values)
 
     def scenes_of(self, reference: StateRef, used: StateUsed) -> tuple[Scene, Scene]:

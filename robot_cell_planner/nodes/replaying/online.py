@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from robot_cell_planner import srv
+
 from ...errors import RobotCellError
 from ...scene.scene import Scene
 from ..client.connection import CellConnection
@@ -39,6 +41,14 @@ class RunningNodes:
             if error.partial is None:
                 raise
             return error.partial
+
+    def wait(self, timeout: float) -> None:
+        """Wait until a scene node answers, which all nodes of a cell need.
+
+        Raises:
+            ServiceUnavailableError: None does within `timeout` [s]: the namespace may be wrong.
+        """
+        self._connection.wait_for_service(srv.GetCell, "scene/get_cell", timeout)
 
     def _prepare(self, exchange: Exchange) -> None:
         """Wait until motions are certified: with the same seed, plans without certificates differ.

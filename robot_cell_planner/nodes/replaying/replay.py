@@ -21,6 +21,7 @@ from ...errors import (
     ServiceUnavailableError,
     StaleStateError,
     StopRequestedError,
+    TimedOutError,
     TransformError,
     WorkerCrashedError,
 )
@@ -30,7 +31,7 @@ from ...scene.scene import Scene
 from ..conversions.models import ModelReader
 from ..conversions.plain_values import message_to_plain
 from ..conversions.states import state_to_message
-from .exchanges import Exchange, RecordReader
+from .exchanges import EVENTS, Exchange, RecordReader, namespaces_of
 from .history import STAGE, SceneHistory, readable, state_reference, used_state
 
 NODES = ("scene/", "kinematics/", "collision/", "planning/")
@@ -89,6 +90,24 @@ class Difference:
         return f"request {self.number}, {self.name}: {self.place} was {self.recorded}, is {self.found}"
 
 
+@dataclass(frozen=True)
+class TimeLimit:
+    """A reply that a time limit ended in the record or now, not both, which depends on the load of the computer.
+
+    Attributes:
+        number, name: See `Difference`.
+        in_record: Whether the limit ended the recorded reply, or else the present one.
+    """
+
+    number: int
+    name: str
+    in_record: bool
+
+    def __str__(self) -> str:
+        ended = "in the record, and not now" if self.in_record else "now, and not in the record"
+        return f"request {self.number}, {self.name}: the time limit ended it {ended}; the replies are not compared"
+
+
 @dataclass
 class Outcome:
     """What a replay has found.
@@ -96,6 +115,7 @@ class Outcome:
     Attributes:
         repeated, skipped: Number of requests by service or action.
         reasons: Why requests were skipped, by service or action.
+        time_limits: Replies that are not compared, since a time limit ended one of the two.
         unanswered: Requests without a reply in the record.
         warnings: What is missing of a record that was not finished.
     """
@@ -104,8 +124,14 @@ class Outcome:
     skipped: Counter[str] = field(default_factory=Counter)
     reasons: dict[str, str] = field(default_factory=dict)
     differences: list[Difference] = field(default_factory=list)
+    time_limits: list[TimeLimit] = field(default_factory=list)
     unanswered: int = 0
     warnings: tuple[str, ...] = ()
+
+    @property
+    def compared(self) -> int:
+        """Number of replies that were compared."""
+        return sum(self.repeated.values()) - len(self.time_limits)
 
 
 class NotRepeatedError(RobotCellError):
@@ -144,13 +170,15 @@ def replay(
     answer: Answerer,
     roots: ResourceRoots,
     namespace: str = "",
-    on_difference: Callable[[Difference], None] = lambda _: None,
+    on_difference: Callable[[Difference | TimeLimit], None] = lambda _: None,
     on_warning: Callable[[str], None] = lambda _: None,
+    on_start: Callable[[], None] = lambda: None,
 ) -> Outcome:
     """Answer the requests of a bag again, in their order, and compare.
 
     A request that refers to the state of the scene gets the state that the recorded reply was computed for. on_warning:
-    called with each of the warnings, before the bag is read.
+    called with each of the warnings, before the bag is read. on_start: called before the first request, if the bag has
+    topics of requests to nodes in the namespace.
 
     Raises:
         FileError: The folder is no bag, is damaged, or has no requests to nodes in the namespace.
@@ -160,6 +188,10 @@ def replay(
     outcome = Outcome(warnings=reader.warnings)
     for text in reader.warnings:
         on_warning(text)
+    if reader.topics:
+        _check_namespace(folder, namespaces_of(reader.topics), namespace)
+        _check_requests(folder, any(topic.endswith(EVENTS) for topic in reader.topics))
+    on_start()
     for number, exchange in enumerate(reader.exchanges(), start=1):
         try:
             check_repeated(exchange.name)
@@ -171,16 +203,45 @@ def replay(
             outcome.reasons[exchange.name] = error.message
             continue
         outcome.repeated[exchange.name] += 1
-        found = first_difference(message_to_plain(exchange.reply), message_to_plain(reply), ignored=IGNORED)
+        found = _compared(number, exchange, reply)
+        if isinstance(found, TimeLimit):
+            outcome.time_limits.append(found)
+        elif found is not None:
+            outcome.differences.append(found)
         if found is not None:
-            outcome.differences.append(Difference(number, exchange.name, *found))
-            on_difference(outcome.differences[-1])
+            on_difference(found)
     outcome.unanswered = reader.unanswered
     _check_namespace(folder, reader.namespaces, namespace)
-    if not reader.has_events:
+    _check_requests(folder, reader.has_events)
+    return outcome
+
+
+def _compared(number: int, exchange: Exchange, reply: Any) -> Difference | TimeLimit | None:
+    """Compare the recorded reply with the present one; how far two got that a time limit ended is not compared."""
+    recorded, present = message_to_plain(exchange.reply), message_to_plain(reply)
+    then, now = is_ended_by_time(recorded), is_ended_by_time(present)
+    if then or now:
+        return None if then and now else TimeLimit(number, exchange.name, then)
+    found = first_difference(recorded, present, ignored=IGNORED)
+    return None if found is None else Difference(number, exchange.name, *found)
+
+
+def is_ended_by_time(reply: Any) -> bool:
+    """Return whether a time limit ended a reply, or a part of it; a limit of counted work is reached at the same place
+    each time. reply: plain values."""
+    if isinstance(reply, list):
+        return any(map(is_ended_by_time, reply))
+    if not isinstance(reply, dict):
+        return False
+    if reply.get("name") == TimedOutError.__name__ and "values" in reply:
+        return any(number["unit"] == "s" for number in reply["values"])
+    return any(map(is_ended_by_time, reply.values()))
+
+
+def _check_requests(folder: Path, has_events: bool) -> None:
+    if not has_events:
         text = f"{folder} has no requests: set the parameter service_introspection of the nodes to contents"
         raise FileError(text, stage=STAGE, subjects=(str(folder),), remedy=RECORD_REQUESTS)
-    return outcome
 
 
 def _check_namespace(folder: Path, recorded: Set[str], namespace: str) -> None:

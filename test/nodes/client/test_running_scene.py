@@ -71,7 +71,8 @@ def test_a_failure_reports_where_nodes_were_searched(given, domain_text, domain,
     assert main(["fk", "@running/cell9", "--json"]) == 1
     error = json.loads(capsys.readouterr().out)["error"]
     assert error["name"] == "ServiceUnavailableError"
-    assert error["message"].endswith(f"in this domain? Searched in namespace /cell9, {domain_text}")
+    place = f"Cells run in namespace /. Searched in namespace /cell9, {domain_text}"
+    assert error["message"].endswith(f"in this domain? {place}")
     assert "`robot_cell up` prints the ROS_DOMAIN_ID of its nodes" in error["remedy"]
 
 

@@ -17,6 +17,7 @@ from robot_cell_planner.nodes.conversions.states import state_to_message
 from robot_cell_planner.nodes.replaying import history
 from robot_cell_planner.nodes.replaying.history import SceneHistory
 from robot_cell_planner.nodes.replaying.measured_history import BLOCK, MeasuredHistory
+from robot_cell_planner.scene.scene import joint_names
 
 JOINT = "elbow_joint"
 RATE = 1000  # messages in a second, as of four robots at 250 Hz
@@ -62,7 +63,7 @@ def scene(request):
     cell, state = load_cell(request.config.rootpath / "config" / "demo" / "cell.yaml")
     message = SceneSnapshot(cell=cell_to_message(cell))
     message.state.state, message.state.revision = state_to_message(state), 1
-    return state, message
+    return state, message, cell
 
 
 def recorded(scene, count):
@@ -98,3 +99,16 @@ def test_the_error_says_why_a_state_is_missing(scene, monkeypatch):
         found.scenes_of(StateRef(), used(scene, 60_000))
     with pytest.raises(FileError, match="also record joint_states"):
         recorded(scene, 0).scenes_of(StateRef(), used(scene, 5))
+
+
+def test_joint_states_of_a_robot_that_the_cell_does_not_have_are_ignored(scene):
+    """Their names may be those of other joints of the cell."""
+    (finger,) = [name for name, tool in joint_names(scene[2]).items() if tool][:1]
+    found = SceneHistory(ModelReader(NO_ROOTS))
+    found.take_snapshot(scene[1])
+    for robot, name, position in (("left/", finger, 0.01), ("", JOINT, math.sin(1 / RATE))):
+        message = JointState(name=[name], position=[position])
+        message.header.stamp = time_to_message(10**9 // RATE)
+        found.take_joints(message, robot)
+    resolved = found.scenes_of(StateRef(), used(scene, 1))[1]
+    assert resolved.state.configuration[JOINT] == math.sin(1 / RATE)

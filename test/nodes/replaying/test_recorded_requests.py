@@ -10,12 +10,16 @@ from robot_cell_planner.errors import (
     FileError,
     InvalidRequestError,
     NotActiveError,
+    ServiceUnavailableError,
     StaleStateError,
+    TimedOutError,
     TransformExtrapolationError,
 )
 from robot_cell_planner.io.common.resources import NO_ROOTS
-from robot_cell_planner.msg import ErrorReport, SceneUpdate
-from robot_cell_planner.nodes.replaying.replay import replay
+from robot_cell_planner.msg import ErrorReport, ErrorValue, IkResult, SceneUpdate
+from robot_cell_planner.nodes.conversions.plain_values import message_to_plain
+from robot_cell_planner.nodes.replaying.exchanges import RecordReader, joint_topics
+from robot_cell_planner.nodes.replaying.replay import is_ended_by_time, replay
 
 UPDATE_AGAIN = 7
 
@@ -84,6 +88,87 @@ def test_numbers_of_revisions_are_not_compared(record, tmp_path):
         return srv.ApplyChanges.Response(update=SceneUpdate(previous_revision=UPDATE_AGAIN))
 
     assert replayed(tmp_path / "bag", answer=answer).differences == []
+
+
+@pytest.mark.parametrize("asked", ["", "cell2"])
+def test_a_wrong_namespace_is_refused_before_anything_is_read_or_repeated(record, tmp_path, monkeypatch, asked):
+    add(record, "cell1/scene/apply_changes")
+    record.bag.close()
+    monkeypatch.setattr(RecordReader, "exchanges", lambda _: pytest.fail("the messages were read"))
+    with pytest.raises(FileError, match="but to nodes in namespace /cell1"):
+        replay(tmp_path / "bag", pytest.fail, NO_ROOTS, asked, on_start=lambda: pytest.fail("nodes were searched"))
+
+
+def test_nodes_that_do_not_answer_are_reported_before_anything_is_repeated(record, tmp_path):
+    add(record, "scene/apply_changes")
+    record.bag.close()
+
+    def start():
+        raise ServiceUnavailableError("no node")
+
+    with pytest.raises(ServiceUnavailableError):
+        replay(tmp_path / "bag", pytest.fail, NO_ROOTS, on_start=start)
+
+
+def timed_out(*values):
+    report = ErrorReport(code=TimedOutError.code, name=TimedOutError.__name__)
+    report.values = [ErrorValue(name=name, value=value, limit=limit, unit=unit) for name, value, limit, unit in values]
+    return report
+
+
+BY_TIME, LATER = timed_out(("time", 1.01, 1.0, "s")), timed_out(("time", 1.07, 1.0, "s"))
+BY_WORK = timed_out(("states checked", 101.0, 100.0, ""))
+SUCCESS = ErrorReport()
+
+
+@pytest.mark.parametrize(
+    ("recorded", "present", "limits", "differences"),
+    [
+        (BY_TIME, SUCCESS, [True], 0),
+        (SUCCESS, BY_TIME, [False], 0),
+        (BY_TIME, LATER, [], 0),
+        (BY_WORK, SUCCESS, [], 1),
+        (BY_WORK, BY_WORK, [], 0),
+    ],
+)
+def test_a_time_limit_that_ends_differently_is_no_difference(record, tmp_path, recorded, present, limits, differences):
+    """Unlike a limit of counted work, which ends alike each time."""
+    kind = "robot_cell_planner/srv/ApplyChanges_Event"
+    record.add("scene/apply_changes", kind, srv.ApplyChanges.Request(), srv.ApplyChanges.Response(error=recorded))
+    record.bag.close()
+    outcome = replayed(tmp_path / "bag", answer=lambda *_: srv.ApplyChanges.Response(error=present))
+    assert [limit.in_record for limit in outcome.time_limits] == limits
+    assert (len(outcome.differences), outcome.compared) == (differences, 1 - len(limits))
+
+
+def test_a_time_limit_of_a_part_of_a_reply_is_found():
+    results = [IkResult(error=SUCCESS), IkResult(error=BY_TIME)]
+    assert is_ended_by_time(message_to_plain(srv.InverseKinematics.Response(results=results)))
+    assert not is_ended_by_time(message_to_plain(srv.InverseKinematics.Response(results=results[:1])))
+
+
+@pytest.mark.parametrize(
+    ("topics", "prefix", "expected"),
+    [
+        (["/joint_states"], "", {"/joint_states": ""}),
+        (["/joint_states", "/cell1/scene/get_state/_service_event"], "/cell1", {"/joint_states": ""}),
+        (["/joint_states", "/cell1/joint_states"], "/cell1", {"/cell1/joint_states": ""}),
+        (
+            ["/left/joint_states", "/right/joint_states"],
+            "",
+            {"/left/joint_states": "left/", "/right/joint_states": "right/"},
+        ),
+        (["/joint_states", "/b/left/joint_states", "/b/scene/get_cell/_service_event"], "", {"/joint_states": ""}),
+        (
+            ["/joint_states", "/b/left/joint_states", "/b/scene/get_cell/_service_event"],
+            "/b",
+            {"/b/left/joint_states": "left/"},
+        ),
+        ([], "/cell1", {"/cell1/joint_states": ""}),
+    ],
+)
+def test_joint_states_are_those_that_the_nodes_may_have_read(topics, prefix, expected):
+    assert joint_topics(topics, prefix) == expected
 
 
 def test_a_replay_that_repeats_nothing_is_no_success(record, tmp_path, capsys):

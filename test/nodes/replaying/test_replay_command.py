@@ -139,19 +139,25 @@ def test_new_nodes_give_the_same_replies(bag):
         ending.callback(reserved.close)
         for name, parameters in (("scene_node", {"cell_file": DEMO}), ("planning_node", {})):
             ending.callback(RunningNode(name, reserved.number, **parameters).stop)
-        status, out, err = replayed(bag, "--domain-id", str(reserved.number), "--timeout", "60")
+        words = "--domain-id", str(reserved.number)
+        status, _, err = replayed(bag, *words, "--namespace", "cell9", "--timeout", "3")
+        assert status == 1
+        assert "scene/get_cell did not appear within 3 s" in err
+        assert "Cells run in namespace /. Searched in namespace /cell9" in err
+        status, out, err = replayed(bag, *words, "--timeout", "60")
         assert status == 0, err
         assert "no difference but times" in out
         for name, count in {**EXPECTED, "scene/apply_changes": 2}.items():
             assert f"{count:6}  {name}\n" in out
 
 
-def copied(folder, target, change):
-    """Copy a bag; change: returns the time and content of each message from its connection, time and content."""
+def copied(folder, target, change, renamed=lambda topic: topic):
+    """Copy a bag; change: returns the time and content of each message from its connection, time and content. renamed:
+    returns the name of each topic in the copy."""
     with Reader(folder) as reader, Writer(target, version=9, storage_plugin=StoragePlugin.MCAP) as writer:
         connections = {
             each.id: writer.add_connection(
-                each.topic, each.msgtype, msgdef=each.msgdef.data, rihs01=each.digest,
+                renamed(each.topic), each.msgtype, msgdef=each.msgdef.data, rihs01=each.digest,
                 offered_qos_profiles=each.ext.offered_qos_profiles,
             )
             for each in reader.connections
@@ -191,6 +197,17 @@ def test_topics_that_are_recorded_late_change_nothing(bag, tmp_path, late):
         bag, tmp_path / "bag", lambda connection, time, content: (time + SECOND * (connection.topic == late), content)
     )
     status, out, err = replayed(tmp_path / "bag", "--offline", "--json")
+    found = json.loads(out)
+    assert (status, found["differences"], found["repeated"]) == (0, [], EXPECTED), err
+
+
+def test_joint_states_outside_of_the_namespace_of_the_nodes_are_read(bag, tmp_path):
+    """A driver that publishes without a namespace, for nodes in one."""
+    copied(
+        bag, tmp_path / "bag", lambda _, time, content: (time, content),
+        renamed=lambda topic: topic if topic == "/joint_states" else f"/cell1{topic}",
+    )  # fmt: skip
+    status, out, err = replayed(tmp_path / "bag", "--offline", "--json", "--recorded-namespace", "cell1")
     found = json.loads(out)
     assert (status, found["differences"], found["repeated"]) == (0, [], EXPECTED), err
 
