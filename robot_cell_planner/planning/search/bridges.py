@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...collision.certification._kernels.arrays import LANES
+from ...collision.certification._kernels.schedule import FREE
 from ...collision.certification.certifier import MotionCertifier
 from ...trajectory.limits import Array
 from ..problem.subspace import Subspace
@@ -26,7 +27,6 @@ MIN_LENGTH, MAX_LENGTH = 0.2, math.pi  # [rad or m] of the motion of a coordinat
 # Nodes nearest to the other end. A motion from one of them that spheres prove free makes a bridge needless.
 NEIGHBOURS = 8
 MAX_PROOF_STATES = 16  # max configurations with exact distances for each part that spheres leave open
-FREE = 0  # verdict of `MotionCertifier.check_boxes`
 
 
 class Bridges:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...collision.certification._kernels.gradients import separation_gradient
+from ...collision.certification._kernels.schedule import FREE
 from ...collision.certification.certifier import MotionCertifier
 from ...collision.checker import NearGeometries
 from ...trajectory.limits import Array
-from ..problem.subspace import Subspace
+from ..problem.subspace import LIMIT_TOLERANCE, Subspace
 
 # Distances [rad or m] of random configurations, in this order, and number of configurations at each.
 SAMPLE_DISTANCES = (0.1, 0.2, 0.3, 0.4, 0.6, 0.05)
@@ -23,11 +27,33 @@ MAX_PROOF_STATES = (
 # what distance maps resolve.
 NEAR_DISTANCE = 0.03
 CLEARANCE, CLEARANCE_BETWEEN_LINKS, CLEARANCE_IN_MAPS = 0.015, 0.025, 0.005
+FRACTIONS_BETWEEN = np.array((0.4, 0.6, 0.8))  # of motions, where spheres test them before exact distances do
 STEP_FACTORS = (1.0, 1.5, 2.2)  # of the computed step
 MAX_STEP = 0.6  # [rad or m] that such a step may go
 # Lengths [rad or m] of motions of one coordinate, max number of them in a connector, and of certificates for each.
 COORDINATE_STEPS = (0.2, 0.4, 0.8, 1.2, 1.6)
 MAX_COORDINATE_MOTIONS, MAX_CERTIFICATES = 4, 8
+MIN_GAP = 1e-6  # [m] to which smaller gaps are rounded where they are compared
+
+
+class CloseTo(NamedTuple):
+    """Pairs of geometries that are close to each other at a configuration.
+
+    Attributes:
+        missing: By how much the distances are smaller than what sphere models resolve (n,) [m].
+        gaps: Distances beyond the margins (n,) [m].
+        gradients: Gradients of the distances (n, dof).
+    """
+
+    missing: Array
+    gaps: Array
+    gradients: Array
+
+    def approaches(self, motions: Array) -> Array:
+        """Return, to first order, the largest share of a gap that each motion (m, dof) uses up: (m,). It is negative if
+        all distances increase, and 0 if there are no pairs."""
+        decrease = -motions @ self.gradients.T / np.maximum(self.gaps, MIN_GAP)
+        return np.asarray(decrease.max(axis=1)) if len(self.gaps) else np.zeros(len(motions))
 
 
 class FreeSpaceConnectors:
@@ -58,19 +84,18 @@ class FreeSpaceConnectors:
             found.append(q[None])
         else:
             check()
-            for inner in self._retreats(q):
+        near = self._close_to(q)
+        if not found:
+            for inner in self._free(self._retreats(q, near)):
                 self._try(q, inner, MAX_PROOF_STATES[-1], found)
                 if len(found) >= max_count:
                     return found
         generator = np.random.Generator(np.random.PCG64(seed))
-        z = self._space.to_reduced(q)
-        for distance, max_states in (
-            (distance, max_states) for max_states in MAX_PROOF_STATES for distance in SAMPLE_DISTANCES
-        ):
+        for max_states, distance in itertools.product(MAX_PROOF_STATES, SAMPLE_DISTANCES):
             check()
-            for _ in range(SAMPLES_PER_DISTANCE):
-                if self._try(q, self._random_neighbour(z, distance, generator), max_states, found):
-                    break
+            neighbours = self._free(self._random_neighbours(q, distance, generator))
+            if len(neighbours):
+                self._try(q, self._most_promising(q, near, neighbours), max_states, found)
             if len(found) >= max_count:
                 break
         return found
@@ -88,7 +113,7 @@ class FreeSpaceConnectors:
                 (self._total_missing(inner), number, inner) for number, inner in enumerate(self._steps(points[-1]))
             ]
             better = sorted(step for step in steps if step[0] < missing)[:MAX_CERTIFICATES]
-            chosen = next(((left, inner) for left, _, inner in better if self._proven(points[-1], inner)), None)
+            chosen = next(((left, inner) for left, _, inner in better if self._certified(points[-1], inner)), None)
             if chosen is None:
                 return []
             missing = chosen[0]
@@ -97,7 +122,7 @@ class FreeSpaceConnectors:
                 return [np.array(points)]
         return []
 
-    def _proven(self, first: Array, second: Array) -> bool:
+    def _certified(self, first: Array, second: Array) -> bool:
         """Return whether a motion is proven free with few exact distances."""
         verdict = self._certifier.certify(first, second, enough=MAX_PROOF_STATES[0])
         self.states += verdict.states + verdict.exact_states
@@ -118,54 +143,89 @@ class FreeSpaceConnectors:
     def _total_missing(self, q: Array) -> float:
         """Return the sum of the missing clearances [m]."""
         self.states += 1
-        return sum(missing for _, missing in self._close_pairs(q))
+        return sum(missing for _, missing, _ in self._close_pairs(q))
 
-    def _try(self, q: Array, inner: Array, max_states: int, found: list[Array]) -> bool:
-        """Return whether spheres prove a configuration free; add the connector to it if it is certified."""
-        self.states += 1
-        if not self._space.within_limits(inner) or not self._certifier.quickly_free(inner, inner):
-            return False
+    def _try(self, q: Array, inner: Array, max_states: int, found: list[Array]) -> None:
+        """Add the connector to a configuration that spheres prove free, if its motion is certified."""
         verdict = self._certifier.certify(q, inner, enough=max_states)
         self.states += verdict.states + verdict.exact_states
         if verdict.free:
             found.append(np.array((q, inner)))
-        return True
 
-    def _random_neighbour(self, z: Array, distance: float, generator: np.random.Generator) -> Array:
-        """Return a configuration at a distance from a point of the subspace, in a random direction."""
-        direction = generator.normal(size=len(z))
-        return self._space.to_full(z + distance * direction / np.linalg.norm(direction))
+    def _free(self, configurations: Array) -> Array:
+        """Return those of the configurations (n, dof) that are within limits and that spheres prove free."""
+        within = configurations[self._space.rows_within_limits(configurations)]
+        return np.asarray(within[self._proven(within)])
 
-    def _retreats(self, q: Array) -> Iterator[Array]:
-        """Yield configurations farther from close objects: multiples of the shortest step that separates them to first
-        order.
-        """
-        missing, gradients = self._missing_clearances(q)
-        if not len(missing):
-            return
+    def _proven(self, configurations: Array) -> NDArray[np.bool_]:
+        """Return whether spheres prove each of the configurations (n, dof) free: (n,)."""
+        self.states += len(configurations)
+        if not len(configurations):
+            return np.zeros(0, dtype=np.bool_)
+        return np.asarray(self._certifier.check_boxes(configurations, np.zeros_like(configurations)) == FREE)
+
+    def _most_promising(self, q: Array, near: CloseTo, neighbours: Array) -> Array:
+        """Return the one of (n, dof) configurations, n >= 1, whose motion is most likely free."""
+        motions = neighbours - q
+        between = q + np.multiply.outer(FRACTIONS_BETWEEN, motions)
+        free = self._proven(between.reshape(-1, len(q))).reshape(between.shape[:2]).sum(axis=0)
+        best = np.flatnonzero(free == free.max())
+        return np.asarray(neighbours[best[near.approaches(motions[best]).argmin()]])
+
+    def _random_neighbours(self, q: Array, distance: float, generator: np.random.Generator) -> Array:
+        """Return configurations (n, dof) at a distance in random directions; coordinates beyond limits are set to
+        those if the whole joint space is searched."""
         z = self._space.to_reduced(q)
-        gradients = gradients if self._space.whole else gradients @ self._space.basis
-        step = np.linalg.lstsq(gradients, missing, rcond=0.05)[0]
-        for factor in STEP_FACTORS:
-            if np.linalg.norm(factor * step) <= MAX_STEP:
-                yield self._space.to_full(z + factor * step)
+        directions = generator.normal(size=(SAMPLES_PER_DISTANCE, len(z)))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        return self._limited(self._space.to_full(z + distance * directions))
 
-    def _missing_clearances(self, q: Array) -> tuple[Array, Array]:
-        """Return by how much the distances of close pairs are too small (n,) [m], and their gradients (n, dof)."""
+    def _limited(self, configurations: Array) -> Array:
+        if not self._space.whole:
+            return configurations
+        return np.asarray(np.clip(configurations, self._space.q_lower, self._space.q_upper))
+
+    def _retreats(self, q: Array, near: CloseTo) -> Array:
+        """Return configurations (n, dof) farther from close objects: multiples of the shortest step that separates
+        them to first order. Coordinates that it would move beyond limits end there, and the others do the rest."""
+        if not len(near.missing):
+            return np.empty((0, len(q)))
+        z = self._space.to_reduced(q)
+        gradients = near.gradients if self._space.whole else near.gradients @ self._space.basis
+        step, movable = np.zeros(len(z)), np.ones(len(z), dtype=np.bool_)
+        while movable.any():
+            left = near.missing - gradients[:, ~movable] @ step[~movable]
+            step[movable] = np.linalg.lstsq(gradients[:, movable], left, rcond=0.05)[0]
+            if not self._space.whole:
+                break
+            limited = np.clip(z + step, self._space.q_lower, self._space.q_upper) - z
+            beyond = movable & (np.abs(limited - step) > LIMIT_TOLERANCE)
+            if not beyond.any():
+                break
+            step[beyond] = limited[beyond]
+            movable &= ~beyond
+        length = np.linalg.norm(step)
+        factors = [factor for factor in STEP_FACTORS if factor * length <= MAX_STEP]
+        return self._limited(self._space.to_full(z + np.multiply.outer(factors, step)))
+
+    def _close_to(self, q: Array) -> CloseTo:
+        """Return the close pairs at a configuration."""
         certifier = self._certifier
         self.states += 2
         scene, _ = certifier.packed()
         pairs = self._close_pairs(q)
         gradients = np.zeros((len(pairs), len(q)))
-        for (near, _), gradient in zip(pairs, gradients, strict=True):
+        for (near, _, _), gradient in zip(pairs, gradients, strict=True):
             found = certifier.checker.nearest_points(near.first, near.second)
             points = np.array((found.point_first, found.point_second)) - certifier.scene.origin
             joints, away = certifier.scene.joints_of(near.objects), np.array(found.normal)
             separation_gradient(scene.address, q, joints, points[0], points[1], away, gradient)
-        return np.array([missing for _, missing in pairs]), gradients
+        missing, gaps = (np.array([pair[index] for pair in pairs]) for index in (1, 2))
+        return CloseTo(missing, gaps, gradients)
 
-    def _close_pairs(self, q: Array) -> list[tuple[NearGeometries, float]]:
-        """Return close pairs of geometries, and by how much their distance is too small [m]."""
+    def _close_pairs(self, q: Array) -> list[tuple[NearGeometries, float, float]]:
+        """Return close pairs of geometries, by how much their distance is too small, and by how much it is larger than
+        their margin [m]."""
         scene, checker = self._certifier.scene, self._certifier.checker
         pairs, mapped = [], scene.mapped_pairs()
         for near in checker.near_geometries(q, NEAR_DISTANCE):
@@ -177,5 +237,5 @@ class FreeSpaceConnectors:
                 continue
             distance = checker.geometry_distance(near.first, near.second)
             if distance < required:
-                pairs.append((near, required - distance))
+                pairs.append((near, required - distance, distance - near.margin))
         return pairs
