@@ -20,7 +20,7 @@ from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
 from robot_cell_planner.nodes.bringup.command_line import EXECUTION, JOURNAL, MOVEIT, NODES, PACKAGE, WITH_FRAMES
-from robot_cell_planner.nodes.bringup.launch_arguments import check_files, misspelt_arguments
+from robot_cell_planner.nodes.bringup.launch_arguments import check_arguments
 from robot_cell_planner.nodes.bringup.program import STOP_TIME
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
@@ -86,9 +86,8 @@ def generate_launch_description():
 
 
 def _nodes(context, names):
-    for text in misspelt_arguments(context.argv, names):
-        get_logger("cell.launch.py").warning(text)
-    check_files({"params": LaunchConfiguration("params").perform(context)})
+    files = {"params": LaunchConfiguration("params").perform(context)}
+    check_arguments(context.argv, names, files, get_logger("cell.launch.py").warning)
     # Read now: launch forgets the arguments of an included file in a group of its own before its nodes end.
     respawn = LaunchConfiguration("respawn").perform(context) == "true"
     prefix = LaunchConfiguration("frame_prefix").perform(context)

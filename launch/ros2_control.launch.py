@@ -2,7 +2,8 @@
 
 The controllers of ros2_control command the robot through topics; what answers there is the simulated robot, or a real
 one with simulated_robot:=false. The execution node hands trajectories to the joint trajectory controller and publishes
-no commands. Needs the packages that docs/ros2_control.md names.
+no commands. Needs the packages that docs/ros2_control.md names. The end of the simulated robot or of the controller
+manager ends all: a robot that is started again is not where the controllers left it.
 """
 
 import os
@@ -25,7 +26,7 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.bringup.launch_arguments import check_files, misspelt_arguments
+from robot_cell_planner.nodes.bringup.launch_arguments import check_arguments
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
 from robot_cell_planner.nodes.common.launched import launch_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
@@ -35,6 +36,18 @@ CONTROLLERS = ("joint_state_broadcaster", "joint_trajectory_controller", "grippe
 # Jazzy is the last distribution with the gripper controller of GripperCommand.
 GRIPPERS = {"jazzy": "gripper_jazzy.yaml"}
 GRIPPER = "gripper.yaml"
+# Arguments that are passed on to the launch file of the cell.
+OF_CELL = (
+    "cell",
+    "params",
+    "namespace",
+    "frame_prefix",
+    "enclave_prefix",
+    "use_sim_time",
+    "moveit",
+    "autostart",
+    "respawn",
+)
 FILES = ("params", "controllers", "gripper")  # arguments that name files of parameters
 # The robot's own side, in the namespace. The broadcaster publishes joint_states, which all other nodes follow.
 RATE = 100.0  # [Hz] of its states, as of the controller manager
@@ -91,20 +104,41 @@ def generate_launch_description():
             "NAMESPACE/robot_cell_planner/NODE",
         ),
         DeclareLaunchArgument(
+            "use_sim_time",
+            default_value="false",
+            choices=["true", "false"],
+            description="all nodes and controllers take the time from /clock",
+        ),
+        DeclareLaunchArgument(
             "simulated_robot",
             default_value="true",
             choices=["true", "false"],
             description="start the simulated robot; false where there is a real one",
         ),
+        DeclareLaunchArgument(
+            "moveit",
+            default_value="false",
+            choices=["true", "false"],
+            description="also start moveit_adapter_node, which serves clients of MoveIt",
+        ),
+        DeclareLaunchArgument(
+            "autostart",
+            default_value="true",
+            choices=["true", "false"],
+            description="whether nodes of the cell configure and activate themselves; false: a manager of lifecycles "
+            "does so",
+        ),
+        DeclareLaunchArgument(
+            "respawn",
+            default_value="true",
+            choices=["true", "false"],
+            description="start nodes of the cell again when they end, but not the simulated robot",
+        ),
     ]
     nodes = IncludeLaunchDescription(
         PythonLaunchDescriptionSource(PathJoinSubstitution([share, "launch", "cell.launch.py"])),
         launch_arguments={
-            "cell": LaunchConfiguration("cell"),
-            "params": LaunchConfiguration("params"),
-            "namespace": LaunchConfiguration("namespace"),
-            "frame_prefix": LaunchConfiguration("frame_prefix"),
-            "enclave_prefix": LaunchConfiguration("enclave_prefix"),
+            **{name: LaunchConfiguration(name) for name in OF_CELL},
             "simulated_robot": "false",
         }.items(),
     )
@@ -126,9 +160,12 @@ def generate_launch_description():
 
 
 def _check_arguments(context, names):
-    for text in misspelt_arguments(context.argv, names):
-        get_logger("ros2_control.launch.py").warning(text)
-    check_files({name: LaunchConfiguration(name).perform(context) for name in FILES})
+    files = {name: LaunchConfiguration(name).perform(context) for name in FILES}
+    check_arguments(context.argv, names, files, get_logger("ros2_control.launch.py").warning)
+
+
+def _switch(name):
+    return ParameterValue(LaunchConfiguration(name), value_type=bool)
 
 
 def _full_name(topic):
@@ -153,6 +190,7 @@ def _robot(context):
                 "cell_file": ParameterValue(LaunchConfiguration("cell"), value_type=str),
                 "rate": RATE,
                 "command_delay": COMMAND_DELAY,
+                **{switch: _switch(switch) for switch in ("use_sim_time", "autostart")},
             },
             *([{"frame_prefix": ParameterValue(prefix, value_type=str)}] if prefix else []),
         ],
@@ -180,7 +218,9 @@ def _description(context):
         package="robot_state_publisher",
         executable="robot_state_publisher",
         namespace=LaunchConfiguration("namespace"),
-        parameters=[{"robot_description": ParameterValue(xacro, value_type=str)}],
+        parameters=[
+            {"robot_description": ParameterValue(xacro, value_type=str), "use_sim_time": _switch("use_sim_time")}
+        ],
         remappings=[
             ("robot_description", DESCRIPTION),
             ("/tf", "ros2_control/tf"),
@@ -195,7 +235,12 @@ def _manager():
         package="controller_manager",
         executable="ros2_control_node",
         namespace=LaunchConfiguration("namespace"),
-        parameters=[LaunchConfiguration("controllers"), LaunchConfiguration("gripper")],
+        # The files may set the time of the controllers, too.
+        parameters=[
+            {"use_sim_time": _switch("use_sim_time")},
+            LaunchConfiguration("controllers"),
+            LaunchConfiguration("gripper"),
+        ],
         remappings=[("robot_description", DESCRIPTION), ("~/robot_description", DESCRIPTION)],
         output="both",
         on_exit=Shutdown(reason="the controller manager ended"),

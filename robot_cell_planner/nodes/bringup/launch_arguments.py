@@ -5,11 +5,30 @@ from __future__ import annotations
 
 import difflib
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from ...errors import FileError
 
 MISSPELT = 0.75  # similarity; a launch file that includes this one has arguments of its own, of other names
+
+
+def check_arguments(
+    given: Iterable[str], known: Iterable[str], files: Mapping[str, str], warn: Callable[[str], object]
+) -> None:
+    """Check the arguments of a launch file.
+
+    Args:
+        given: Words of the command line.
+        known: Names of its arguments.
+        files: Paths of files of parameters, by argument.
+        warn: Called with each warning, see `misspelt_arguments`.
+
+    Raises:
+        FileError: A file does not exist.
+    """
+    for text in misspelt_arguments(given, known):
+        warn(text)
+    check_files(files)
 
 
 def check_files(files: Mapping[str, str]) -> None:

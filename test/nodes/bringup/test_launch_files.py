@@ -98,6 +98,17 @@ def launched(monkeypatch, tmp_path, warnings):
     return launched
 
 
+@pytest.fixture
+def declared(launched):
+    """Function that returns the declarations of the arguments of a launch file, by name."""
+
+    def declared(file):
+        (entities,) = runpy.run_path(str(ROOT / "launch" / file))["generate_launch_description"]().args
+        return {each.name: each.keywords for each in entities if type(each).__name__ == "DeclareLaunchArgument"}
+
+    return declared
+
+
 def values(parameters):
     """Return what a node is given besides the file of parameters, each as text or number."""
     given = {name: value for each in parameters if isinstance(each, dict) for name, value in each.items()}
@@ -171,6 +182,44 @@ def test_misspelt_arguments_are_warnings(launched, warnings, file):
         "this launch file has no argument simulated_robt, which simulated_robt:=false gives; nearest: simulated_robot",
         "this launch file has no argument parms, which parms:=p.yaml gives; nearest: params",
     ]
+
+
+def test_the_launch_file_beside_a_controller_manager_has_the_arguments_of_a_cell(declared):
+    """With the same values. An argument that is missing would reach some of the nodes only: launch forgets none."""
+    cell, both = declared("cell.launch.py"), declared("ros2_control.launch.py")
+    assert set(cell) <= set(both)
+    for name, declaration in cell.items():
+        assert both[name].get("choices") == declaration.get("choices")
+        assert "choices" not in declaration or both[name]["default_value"] == declaration["default_value"]
+
+
+def test_the_nodes_of_the_cell_have_its_arguments(declared):
+    namespace = runpy.run_path(str(ROOT / "launch" / "ros2_control.launch.py"))
+    (entities,) = namespace["generate_launch_description"]().args
+    (group,) = [each for each in entities if type(each).__name__ == "GroupAction"]
+    ((include,),) = group.args
+    given = dict(include.keywords["launch_arguments"])
+    assert given.pop("simulated_robot") == "false", "it runs beside the controllers"
+    assert {name: value.args for name, value in given.items()} == {
+        name: (name,) for name in declared("cell.launch.py") if name != "simulated_robot"
+    }
+
+
+def test_all_programs_beside_a_controller_manager_have_the_same_time(launched):
+    nodes = launched("ros2_control.launch.py")
+    del nodes["spawner"]  # which uses services only
+    assert {"simulated_robot_node", "robot_state_publisher", "ros2_control_node"} == set(nodes)
+    for name, node in nodes.items():
+        (value,) = [each["use_sim_time"] for each in node["parameters"] if isinstance(each, dict)]
+        assert value.args[0].args == ("use_sim_time",), name
+        assert value.keywords == {"value_type": bool}, name
+
+
+def test_a_manager_of_lifecycles_starts_the_robot_beside_a_controller_manager(launched):
+    """As the other nodes of the cell."""
+    for file in ("cell.launch.py", "ros2_control.launch.py"):
+        parameters = launched(file)["simulated_robot_node"]["parameters"]
+        assert values(parameters)["autostart"].args == ("autostart",)
 
 
 def test_all_nodes_end_with_the_launch(launched):
