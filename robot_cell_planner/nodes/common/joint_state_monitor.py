@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 
 from frozendict import frozendict
 
-from ...errors import UnknownNameError
+from ...errors import StaleStateError, UnknownNameError, Value
 from ...model.cell import RobotCell
-from ...model.name_suggestions import unknown_name
+from ...model.name_suggestions import listed, unknown_name
 from ...model.state import RobotCellState
 from ...model.value import MAX_JOINT_VALUE
 from ...scene.scene import joint_names
 from .joint_states import JointStates
+
+REJECTED = (
+    "Check the driver or controller that publishes these joints: positions have to be finite, and as many as the names "
+    "in the message."
+)
 
 
 class JointStateMonitor:
@@ -25,6 +30,7 @@ class JointStateMonitor:
     def __init__(self, cell: RobotCell) -> None:
         self._states = JointStates(repeats=True)
         self._problem = ""
+        self._rejected: dict[str, str] = {}  # why the messages with a joint since its latest value were skipped
         self.set_cell(cell)
 
     def set_cell(self, cell: RobotCell) -> None:
@@ -37,6 +43,7 @@ class JointStateMonitor:
             if tool and own not in self._tools and short.count(own) == 1:
                 self._aliases[own] = name
         self._states.retain(self._tools)
+        self._rejected = {name: text for name, text in self._rejected.items() if name in self._tools}
 
     def has_robot(self, prefix: str) -> bool:
         """Return whether the names of joints of a robot begin with a prefix."""
@@ -44,17 +51,56 @@ class JointStateMonitor:
 
     def update(self, names: Sequence[str], positions: Sequence[float], stamp: int) -> bool:
         """Merge a message; stamp [ns]. Returns whether it updates any value."""
-        updated = self._states.merge([self._aliases.get(name) for name in names], positions, stamp)
+        joints = [self._aliases.get(name) for name in names]
+        updated = self._states.merge(joints, positions, stamp)
+        if self._rejected:
+            for name, _, _ in updated:
+                self._rejected.pop(name, None)
         if len(positions) and len(names) != len(positions):  # without positions it may contain only efforts
             self._problem = f"a message contains {len(names)} names and {len(positions)} positions"
+            self._rejected.update((name, self._problem) for name in joints if name is not None)
         for name, position in self._states.take_invalid():
             self._problem = f"joint {name} is at {position:g}, expected at most {MAX_JOINT_VALUE:g}"
+            self._rejected[name] = f"{name} is at {position:g}"
         return bool(updated)
 
     def take_problem(self) -> str:
         """Return the problem of the latest invalid value, once; "" without one."""
         problem, self._problem = self._problem, ""
         return problem
+
+    def rejected(self, names: Iterable[str]) -> str:
+        """Return why joint states with these joints were skipped since their latest values; "" if none were."""
+        found = (self._rejected.get(self._aliases.get(name, name), "") for name in names)
+        return listed(dict.fromkeys(filter(None, found)))
+
+    def stale(self, names: Sequence[str], stamp: int, waited: float) -> StaleStateError:
+        """Return the error of joints that were not measured at `stamp` [ns] or later within a time [s]."""
+        behind = self.behind(names, stamp)
+        oldest = self.oldest(behind)
+        joints, rejected = ", ".join(behind[:6]), self.rejected(behind)
+        why, remedy = (f"; received joint_states are rejected: {rejected}", REJECTED) if rejected else ("", "")
+        if not oldest:
+            text = f"joints {joints} were not measured within {waited:g} s{why}"
+            return StaleStateError(text, subjects=behind, remedy=remedy)
+        age = (stamp - oldest) * 1e-9
+        text = f"joints {joints}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s{why}"
+        return StaleStateError(text, subjects=behind, values=(Value("behind by", age, unit="s"),), remedy=remedy)
+
+    def unmeasured(self, names: Collection[str], by_scene_node: Set[str], waited: float) -> StaleStateError:
+        """Return the error of joints of robots that were not measured within a time [s]. by_scene_node: those of them
+        that the scene node has measured."""
+        missing = tuple(sorted(by_scene_node - self.values.keys()))
+        rejected = self.rejected(missing or sorted(names))
+        if missing:
+            text = f"the scene node has received joint_states with {', '.join(missing[:6])}, but this node has not"
+            text += f" within {waited:g} s"
+            text += "" if rejected else ": start their publisher, or give their values in the request"
+        else:
+            contained = "valid position of a joint" if rejected else "joint"
+            text = f"joint_states has a publisher, but contained no {contained} of the robots within {waited:g} s"
+        why, remedy = (f"; received joint_states are rejected: {rejected}", REJECTED) if rejected else ("", "")
+        return StaleStateError(text + why, subjects=missing or ("joint_states",), remedy=remedy)
 
     @property
     def skipped(self) -> int:

@@ -283,14 +283,8 @@ class MonitoredScene:
 
     def _unmeasured(self, given: Container[str], timeout: float) -> StaleStateError:
         """Return the error for joints that were not measured within a timeout [s]."""
-        missing = tuple(sorted((self._needed(given) & self._followed_by_scene) - self.measured.values.keys()))
-        if missing:
-            joints = ", ".join(missing[:6])
-            text = f"the scene node has received {JOINT_STATES} with {joints}, but this node has not"
-            text = f"{text} within {timeout:g} s: start their publisher, or give their values in the request"
-            return StaleStateError(text, subjects=missing)
-        text = f"{JOINT_STATES} has a publisher, but contained no joint of the robots within {timeout:g} s"
-        return StaleStateError(text, subjects=(JOINT_STATES,))
+        needed = self._needed(given)
+        return self.measured.unmeasured(needed, needed & self._followed_by_scene, timeout)
 
     def _followed(self, joints: tuple[str, ...]) -> tuple[str, ...]:
         return joints or tuple(self.scene.cell.variables)
@@ -308,13 +302,7 @@ class MonitoredScene:
             numbers = (Value("revision", self.revision, revision),)
             text = f"the scene did not reach revision {revision} within {waited:g} s (it is at {self.revision})"
             return StaleStateError(text, values=numbers)
-        behind = self.measured.behind(self._followed(joints), joint_stamp)
-        oldest, names = self.measured.oldest(behind), ", ".join(behind[:6])
-        if not oldest:
-            return StaleStateError(f"joints {names} were not measured within {waited:g} s", subjects=behind)
-        age = (joint_stamp - oldest) * 1e-9
-        text = f"joints {names}: the latest stamp is {age:.3f} s older than requested, after {waited:g} s"
-        return StaleStateError(text, subjects=behind, values=(Value("behind by", age, unit="s"),))
+        return self.measured.stale(self._followed(joints), joint_stamp, waited)
 
     async def resolve(
         self, reference: StateRef, field: str = "state", on_wait: OnWait = lambda reason: None

@@ -1,5 +1,6 @@
 """A node that has just started does not reply with the stored joints before it has received measured ones."""
 
+import math
 import threading
 from contextlib import suppress
 
@@ -47,6 +48,9 @@ def checked(client, attempts=60):
 
 def test_the_first_joints_are_waited_for(client, publisher):
     with pytest.raises(StaleStateError, match=r"joint_states has a publisher.* within 2 s"):
+        check(client, StateRef())
+    publisher.publish(JointState(name=list(JOINTS), position=[math.nan] * len(JOINTS)))
+    with pytest.raises(StaleStateError, match=r"no valid position.* within 2 s; .* rejected: .*elbow_joint is at nan"):
         check(client, StateRef())
     assert check(client, state_with_joints(JOINTS)).state.joint_stamp.sec == 0, "no measured joint is needed"
     waits = threading.Event()

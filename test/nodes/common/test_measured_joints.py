@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loaded_cells import loaded
 
-from robot_cell_planner.errors import UnknownNameError
+from robot_cell_planner.errors import StaleStateError, UnknownNameError
 from robot_cell_planner.nodes.common.clock_monitor import CLOCK_STEP
 from robot_cell_planner.nodes.common.joint_state_monitor import JointStateMonitor
 
@@ -51,6 +51,37 @@ def test_invalid_values_do_not_replace_the_last_ones(measured, value):
     assert measured.skipped == 1
     assert JOINTS[0] in measured.take_problem()
     assert not measured.take_problem()
+
+
+def test_an_error_of_old_joints_says_why_newer_ones_are_rejected(measured):
+    first, second = JOINTS[:2]
+    measured.update([first, second], [0.1, 0.2], SECOND)
+    measured.update([first, second], [math.nan, 0.2], 2 * SECOND)
+    error = measured.stale(JOINTS[:2], 2 * SECOND, 5.0)
+    assert error.message == (
+        f"joints {first}: the latest stamp is 1.000 s older than requested, after 5 s; "
+        f"received joint_states are rejected: {first} is at nan"
+    )
+    assert "positions have to be finite" in error.remedy
+    measured.update([first], [0.1], 2 * SECOND)
+    later = measured.stale(JOINTS[:2], 3 * SECOND, 5.0)
+    assert "rejected" not in later.message
+    assert later.remedy == StaleStateError.remedy
+
+
+def test_an_error_of_joints_without_any_value_says_why_they_are_rejected(measured):
+    measured.update([JOINTS[0], "finger_joint"], [1e7, math.inf], SECOND)
+    measured.update(JOINTS[1:3], [0.1], SECOND)
+    text = str(measured.stale([*JOINTS[:2], FINGER], SECOND, 5.0))
+    assert f"{JOINTS[0]} is at 1e+07, a message contains 2 names and 1 positions, {FINGER} is at inf" in text
+    assert (
+        f"valid position of a joint of the robots within 5 s; received joint_states are rejected: {JOINTS[0]}"
+        in str(measured.unmeasured(set(JOINTS), set(), 5.0))
+    )
+    error = measured.unmeasured(set(JOINTS), {JOINTS[0]}, 5.0)
+    assert error.message.endswith(f"within 5 s; received joint_states are rejected: {JOINTS[0]} is at 1e+07")
+    measured.set_cell(type(CELL)(CELL.name, CELL.robots))
+    assert not measured.rejected([FINGER])
 
 
 @pytest.mark.parametrize("positions", [[], [0.1], [0.1, 0.2, 0.3]])
