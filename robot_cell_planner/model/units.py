@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 ANY_JOINT = "rad or m"  # of a joint whose type is not known
 PER = ("", "/s", "/s2", "/s3")
@@ -17,6 +17,12 @@ def common_unit(units: Iterable[str]) -> str:
     """Return the unit of the values of several joints; `ANY_JOINT` if their units differ."""
     distinct = set(units)
     return distinct.pop() if len(distinct) == 1 else ANY_JOINT
+
+
+def unit_at(units: Sequence[str], column: int, order: int = 0) -> str:
+    """Return the unit of the derivative of an order of a joint. units: of the values of all joints; () if they are not
+    known."""
+    return unit_of_derivative(units[column] if units else ANY_JOINT, order)
 
 
 def unit_of_derivative(unit: str, order: int) -> str:

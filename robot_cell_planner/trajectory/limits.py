@@ -16,7 +16,7 @@ from ..model.arguments import checked_fields
 from ..model.cell_warnings import assumed_limits_of
 from ..model.mechanism import JointLimits, Variable
 from ..model.name_suggestions import unknown_name
-from ..model.units import ANY_JOINT, unit_of_derivative
+from ..model.units import unit_at
 
 Array = NDArray[np.float64]
 RATES = ("velocity", "acceleration", "jerk")
@@ -89,7 +89,7 @@ class MotionLimits:
 
     def unit(self, column: int, order: int = 0) -> str:
         """Return the unit of the derivative of an order of a variable."""
-        return unit_of_derivative(self.units[column] if self.units else ANY_JOINT, order)
+        return unit_at(self.units, column, order)
 
     def is_continuous(self, column: int) -> bool:
         """Return whether a variable is known to be an angle without position limits."""

@@ -23,7 +23,7 @@ from ..errors import (
     Value,
 )
 from ..model.name_suggestions import listed
-from ..model.units import ANY_JOINT, unit_of_derivative
+from ..model.units import unit_at
 from .limits import Array, read_only
 from .trajectory import Trajectory
 
@@ -36,7 +36,8 @@ class Tolerances:
     """Tolerances of measured joints from their commands; infinite: not checked.
 
     start: of every joint, before it begins [rad or m]. path, path_velocity: along the path (dof,). goal, goal_velocity:
-    at the end (dof,). goal_time: time after the end within which those must be met [s].
+    at the end (dof,). goal_time: time after the end within which those must be met [s]. units: of the positions, "rad"
+    or "m"; () if they are not known.
     """
 
     start: float
@@ -45,6 +46,11 @@ class Tolerances:
     goal: Array
     goal_velocity: Array
     goal_time: float
+    units: tuple[str, ...] = ()
+
+    def unit(self, column: int, order: int = 0) -> str:
+        """Return the unit of the derivative of an order of a joint."""
+        return unit_at(self.units, column, order)
 
 
 class Check(str, Enum):
@@ -238,7 +244,7 @@ def violation(
 ) -> RobotCellError | None:
     """Return the error of a measurement; None if it is within the tolerances, or not checked."""
     if row.check is Check.START:
-        return away_from_start(joints, row.actual, row.desired, tolerances.start)
+        return away_from_start(joints, row.actual, row.desired, tolerances.start, tolerances.units)
     if row.check is Check.PATH:
         return _off_path(row, joints, tolerances)
     if row.check is Check.GOAL:
@@ -246,8 +252,11 @@ def violation(
     return lost(row.age, lost_after) if row.check is Check.FEEDBACK else None
 
 
-def away_from_start(joints: Sequence[str], here: Array, first: Array, tolerance: float) -> TrajectoryStartError | None:
-    """Return the error of a robot that is not at the first point of its trajectory; here, first: (dof,) [rad or m]."""
+def away_from_start(
+    joints: Sequence[str], here: Array, first: Array, tolerance: float, units: Sequence[str] = ()
+) -> TrajectoryStartError | None:
+    """Return the error of a robot that is not at the first point of its trajectory; here, first: (dof,) [rad or m].
+    units: As of `Tolerances`."""
     away = np.abs(here - first)
     worst = int(np.argmax(away))
     if not away[worst] > tolerance:
@@ -257,7 +266,7 @@ def away_from_start(joints: Sequence[str], here: Array, first: Array, tolerance:
         f"the trajectory does not start at the position of {joint}",
         stage="execution",
         subjects=(joint,),
-        values=(Value(f"distance of {joint}", float(away[worst]), tolerance, ANY_JOINT),),
+        values=(Value(f"distance of {joint}", float(away[worst]), tolerance, unit_at(units, worst)),),
     )
 
 
@@ -295,10 +304,10 @@ def _off_path(row: TrackingRow, joints: Sequence[str], tolerances: Tolerances) -
     """Return the violation of the path tolerances by a measurement, if any."""
     error = np.abs(row.desired - row.actual)
     if (error > tolerances.path).any():
-        return _off_limit(TrackingError, row, joints, error, tolerances.path, "position")
+        return _off_limit(TrackingError, row, joints, error, tolerances, "path")
     speed = np.abs(row.actual_velocities - row.desired_velocities)
     if (speed > tolerances.path_velocity).any():
-        return _off_limit(TrackingError, row, joints, speed, tolerances.path_velocity, "velocity")
+        return _off_limit(TrackingError, row, joints, speed, tolerances, "path_velocity")
     return None
 
 
@@ -306,20 +315,22 @@ def _missed_goal(row: TrackingRow, joints: Sequence[str], tolerances: Tolerances
     """Return why a robot has not settled at its goal in time."""
     distance, speed = np.abs(row.actual - row.desired), np.abs(row.actual_velocities)
     if (distance > tolerances.goal).any():
-        return _off_limit(GoalToleranceError, row, joints, distance, tolerances.goal, "position")
+        return _off_limit(GoalToleranceError, row, joints, distance, tolerances, "goal")
     if (speed > tolerances.goal_velocity).any():
-        return _off_limit(GoalToleranceError, row, joints, speed, tolerances.goal_velocity, "velocity")
+        return _off_limit(GoalToleranceError, row, joints, speed, tolerances, "goal_velocity")
     return lost(row.age, silence)
 
 
 def _off_limit(
-    kind: type[TrackingError], row: TrackingRow, joints: Sequence[str], values: Array, limits: Array, quantity: str
+    kind: type[TrackingError], row: TrackingRow, joints: Sequence[str], values: Array, tolerances: Tolerances, name: str
 ) -> TrackingError:
-    """Return the error of the joint with the largest violation."""
+    """Return the error of the joint with the largest violation. name: of the field of `Tolerances` with the limits."""
+    limits: Array = getattr(tolerances, name)
+    quantity = "velocity" if name.endswith("velocity") else "position"
     beyond = np.where(values > limits, values / np.maximum(limits, SMALLEST), 0.0)
     worst = int(np.argmax(beyond))
     joint, error, limit = joints[worst], float(values[worst]), float(limits[worst])
-    unit = unit_of_derivative(ANY_JOINT, int(quantity == "velocity"))
+    unit = tolerances.unit(worst, int(quantity == "velocity"))
     where = "" if kind is GoalToleranceError else f" at {row.reached:.3f} s"
     numbers = f"{error:.4g} {unit} (limit {limit:.4g} {unit})"
     text = f"{kind.default_stage} violated: {quantity} error of {joint} is {numbers}{where}"
@@ -336,8 +347,10 @@ def _unlimited(given: Tolerances, dof: int) -> Tolerances:
         return np.where(np.isnan(array), math.inf, array)
 
     positions, velocities = (checked("path"), checked("goal")), (checked("path_velocity"), checked("goal_velocity"))
+    if len(given.units) not in (0, dof):
+        raise _malformed("tolerances.units", (len(given.units),), (dof,))
     start = math.inf if math.isnan(given.start) else given.start
-    return Tolerances(start, positions[0], velocities[0], positions[1], velocities[1], given.goal_time)
+    return Tolerances(start, positions[0], velocities[0], positions[1], velocities[1], given.goal_time, given.units)
 
 
 def _malformed(name: str, found: tuple[int, ...], expected: tuple[int, ...]) -> InvalidRequestError:

@@ -26,6 +26,7 @@ METHODS = {
 }
 RANGE = ("lower", "upper")
 RATES = ("velocity", "acceleration", "jerk", "effort")
+UNITS = ("", "rad", "m")
 
 
 def timing_from_message(message: msg.TimingOptions, field: str, default: TimingOptions) -> TimingOptions | None:
@@ -58,13 +59,16 @@ def joint_limits_from_message(messages: Iterable[msg.JointLimits], field: str) -
     """Limits of a request, by joint.
 
     Raises:
-        InvalidRequestError: A joint twice, or a number out of its range.
+        InvalidRequestError: A joint twice, a number out of its range, or another unit than rad or m.
     """
     found: dict[str, JointLimits] = {}
     for message in messages:
         name = f"{field} of {message.joint}"
         if message.joint in found:
             raise InvalidRequestError(f"{field} lists joint {message.joint} twice", subjects=(field, message.joint))
+        if message.unit not in UNITS:
+            text = f"{name}: unit is {message.unit!r}, expected rad or m, that of the joint, or nothing"
+            raise InvalidRequestError(text, subjects=(field, message.joint))
         numbers = {kind: getattr(message, kind) for kind in (*RANGE, *RATES)}
         bad = [kind for kind, value in numbers.items() if not math.isfinite(value)]
         if bad:

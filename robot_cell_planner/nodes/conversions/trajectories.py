@@ -206,9 +206,11 @@ def error_of_report(report: TrajectoryReport) -> RobotCellError | None:
     )
 
 
-def unit_of_quantity(quantity: int) -> str:
-    """Return the unit of a quantity of `LimitViolation`; "" if it has several or is unknown."""
-    order = next((order for known, order in DERIVATIVES.items() if QUANTITIES[known] == quantity), -1)
+def unit_of_violation(found: LimitViolation) -> str:
+    """Return the unit of the value and limit of a violation; "" if it is not known."""
+    if found.unit:
+        return str(found.unit)
+    order = next((order for known, order in DERIVATIVES.items() if QUANTITIES[known] == found.quantity), -1)
     return unit_of_derivative(ANY_JOINT, order) if order >= 0 else ""
 
 
@@ -220,5 +222,5 @@ def _violation_error(found: LimitViolation) -> RobotCellError:
         f"{quantity}{of} at point {found.point} ({duration_from_message(found.time):.3f} s) is out of bounds",
         stage="validate trajectory",
         subjects=(found.joint,) if found.joint else (),
-        values=(Value(quantity, found.value, found.limit, unit_of_quantity(found.quantity)),),
+        values=(Value(quantity, found.value, found.limit, unit_of_violation(found)),),
     )

@@ -31,6 +31,7 @@ def report_to_message(report: TrajectoryReport, cell: RobotCell) -> ReportMessag
             time=duration_to_message(found.time),
             value=found.value,
             limit=found.limit,
+            unit=found.unit,
         )
         for found in report.violations
     ]
@@ -80,7 +81,7 @@ def limits_to_message(variables: Sequence[Variable], bounds: Sequence[tuple[floa
 
 
 def _joint_limits(variable: Variable, lower: float, upper: float) -> JointLimits:
-    message = JointLimits(joint=variable.name)
+    message = JointLimits(joint=variable.name, unit=variable.unit)
     message.has_position_limits = bool(np.isfinite((lower, upper)).all())
     if message.has_position_limits:
         message.lower, message.upper = float(lower), float(upper)
@@ -97,4 +98,10 @@ def limits_from_message(messages: Sequence[JointLimits], joints: tuple[str, ...]
     bounds = [(m.lower, m.upper) if m.has_position_limits else (-np.inf, np.inf) for m in messages]
     lower, upper = np.array(bounds).T
     velocity, acceleration, jerk = (np.array([getattr(message, name) for message in messages]) for name in RATES)
-    return MotionLimits(joints, lower, upper, velocity, acceleration, jerk)
+    return MotionLimits(joints, lower, upper, velocity, acceleration, jerk, units=units_from_message(messages, joints))
+
+
+def units_from_message(messages: Sequence[JointLimits], joints: Sequence[str]) -> tuple[str, ...]:
+    """Return the units of the positions of joints, in their order; () if one is not known."""
+    units = tuple(message.unit for message in messages)
+    return units if len(units) == len(joints) and all(units) else ()

@@ -12,7 +12,7 @@ from ...errors import TrajectoryLimitError, Value, distinct_texts
 from ...model.start_limits import START_LIMIT_TOLERANCE
 from ...trajectory.limits import RATES, MotionLimits
 from ..conversions.basic import duration_from_message
-from ..conversions.trajectories import NAMES, unit_of_quantity
+from ..conversions.trajectories import NAMES, unit_of_violation
 from .trajectory_goals import MotionGoal
 
 STAGE = "look-ahead"
@@ -49,7 +49,7 @@ def beyond_limit(found: LimitViolation, reached: float, revision: int) -> Trajec
     """
     quantity, time = NAMES[found.quantity], duration_from_message(found.time)
     value, limit = distinct_texts(found.value, found.limit)
-    unit = unit_of_quantity(found.quantity)
+    unit = unit_of_violation(found)
     return TrajectoryLimitError(
         f"since revision {revision} of the scene, the {quantity} of {found.joint} would be beyond its limit at "
         f"{time:.3f} s of the trajectory: {value} {unit}, limit {limit} {unit}",

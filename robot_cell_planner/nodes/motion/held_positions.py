@@ -140,12 +140,15 @@ class HeldPositions:
             ]
         )
 
-    def away_from(self, positions: Mapping[str, float]) -> TrajectoryStartError | None:
-        """Return the error for the first joint that is measured away from its position [rad or m]; None if none is."""
+    def away_from(self, positions: Mapping[str, float], units: Mapping[str, str]) -> TrajectoryStartError | None:
+        """Return the error for the first joint that is measured away from its position [rad or m]; None if none is.
+        units: of joints, as far as they are known."""
         for joint, position in positions.items():
             measured = self._feedback.get(joint)
             if measured is not None and joint not in self._passive and not self._is_at(measured.position, position):
-                return moved_away(joint, abs(measured.position - position), self._start_tolerance)
+                return moved_away(
+                    joint, abs(measured.position - position), self._start_tolerance, units.get(joint, ANY_JOINT)
+                )
         return None
 
     def _too_old(self, joints: Iterable[str], limit: float) -> dict[str, Value]:
@@ -247,8 +250,8 @@ def _subject(robot: str) -> str:
     return f"robot {robot.removesuffix('/')}" if robot else "the robot"
 
 
-def moved_away(joint: str, away: float, tolerance: float) -> TrajectoryStartError:
-    """Return the error for a joint that was moved since the start of its motion was set; distances [rad or m]."""
-    values = (Value(f"distance of {joint}", away, tolerance, ANY_JOINT),)
+def moved_away(joint: str, away: float, tolerance: float, unit: str = ANY_JOINT) -> TrajectoryStartError:
+    """Return the error for a joint that was moved since the start of its motion was set; distances in its unit."""
+    values = (Value(f"distance of {joint}", away, tolerance, unit),)
     text = f"{joint} has moved away from the start of the trajectory"
     return TrajectoryStartError(text, stage="execution", subjects=(joint,), values=values)

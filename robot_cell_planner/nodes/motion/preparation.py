@@ -232,4 +232,4 @@ class Preparation:
         for joint, measurement in (self.measured(joints) if joints else {}).items():
             away = abs(measurement.position - first[joint])
             if away > tolerance:
-                raise moved_away(joint, away, tolerance)
+                raise moved_away(joint, away, tolerance, goal.tolerances.unit(goal.joints.index(joint)))

@@ -147,7 +147,8 @@ class StreamedMotion(Motion):
         if self._held_positions is None:
             return None
         start = dict(zip(self.goal.joints, self.goal.trajectory.positions[0].tolist(), strict=True))
-        return self._held_positions.away_from({joint: start[joint] for joint in self._standing})
+        units = dict(zip(self.goal.joints, self.goal.tolerances.units, strict=False))  # none if they are not known
+        return self._held_positions.away_from({joint: start[joint] for joint in self._standing}, units)
 
     # Standing after a pause.
 

@@ -95,7 +95,8 @@ class MotionGoal:
         if self.starts_later:
             trajectory = reached_from(self.trajectory, here)
             return replace(self, trajectory=trajectory, efforts=self._last_efforts(len(trajectory)), led_in=True)
-        error = away_from_start(self.joints, here, self.trajectory.positions[0], self.tolerances.start)
+        tolerances = self.tolerances
+        error = away_from_start(self.joints, here, self.trajectory.positions[0], tolerances.start, tolerances.units)
         if error is not None:
             raise error
         if self.trajectory.duration <= 0.0:
@@ -125,7 +126,11 @@ class MotionGoal:
         if away[worst] > tolerances[worst]:
             joint = self.joints[worst]
             text = f"the only point is at time 0, and {joint} is not there; give the point a later time"
-            values = (Value(f"distance of {joint}", float(away[worst]), float(tolerances[worst]), ANY_JOINT),)
+            values = (
+                Value(
+                    f"distance of {joint}", float(away[worst]), float(tolerances[worst]), self.tolerances.unit(worst)
+                ),
+            )
             raise TrajectoryStartError(text, stage="execution", subjects=(joint,), values=values)
 
     def slowed_for_start(self, requested: MotionGoal, limits: MotionLimits | None) -> MotionGoal | None:

@@ -10,21 +10,23 @@ import numpy as np
 from robot_cell_planner.msg import JointLimits
 
 from ...errors import TrajectoryLimitError, Value, distinct_texts
-from ..conversions.trajectory_reports import limits_from_message
+from ..conversions.trajectory_reports import limits_from_message, units_from_message
 from .trajectory_goals import MotionGoal
 
-UNIT = "Nm or N"
+UNITS = {"rad": "Nm", "m": "N"}  # of efforts, by those of the positions
+ANY_UNIT = "Nm or N"
 
 
 def with_limits(goal: MotionGoal, limits: Sequence[JointLimits]) -> MotionGoal:
-    """Return a goal with the limits that its trajectory was validated against, in its order of joints.
+    """Return a goal with the limits that its trajectory was validated against and their units, in its order of joints.
 
     Raises:
         TrajectoryLimitError: The effort of a point exceeds the limit of its joint. Between points, efforts are
             linear, so that they do not exceed it there if they do not at the points.
     """
     _check_efforts(goal, limits)
-    return replace(goal, limits=limits_from_message(limits, goal.joints))
+    tolerances = replace(goal.tolerances, units=units_from_message(limits, goal.joints))
+    return replace(goal, limits=limits_from_message(limits, goal.joints), tolerances=tolerances)
 
 
 def _check_efforts(goal: MotionGoal, limits: Sequence[JointLimits]) -> None:
@@ -38,9 +40,10 @@ def _check_efforts(goal: MotionGoal, limits: Sequence[JointLimits]) -> None:
     row, column = beyond[0]
     joint, effort, limit = goal.names[column], float(efforts[row, column]), float(allowed[column])
     found, bound = distinct_texts(effort, limit)
+    unit = UNITS.get(limits[column].unit, ANY_UNIT)
     raise TrajectoryLimitError(
-        f"effort of {joint} at {goal.trajectory.times[row]:.4f} s: {found} {UNIT}, limit {bound} {UNIT}",
+        f"effort of {joint} at {goal.trajectory.times[row]:.4f} s: {found} {unit}, limit {bound} {unit}",
         stage="validate trajectory",
         subjects=(joint,),
-        values=(Value(f"effort of {joint}", effort, limit, UNIT),),
+        values=(Value(f"effort of {joint}", effort, limit, unit),),
     )

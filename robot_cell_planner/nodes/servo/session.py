@@ -18,7 +18,6 @@ from ...errors import ExecutionError, RobotCellError, TrackingError, Value
 from ...kinematics.velocity import VelocityBounds
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
-from ...model.units import ANY_JOINT
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import Approach
 from ...trajectory.servo_frames import FrameServo, TargetTracker
@@ -120,9 +119,10 @@ class ServoSession:
         if self._return.excuses(max(self._feedback.paused_at(joints), self.channel.sent.paused_at), now):
             return None
         error, limit = float(errors[worst]), parameters["path_tolerance"]
-        numbers = f"{error:.4g} {ANY_JOINT} (limit {limit:.4g} {ANY_JOINT})"
+        unit = self.task.limits.unit(worst)
+        numbers = f"{error:.4g} {unit} (limit {limit:.4g} {unit})"
         text = f"path tolerance violated: position error of {joints[worst]} is {numbers}"
-        values = (Value("position error", error, limit, ANY_JOINT),)
+        values = (Value("position error", error, limit, unit),)
         return TrackingError(text, subjects=(joints[worst],), values=values)
 
     def _measured(self) -> Array:

@@ -1,14 +1,29 @@
 """Errors about values of joints name the unit of each value: of a turning joint, of a sliding one, and of both if only
 their names are known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import JointLimitError, StartBeyondLimitsError, TrajectoryLimitError, Value
+from robot_cell_planner.errors import (
+    InvalidRequestError,
+    JointLimitError,
+    StartBeyondLimitsError,
+    TrajectoryLimitError,
+    Value,
+)
 from robot_cell_planner.model.mechanism import JointKind, JointLimits, Variable
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.sampled_paths import checked_path
-from robot_cell_planner.trajectory.tracking import away_from_start
+from robot_cell_planner.trajectory.tracking import (
+    Check,
+    Tolerances,
+    TrackingRow,
+    away_from_start,
+    supervised,
+    violation,
+)
 from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.trajectory.validation import validate
 
@@ -58,6 +73,34 @@ def test_limits_without_models_have_both_units():
 def test_a_robot_away_from_the_start_has_a_unit():
     error = away_from_start(("a", "wrist"), np.zeros(2), np.array([0.0, 0.95]), 0.01)
     assert str(error).endswith("[distance of wrist = 0.95 rad or m (limit 0.01 rad or m)]")
+
+
+def row(check, actual, speed=0.0):
+    """A measurement of two joints that are commanded to stand at 0."""
+    rest = np.zeros(2)
+    return TrackingRow(check, 0.0, 0.0, 0.0, rest, rest, np.array(actual), np.full(2, speed))
+
+
+@pytest.mark.parametrize(("column", "unit"), [(0, "rad"), (1, "m")])
+def test_errors_of_the_supervision_have_the_unit_of_the_joint(column, unit):
+    bound = np.full(2, 0.1)
+    tolerances = Tolerances(0.1, bound, bound, bound, bound, 1.0, ("rad", "m"))
+    away = np.zeros(2)
+    away[column] = 0.5
+
+    def found(check, actual, speed=0.0):
+        return violation(row(check, actual, speed), ("turn", "slide"), tolerances, 1.0, 1.0).values[0].unit
+
+    assert [found(check, away) for check in (Check.START, Check.PATH, Check.GOAL)] == [unit] * 3
+    tolerances = replace(tolerances, path_velocity=np.where(away > 0.0, 0.1, 9.0), goal_velocity=bound * (away > 0.0))
+    assert found(Check.PATH, np.zeros(2), 1.0) == f"{unit}/s"
+
+
+def test_a_record_has_one_unit_for_each_joint():
+    bound = np.full(2, 0.1)
+    tolerances = Tolerances(0.1, bound, bound, bound, bound, 1.0, ("rad",))
+    with pytest.raises(InvalidRequestError, match="units"):
+        supervised(moved([(0, 0), (0, 0)]), ("turn", "slide"), tolerances, (), silence=1.0, lost_after=1.0)
 
 
 def test_a_path_in_degrees_has_the_remedy_with_radians():

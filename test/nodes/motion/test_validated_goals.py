@@ -36,6 +36,20 @@ def test_an_effort_beyond_the_limit_is_refused_with_joint_time_and_limit(sign):
     assert found.value.values == (Value("effort of cell/shoulder", sign * 30.001, 30.0, "Nm or N"),)
 
 
+def test_a_goal_has_the_units_of_its_joints():
+    messages = limits()
+    for message, unit in zip(messages, ("rad", "m"), strict=True):
+        message.unit = unit
+    efforts = np.zeros((3, 2))
+    found = with_limits(goal(efforts), messages)
+    assert found.tolerances.units == ("rad", "m")
+    assert [found.limits.unit(column) for column in range(2)] == ["rad", "m"]
+    efforts[0, 0] = 31.0
+    with pytest.raises(TrajectoryLimitError, match=r"31 Nm, limit 30 Nm"):
+        with_limits(goal(efforts), messages)
+    assert with_limits(goal(None), limits()).tolerances.units == ()
+
+
 @pytest.mark.parametrize(
     "efforts", [None, np.zeros((3, 2)), np.array([[30.0, 1e6], [-30.0, -1e6], [0.0, 0.0]]), np.array([30.0, 1e6])]
 )

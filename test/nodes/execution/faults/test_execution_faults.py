@@ -73,6 +73,7 @@ def test_the_case_of_a_joint_that_does_not_follow(client, robot, case_folder, st
     robot.stuck = {PAN}
     sent = execute(client, to_and_fro(), path_tolerance=TOLERANCE).wait()
     error = check_error(sent, "TrackingError", "path tolerance", PAN)
+    assert error.values[0].unit == "rad", "as the planning node has reported it"
     file = case_of(case_folder, error)
     with open_case(file) as case:
         motion = case.request
