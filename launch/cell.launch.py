@@ -6,8 +6,6 @@ it ends; one that cannot start, or ends too often, ends all. With respawn:=false
 
 import atexit
 import os
-import shutil
-import tempfile
 import time
 
 from launch import LaunchDescription
@@ -19,10 +17,11 @@ from launch_ros.actions import Node
 from launch_ros.parameter_descriptions import ParameterValue
 from launch_ros.substitutions import FindPackageShare
 
-from robot_cell_planner.nodes.bringup.command_line import EXECUTION, JOURNAL, MOVEIT, NODES, PACKAGE, WITH_FRAMES
+from robot_cell_planner.nodes.bringup.command_line import EXECUTION, MOVEIT, NODES, PACKAGE, WITH_FRAMES
 from robot_cell_planner.nodes.bringup.launch_arguments import check_arguments
 from robot_cell_planner.nodes.bringup.program import STOP_TIME
 from robot_cell_planner.nodes.bringup.respawn import NODE_RULE
+from robot_cell_planner.nodes.bringup.session_folder import JOURNAL, SessionFolder
 from robot_cell_planner.nodes.common.dds_profile import dds_variables
 from robot_cell_planner.nodes.common.launched import launch_variables
 from robot_cell_planner.security.environment import enclave_path, has_security
@@ -93,7 +92,7 @@ def _nodes(context, names):
     prefix = LaunchConfiguration("frame_prefix").perform(context)
     enclaves, namespace = (LaunchConfiguration(name).perform(context) for name in ("enclave_prefix", "namespace"))
     secured = enclaves or has_security(os.environ)
-    journal = os.path.join(_folder(), JOURNAL)
+    journal = str(_folder() / JOURNAL)
     return [
         _node(name, journal, respawn, prefix, enclave_path(f"{name}_node", enclaves, namespace) if secured else "")
         for name in (*NODES, MOVEIT)
@@ -103,11 +102,12 @@ def _nodes(context, names):
 def _folder():
     """A folder for what the scene node goes on from when it is started again; the file of parameters may name another.
 
-    It is removed when launch ends, since the scene node writes to it until its own end.
+    It is removed when launch ends, since the scene node writes to it until its own end. A later launch removes that of
+    one that was killed.
     """
-    folder = tempfile.mkdtemp(prefix="robot_cell_")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    folder = SessionFolder()
+    atexit.register(folder.remove)
+    return folder.path
 
 
 def _node(name, journal, respawn, prefix, enclave):

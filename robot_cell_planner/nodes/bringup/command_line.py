@@ -8,7 +8,6 @@ import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from ament_index_python.packages import get_package_prefix, get_package_share_directory
 
@@ -20,6 +19,7 @@ from ..common.domain import Domain, NoFreeDomainError, reserve_domain
 from .program import STOP_TIME, Program
 from .respawn import NODE_RULE
 from .session import Session
+from .session_folder import JOURNAL, session_folder
 
 PACKAGE = "robot_cell_planner"
 EXECUTION = "execution"
@@ -31,7 +31,6 @@ DOMAINS = range(0, 233)
 RECORDER = "recorder"
 VIEWER = "viewer"
 ENTRIES = "robot_cell_planner.nodes.common.start"  # module of the entry points of nodes
-JOURNAL = "scene.journal"  # of a session, if the parameters set none
 WRONG_USE = 2
 
 EPILOG = """\
@@ -46,10 +45,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if arguments is None else arguments)
     own, _, client = _partition(words)
     options = argument_parser().parse_args(own)
-    with TemporaryDirectory(prefix="robot_cell_") as folder:
+    with session_folder() as folder:
         try:
             domain = _domain(options.domain_id)
-            programs = _programs(options, Path(folder, JOURNAL))
+            programs = _programs(options, folder / JOURNAL)
         except (ValueError, NoFreeDomainError, InvalidRequestError) as error:
             print(f"robot_cell: {error}", file=sys.stderr)
             return WRONG_USE
