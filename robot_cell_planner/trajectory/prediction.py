@@ -11,6 +11,7 @@ from .limits import Array
 from .trajectory import Trajectory
 
 SHORTEST = 1e-3  # [s] of a path that is worth a prediction
+SHORTEST_PIECE = 1e-5  # [s] of a curve, whose accelerations are not those of rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,6 +21,20 @@ class Progress:
     trajectory: Trajectory
     reached: float
     scale: float
+
+
+def ahead(motion: Progress, horizon: float, max_points: int) -> Trajectory | None:
+    """Return the part of the trajectory of a motion that lies within a time ahead [s], along the same curve. None if
+    the motion stands, or is at its end, or if the part has more samples than `max_points`."""
+    whole, begin = motion.trajectory.completed(), motion.reached
+    end = min(begin + horizon * motion.scale, whole.duration)
+    if not motion.scale > 0.0 or end - begin < SHORTEST * motion.scale:
+        return None
+    first, last = np.searchsorted(whole.times, [begin + SHORTEST_PIECE, end - SHORTEST_PIECE]).tolist()
+    if last - first + 2 > max_points:
+        return None
+    times = np.concatenate([[begin], whole.times[first:last], [end]])
+    return Trajectory(whole.variables, times, *(whole.at(times, order) for order in range(3)))
 
 
 def predicted(motion: Progress, others: Sequence[Progress], horizon: float, points: int) -> Trajectory | None:

@@ -134,10 +134,11 @@ def check_error(sent, name, *words):
     return error
 
 
-def in_the_way(beyond=0.0, at=(BLOCKED_AT, *HOME[1:])):
-    """Where the tool, or a point beyond its tip, is at a configuration."""
+def in_the_way(beyond=0.0, at=(BLOCKED_AT, *HOME[1:]), outwards=0.0):
+    """Where the tool, or a point beyond its tip, or further from the first axis, is at a configuration."""
     state = STATE.with_configuration(dict(zip(ARM, at, strict=True)))
     point = (world_pose(CELL, state, "gripper/tcp").matrix @ [0.0, 0.0, beyond, 1.0])[:3]
+    point[:2] *= 1.0 + outwards / np.linalg.norm(point[:2])
     return Pose(position=Point(x=point[0], y=point[1], z=point[2]))
 
 

@@ -169,7 +169,7 @@ class ExecutionNode(ManagedNode):
         efforts = self._stream is not None and "effort" in command_fields(parameters)
         tolerance, horizon = parameters["start_tolerance"], parameters["watch_horizon"]
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive, efforts)
-        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, passive, horizon)
+        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, horizon)
         return MotionRunner(
             self,
             drive,

@@ -2,7 +2,7 @@
 
 The checks run in the planning node, in another process than the stream. This module sends requests that wait there for
 the next scene revision, so that the reply arrives directly after a change, or after a period, which shows that the
-planning node is alive. The scene node is monitored in the same way. While other robots of the cell move, the path ahead
+planning node is alive. The scene node is monitored in the same way. While other joints of the cell move, the path ahead
 is checked again and again.
 """
 

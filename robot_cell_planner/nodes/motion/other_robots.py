@@ -1,52 +1,49 @@
-"""Robots besides that of a motion: whether they move, and where they will be."""
+"""Joints besides those of a motion, of other robots, tools and grippers: whether they move, and where they will be."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 
-from ...trajectory.prediction import Progress, predicted
+from ...trajectory.prediction import Progress, ahead, predicted
 from ...trajectory.trajectory import Trajectory
+from ..conversions.basic import duration_from_message, duration_to_message
 from .independent_robots import IndependentRobots
 from .joint_feedback import STILL, JointFeedback
 from .motion import Motion
 
-POINTS = 31  # of a path ahead, so that a check takes little time
+POINTS = 31  # of a path ahead with motions of other robots, so that a check takes little time
+MAX_POINTS = 500  # of a path ahead that is checked as it is
 PERIOD = 0.1  # [s] between checks
 
 
 class OtherRobots:
-    """The robots of a cell that may move independently. motions: returns those that are running. passive: joints that
-    do not count, such as those of grippers. horizon: time ahead that is checked [s], longer than a stop takes."""
+    """The joints of a cell that may move while a motion does not move them: those of other robots, and those of tools
+    and grippers, whose drivers others may use, too.
+
+    motions: returns those that are running. horizon: time ahead that is checked [s], longer than a stop takes.
+    """
 
     def __init__(
         self,
         robots: IndependentRobots,
         feedback: JointFeedback,
         motions: Callable[[], Sequence[Motion]],
-        passive: Sequence[str],
         horizon: float,
     ) -> None:
-        self.robots = robots
+        self._robots = robots
         self._feedback = feedback
         self._motions = motions
-        self._passive = frozenset(passive)
         self.horizon = horizon
-        self._executed: set[str] = set()  # joints of motions
 
     def watch(self, motion: Motion) -> RobotWatch:
-        """Return a watch of the robots besides those of a motion, which begins."""
-        if not motion.passive:
-            self._executed.update(motion.goal.joints)
+        """Return a watch of the joints besides those of a motion, which begins."""
         return RobotWatch(self, motion)
 
     def positions(self, motion: Motion) -> dict[str, float]:
-        """Return the measured positions of the joints of other robots [rad or m].
-
-        A joint without a prefix is one of a robot if it has been moved by a motion: others are those of tools.
-        """
-        others = self._positions_besides(motion)
-        return {name: others[name] for name in others if self.robots.of_joint(name) or name in self._executed}
+        """Return the measured positions of joints besides those of a motion [rad or m]."""
+        own = frozenset(motion.goal.joints)
+        return {name: position for name, position in self._feedback.positions().items() if name not in own}
 
     def measured_at(self, silent: bool) -> int:
         """Return a stamp that the measurements of all joints have reached which are published at present [ns]; silent:
@@ -55,20 +52,13 @@ class OtherRobots:
         return min((found.stamp for found in counted.values()), default=0)
 
     def present(self, motion: Motion) -> bool:
-        """Return whether there may be other robots."""
-        return bool(self.robots.prefixes) and bool(self._positions_besides(motion))
-
-    def _positions_besides(self, motion: Motion) -> dict[str, float]:
-        """Return the measured positions of joints besides those of the robots of a motion, and passive ones."""
-        own = self.robots.of_joints(motion.goal.joints)
-        return {
-            name: position
-            for name, position in self._feedback.positions().items()
-            if self.robots.of_joint(name) not in own and name not in self._passive
-        }
+        """Return whether there are other robots, which often move beside a motion, unlike tools."""
+        own = self._robots.of_joints(motion.goal.joints)
+        return any(self._robots.of_joint(name) not in own for name in self._feedback.positions())
 
     def motions(self, motion: Motion) -> list[Motion]:
-        """Return the running motions of other robots, each joint once."""
+        """Return the running motions of other robots, each joint once. Those of grippers are not among them, since they
+        may end at an object before their goal."""
         found, joints = [], set(motion.goal.joints)
         for other in self._motions():
             if not other.passive and joints.isdisjoint(other.goal.joints):
@@ -78,12 +68,12 @@ class OtherRobots:
 
 
 class RobotWatch:
-    """Tells one motion what to check because of other robots."""
+    """Tells one motion what to check because of joints that it does not move."""
 
     def __init__(self, others: OtherRobots, motion: Motion) -> None:
         self._others = others
         self._motion = motion
-        self._checked_at: dict[str, float] = {}  # positions of the other robots at the last check
+        self._checked_at = motion.goal.measured  # positions of the joints at the last check, at first the validation
         self._moved = False  # since the whole path was checked
         self._lacked = False  # whether the planning node lacked joint states as new as requested
 
@@ -92,16 +82,19 @@ class RobotWatch:
         return self._others.present(self._motion)
 
     def paths(self) -> list[Trajectory]:
-        """Return the paths to check now: that of the motion, to be checked with the other robots where they are
-        measured, and that of all motions together. None if no other robot moves, or the motion stands."""
+        """Return the paths to check now: that of the motion, to be checked with the other joints where they are
+        measured, and that of all motions together. None if no other joint moves, or the motion stands."""
         positions = self._others.positions(self._motion)
-        own = _progress(self._motion)
-        alone = predicted(own, (), self._others.horizon, POINTS)
-        if alone is None or not self.present() or not self._others_move(positions):
+        own, horizon = _progress(self._motion), self._others.horizon
+        motions = list(map(_progress, self._others.motions(self._motion)))
+        # Without other motions, the path is checked seldom, and may be close to objects: no samples of it then.
+        exact = None if motions else ahead(own, horizon, MAX_POINTS)
+        alone = exact or predicted(own, (), horizon, POINTS)
+        if alone is None or not self._others_move(positions):
             return []
         self._checked_at, self._moved = positions, True
-        moving = [found for found in map(_progress, self._others.motions(self._motion)) if found.scale > 0.0]
-        together = predicted(own, moving, self._others.horizon, POINTS) if moving else None
+        moving = [found for found in motions if found.scale > 0.0]
+        together = predicted(own, moving, horizon, POINTS) if moving else None
         return [alone] if together is None else [alone, together]
 
     def measured_at(self) -> int:
@@ -118,14 +111,14 @@ class RobotWatch:
         self._moved = self._lacked = True
 
     def whole_is_due(self) -> bool:
-        """Return, once, whether the other robots rest after they have moved, so that the whole path has to be checked
+        """Return, once, whether the other joints rest after they have moved, so that the whole path has to be checked
         with them where they are measured."""
         due = self._moved and not self._others_move(self._others.positions(self._motion))
         self._moved = self._moved and not due
         return due
 
     def _others_move(self, positions: dict[str, float]) -> bool:
-        """Return whether other robots execute motions, or have moved since the last check."""
+        """Return whether other robots execute motions, or other joints have moved since the last check."""
         if self._others.motions(self._motion):
             return True
         return any(abs(now - self._checked_at.get(name, math.inf)) > STILL for name, now in positions.items())
@@ -133,4 +126,6 @@ class RobotWatch:
 
 def _progress(motion: Motion) -> Progress:
     """Return how far a motion has come, with the joints in the names of the cell."""
-    return Progress(motion.goal.named_trajectory, motion.reached, motion.scale)
+    # At a whole number of nanoseconds, as in messages, see `MonitoredMotion.rest`.
+    reached = duration_from_message(duration_to_message(motion.reached))
+    return Progress(motion.goal.named_trajectory, reached, motion.scale)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
@@ -147,6 +148,7 @@ class Preparation:
         goal = self._faults.starting_at(requested, start)
         if state is None:
             return goal, None
+        measured = self._feedback.positions()
         try:
             reply = await self._validate(goal, state, token)
         except TrajectoryLimitError as error:
@@ -158,7 +160,7 @@ class Preparation:
             text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
             self._warn(goal, reply, text)
         self.warn_of_efforts(goal, reply)
-        return with_limits(goal, reply.limits), reply
+        return replace(with_limits(goal, reply.limits), measured=measured), reply
 
     def warn_of_efforts(self, goal: MotionGoal, reply: ValidateTrajectory.Response) -> None:
         """Add a warning to the result of a motion if its efforts are not commanded."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -229,10 +230,10 @@ class MotionRunner:
             if state is not None:
                 message = trajectory_to_message(joining.trajectory)
                 message.joint_names = list(goal.names)
-                positions = joining.trajectory.positions[0].tolist()
+                positions, measured = joining.trajectory.positions[0].tolist(), self._feedback.positions()
                 begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
                 reply = await self._planning.validate(begins, message, goal.tolerances.start, token)
-                joining = with_limits(joining, reply.limits)
+                joining = replace(with_limits(joining, reply.limits), measured=measured)
             if self._joining_scale(goal) != scale:
                 continue  # its first velocities would not be those of the robot
             finished: Future[None] = Future()

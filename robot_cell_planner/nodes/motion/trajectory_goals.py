@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from builtin_interfaces.msg import Duration
@@ -51,6 +51,7 @@ class MotionGoal:
     names: the joints in the names of the goal, in the order of the trajectory, which uses the robot's names. efforts:
     (n, dof), or (dof,) if constant, or None. begin [ns]: start, 0 for at once. led_in: whether a sample was added
     before those of the goal; points: number of points of the goal. limits: those of the validation, None before.
+    measured: positions of all measured joints when the validation was requested [rad or m].
     """
 
     owner: str
@@ -62,6 +63,7 @@ class MotionGoal:
     begin: int = 0
     led_in: bool = False
     limits: MotionLimits | None = None
+    measured: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from robot_cell_planner.trajectory.prediction import Progress, predicted
+from robot_cell_planner.trajectory.prediction import Progress, ahead, predicted
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 HORIZON, POINTS = 3.0, 61
@@ -67,3 +67,31 @@ def test_another_stopped_motion_keeps_its_position():
     found = predicted(Progress(OWN, 1.0, 1.0), (Progress(OTHER, 2.0, 0.0),), HORIZON, POINTS)
     np.testing.assert_allclose(found.positions[:, 2], OTHER.at([2.0])[0, 0])
     assert not found.velocities[:, 2].any()
+
+
+def wiggle(period=0.08, samples=601):
+    """A curve with features that are shorter than the intervals of a prediction."""
+    times, rate = np.linspace(0.0, 6.0, samples), 2.0 * np.pi / period
+    rows = np.sin(rate * times), rate * np.cos(rate * times), -(rate**2) * np.sin(rate * times)
+    return Trajectory(("left/a",), times, *(row[:, None] * 0.01 for row in rows))
+
+
+@given(share, scale, share)
+@pytest.mark.parametrize("trajectory", [OWN, wiggle()], ids=["swing", "wiggle"])
+def test_the_path_ahead_is_that_of_the_trajectory(trajectory, done, own_scale, when):
+    own = Progress(trajectory, round(done * trajectory.duration, 9), own_scale)
+    found = ahead(own, HORIZON, 400)
+    if found is None:
+        assert trajectory.duration - own.reached < 2e-3
+        return
+    assert found.times[0] == own.reached
+    assert found.duration == pytest.approx(min(own.reached + HORIZON * own_scale, trajectory.duration))
+    at = [own.reached + when * (found.duration - own.reached)]
+    np.testing.assert_allclose(found.at(at), trajectory.at(at), atol=1e-7)
+
+
+def test_a_path_ahead_of_many_samples_is_none():
+    own = Progress(wiggle(), 1.0, 1.0)
+    assert len(ahead(own, HORIZON, 301)) == 301
+    assert ahead(own, HORIZON, 300) is None
+    assert ahead(Progress(wiggle(), 1.0, 0.0), HORIZON, 301) is None

@@ -1,6 +1,6 @@
 """Checks that a motion needs because of other robots."""
 
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,9 +15,9 @@ SECOND = 10**9  # [ns]
 NAMES = ("left/elbow", "right/elbow", "right_gripper/finger", "right/grip")
 
 
-def motion(joint, scale=1.0, passive=False):
+def motion(joint, scale=1.0, passive=False, measured=MappingProxyType({})):
     trajectory = Trajectory((joint,), np.array([0.0, 10.0]), np.array([[0.0], [1.0]]))
-    goal = SimpleNamespace(joints=(joint,), named_trajectory=trajectory)
+    goal = SimpleNamespace(joints=(joint,), named_trajectory=trajectory, measured=measured)
     return SimpleNamespace(goal=goal, reached=2.0, scale=scale, passive=passive)
 
 
@@ -28,7 +28,7 @@ class Cell:
         self.own = own or motion("left/elbow")
         self.motions = [self.own]
         self._feedback, self._stamp = JointFeedback(10.0), 0
-        self.others = OtherRobots(robots, self._feedback, lambda: self.motions, ("right/grip",), horizon)
+        self.others = OtherRobots(robots, self._feedback, lambda: self.motions, horizon)
         self.watch = self.others.watch(self.own)
         self.measure()
 
@@ -39,6 +39,20 @@ class Cell:
 
     def joints(self):
         return [path.variables for path in self.watch.paths()]
+
+
+def test_joints_that_have_not_moved_since_the_validation_are_not_checked():
+    cell = Cell(own=motion("left/elbow", measured=dict.fromkeys(NAMES, 0.0)))
+    assert cell.joints() == []
+    assert not cell.watch.whole_is_due()
+    cell.measure(right_grip=0.1)
+    assert cell.joints() == [("left/elbow",)]
+
+
+def test_a_joint_that_has_moved_between_validation_and_begin_is_checked():
+    cell = Cell(own=motion("left/elbow", measured={**dict.fromkeys(NAMES, 0.0), "right/grip": 0.1}))
+    assert cell.joints() == [("left/elbow",)]
+    assert cell.watch.whole_is_due()
 
 
 def test_robots_at_rest_are_checked_once():
@@ -136,11 +150,24 @@ def test_a_robot_that_moves_is_checked_again():
 
 
 @pytest.mark.parametrize("joint", ["right_gripper_finger", "right_grip"])
-def test_grippers_and_tools_do_not_count(joint):
+def test_a_gripper_or_tool_that_is_moved_is_checked_where_it_is_measured(joint):
     cell = Cell()
     cell.watch.paths()
+    assert cell.watch.whole_is_due()
     cell.measure(**{joint: 0.1})
+    assert cell.joints() == [("left/elbow",)]
     assert cell.joints() == []
+    assert cell.watch.whole_is_due()
+
+
+def test_a_gripper_that_moves_is_not_checked_where_its_goal_is():
+    """It may end at an object before, and its goal would be within that."""
+    cell = Cell()
+    cell.watch.paths()
+    cell.motions.append(motion("right/grip", passive=True))
+    assert cell.joints() == []
+    cell.measure(right_grip=0.1)
+    assert cell.joints() == [("left/elbow",)]
 
 
 def test_a_motion_of_another_robot_is_checked_all_the_time_and_along_its_trajectory():
@@ -152,8 +179,7 @@ def test_a_motion_of_another_robot_is_checked_all_the_time_and_along_its_traject
     assert cell.joints() == [("left/elbow",)]
 
 
-def test_a_robot_without_a_prefix_counts_once_it_executes_a_motion():
-    """Its joints cannot be distinguished from those of tools by their names alone."""
+def test_a_robot_without_a_prefix_counts():
     cell = Cell()
     cell.watch.paths()
     assert cell.watch.present()
@@ -176,6 +202,16 @@ def test_a_robot_without_a_prefix_is_watched_in_a_cell_with_one_other():
     assert cell.joints() == [("left/elbow",), ("left/elbow", "right/elbow")]
 
 
+def test_the_tools_of_a_single_robot_are_checked_where_they_are_measured():
+    cell = Cell(IndependentRobots())
+    assert not cell.watch.present()
+    cell.watch.paths()
+    assert cell.watch.whole_is_due()
+    cell.measure(right_gripper_finger=0.1)
+    assert cell.joints() == [("left/elbow",)]
+    assert cell.watch.whole_is_due()
+
+
 def test_a_motion_at_rest_has_nothing_to_check():
     cell = Cell(own=motion("left/elbow", scale=0.0))
     cell.motions.append(motion("right/elbow"))
@@ -189,8 +225,22 @@ def test_the_path_is_checked_up_to_the_horizon_at_the_present_speed(horizon, end
     assert (path.times[0], path.times[-1]) == (2.0, pytest.approx(end))
 
 
-def test_without_independent_robots_nothing_is_checked():
-    cell = Cell(IndependentRobots())
-    cell.motions.append(motion("right/elbow"))
+def test_without_other_joints_nothing_is_checked():
+    own = motion("left/elbow")
+    own.goal.joints = NAMES
+    cell = Cell(own=own)
     assert not cell.watch.present()
+    cell.measure(right_elbow=0.1)
     assert cell.joints() == []
+
+
+def test_the_path_is_checked_as_it_is_if_only_tools_move():
+    """Between samples of it, a path beside an object would differ from that of the robot."""
+    cell = Cell()
+    times = np.linspace(0.0, 10.0, 401)
+    rows = np.sin(100.0 * times), 100.0 * np.cos(100.0 * times), -1e4 * np.sin(100.0 * times)
+    path = Trajectory(("left/elbow",), times, *(row[:, None] for row in rows))
+    cell.own.goal.named_trajectory = path
+    (found,) = cell.watch.paths()
+    between = np.linspace(2.0, 5.0, 999)
+    np.testing.assert_allclose(found.at(between), path.at(between), atol=1e-6)

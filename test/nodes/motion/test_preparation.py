@@ -92,8 +92,8 @@ class Cell:
         trajectory = Trajectory(("joint",), np.linspace(0.0, 2.0, count), np.linspace([0.0], [1.0], count))
         begin = NOW + round(after * SECOND) if after else 0
         goal = MotionGoal("owner", ("joint",), trajectory, tolerances, efforts=efforts, begin=begin)
-        goal, self.reply = asyncio.run(self.preparation.prepared(goal, CancellationToken(), StateRef()))
-        return float(goal.trajectory.positions[0, 0])
+        self.goal, self.reply = asyncio.run(self.preparation.prepared(goal, CancellationToken(), StateRef()))
+        return float(self.goal.trajectory.positions[0, 0])
 
 
 def nothing():
@@ -122,6 +122,15 @@ def test_the_start_tolerance_of_a_goal_does_not_apply_to_the_start_that_was_adap
     assert caught.value.values[0].limit == OWN
     assert caught.value.values[0].value == pytest.approx(0.88)
     assert cell.validated == [(NOW, pytest.approx(0.02), OWN)]
+
+
+def test_a_goal_has_the_positions_of_other_joints_from_before_its_validation(monkeypatch):
+    """A gripper that moves meanwhile may have been validated where it was."""
+    cell = Cell(monkeypatch, lambda: cell.feedback.update(["grip"], [0.5], [], [], 3, 0.0))
+    cell.feedback.update(["grip"], [0.1], [], [], 2, 0.0)
+    cell.prepared()
+    assert cell.feedback.positions()["grip"] == 0.5
+    assert cell.goal.measured == {"joint": 0.0, "grip": 0.1}
 
 
 @pytest.mark.parametrize(

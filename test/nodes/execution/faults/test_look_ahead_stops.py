@@ -14,9 +14,11 @@ from motion_faults import (
     BLOCKED_AT,
     CELL,
     FAR,
+    FINGER,
     HOME,
     PAN,
     SLOW,
+    STATE,
     check_error,
     check_stop,
     in_the_way,
@@ -35,6 +37,7 @@ from robot_cell_planner.nodes.client.client import make_goal
 
 pytestmark = pytest.mark.alone
 
+OPEN = STATE.tools["gripper"].configuration[FINGER]  # position of the fingers [m]
 SPEED = 0.2  # scale of moves whose goal is the far place
 
 
@@ -95,6 +98,27 @@ def test_an_object_that_is_attached_to_the_robot(client, robot, box):
     blocked(client, robot, [attach], ["box", "pillar"])
     client.apply(SceneChange(operation=SceneChange.DETACH, name="box"))
     client.apply(SceneChange(operation=SceneChange.REMOVE, name="pillar"))
+
+
+@pytest.fixture
+def closed(client, robot):
+    """The gripper is closed, and a small box stands where only an open finger would collide."""
+    beside = obstacle(0.02)
+    client.apply(beside, put("box", in_the_way(outwards=0.037)))
+    robot.put(**{FINGER: 0.0})
+    yield
+    robot.put(**{FINGER: OPEN})
+    client.apply(SceneChange(operation=SceneChange.REMOVE, name="box"))
+
+
+def test_a_gripper_that_opens_during_the_motion(client, robot, closed):
+    """By its own driver: no command and no change of the scene announces it."""
+    start_at(client, robot)
+    sent = execute(client, swing(ARM, HOME, FAR, duration=SLOW, samples=301))
+    wait_for(robot, sent, lambda command: command[PAN] < HOME[0] - 0.003)
+    robot.put(**{FINGER: OPEN})
+    check_error(sent.wait(), "CollisionAheadError", "look-ahead", "finger", "box")
+    assert check_stop(robot).min() > BLOCKED_AT
 
 
 def test_an_object_that_is_not_ahead_does_not_stop_it(client, robot, box):
