@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import rclpy
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rclpy.node import Node
-from rclpy.subscription import MessageInfo
 from rclpy.topic_endpoint_info import TopicEndpointInfo
 from sensor_msgs.msg import JointState
 
@@ -18,6 +17,9 @@ from ..common.callback_guard import Faults, GuardedExecutor
 from ..common.dds_profile import set_dds_profile
 from ..common.node import reliable, sensor
 from .graph import CLOCK, JOINT_STATE, Endpoint, Graph, JointPublisher
+
+if TYPE_CHECKING:
+    from rclpy.subscription import MessageInfo  # not in rclpy of Jazzy
 
 NAME = "robot_cell_doctor"
 HIDDEN = "/_"
