@@ -167,7 +167,8 @@ class ExecutionNode(ManagedNode):
         """Return the runner of motions."""
         parameters, passive = self.parameters, passive_joints(self._grippers)
         efforts = self._stream is not None and "effort" in command_fields(parameters)
-        tolerance, horizon = parameters["start_tolerance"], parameters["watch_horizon"]
+        tolerance = parameters["start_tolerance"]
+        horizon = max(parameters["watch_horizon"], sampler_options(parameters).stop_time)
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive, efforts)
         others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, horizon)
         return MotionRunner(

@@ -73,8 +73,8 @@ PARAMETERS = (
     Parameter(
         "watch_horizon",
         3.0,
-        "Time ahead for which the path of a motion is checked while other independent_robots move; longer than a stop "
-        "and a check take [s].",
+        "Time ahead for which the path of a motion is checked while joints move that it does not move, as of tools and "
+        "other robots; longer than a stop and a check take [s].",
         1.0,
         60.0,
         relation=LONGER_THAN_STOP,
