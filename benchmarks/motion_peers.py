@@ -21,7 +21,12 @@ Planner = Callable[[int], Floats | None]
 MOST_SAMPLES = 100_000
 SKIPPED = 1_000  # samples of its sequence between two seeds
 # Its arms that have a gripper in their model, with a link of that gripper.
-ARMS = {"panda": "panda_hand", "ur5": "robotiq_85_base_link", "fetch": "gripper_link"}
+ARMS = {
+    "panda": "panda_hand",
+    "ur5": "robotiq_85_base_link",
+    "fetch": "gripper_link",
+    "baxter": "left_gripper_base",
+}
 
 
 def vamp_planner(problem: Problem) -> Planner | None:

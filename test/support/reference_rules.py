@@ -86,7 +86,7 @@ class ReferenceRules:
             if any({pair.first, pair.second} == {a, b} for pair in robot.disabled_pairs):
                 return True
             if robot.disabled_pairs or robot.sources.srdf:
-                return False
+                return self.rigid_root(a) == self.rigid_root(b)
         return self.rigid_root(a) == self.rigid_root(b) or self.neighbours(a, b) or self.neighbours(b, a)
 
     def parent_object(self, name):

@@ -50,8 +50,9 @@ class CollisionOptions:
         extra_margin: Distance in addition to the margins of the cell [m].
         pair_types: Types of pairs to check.
         fixed_pairs: Also check objects that cannot move relative to each other and are not checked otherwise: two
-            stationary objects, such as the base of a robot and a wall, and a tool or body and what carries it. A tool
-            and a body that it holds may touch in any case.
+            stationary objects, such as the base of a robot and a wall, a tool or body and what carries it, and links
+            that are fixed to each other if the SRDF of their robot does not disable the pair. A tool and a body that it
+            holds may touch in any case.
 
     Raises:
         InvalidValueError: The margin is not within 0 to 10 m.
@@ -128,8 +129,8 @@ class AllowedPairs:
     - the pair type is not requested;
     - one object is hidden;
     - neither object can move in the world, unless `fixed_pairs` are requested;
-    - both are links of one robot: its SRDF disables the pair, or they are fixed to each other; a robot without an SRDF
-      also skips links that are neighbours at a joint;
+    - both are links of one robot: its SRDF disables the pair, or they are fixed to each other, unless `fixed_pairs` are
+      requested; a robot without an SRDF skips these in any case, and links that are neighbours at a joint;
     - both are links of one tool: fixed to each other, or neighbours at a joint;
     - one is attached to the other: the nearest object with shapes that a tool or body is fixed to; unless
       `fixed_pairs` are requested;
@@ -190,12 +191,11 @@ class AllowedPairs:
         pair = frozenset((first.name, second.name))
         if pair in disabled:
             return f"SRDF: {disabled[pair]}" if disabled[pair] else "SRDF"
-        if first.kind is ObjectKind.TOOL or first.model in self._without_srdf:
-            if first.rigid_frame == second.rigid_frame:
-                return "fixed to each other"
-            if first.rigid_frame == second.parent_rigid_frame or second.rigid_frame == first.parent_rigid_frame:
-                return "neighbours at a joint"
-        return ""
+        without_pairs = first.kind is ObjectKind.TOOL or first.model in self._without_srdf
+        if first.rigid_frame == second.rigid_frame and (without_pairs or not self._options.fixed_pairs):
+            return "fixed to each other"
+        by_joint = first.rigid_frame == second.parent_rigid_frame or second.rigid_frame == first.parent_rigid_frame
+        return "neighbours at a joint" if without_pairs and by_joint else ""
 
     def _reason_touching(self, first: CollisionObject, second: CollisionObject) -> str:
         for one, other in ((first, second), (second, first)):

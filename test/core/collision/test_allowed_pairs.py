@@ -1,5 +1,6 @@
 """Table of the allowed collision matrix: every pair type, touch list and exception, in either order of the names."""
 
+import numpy as np
 import pytest
 from collision_cells import (
     NO_SETTINGS,
@@ -18,7 +19,9 @@ from collision_cells import (
 )
 from frozendict import frozendict
 
+from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.collision.pairs.allowed_pairs import (
+    DEFAULT_OPTIONS,
     AllowedPairs,
     CheckedPair,
     CollisionOptions,
@@ -190,14 +193,38 @@ def test_neighbours_of_a_robot_with_srdf_are_checked_unless_it_disables_them():
     ]
     group = frozendict({"g": PlanningGroup("g", ("ab", "cd"), base_link="a", tip_link="d")})
 
-    def checked(**what):
+    def checked(options=DEFAULT_OPTIONS, **what):
         cell = make_cell((Robot("chain", mechanism("chain", links, joints), group, **what),))
-        return {(p.first, p.second) for p in AllowedPairs(cell, cell.default_state()).checked()}
+        return {(p.first, p.second) for p in AllowedPairs(cell, cell.default_state(), options).checked()}
 
-    assert checked() == {("a", "d")}
+    also_fixed = CollisionOptions(fixed_pairs=True)
+    assert checked() == checked(also_fixed) == {("a", "d")}
     every = {("a", "b"), ("a", "c"), ("a", "d"), ("b", "c"), ("b", "d"), ("c", "d")}
-    assert checked(sources=ModelSources(srdf="<robot name='chain'/>")) == every
-    assert checked(disabled_pairs=(DisabledPair("b", "a"),)) == every - {("a", "b")}
+    of_joints = every - {("b", "c")}
+    for what, disabled in (
+        ({"sources": ModelSources(srdf="<robot name='chain'/>")}, set()),
+        ({"disabled_pairs": (DisabledPair("b", "a"),)}, {("a", "b")}),
+    ):
+        assert checked(**what) == of_joints - disabled
+        assert checked(also_fixed, **what) == every - disabled
+
+
+@pytest.mark.parametrize("engine", ["coal", "bullet"])
+def test_a_bracket_that_overlaps_the_link_to_which_it_is_fixed_collides_in_no_state(engine):
+    links = {"a": [sphere(0.1)], "b": [sphere(0.1)], "bracket": [sphere(0.1)]}
+    joints = [
+        ("ab", JointKind.REVOLUTE, "a", "b", at(0.5), (0.0, 0.0, 1.0)),
+        ("mount", JointKind.FIXED, "b", "bracket", at(0.05), (0.0, 0.0, 1.0)),
+    ]
+    group = frozendict({"g": PlanningGroup("g", ("ab",), base_link="a", tip_link="b")})
+    robot = Robot("arm", mechanism("arm", links, joints), group, sources=ModelSources(srdf="<robot name='arm'/>"))
+    cell = make_cell((robot,))
+    state = cell.default_state()
+    assert not CollisionChecker(cell, state, engine=engine).in_collision(np.zeros(1))
+    also_fixed = CollisionChecker(cell, state, engine=engine, options=CollisionOptions(fixed_pairs=True))
+    assert [(found.first, found.second) for found in also_fixed.report(np.zeros(1)).pairs] == [
+        ("b", "bracket")
+    ]
 
 
 def test_links_of_two_robots_are_checked_against_each_other():

@@ -8,13 +8,15 @@ import pytest
 import rclpy
 import rclpy.executors
 import rclpy.subscription
+from geometry_msgs.msg import TransformStamped
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
 
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.nodes.common.node import LATCHED, reliable, sensor
-from robot_cell_planner.nodes.doctor.graph import Endpoint, Graph, JointPublisher, graph_findings
+from robot_cell_planner.nodes.doctor.graph import Endpoint, Graph, Source, graph_findings
 
 JOINTS, CLOCK_TYPE = "sensor_msgs/msg/JointState", "rosgraph_msgs/msg/Clock"
 NODES = ("/scene_node", "/execution_node", "/robot")
@@ -34,7 +36,7 @@ SOUND = (
 
 
 def source(node, *joints, topic=STATES, first=0.0, last=3.0):
-    return JointPublisher(topic, node, frozenset(joints), first, last)
+    return Source(topic, node, frozenset(joints), first, last)
 
 
 def texts(graph):
@@ -79,7 +81,7 @@ def test_publishers_of_one_joint_are_reported_by_joint():
         source("/gripper", "finger"),
         source("/conveyor", "belt"),
     )
-    assert texts(Graph(NODES, SOUND, joint_publishers=publishers)) == [
+    assert texts(Graph(NODES, SOUND, joints=publishers)) == [
         "error joint states: 3 publishers send positions of joint finger on /joint_states: "
         "/driver, /gripper, /simulated_robot",
         "error joint states: 2 publishers send positions of joints elbow, wrist on /joint_states: "
@@ -96,13 +98,55 @@ def test_publishers_of_one_joint_are_reported_by_joint():
     ],
 )
 def test_publishers_of_different_joints_topics_or_times_are_no_finding(publishers):
-    assert texts(Graph(NODES, SOUND, joint_publishers=publishers)) == []
+    assert texts(Graph(NODES, SOUND, joints=publishers)) == []
+
+
+def test_publishers_of_one_frame_are_reported_by_frame():
+    """As of two cells without prefixes, or of a robot_state_publisher beside the scene node."""
+    frames = (
+        source("/scene_node", "base", "elbow", topic="/tf"),
+        source("/robot_state_publisher", "base", "elbow", "camera", topic="/tf"),
+        source("/camera", "camera_lens", topic="/tf"),
+    )
+    expected = "warning frames: 2 publishers send transforms of frames base, elbow on /tf: "
+    assert texts(Graph(NODES, SOUND, frames=frames)) == [f"{expected}/robot_state_publisher, /scene_node"]
 
 
 @pytest.mark.skipif(not hasattr(rclpy.subscription, "MessageInfo"), reason="this rclpy names no publishers of messages")
-@pytest.mark.skipif(
-    not hasattr(rclpy.subscription, "MessageInfo"), reason="this rclpy does not say who published a message"
-)
+@pytest.mark.parametrize("topics", [("/tf_static", "/tf_static"), ("/tf", "/tf_static")])
+def test_the_command_names_the_publishers_of_a_frame(domain, capsys, topics):
+    context = rclpy.Context()
+    rclpy.init(context=context)
+    nodes = [rclpy.create_node(f"{name}_{topics[0][1:]}", context=context) for name in ("one", "two")]
+    for node, topic in zip(nodes, topics, strict=True):
+        message = TFMessage(transforms=[TransformStamped(child_frame_id=name) for name in ("base", node.get_name())])
+        publisher = node.create_publisher(TFMessage, topic, LATCHED)
+        publisher.publish(message)
+        node.create_timer(0.05, partial(publisher.publish, message))
+    executor = rclpy.executors.SingleThreadedExecutor(context=context)
+    for node, topic in zip(nodes, topics, strict=True):
+        if topic == "/tf":
+            executor.add_node(node)
+    thread = threading.Thread(target=executor.spin)
+    thread.start()
+    text = f"2 publishers send transforms of frame base on /tf: /{nodes[0].get_name()}, /{nodes[1].get_name()}"
+    try:
+        for _ in range(30):  # until discovery has ended
+            main(["doctor", "--wait", "1", "--json"])
+            findings = json.loads(capsys.readouterr().out)["findings"]
+            found = [finding["text"] for finding in findings if finding["topic"] == "frames"]
+            if found == [text]:
+                break
+        assert found == [text]
+    finally:
+        executor.shutdown()
+        thread.join()
+        for node in nodes:
+            node.destroy_node()
+        rclpy.shutdown(context=context)
+
+
+@pytest.mark.skipif(not hasattr(rclpy.subscription, "MessageInfo"), reason="this rclpy names no publishers of messages")
 def test_the_command_names_the_publishers_of_a_joint(domain, capsys):
     """Two drivers, one of which publishes a further joint, and one that publishes only efforts."""
     context = rclpy.Context()
