@@ -222,9 +222,7 @@ def test_a_bracket_that_overlaps_the_link_to_which_it_is_fixed_collides_in_no_st
     state = cell.default_state()
     assert not CollisionChecker(cell, state, engine=engine).in_collision(np.zeros(1))
     also_fixed = CollisionChecker(cell, state, engine=engine, options=CollisionOptions(fixed_pairs=True))
-    assert [(found.first, found.second) for found in also_fixed.report(np.zeros(1)).pairs] == [
-        ("b", "bracket")
-    ]
+    assert [(found.first, found.second) for found in also_fixed.report(np.zeros(1)).pairs] == [("b", "bracket")]
 
 
 def test_links_of_two_robots_are_checked_against_each_other():
