@@ -22,5 +22,6 @@ def doctor(**options: object) -> None:
     Installation: real-time priority, locked memory, descriptors, socket buffers, caches, domain, discovery range,
     and security if ROS_SECURITY_ENABLE is set.
     Graph of this shell's domain: quality of service, types, names, publishers of commands, clocks, joint states,
-    several publishers of one joint (not with ROS 2 Jazzy), and diagnostics. The exit status is 1 if there is an error.
+    several publishers of one joint or frame (not with ROS 2 Jazzy), and diagnostics. The exit status is 1 if there is
+    an error.
     """

@@ -21,6 +21,10 @@ ONE_PUBLISHER = (
     "End all but the driver of each joint, also a simulated_robot, a record that is played or a joint_state_publisher: "
     "measured positions jump between them. Remap the topic of a node that merges joint states."
 )
+ONE_PARENT = (
+    "End all but one, or give each cell its own `frame_prefix`: TF has the transform that came last. Remap tf and "
+    "tf_static of a robot_state_publisher beside the scene node, which publishes the links of all robots."
+)
 
 
 @dataclass(frozen=True)
@@ -43,19 +47,20 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class JointPublisher:
-    """Publisher of positions of joints.
+class Source:
+    """Publisher of positions of joints, or of transforms of frames.
 
     Attributes:
-        topic: Full name.
+        topic: Full name; /tf also for /tf_static.
         node: Full name of the node.
-        joints: Names in its messages with positions.
-        first, last: When its first and its latest message arrived, on the steady clock [s].
+        names: Joints in its messages with positions, or frames that its transforms place.
+        first, last: When its first and its latest message arrived, on the steady clock [s]; infinite for static
+            transforms, which hold until their publisher ends.
     """
 
     topic: str
     node: str
-    joints: frozenset[str]
+    names: frozenset[str]
     first: float
     last: float
 
@@ -69,26 +74,28 @@ class Graph:
         endpoints: Publishers and subscriptions of all topics.
         stamp_offsets: Stamp of the latest joint state minus the clock when it arrived [s], by topic.
         statuses: Names and messages of diagnostics that are not OK.
-        joint_publishers: Publishers of joint states, from which messages were received.
+        joints, frames: Sources of joint states and transforms, from which messages were received.
     """
 
     nodes: tuple[str, ...]
     endpoints: tuple[Endpoint, ...]
     stamp_offsets: tuple[tuple[str, float], ...] = ()
     statuses: tuple[tuple[str, str], ...] = ()
-    joint_publishers: tuple[JointPublisher, ...] = ()
+    joints: tuple[Source, ...] = ()
+    frames: tuple[Source, ...] = ()
 
 
 def graph_findings(graph: Graph) -> tuple[Finding, ...]:
-    """Find nodes of the same name, quality of service that does not match, several publishers of commands or joints,
-    clocks that do not agree, missing joint states, and diagnostics that are not OK."""
+    """Find nodes of the same name, quality of service that does not match, several publishers of commands, joints or
+    frames, clocks that do not agree, missing joint states, and diagnostics that are not OK."""
     return (
         *_nodes(graph),
         *_topics(graph.endpoints),
         *_commands(graph),
         *_clocks(graph),
         *_joint_states(graph),
-        *_joint_publishers(graph.joint_publishers),
+        *_joint_sources(graph.joints),
+        *_frame_sources(graph.frames),
         *(
             Finding(WARNING, "diagnostics", f"{name}: {text}", "See docs/interfaces.md for what this node needs.")
             for name, text in graph.statuses
@@ -193,22 +200,34 @@ def _joint_states(graph: Graph) -> Iterator[Finding]:
         yield Finding(WARNING, "joint states", text, "Start the robot's driver or simulated_robot, or remap the topic.")
 
 
-def _joint_publishers(publishers: Iterable[JointPublisher]) -> Iterator[Finding]:
-    by_joint: defaultdict[tuple[str, str], list[JointPublisher]] = defaultdict(list)
-    for publisher in publishers:
-        for joint in publisher.joints:
-            by_joint[publisher.topic, joint].append(publisher)
-    joints: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
-    for (topic, joint), found in by_joint.items():
-        nodes = sorted(each.node for each in found if any(_at_once(each, other) for other in found))
-        if nodes:
-            joints[topic, tuple(nodes)].append(joint)
-    for (topic, users), names in sorted(joints.items()):
-        joint = f"joint{'s' if len(names) > 1 else ''} {listed(sorted(names))}"
+def _joint_sources(sources: Iterable[Source]) -> Iterator[Finding]:
+    for topic, users, names in _shared(sources):
+        joint = f"joint{'s' if len(names) > 1 else ''} {listed(names)}"
         text = f"{len(users)} publishers send positions of {joint} on {topic}: {', '.join(users)}"
         yield Finding(ERROR, "joint states", text, ONE_PUBLISHER)
 
 
-def _at_once(publisher: JointPublisher, other: JointPublisher) -> bool:
-    """Return whether another publisher was active while this one was, unlike a driver that was started again."""
-    return publisher is not other and publisher.first <= other.last and other.first <= publisher.last
+def _frame_sources(sources: Iterable[Source]) -> Iterator[Finding]:
+    for topic, users, names in _shared(sources):
+        frame = f"frame{'s' if len(names) > 1 else ''} {listed(names)}"
+        text = f"{len(users)} publishers send transforms of {frame} on {topic}: {', '.join(users)}"
+        yield Finding(WARNING, "frames", text, ONE_PARENT)
+
+
+def _shared(sources: Iterable[Source]) -> list[tuple[str, tuple[str, ...], list[str]]]:
+    """Return names that several sources on a topic have at the same time: topic, nodes, and names."""
+    by_name: defaultdict[tuple[str, str], list[Source]] = defaultdict(list)
+    for source in sources:
+        for name in source.names:
+            by_name[source.topic, name].append(source)
+    shared: defaultdict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (topic, name), found in by_name.items():
+        nodes = sorted(each.node for each in found if any(_at_once(each, other) for other in found))
+        if nodes:
+            shared[topic, tuple(nodes)].append(name)
+    return [(topic, nodes, sorted(names)) for (topic, nodes), names in sorted(shared.items())]
+
+
+def _at_once(source: Source, other: Source) -> bool:
+    """Return whether another source was active while this one was, unlike a driver that was started again."""
+    return source is not other and source.first <= other.last and other.first <= source.last
