@@ -109,8 +109,11 @@ def link_pairs(model: MotionModel) -> Iterator[LinkPair]:
         of_robot = objects[index].model
         numbers = [number for number in margins if objects[moving[number]].model == of_robot]
         candidates.extend(((moving[number], index), margins[number]) for number in numbers)
+    joints = {index: model.placements[index].joint for ends, _ in candidates for index in ends}
     for ends, margin in candidates:
-        if _is_of_one_robot(*(objects[index] for index in ends)):
+        one, other = model.tree.between(*(joints[index] for index in ends))
+        of_two_joints = (len(one), len(other)) in ((2, 0), (0, 2))
+        if of_two_joints and _is_of_one_robot(*(objects[index] for index in ends)):
             found = _pair(model, ends, margin)
             if found is not None and _is_simple(model, ends):
                 yield found

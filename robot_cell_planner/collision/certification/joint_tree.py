@@ -137,6 +137,11 @@ class JointTree:
             self._between[first, second] = found
         return found
 
+    def common(self, first: int, second: int) -> int:
+        """Return the last joint that moves both of two links; -1: none."""
+        others = self.ancestors(second)
+        return next((joint for joint in self.ancestors(first) if joint in others), -1)
+
 
 _trees: IdentityCache[JointTree] = IdentityCache(size=64)
 

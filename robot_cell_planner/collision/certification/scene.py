@@ -22,7 +22,7 @@ from ._kernels.obstacle_boxes import obstacle_boxes
 from ._kernels.obstacles import UNIT, PlacedObstacles, obstacle_forms, placed_obstacles
 from ._kernels.sphere_tree_kernels import bounding_sphere
 from .distance_maps import LARGEST_MARGIN, DistanceMap, distance_maps, stacked_blocks
-from .motion_bounds import PairGroups, ScenePair, motion_model
+from .motion_bounds import PairGroups, motion_model
 from .single_joint_gaps import single_joint_gaps
 from .sphere_tree import SphereTree, moved_tree, sphere_tree
 
@@ -109,11 +109,7 @@ class MotionScene:
         shapes[:, 19] += rounding
         boxes, box_children = obstacle_boxes(shapes[:, 15:19], shapes[:, 19])
         joints = self.tree.joints
-        pairs, pair_groups = self._grouped_pairs(extra_margin, mapped, len(spheres) - len(joints))
-        sides = np.zeros((2 * len(pairs), len(joints)))
-        for row, pair in enumerate(pairs):
-            sides[2 * row, list(pair.first_joints)] = 1.0
-            sides[2 * row + 1, list(pair.second_joints)] = 1.0
+        pairs, pair_margins, sides, pair_groups = self._pair_arrays(extra_margin, mapped, len(spheres) - len(joints))
         return MotionArrays(
             joints=_integers([(j.parent, 0 if j.revolute else 1, j.variable) for j in joints], 3),
             frames=_singles([self._frame(j.parent, j.before) for j in joints], 12),
@@ -123,10 +119,10 @@ class MotionScene:
             parent_joints=np.array([self.placements[index].joint for index in self.moving_objects], dtype=np.int64),
             cores=cores,
             motion_bounds=_filled(motion_bounds),
-            pairs=_integers([(pair.first, pair.second, self._common_joint(pair)) for pair in pairs], 3),
-            pair_margins=np.array([self._pair_margin(pair) + extra_margin for pair in pairs], dtype=np.float32),
+            pairs=pairs,
+            pair_margins=pair_margins,
             pair_groups=pair_groups,
-            sides=_filled(sides),
+            sides=sides,
             obstacles=obstacles.obstacles,
             shapes=shapes.astype(np.float32),
             margins=margins,
@@ -165,40 +161,47 @@ class MotionScene:
         """Return how far the moving objects of the same joint may be from where the spheres are placed [m]."""
         return float(self.model.displacements[self.placements[self.moving_objects[moving]].joint])
 
-    def _pair_margin(self, pair: ScenePair) -> float:
-        """Return the distance [m] that the spheres of a pair have to keep for the objects to keep its margin."""
-        return pair.margin + self._displacement(pair.first) + self._displacement(pair.second)
-
-    def _common_joint(self, pair: ScenePair) -> int:
-        """Return the last joint that moves both objects of a pair; -1: none."""
-        first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))
-        others = self.tree.ancestors(second)
-        return next((joint for joint in self.tree.ancestors(first) if joint in others), -1)
-
     @cached_property
     def _single_joint_gaps(self) -> Floats:
         return single_joint_gaps(self.checker)
 
-    def _grouped_pairs(
+    def _pair_arrays(
         self, extra_margin: float, mapped: Mapped, first_sphere: int
-    ) -> tuple[list[ScenePair], Integers]:
-        """Return the pairs that spheres have to check, by the joints that their objects are fixed to, and groups (g, 4)
-        of those with the same joints and margin, see `MotionArrays`.
+    ) -> tuple[Integers, Singles, Singles, Integers]:
+        """Return the pairs that spheres have to check, by the joints that their objects are fixed to: `pairs`,
+        `pair_margins`, `sides` and `pair_groups` of `MotionArrays`.
 
         mapped: pairs of objects with a distance map. first_sphere: the first sphere around all objects of a joint.
         """
-        groups: dict[tuple[int, int, float], list[ScenePair]] = {}
+        number, joints = self.model.number, [self.placements[index].joint for index in self.moving_objects]
+        ends = [(number.get(one, -1), number.get(other, -1)) for one, other in mapped]
+        left_out = {*ends, *((other, one) for one, other in ends)}
+        groups: dict[tuple[int, int, float], list[tuple[int, int]]] = {}
         for pair, gap in zip(self.pairs, self._single_joint_gaps.tolist(), strict=True):
-            objects = self.moving_objects[pair.first], self.moving_objects[pair.second]
-            if gap < extra_margin and objects not in mapped and objects[::-1] not in mapped:
-                first, second = (self.placements[self.moving_objects[obj]].joint for obj in (pair.first, pair.second))
-                groups.setdefault((first, second, pair.margin), []).append(pair)
-        ends = np.cumsum([len(group) for group in groups.values()], dtype=np.int64)
+            both = pair.first, pair.second
+            if gap < extra_margin and both not in left_out:
+                groups.setdefault((joints[pair.first], joints[pair.second], pair.margin), []).append(both)
+        sizes = [len(group) for group in groups.values()]
+        sides, common, margins = np.zeros((len(groups), 2, len(self.tree.joints))), [], []
+        for row, (first, second, margin) in enumerate(groups):
+            for side, moved in enumerate(self.tree.between(first, second)):
+                sides[row, side, list(moved)] = 1.0
+            common.append(self.tree.common(first, second))
+            # The distance that the spheres have to keep for the objects to keep their margin.
+            displacements = self.model.displacements[first], self.model.displacements[second]
+            margins.append(margin + float(displacements[0]) + float(displacements[1]) + extra_margin)
+        last = np.cumsum(sizes, dtype=np.int64).tolist()
         rows = [
-            (first_sphere + first, first_sphere + second, int(end) - len(group), int(end))
-            for ((first, second, _), group), end in zip(groups.items(), ends, strict=True)
+            (first_sphere + first, first_sphere + second, end - size, end)
+            for (first, second, _), size, end in zip(groups, sizes, last, strict=True)
         ]
-        return [pair for group in groups.values() for pair in group], _integers(rows, 4)
+        numbers = _integers([both for group in groups.values() for both in group], 2)
+        return (
+            np.column_stack((numbers, np.repeat(_integers([*zip(common)], 1), sizes, axis=0))),
+            np.repeat(np.array(margins), sizes).astype(np.float32),
+            _filled(np.repeat(sides, sizes, axis=0).reshape(-1, len(self.tree.joints))),
+            _integers(rows, 4),
+        )
 
     def _obstacle_table(self, mapped: Mapped) -> _ObstacleTable:
         geometry_model = self.checker.geometry_model
