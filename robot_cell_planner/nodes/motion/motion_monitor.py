@@ -41,6 +41,7 @@ LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 MONITOR = "monitoring"  # stage of errors because a node does not reply
 PERIOD = 0.5  # [s] after which the nodes reply without a change
 MAX_POINTS = 500  # points of a request; further points follow in other requests
+SAME_TIME = 1e-6  # [s] within which times of messages are the same
 NEVER = 2**63  # a revision that no scene reaches
 
 RequestT = TypeVar("RequestT")
@@ -142,9 +143,9 @@ class MotionMonitor:
         for path in paths:
             known, reply = revision, await self._ask(monitored, path, revision, token)
             revision = reply.state.revision
-            for found in reply.report.collisions[:1]:
-                if _lies_ahead(found, monitored.motion, path, revision == known):
-                    raise _blocked(found, monitored.motion.reached, revision)
+            found = _collision(reply, monitored.motion, path)
+            if found is not None and _lies_ahead(found, monitored.motion, path, revision == known):
+                raise _blocked(found, monitored.motion.reached, revision, is_changed=revision != known)
         return revision
 
     async def _check(
@@ -162,18 +163,18 @@ class MotionMonitor:
 
         known: revision of the scene when the interval began.
         """
-        motion = monitored.motion
+        motion, is_changed = monitored.motion, False
         while rest is not None:
-            revision, collisions = reply.state.revision, reply.report.collisions
+            revision, found = reply.state.revision, _collision(reply, motion, rest)
+            is_changed = is_changed or revision != known
             violations = by_changed_limits(motion.goal, reply.report.violations)
-            for found in collisions[:1]:
-                if _lies_ahead(found, motion, rest, revision == known):
-                    raise _blocked(found, motion.reached, revision)
+            if found is not None and _lies_ahead(found, motion, rest, revision == known):
+                raise _blocked(found, motion.reached, revision, is_changed)
             for beyond in violations:
                 if _lies_ahead(beyond, motion, rest, revision == known):
                     raise beyond_limit(beyond, motion.reached, revision)
             # What is behind the robot may hide what is ahead of it.
-            rest = monitored.rest(motion.reached if collisions or violations else rest.duration)
+            rest = monitored.rest(motion.reached if found is not None or violations else rest.duration)
             if rest is not None:
                 await self._check_paths(monitored, watch.paths(), revision, token)
                 known, reply = revision, await self._ask(monitored, rest, revision, token)
@@ -224,6 +225,18 @@ class MotionMonitor:
             raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 
 
+def _collision(reply: LookAhead.Response, motion: Motion, checked: Trajectory) -> TrajectoryCollision | None:
+    """Return the collision that the check of a part of a motion has found, if any.
+
+    A contact that the part begins in is reported at its end if it lasts until then. Where the motion goes on, the check
+    of the next part shows whether it leaves the contact.
+    """
+    found = next(iter(reply.report.collisions), None)
+    goes_on = checked.duration < motion.goal.trajectory.duration - SAME_TIME
+    at_end = found is not None and duration_from_message(found.time) > checked.duration - SAME_TIME
+    return None if goes_on and at_end else found
+
+
 def _lies_ahead(
     found: TrajectoryCollision | LimitViolation, motion: Motion, checked: Trajectory, unchanged: bool
 ) -> bool:
@@ -237,11 +250,14 @@ def _lies_ahead(
     return unchanged or duration_from_message(found.time) > motion.reached or motion.reached <= float(checked.times[0])
 
 
-def _blocked(found: TrajectoryCollision, reached: float, revision: int) -> CollisionAheadError:
+def _blocked(found: TrajectoryCollision, reached: float, revision: int, is_changed: bool) -> CollisionAheadError:
+    """Return the error of a collision ahead. is_changed: whether the scene has changed, or else other joints have been
+    moved."""
+    since = f"revision {revision} of the scene" if is_changed else "joints have moved that the motion does not move"
     first, second, time = found.pair.name_a, found.pair.name_b, duration_from_message(found.time)
     collide = "would collide" if time > reached else "collide, and the motion does not separate them,"
     return CollisionAheadError(
-        f"since revision {revision} of the scene, {first} and {second} {collide} at {time:.3f} s of the trajectory",
+        f"since {since}, {first} and {second} {collide} at {time:.3f} s of the trajectory",
         subjects=(first, second),
         values=(
             Value("time of the collision", time, unit="s"),

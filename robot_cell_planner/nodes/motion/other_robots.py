@@ -68,7 +68,7 @@ class OtherRobots:
 
 
 class RobotWatch:
-    """Tells one motion what to check because of joints that it does not move."""
+    """What one motion has to check because of joints that it does not move."""
 
     def __init__(self, others: OtherRobots, motion: Motion) -> None:
         self._others = others
@@ -85,12 +85,14 @@ class RobotWatch:
         """Return the paths to check now: that of the motion, to be checked with the other joints where they are
         measured, and that of all motions together. None if no other joint moves, or the motion stands."""
         positions = self._others.positions(self._motion)
+        if not self._others_move(positions):
+            return []
         own, horizon = _progress(self._motion), self._others.horizon
         motions = list(map(_progress, self._others.motions(self._motion)))
         # Without other motions, the path is checked seldom, and may be close to objects: no samples of it then.
         exact = None if motions else ahead(own, horizon, MAX_POINTS)
         alone = exact or predicted(own, (), horizon, POINTS)
-        if alone is None or not self._others_move(positions):
+        if alone is None:
             return []
         self._checked_at, self._moved = positions, True
         moving = [found for found in motions if found.scale > 0.0]

@@ -17,7 +17,9 @@ from robot_cell_planner.nodes.motion.motion_monitor import MonitoredMotion, Moti
 from robot_cell_planner.planning.path.look_ahead import LookAheadRequest, look_ahead
 from robot_cell_planner.scene.scene import Scene
 from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.prediction import Progress, ahead
 from robot_cell_planner.trajectory.timing import stop_at_waypoints
+from robot_cell_planner.trajectory.trajectory import Trajectory
 
 CELL, _ = gantry()
 LIMITS = MotionLimits.of([CELL.variables[name] for name in ("x", "y")])
@@ -35,19 +37,31 @@ def scene_with(begin, end):
     return Scene(*gantry((("box", (0.5 * (begin + end), 0.0), (end - begin, 0.1)),)))
 
 
+def resampled(period):
+    """The trajectory with samples at a period [s]."""
+    times = np.append(np.arange(0.0, TRAJECTORY.duration, period), TRAJECTORY.duration)
+    return Trajectory(TRAJECTORY.variables, times, *(TRAJECTORY.at(times, order) for order in range(3)))
+
+
+def remaining_up_to(end):
+    """The part of the trajectory from BEGIN to a time [s]."""
+    return ahead(Progress(TRAJECTORY, BEGIN, 1.0), end - BEGIN, 500)
+
+
 class Monitor(MotionMonitor):
     """Calls the look-ahead directly. delay: time along the trajectory that passes until a reply [s]."""
 
     def __init__(self, scene, delay):
         self.motion = SimpleNamespace(reached=BEGIN, goal=GOAL)
         self.monitored = MonitoredMotion(self.motion, None, OLD)
-        self.requests = 0
+        self.requests, self.checked = 0, BEGIN  # checked: end of the latest interval [s]
+        self.max_requests = MAX_REQUESTS
         self._scene, self._delay = scene, delay
 
     async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
         self.requests += 1
-        assert self.requests < MAX_REQUESTS, "the request is repeated too often"
-        report = look_ahead(self._scene, LookAheadRequest(rest))
+        assert self.requests < self.max_requests, "the request is repeated too often"
+        report, self.checked = look_ahead(self._scene, LookAheadRequest(rest)), rest.duration
         self.motion.reached = min(self.motion.reached + self._delay, TRAJECTORY.duration)
         return SimpleNamespace(report=report_to_message(report, self._scene.cell), state=SimpleNamespace(revision=NEW))
 
@@ -64,9 +78,9 @@ class Monitor(MotionMonitor):
 
         asyncio.run(run())
 
-    def check_paths(self, known):
-        """Check the path ahead because of other robots."""
-        path = self.monitored.rest(self.motion.reached)
+    def check_paths(self, known, path=None):
+        """Check the path ahead because of other robots; None: the remaining one."""
+        path = path or self.monitored.rest(self.motion.reached)
         return asyncio.run(self._check_paths(self.monitored, [path], known, None))
 
 
@@ -85,6 +99,46 @@ def test_a_contact_that_the_motion_leaves_does_not_stop_it(delay):
     monitor = Monitor(scene_with(-1.5, PLACE - HALF + 0.001), delay)
     monitor.check()
     assert monitor.requests == 1
+
+
+@pytest.mark.parametrize("ends", [0.02, 0.2])
+def test_a_contact_that_lasts_longer_than_the_path_ahead_does_not_stop_a_motion_that_leaves_it(ends):
+    """As of a finger that has opened against the object that it has put down, in a slow motion."""
+    path = remaining_up_to(BEGIN + ends)
+    scene = scene_with(-1.5, PLACE - HALF + 0.03)
+    assert len(look_ahead(scene, LookAheadRequest(path)).collisions) == (ends == 0.02), "before it has left it"
+    assert Monitor(scene, 0.0).check_paths(NEW, path) == NEW
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.003])
+def test_a_contact_that_lasts_over_several_intervals_does_not_stop_a_motion_that_leaves_it(monkeypatch, delay):
+    monkeypatch.setattr(motion_monitor, "MAX_POINTS", 5)
+    monitor = Monitor(scene_with(-1.5, PLACE - HALF + 0.03), delay)
+    monitor.motion.goal = SimpleNamespace(trajectory=resampled(0.005), names=("x", "y"), limits=LIMITS)
+    monitor.max_requests = (TRAJECTORY.duration - BEGIN) / (4 * 0.005) + 2  # each interval once
+    monitor.check()
+    assert monitor.checked == TRAJECTORY.duration
+
+
+def test_a_contact_that_the_path_ahead_goes_further_into_stops_it():
+    with pytest.raises(CollisionAheadError, match="box"):
+        Monitor(scene_with(PLACE + HALF - 0.001, 1.5), 0.0).check_paths(NEW, remaining_up_to(BEGIN + 0.02))
+
+
+def test_a_contact_that_lasts_up_to_the_end_of_the_motion_stops_it():
+    monitor = Monitor(scene_with(-1.5, PLACE - HALF + 0.03), 0.0)
+    path = remaining_up_to(BEGIN + 0.02)
+    monitor.motion.goal = SimpleNamespace(trajectory=path, names=("x", "y"), limits=LIMITS)
+    with pytest.raises(CollisionAheadError, match="collide"):
+        monitor.check_paths(NEW, path)
+
+
+def test_the_error_says_what_has_changed():
+    scene = scene_with(PLACE + HALF + 0.3, 1.5)
+    with pytest.raises(CollisionAheadError, match="since revision 2 of the scene, "):
+        Monitor(scene, 0.0).check()
+    with pytest.raises(CollisionAheadError, match="since joints have moved that the motion does not move, "):
+        Monitor(scene, 0.0).check_paths(NEW)
 
 
 def test_an_obstacle_behind_the_contact_stops_it():
