@@ -43,7 +43,7 @@ class BagReader:
 
     Attributes:
         warnings: What is missing of a bag that was not finished.
-        topics: Names of its topics; none if only the messages tell them, as of an SQLite file without metadata.
+        topics: Names of its topics; none if they are only in the messages, as in an SQLite file without metadata.
 
     Raises:
         FileError: The path does not exist, or a file of the bag cannot be read or is damaged before its end.

@@ -41,7 +41,7 @@ class CloseTo(NamedTuple):
 
     Attributes:
         missing: By how much the distances are smaller than what sphere models resolve (n,) [m].
-        gaps: Distances beyond the margins (n,) [m].
+        gaps: Distances minus the margins (n,) [m].
         gradients: Gradients of the distances (n, dof).
     """
 
@@ -50,8 +50,8 @@ class CloseTo(NamedTuple):
     gradients: Array
 
     def approaches(self, motions: Array) -> Array:
-        """Return, to first order, the largest share of a gap that each motion (m, dof) uses up: (m,). It is negative if
-        all distances increase, and 0 if there are no pairs."""
+        """Return, to first order, by how much each motion (m, dof) reduces a gap at most, as a fraction of it: (m,).
+        Negative if all distances increase, 0 if there are no pairs."""
         decrease = -motions @ self.gradients.T / np.maximum(self.gaps, MIN_GAP)
         return np.asarray(decrease.max(axis=1)) if len(self.gaps) else np.zeros(len(motions))
 
@@ -187,7 +187,7 @@ class FreeSpaceConnectors:
 
     def _retreats(self, q: Array, near: CloseTo) -> Array:
         """Return configurations (n, dof) farther from close objects: multiples of the shortest step that separates
-        them to first order. Coordinates that it would move beyond limits end there, and the others do the rest."""
+        them to first order. Coordinates that it would move past a limit end there, and the others move farther."""
         if not len(near.missing):
             return np.empty((0, len(q)))
         z = self._space.to_reduced(q)

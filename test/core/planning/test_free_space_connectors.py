@@ -103,7 +103,7 @@ def test_gaps_and_their_gradients_are_those_of_the_cube_and_the_wall():
     assert near.gradients == pytest.approx(np.array([[-1.0, -1.0, 0.0]]), abs=1e-9)
 
 
-def test_the_motion_that_uses_up_least_of_any_gap_comes_first():
+def test_motions_are_compared_by_the_largest_fraction_by_which_they_reduce_a_gap():
     gradients = np.array([[1.0, 0.0], [0.0, 1.0]])
     near = CloseTo(np.array((0.01, 0.01)), np.array((0.001, 0.01)), gradients)
     motions = np.array(((-0.001, 0.0), (0.0, -0.001), (0.002, 0.02), (0.001, -0.02)))
