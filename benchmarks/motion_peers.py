@@ -38,12 +38,14 @@ def vamp_planner(problem: Problem) -> Planner | None:
         return None
     import vamp
 
-    if list(getattr(vamp, arm).joint_names()) != list(problem.joints):
+    names = list(getattr(vamp, arm).joint_names())
+    if {*names} != {*problem.joints}:
         return None
+    order, back = [problem.joints.index(name) for name in names], [names.index(joint) for joint in problem.joints]
     environment = _environment(vamp, problem)
     robot, search, settings, simplification = vamp.configure_robot_and_planner_with_kwargs(arm, "rrtc")
     settings.max_samples = settings.max_iterations = MOST_SAMPLES
-    start, goals = list(problem.start), [list(goal) for goal in problem.goals]
+    start, *goals = [[values[index] for index in order] for values in (problem.start, *problem.goals)]
 
     def plan(seed: int) -> Floats | None:
         sampler = robot.halton()
@@ -52,7 +54,7 @@ def vamp_planner(problem: Problem) -> Planner | None:
         if not found.solved:
             return None
         path = robot.simplify(found.path, environment, simplification, sampler).path
-        return np.array(path.numpy(), dtype=np.float64)
+        return np.array(path.numpy(), dtype=np.float64)[:, back]
 
     return plan
 

@@ -180,7 +180,11 @@ def _problem(entry: _Entry, robot: Arm, joints: tuple[str, ...]) -> Problem:
     cell, state = cell_around(robot, [obstacle.placed() for obstacle in entry.obstacles])
     fixed = {joint: value for joint, value in entry.fixed.items() if joint in cell.variables}
     state = state.with_configuration({**fixed, **dict(zip(joints, entry.start, strict=True))})
-    return Problem(entry.scene, f"{entry.scene} {entry.index}", robot.group, joints, cell, state, entry.goals)
+    # Paths of the planners have the joints in the order of the group.
+    of_group = [*cell.group(robot.group).variables, *joints]
+    ordered = tuple(sorted(joints, key=of_group.index))
+    goals = tuple(tuple(goal[joints.index(joint)] for joint in ordered) for goal in entry.goals)
+    return Problem(entry.scene, f"{entry.scene} {entry.index}", robot.group, ordered, cell, state, goals)
 
 
 def cell_around(robot: Arm, obstacles: Sequence[tuple[Form, Pose]]) -> tuple[RobotCell, RobotCellState]:
