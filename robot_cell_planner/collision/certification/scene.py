@@ -199,7 +199,7 @@ class MotionScene:
         return (
             np.column_stack((numbers, np.repeat(_integers([*zip(common)], 1), sizes, axis=0))),
             np.repeat(np.array(margins), sizes).astype(np.float32),
-            _filled(np.repeat(sides, sizes, axis=0).reshape(-1, len(self.tree.joints))),
+            _filled(np.repeat(sides, sizes, axis=0).reshape(2 * len(numbers), len(self.tree.joints))),
             _integers(rows, 4),
         )
 

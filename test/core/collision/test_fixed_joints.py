@@ -228,3 +228,11 @@ def test_values_of_variables_displace_nothing():
     cell, state = crowded()
     checker = CollisionChecker(cell, state, (*cell.variables, "gripper/open"))
     assert not motion_model(checker).displacements.any()
+
+
+def test_without_variables_the_state_is_certified():
+    cell, state = load_cell(CONFIG / "demo" / "cell.yaml")
+    checker = CollisionChecker(cell, state, ())
+    still = np.zeros(0)
+    assert not checker.in_collision(still)
+    assert certifier_of(checker).certify(still, still).free
