@@ -7,6 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+from frozendict import frozendict
+
+from ...collision.pairs.allowed_pairs import AllowedPairs
 from ...errors import NotSupportedError
 from ...io.common.resources import write_text
 from ...kinematics.transforms import WorldTransforms
@@ -57,7 +61,8 @@ def export_compas(
     """Convert a cell of one robot to the JSON files that compas_fab 2 reads, without COMPAS.
 
     compas_fab checks the convex hull of each mesh, and a tool or body against the link that carries it, which is
-    therefore listed in its touch links.
+    therefore listed in its touch links. It also checks links that are fixed to each other, and neighbours at a joint of
+    a robot without an SRDF; these pairs are therefore disabled.
 
     Args:
         cell: Cell with one robot.
@@ -230,7 +235,7 @@ class _Writer:
             "main_group_name": robot.main_group if robot.groups else None,
             "passive_joints": list(passive_joints(robot)),
             "end_effectors": [],
-            "disabled_collisions": sorted(sorted((pair.first, pair.second)) for pair in robot.disabled_pairs),
+            "disabled_collisions": sorted(_pairs_without_check(robot)),
             "group_states": states,
         }
 
@@ -347,3 +352,12 @@ def _inertial(inertial: Inertial | None) -> Fields | None:
         "mass": {"value": inertial.mass},
         "inertia": dict(zip(names, inertial.inertia, strict=True)),
     }
+
+
+def _pairs_without_check(robot: Robot) -> set[tuple[str, str]]:
+    """Return the pairs of links of a robot that are not checked: those of its SRDF, and those that it need not have."""
+    alone = RobotCell(robots=frozendict({robot.name: msgspec.structs.replace(robot, attached_to="")}))
+    skipped = AllowedPairs(alone, alone.default_state()).skipped()
+    named = [(pair.first, pair.second) for pair in robot.disabled_pairs]
+    named += [(pair.first, pair.second) for pair in skipped]
+    return {(min(pair), max(pair)) for pair in named}

@@ -19,8 +19,12 @@ from robot_cell_planner.exchange.compas.meshes import triangles
 from robot_cell_planner.exchange.compas.shapes import _polyhedron
 from robot_cell_planner.io.cell_file.cell_file import load_cell
 from robot_cell_planner.kinematics.transforms import WorldTransforms
-from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Sphere
+from robot_cell_planner.model.cell import RobotCell
+from robot_cell_planner.model.geometry import Box, Capsule, Cone, Cylinder, Shape, Sphere
+from robot_cell_planner.model.mechanism import Joint, JointKind, JointLimits, Link, Mechanism
 from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.robot import Robot
+from robot_cell_planner.model.sources import ModelSources
 
 DEMO = ROOT / "config" / "demo" / "cell.yaml"
 
@@ -277,6 +281,26 @@ def test_reasons_of_disabled_pairs_are_listed():
     robot = replace(cell.robot, disabled_pairs=tuple(replace(p, reason="") for p in cell.robot.disabled_pairs))
     without = replace(cell, robots=frozendict({robot.name: robot}))
     assert not any(line.startswith("reason ") for line in export_compas(without, state).left_out)
+
+
+@pytest.mark.parametrize("srdf", ["<robot name='chain'/>", ""])
+def test_links_that_are_not_checked_here_are_not_checked_in_compas_fab(srdf):
+    """A bracket on the second of three links: without an SRDF, neighbours at a joint are not checked either."""
+    shape = (Shape(Box((0.1, 0.1, 0.1))),)
+    links = frozendict({name: Link(name, collisions=shape) for name in ("first", "bracket", "second", "third")})
+    limits = JointLimits(-1.0, 1.0, 1.0)
+    joints = (
+        Joint("mount", JointKind.FIXED, "second", "bracket"),
+        Joint("one", JointKind.REVOLUTE, "first", "second", limits=limits),
+        Joint("two", JointKind.REVOLUTE, "second", "third", limits=limits),
+    )
+    mechanism = Mechanism("chain", links, frozendict({each.name: each for each in joints}))
+    robot = Robot("chain", mechanism, sources=ModelSources(srdf=srdf))
+    cell = RobotCell(robots=frozendict({"chain": robot}))
+    exported = json.loads(export_compas(cell, cell.default_state()).cell)["data"]["robot_semantics"]
+    at_joints = [["bracket", "first"], ["bracket", "third"], ["first", "second"], ["second", "third"]]
+    expected = [["bracket", "second"], *([] if srdf else at_joints)]
+    assert exported["disabled_collisions"] == sorted(expected)
 
 
 def test_a_cell_is_the_same_after_export_and_import(tmp_path):
