@@ -89,7 +89,7 @@ class RobotWatch:
             return []
         own, horizon = _progress(self._motion), self._others.horizon
         motions = list(map(_progress, self._others.motions(self._motion)))
-        # Without other motions, the path is checked seldom, and may be close to objects: no samples of it then.
+        # Beside motions of other robots, a coarser path, so that a check takes less time. It may differ near an object.
         exact = None if motions else ahead(own, horizon, MAX_POINTS)
         alone = exact or predicted(own, (), horizon, POINTS)
         if alone is None:
