@@ -83,7 +83,7 @@ class Plan:
     """Planned motion and information about it.
 
     Attributes:
-        variables: Names of the columns of `path`.
+        variables: Names of the columns of `path`, in the order of the group.
         path: Waypoints (n, dof) from start to goal, connected by straight lines in joint space; for a Cartesian
             plan, its dense samples.
         cell_digest, start_state_digest: Cell and state that it was planned in.

@@ -232,7 +232,8 @@ class MotionRequest:
 
     Attributes:
         group: Planning group; "" for the main group.
-        joints: Joints of the group to move, the others are fixed; empty for all.
+        joints: Joints of the group to move, the others are fixed; empty for all. The columns of a plan have the order
+            of the group.
         constraints: Constraints that hold along the path.
         waypoint_suggestions: Configurations, as values by variable, that the path may pass; tried in this order.
         timing: Options of time parameterization; None for no timing.
