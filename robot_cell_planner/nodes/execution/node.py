@@ -32,7 +32,7 @@ from ..motion.motion import Motion, Phase
 from ..motion.motion_clock import motion_clock
 from ..motion.motion_control import MotionControl
 from ..motion.motion_monitor import MotionMonitor
-from ..motion.other_robots import OtherRobots
+from ..motion.other_joints import CHECK_TIME, OtherJoints
 from ..motion.path_return import feedback_timeouts
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
@@ -168,9 +168,9 @@ class ExecutionNode(ManagedNode):
         parameters, passive = self.parameters, passive_joints(self._grippers)
         efforts = self._stream is not None and "effort" in command_fields(parameters)
         tolerance = parameters["start_tolerance"]
-        horizon = max(parameters["watch_horizon"], sampler_options(parameters).stop_time)
+        horizon = max(parameters["watch_horizon"], sampler_options(parameters).stop_time + CHECK_TIME)
         options = RunnerOptions(tolerance, feedback_timeouts(parameters), self._joints, passive, efforts)
-        others = OtherRobots(self._robots, self._feedback, lambda: self._runner.motions, horizon)
+        others = OtherJoints(self._robots, self._feedback, lambda: self._runner.motions, horizon)
         return MotionRunner(
             self,
             drive,

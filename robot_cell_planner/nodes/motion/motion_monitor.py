@@ -34,8 +34,8 @@ from ..conversions.basic import (
 from ..conversions.trajectories import trajectory_to_message
 from .changed_limits import beyond_limit, by_changed_limits
 from .motion import Motion
-from .other_robots import PERIOD as WATCH_PERIOD
-from .other_robots import OtherRobots, RobotWatch
+from .other_joints import PERIOD as WATCH_PERIOD
+from .other_joints import JointWatch, OtherJoints
 
 LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
 MONITOR = "monitoring"  # stage of errors because a node does not reply
@@ -72,7 +72,7 @@ class MotionMonitor:
     """Stops motions on their paths if the scene or another robot obstructs them, if they would violate limits that have
     become narrower, or if the scene or planning node does not reply."""
 
-    def __init__(self, node: CellNode, others: OtherRobots) -> None:
+    def __init__(self, node: CellNode, others: OtherJoints) -> None:
         self._node = node
         self._others = others
         self._ahead = node.service_client(LookAhead, LOOK_AHEAD)
@@ -155,7 +155,7 @@ class MotionMonitor:
         reply: LookAhead.Response,
         known: int,
         token: CancellationToken,
-        watch: RobotWatch,
+        watch: JointWatch,
     ) -> None:
         """Raise the first collision or violated limit ahead, given the reply for the next interval; check the following
         intervals. While other robots move, the path ahead is checked between any two intervals: those of a long motion

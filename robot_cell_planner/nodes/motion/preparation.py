@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
@@ -26,7 +25,7 @@ from .planning_calls import PlanningCalls, fresh_state
 from .runner_options import RunnerOptions
 from .streamed_motion import StreamDrive
 from .trajectory_goals import MotionGoal, check_begin
-from .validated_goals import with_limits
+from .validated_goals import validated
 
 Drive = StreamDrive | ControllerDrive
 Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
@@ -160,7 +159,7 @@ class Preparation:
             text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
             self._warn(goal, reply, text)
         self.warn_of_efforts(goal, reply)
-        return replace(with_limits(goal, reply.limits), measured=measured), reply
+        return validated(goal, reply, measured), reply
 
     def warn_of_efforts(self, goal: MotionGoal, reply: ValidateTrajectory.Response) -> None:
         """Add a warning to the result of a motion if its efforts are not commanded."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from .runner_options import RunnerOptions
 from .speed_scales import SpeedScales
 from .streamed_motion import MakeMotion, Predicted, StreamDrive, StreamedMotion
 from .trajectory_goals import MotionGoal
-from .validated_goals import with_limits
+from .validated_goals import validated
 
 OnProgress = Callable[[Motion], None]
 # [s] of the steady clock ahead, at which a motion is replaced: initial, and maximum if its validation takes longer.
@@ -233,7 +232,7 @@ class MotionRunner:
                 positions, measured = joining.trajectory.positions[0].tolist(), self._feedback.positions()
                 begins = StateRef(configuration=Configuration(joint_names=message.joint_names, positions=positions))
                 reply = await self._planning.validate(begins, message, goal.tolerances.start, token)
-                joining = replace(with_limits(joining, reply.limits), measured=measured)
+                joining = validated(joining, reply, measured)
             if self._joining_scale(goal) != scale:
                 continue  # its first velocities would not be those of the robot
             finished: Future[None] = Future()

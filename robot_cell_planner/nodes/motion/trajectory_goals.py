@@ -51,7 +51,8 @@ class MotionGoal:
     names: the joints in the names of the goal, in the order of the trajectory, which uses the robot's names. efforts:
     (n, dof), or (dof,) if constant, or None. begin [ns]: start, 0 for at once. led_in: whether a sample was added
     before those of the goal; points: number of points of the goal. limits: those of the validation, None before.
-    measured: positions of all measured joints when the validation was requested [rad or m].
+    measured: positions of all measured joints when the validation was requested [rad or m]. cell_joints: names that
+    joints of the cell can have in joint_states; empty before the validation.
     """
 
     owner: str
@@ -64,6 +65,7 @@ class MotionGoal:
     led_in: bool = False
     limits: MotionLimits | None = None
     measured: Mapping[str, float] = field(default_factory=dict)
+    cell_joints: frozenset[str] = frozenset()
 
     @property
     def joints(self) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
-"""Limits of the validation in goals, and efforts of goals within them."""
+"""Results of the validation in goals, and efforts of goals within the limits of their joints."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from robot_cell_planner.msg import JointLimits
+from robot_cell_planner.srv import ValidateTrajectory
 
 from ...errors import TrajectoryLimitError, Value, distinct_texts
 from ..conversions.trajectory_reports import limits_from_message, units_from_message
@@ -17,16 +18,24 @@ UNITS = {"rad": "Nm", "m": "N"}  # of efforts, by those of the positions
 ANY_UNIT = "Nm or N"
 
 
-def with_limits(goal: MotionGoal, limits: Sequence[JointLimits]) -> MotionGoal:
-    """Return a goal with the limits that its trajectory was validated against and their units, in its order of joints.
+def validated(goal: MotionGoal, reply: ValidateTrajectory.Response, measured: Mapping[str, float]) -> MotionGoal:
+    """Return a goal with the limits that its trajectory was validated against and their units, in its order of joints,
+    the joints of the cell, and the positions that were measured when the validation was requested [rad or m].
 
     Raises:
         TrajectoryLimitError: The effort of a point exceeds the limit of its joint. Between points, efforts are
             linear, so that they do not exceed it there if they do not at the points.
     """
-    _check_efforts(goal, limits)
-    tolerances = replace(goal.tolerances, units=units_from_message(limits, goal.joints))
-    return replace(goal, limits=limits_from_message(limits, goal.joints), tolerances=tolerances)
+    _check_efforts(goal, reply.limits)
+    # joint_states have the full name of a joint of a tool, or the short one.
+    joints = frozenset(name for full in reply.joints for name in (full, full.rpartition("/")[2]))
+    return replace(
+        goal,
+        limits=limits_from_message(reply.limits, goal.joints),
+        tolerances=replace(goal.tolerances, units=units_from_message(reply.limits, goal.joints)),
+        measured=measured,
+        cell_joints=joints,
+    )
 
 
 def _check_efforts(goal: MotionGoal, limits: Sequence[JointLimits]) -> None:

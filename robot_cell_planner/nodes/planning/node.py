@@ -282,6 +282,7 @@ class PlanningNode(ManagedNode):
         self._cases.remember(scene)
         response.report = report_to_message(report, scene.cell)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
+        response.joints = [*scene.cell.variables]
 
     async def _look_ahead(self, request: srv.LookAhead.Request, response: srv.LookAhead.Response) -> None:
         trajectory, scene = await self._requested(request, response)

@@ -117,6 +117,7 @@ def _validate(
     task = validation_request(library.values, request, trajectory, scene)
     response.report = report_to_message(tasks.validated(scene, task), scene.cell)
     response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
+    response.joints = [*scene.cell.variables]
 
 
 HANDLERS: Mapping[str, Handler] = {

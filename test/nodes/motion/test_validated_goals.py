@@ -1,4 +1,4 @@
-"""Efforts of goals are within the limits of their joints, or the goals are refused."""
+"""Validated goals: their limits and units, the joints of their cell, and efforts within the limits."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,8 @@ import pytest
 from robot_cell_planner.errors import TrajectoryLimitError, Value
 from robot_cell_planner.msg import JointLimits
 from robot_cell_planner.nodes.motion.trajectory_goals import MotionGoal
-from robot_cell_planner.nodes.motion.validated_goals import with_limits
+from robot_cell_planner.nodes.motion.validated_goals import validated
+from robot_cell_planner.srv import ValidateTrajectory
 from robot_cell_planner.trajectory.tracking import Tolerances
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
@@ -25,6 +26,10 @@ def goal(efforts):
     """A motion of three points, 0.5 s apart; the names of the cell have the prefix "cell/"."""
     trajectory = Trajectory(JOINTS, np.linspace(0.0, 1.0, 3), np.zeros((3, 2)))
     return MotionGoal("owner", tuple(f"cell/{joint}" for joint in JOINTS), trajectory, TOLERANCES, efforts=efforts)
+
+
+def with_limits(goal, limits, joints=()):
+    return validated(goal, ValidateTrajectory.Response(limits=limits, joints=list(joints)), {})
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -61,3 +66,10 @@ def test_efforts_within_the_limits_and_of_joints_without_one_are_accepted(effort
 
 def test_without_limits_no_effort_is_refused():
     assert with_limits(goal(np.full((3, 2), 1e6)), []).limits is None
+
+
+def test_a_goal_has_the_names_that_joints_of_the_cell_have_in_joint_states():
+    found = with_limits(goal(None), limits(), ("cell/shoulder", "gripper/finger", "rail"))
+    assert found.cell_joints == {"cell/shoulder", "shoulder", "gripper/finger", "finger", "rail"}
+    reply = ValidateTrajectory.Response(limits=limits())
+    assert validated(goal(None), reply, {"rail": 0.5}).measured == {"rail": 0.5}

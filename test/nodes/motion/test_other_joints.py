@@ -1,4 +1,4 @@
-"""Checks that a motion needs because of other robots."""
+"""Checks that a motion needs because of joints that it does not move."""
 
 from types import MappingProxyType, SimpleNamespace
 
@@ -7,17 +7,20 @@ import pytest
 
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
-from robot_cell_planner.nodes.motion.other_robots import OtherRobots
+from robot_cell_planner.nodes.motion.other_joints import OtherJoints
 from robot_cell_planner.trajectory.trajectory import Trajectory
 
 ROBOTS = IndependentRobots(("left/", "right/"))
 SECOND = 10**9  # [ns]
 NAMES = ("left/elbow", "right/elbow", "right_gripper/finger", "right/grip")
+WHEEL = "base/wheel"  # is published, but the cell does not have it
 
 
 def motion(joint, scale=1.0, passive=False, measured=MappingProxyType({})):
     trajectory = Trajectory((joint,), np.array([0.0, 10.0]), np.array([[0.0], [1.0]]))
-    goal = SimpleNamespace(joints=(joint,), named_trajectory=trajectory, measured=measured)
+    goal = SimpleNamespace(
+        joints=(joint,), named_trajectory=trajectory, measured=measured, cell_joints=frozenset(NAMES)
+    )
     return SimpleNamespace(goal=goal, reached=2.0, scale=scale, passive=passive)
 
 
@@ -28,14 +31,15 @@ class Cell:
         self.own = own or motion("left/elbow")
         self.motions = [self.own]
         self._feedback, self._stamp = JointFeedback(10.0), 0
-        self.others = OtherRobots(robots, self._feedback, lambda: self.motions, horizon)
+        self.others = OtherJoints(robots, self._feedback, lambda: self.motions, horizon)
         self.watch = self.others.watch(self.own)
         self.measure()
 
     def measure(self, **positions):
         self._stamp += 10**7
-        values = [positions.get(name.replace("/", "_"), 0.0) for name in NAMES]
-        self._feedback.update(NAMES, values, [], [], self._stamp, 1e-9 * self._stamp)
+        published = (*NAMES, WHEEL)
+        values = [positions.get(name.replace("/", "_"), 0.0) for name in published]
+        self._feedback.update(published, values, [], [], self._stamp, 1e-9 * self._stamp)
 
     def joints(self):
         return [path.variables for path in self.watch.paths()]
@@ -46,6 +50,15 @@ def test_joints_that_have_not_moved_since_the_validation_are_not_checked():
     assert cell.joints() == []
     assert not cell.watch.whole_is_due()
     cell.measure(right_grip=0.1)
+    assert cell.joints() == [("left/elbow",)]
+
+
+def test_joints_that_the_cell_does_not_have_are_not_checked():
+    cell = Cell(own=motion("left/elbow", measured=dict.fromkeys(NAMES, 0.0)))
+    cell.measure(base_wheel=0.1)
+    assert cell.joints() == []
+    assert not cell.watch.whole_is_due()
+    cell.measure(base_wheel=0.2, right_grip=0.1)
     assert cell.joints() == [("left/elbow",)]
 
 

@@ -15,9 +15,10 @@ from .motion import Motion
 POINTS = 31  # of a path ahead with motions of other robots, so that a check takes little time
 MAX_POINTS = 500  # of a path ahead that is checked as it is
 PERIOD = 0.1  # [s] between checks
+CHECK_TIME = 1.5  # [s] until a check notices that joints move and replies, on a busy computer
 
 
-class OtherRobots:
+class OtherJoints:
     """The joints of a cell that may move while a motion does not move them: those of other robots, and those of tools
     and grippers, whose drivers others may use, too.
 
@@ -36,14 +37,17 @@ class OtherRobots:
         self._motions = motions
         self.horizon = horizon
 
-    def watch(self, motion: Motion) -> RobotWatch:
+    def watch(self, motion: Motion) -> JointWatch:
         """Return a watch of the joints besides those of a motion, which begins."""
-        return RobotWatch(self, motion)
+        return JointWatch(self, motion)
 
     def positions(self, motion: Motion) -> dict[str, float]:
-        """Return the measured positions of joints besides those of a motion [rad or m]."""
-        own = frozenset(motion.goal.joints)
-        return {name: position for name, position in self._feedback.positions().items() if name not in own}
+        """Return the measured positions of the joints of the cell besides those of a motion [rad or m].
+
+        Others may be published as well, such as wheels or another cell's robot, and move all the time.
+        """
+        others = motion.goal.cell_joints.difference(motion.goal.joints)
+        return {name: position for name, position in self._feedback.positions().items() if name in others}
 
     def measured_at(self, silent: bool) -> int:
         """Return a stamp that the measurements of all joints have reached which are published at present [ns]; silent:
@@ -67,10 +71,10 @@ class OtherRobots:
         return found
 
 
-class RobotWatch:
+class JointWatch:
     """What one motion has to check because of joints that it does not move."""
 
-    def __init__(self, others: OtherRobots, motion: Motion) -> None:
+    def __init__(self, others: OtherJoints, motion: Motion) -> None:
         self._others = others
         self._motion = motion
         self._checked_at = motion.goal.measured  # positions of the joints at the last check, at first the validation
