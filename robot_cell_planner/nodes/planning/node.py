@@ -24,7 +24,7 @@ from ...planning.workers.jobs import Job
 from ...planning.workers.pool import EXPLANATION_TIME, WorkerPool
 from ...planning.workers.preparation import PREPARE
 from ...planning.workers.server import PRELOAD
-from ...scene.scene import Scene
+from ...scene.scene import Scene, joint_names
 from ...system.heap import keep_heap_small
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
@@ -282,7 +282,7 @@ class PlanningNode(ManagedNode):
         self._cases.remember(scene)
         response.report = report_to_message(report, scene.cell)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
-        response.joints = [*scene.cell.variables]
+        response.joints = [*joint_names(scene.cell)]
 
     async def _look_ahead(self, request: srv.LookAhead.Request, response: srv.LookAhead.Response) -> None:
         trajectory, scene = await self._requested(request, response)

@@ -12,7 +12,7 @@ from ...planning.cartesian.planner import plan_cartesian
 from ...planning.joint_space.planner import plan_motion
 from ...planning.sequence import plan_multistep
 from ...planning.workers import tasks
-from ...scene.scene import Scene
+from ...scene.scene import Scene, joint_names
 from ..common.node import report_error
 from ..common.sphere_preparation import UNCERTIFIED
 from ..conversions import plans
@@ -117,7 +117,7 @@ def _validate(
     task = validation_request(library.values, request, trajectory, scene)
     response.report = report_to_message(tasks.validated(scene, task), scene.cell)
     response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
-    response.joints = [*scene.cell.variables]
+    response.joints = [*joint_names(scene.cell)]
 
 
 HANDLERS: Mapping[str, Handler] = {

@@ -90,7 +90,9 @@ def test_a_look_ahead_beyond_a_narrower_limit_is_saved(client, folder):
     start = [scene.state.configuration[joint] for joint in joints]
     trajectory = slow_turn(joints, start)
     validation = srv.ValidateTrajectory.Request(trajectory=trajectory)
-    assert client.call_service(srv.ValidateTrajectory, "planning/validate_trajectory", validation).report.valid
+    reply = client.call_service(srv.ValidateTrajectory, "planning/validate_trajectory", validation)
+    assert reply.report.valid
+    assert {*reply.joints} == {*joints, "gripper/finger_joint"}
     too_fast = slow_turn(joints, start)
     too_fast.points[-1].time_from_start = Duration(nanosec=1_000_000)
     before = set(folder.glob("*.case"))
