@@ -112,6 +112,7 @@ def link_pairs(model: MotionModel) -> Iterator[LinkPair]:
     joints = {index: model.placements[index].joint for ends, _ in candidates for index in ends}
     for ends, margin in candidates:
         one, other = model.tree.between(*(joints[index] for index in ends))
+        # Few pairs are; all others cost no more than this lookup.
         of_two_joints = (len(one), len(other)) in ((2, 0), (0, 2))
         if of_two_joints and _is_of_one_robot(*(objects[index] for index in ends)):
             found = _pair(model, ends, margin)

@@ -36,7 +36,7 @@ MAX_COORDINATE_MOTIONS, MAX_CERTIFICATES = 4, 8
 MIN_GAP = 1e-6  # [m] to which smaller gaps are rounded where they are compared
 
 
-class CloseTo(NamedTuple):
+class ClosePairs(NamedTuple):
     """Pairs of geometries that are close to each other at a configuration.
 
     Attributes:
@@ -84,7 +84,7 @@ class FreeSpaceConnectors:
             found.append(q[None])
         else:
             check()
-        near = self._close_to(q)
+        near = self._close_pairs_at(q)
         if not found:
             for inner in self._free(self._retreats(q, near)):
                 self._try(q, inner, MAX_PROOF_STATES[-1], found)
@@ -164,7 +164,7 @@ class FreeSpaceConnectors:
             return np.zeros(0, dtype=np.bool_)
         return np.asarray(self._certifier.check_boxes(configurations, np.zeros_like(configurations)) == FREE)
 
-    def _most_promising(self, q: Array, near: CloseTo, neighbours: Array) -> Array:
+    def _most_promising(self, q: Array, near: ClosePairs, neighbours: Array) -> Array:
         """Return the one of (n, dof) configurations, n >= 1, whose motion is most likely free."""
         motions = neighbours - q
         between = q + np.multiply.outer(FRACTIONS_BETWEEN, motions)
@@ -185,7 +185,7 @@ class FreeSpaceConnectors:
             return configurations
         return np.asarray(np.clip(configurations, self._space.q_lower, self._space.q_upper))
 
-    def _retreats(self, q: Array, near: CloseTo) -> Array:
+    def _retreats(self, q: Array, near: ClosePairs) -> Array:
         """Return configurations (n, dof) farther from close objects: multiples of the shortest step that separates
         them to first order. Coordinates that it would move past a limit end there, and the others move farther."""
         if not len(near.missing):
@@ -208,7 +208,7 @@ class FreeSpaceConnectors:
         factors = [factor for factor in STEP_FACTORS if factor * length <= MAX_STEP]
         return self._limited(self._space.to_full(z + np.multiply.outer(factors, step)))
 
-    def _close_to(self, q: Array) -> CloseTo:
+    def _close_pairs_at(self, q: Array) -> ClosePairs:
         """Return the close pairs at a configuration."""
         certifier = self._certifier
         self.states += 2
@@ -221,7 +221,7 @@ class FreeSpaceConnectors:
             joints, away = certifier.scene.joints_of(near.objects), np.array(found.normal)
             separation_gradient(scene.address, q, joints, points[0], points[1], away, gradient)
         missing, gaps = (np.array([pair[index] for pair in pairs]) for index in (1, 2))
-        return CloseTo(missing, gaps, gradients)
+        return ClosePairs(missing, gaps, gradients)
 
     def _close_pairs(self, q: Array) -> list[tuple[NearGeometries, float, float]]:
         """Return close pairs of geometries, by how much their distance is too small, and by how much it is larger than

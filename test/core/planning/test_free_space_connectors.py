@@ -24,7 +24,7 @@ from robot_cell_planner.planning.search.free_space_connectors import (
     FRACTIONS_BETWEEN,
     SAMPLES_PER_DISTANCE,
     STEP_FACTORS,
-    CloseTo,
+    ClosePairs,
     FreeSpaceConnectors,
 )
 
@@ -97,7 +97,7 @@ def test_further_connectors_are_within_limits_and_free():
 
 def test_gaps_and_their_gradients_are_those_of_the_cube_and_the_wall():
     _, connectors = connectors_of()
-    near = connectors._close_to(np.array((0.0, 0.004, 0.1)) - (0.0, 0.01, 0.0))
+    near = connectors._close_pairs_at(np.array((0.0, 0.004, 0.1)) - (0.0, 0.01, 0.0))
     assert near.gaps == pytest.approx([GAP + 0.006], abs=1e-9)
     assert near.missing == pytest.approx([CLEARANCE - GAP - 0.006], abs=1e-9)
     assert near.gradients == pytest.approx(np.array([[-1.0, -1.0, 0.0]]), abs=1e-9)
@@ -105,10 +105,10 @@ def test_gaps_and_their_gradients_are_those_of_the_cube_and_the_wall():
 
 def test_motions_are_compared_by_the_largest_fraction_by_which_they_reduce_a_gap():
     gradients = np.array([[1.0, 0.0], [0.0, 1.0]])
-    near = CloseTo(np.array((0.01, 0.01)), np.array((0.001, 0.01)), gradients)
+    near = ClosePairs(np.array((0.01, 0.01)), np.array((0.001, 0.01)), gradients)
     motions = np.array(((-0.001, 0.0), (0.0, -0.001), (0.002, 0.02), (0.001, -0.02)))
     assert near.approaches(motions) == pytest.approx([1.0, 0.1, -2.0, 2.0])
-    assert CloseTo(np.empty(0), np.empty(0), np.empty((0, 2))).approaches(motions).tolist() == [0.0] * 4
+    assert ClosePairs(np.empty(0), np.empty(0), np.empty((0, 2))).approaches(motions).tolist() == [0.0] * 4
 
 
 def test_one_motion_of_each_distance_is_certified_and_it_does_not_approach_the_wall():
@@ -128,7 +128,7 @@ def test_a_motion_that_spheres_prove_free_in_its_middle_comes_before_one_that_th
     q = np.array((0.0, -0.1, 0.0))
     past_the_wall, back = np.array((0.0, 0.5, 0.0)), np.array((0.0, -0.2, 0.0))
     assert certifier.quickly_free(past_the_wall, past_the_wall)
-    near = CloseTo(np.array((0.01,)), np.array((0.001,)), np.array([[0.0, 1.0, 0.0]]))
+    near = ClosePairs(np.array((0.01,)), np.array((0.001,)), np.array([[0.0, 1.0, 0.0]]))
     assert near.approaches(np.array((past_the_wall, back)) - q).argmin() == 0
     chosen = connectors._most_promising(q, near, np.array((past_the_wall, back)))
     assert chosen.tolist() == back.tolist()
