@@ -141,6 +141,11 @@ class JointStateMonitor:
             if name not in self._aliases:
                 raise UnknownNameError(unknown_name(f"joint {name!r}", name, self._aliases), subjects=(name,))
 
+    @property
+    def outdated(self) -> tuple[str, ...]:
+        """Joints whose latest values are not where they are now: joint states since then were rejected."""
+        return tuple(name for name in self._rejected if name in self._states.latest)
+
     def applied_to(self, state: RobotCellState, values: Mapping[str, float] | None = None) -> RobotCellState:
         """Return the state with measured values replaced. values: earlier `values` instead of the latest ones; those of
         joints that the cell does not have any more are ignored."""

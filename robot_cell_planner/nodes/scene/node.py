@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Thread
 
@@ -43,6 +43,7 @@ from ..conversions.changes import update_to_message
 from ..conversions.models import ModelReader, reads_files
 from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
+from .measured_poses import world_pose_as_measured
 from .publisher import ScenePublisher
 from .received_cell import received_cell
 
@@ -89,11 +90,12 @@ class SceneNode(ManagedNode):
         self._roots = resource_roots(self.parameters, cell_file)
         self._models = ModelReader(self._roots, self.parameters["max_models"], self.parameters["max_shapes"])
         self._journal = self._open_journal()
-        self._history = SceneHistory(world_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._frames = ExternalFrames(self)
         # The publisher of /tf reads joint states, but less often at a low rate.
         rate = 0.0 if self.parameters["tf_rate"] >= JOINTS_RATE else JOINTS_RATE
         self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"], rate, self._frames)
+        measured_pose = partial(world_pose_as_measured, lambda: self._view.last_measured)
+        self._history = SceneHistory(measured_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._publisher = ScenePublisher(self, self._history, self._view)
         self._follower = FrameFollower(self, self._frames, self._history, self._apply)
         self._geometry = GeometryCheck(self)
@@ -101,6 +103,11 @@ class SceneNode(ManagedNode):
         self._start_state: Scene | None = None  # of the cell file, not checked yet
         self._serve_all()
         self._start(cell_file)
+
+    def _changed(self, changes: Sequence[Change], expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
+        """Apply changes as `SceneHistory.apply`, all with the joints that are measured now."""
+        self._view.read_joints()
+        return self._history.apply(changes, expected, dry_run=dry_run)
 
     def _serve_all(self) -> None:
         self.serve(srv.LoadCell, "scene/load_cell", self._load_cell)
@@ -172,7 +179,7 @@ class SceneNode(ManagedNode):
     def _apply(self, changes: list[Change]) -> None:
         """Apply changes of the node itself."""
         if self.active:
-            self._publish(self._history.apply(changes))
+            self._publish(self._changed(changes))
 
     def _publish_all(self) -> None:
         self._view.take(self._history.scene, self._history.revision)
@@ -283,7 +290,7 @@ class SceneNode(ManagedNode):
             origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
         placed = moved(found, origin)
         changes: list[Change] = [Add(placed.cell, placed.state), *related]
-        change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
+        change = self._changed(changes, request.expected_revision, dry_run=request.dry_run)
         if not request.dry_run:
             self._publish(change)
 
@@ -315,7 +322,7 @@ class SceneNode(ManagedNode):
         await self._geometry.check(*models)
         for text in doubtful_sizes(body for model in models for body in model.bodies.values()):
             self.get_logger().warning(f"scene/apply_changes: {text}")
-        change = self._history.apply(changes, request.expected_revision, dry_run=request.dry_run)
+        change = self._changed(changes, request.expected_revision, dry_run=request.dry_run)
         response.update = self._update(change) if request.dry_run else self._publish(change)
         response.revision = self._history.revision
 

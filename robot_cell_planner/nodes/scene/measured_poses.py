@@ -1,0 +1,40 @@
+"""Poses in the world where the joints are measured, which scene changes retain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...errors import StaleStateError
+from ...kinematics.transforms import world_pose
+from ...model.cell import RobotCell
+from ...model.pose import Pose
+from ...model.state import RobotCellState
+from ...scene.scene import joint_names
+from ..common.joint_state_monitor import REJECTED, JointStateMonitor
+
+SHIFT = 0.1  # [rad or m] of joints, to see whether they move a frame
+SAME = 1e-9  # [m and rad] within which poses are the same
+
+
+def world_pose_as_measured(
+    measured: Callable[[], JointStateMonitor], cell: RobotCell, state: RobotCellState, frame: str
+) -> Pose:
+    """Return world_T_frame with the joints of a state where they are measured.
+
+    What is attached in place, detached, or placed relative to a link would else be where it was with the joints of the
+    state of the scene. measured: returns the measured joints; the cell may have other joints, by changes before.
+
+    Raises:
+        StaleStateError: The frame is moved by a joint of which only invalid values arrive.
+    """
+    monitor, names = measured(), joint_names(cell)
+    values = {name: value for name, value in monitor.values.items() if name in names}
+    found = world_pose(cell, monitor.applied_to(state, values), frame)
+    for name in monitor.outdated:
+        if name not in values:
+            continue
+        shifted = monitor.applied_to(state, {**values, name: values[name] + SHIFT})
+        if max(found.distance_to(world_pose(cell, shifted, frame))) > SAME:
+            text = f"where {frame} is now is unknown; received joint_states are rejected: {monitor.rejected((name,))}"
+            raise StaleStateError(text, subjects=(frame, name), remedy=REJECTED)
+    return found
