@@ -19,6 +19,7 @@ from .common.resources import NO_ROOTS, ResourceRoots, read_text
 from .common.xml_reader import XmlReader
 from .mesh.body_sizes import doubtful_sizes
 from .robot_description.loading import read_sources, robot_from_sources, sources_roots
+from .robot_description.urdf_names import robot_name
 from .scene_import.imported import Imported, with_prefix, with_remarks
 from .scene_import.scene_files import SCENES, SDF, read_scene
 
@@ -91,7 +92,7 @@ def _read(path: Path, roots: ResourceRoots, strict: bool) -> Imported:
 def _robot(path: Path, roots: ResourceRoots, prefix: str, strict: bool) -> Imported:
     sources = read_sources(str(path), roots=roots, strict=strict)
     xml = XmlReader(str(path), STAGE, Defects(strict))
-    name = prefix + xml.attribute(xml.parse(sources.urdf), "name")
+    name = prefix + robot_name(xml, xml.parse(sources.urdf))
     robot = robot_from_sources(name, sources, prefix, sources_roots(sources, roots), strict=strict)
     cell = RobotCell(name=name, robots=frozendict({name: robot}))
     return Imported(cell, cell.default_state())

@@ -17,7 +17,7 @@ from ...io.common.file_names import file_name
 from ...io.common.resources import MAX_MESH_BYTES, NO_ROOTS, ResourceRoots, read_bytes
 from ...io.mesh.loading import MeshData, is_flat, mesh_reference
 from ...io.robot_description.loading import load_robot, load_tool
-from ...io.robot_description.urdf import link_name
+from ...io.robot_description.urdf_names import link_name
 from ...model.arguments import public
 from ...model.bodies import RigidBody, Tool
 from ...model.cell import RobotCell

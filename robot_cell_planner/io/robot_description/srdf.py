@@ -15,7 +15,7 @@ from ...model.name_suggestions import listed, unknown_name
 from ...model.robot import DisabledPair, PlanningGroup
 from ..common.defects import Defects
 from ..common.xml_reader import Element, XmlReader, tag
-from .urdf import link_name
+from .urdf_names import link_name
 
 STAGE = "read srdf"
 DEFAULT_COLLISIONS = "disable_default_collisions"

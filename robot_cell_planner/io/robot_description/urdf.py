@@ -17,13 +17,14 @@ from ...errors import FileError, ModelError
 from ...model.geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
 from ...model.joint_extras import JointExtras
 from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from ...model.value import WORLD, Vector3
+from ...model.value import Vector3
 from ..common.defects import Defects
 from ..common.file_kinds import DESCRIPTION_REMEDY, other_kind
 from ..common.resources import NO_ROOTS, ResourceRoots
 from ..common.xml_reader import DRAKE, Element, XmlReader, tag, text_of
 from .meshes import MeshReader
 from .urdf_attributes import check_attributes
+from .urdf_names import link_name, mimicked_joint, robot_name
 
 STAGE = "read urdf"
 AXIS_TOLERANCE = 1e-3
@@ -70,7 +71,8 @@ def read_urdf(
         defects: Takes note of defects that do not prevent the use of the model: visual meshes that cannot be shown,
             inertias that are not physical, attributes that are not known, shapes of size zero, visuals without a shape,
             negative velocity and effort limits, axes of rotation whose length is not 1, colours that are not valid, a
-            second material, flat meshes for which a hull is requested. None: they are errors.
+            second material, flat meshes for which a hull is requested, a robot without a name, joints that mimic one
+            that does not exist. None: they are errors.
         files: Paths of meshes by URI that are known; those that are resolved are added. See `ModelSources.files`.
         mesh_uses: Collision representation of meshes that differ from `mesh_use`, by URI; unchecked ones are left out.
 
@@ -88,24 +90,21 @@ def read_urdf(
     return mechanism
 
 
-def link_name(name: str, prefix: str, robot: str) -> str:
-    """Return the name in the cell of a link named `name` in the description of `robot`."""
-    return f"{robot}_{WORLD}" if prefix + name == WORLD else prefix + name
-
-
 class _Reader:
     def __init__(self, xml: XmlReader, meshes: MeshReader, prefix: str) -> None:
         self.xml = xml
         self.meshes = meshes
         self.prefix = prefix
         self.robot = ""
+        self.joints: set[str] = set()  # names of all, without prefix
         self.materials: dict[str, tuple[Rgba | None, str]] = {}
 
     def mechanism(self, text: str) -> Mechanism:
         robot = self.xml.parse(text)
         if tag(robot) != "robot":
             raise self.xml.error(robot, "is the root element, expected <robot>")
-        self.robot = self.xml.attribute(robot, "name")
+        self.robot = robot_name(self.xml, robot)
+        self.joints = {self.xml.attribute(joint, "name") for joint in robot.iterchildren("joint")}
         check_attributes(self.xml, robot)
         # A material may be used before its definition, which may be in a later link or at the end of the file.
         for material in robot.iter("material"):
@@ -368,7 +367,8 @@ class _Reader:
         if element is None:
             return None
         multiplier, offset = self.xml.number(element, "multiplier", 1.0), self.xml.number(element, "offset", 0.0)
-        return Mimic(self.prefix + self.xml.attribute(element, "joint"), multiplier, offset)
+        mimicked = mimicked_joint(self.xml, joint, element, self.joints)
+        return None if mimicked is None else Mimic(self.prefix + mimicked, multiplier, offset)
 
     def _extras(self, joint: Element, kind: JointKind) -> JointExtras:
         dynamics = self.xml.child(joint, "dynamics")

@@ -1,10 +1,11 @@
-"""Harmless defects of a URDF are warnings: shapes of size zero, visuals without a shape, negative limits and surplus
-materials."""
+"""Harmless defects of a URDF are warnings: shapes of size zero, visuals without a shape, negative limits, surplus
+materials, mimicry of joints that do not exist and robots without a name."""
 
 import pytest
 
 from robot_cell_planner.errors import FileError
 from robot_cell_planner.io.common.defects import Defects
+from robot_cell_planner.io.import_files import import_file
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 
 POINTS = {
@@ -140,6 +141,30 @@ def test_an_inertial_that_is_incomplete_is_used_as_far_as_possible(missing, mass
     assert warning.startswith(f"r.urdf:2: <inertial> has no <{missing}>; link a has ")
     with pytest.raises(FileError, match=f"has no <{missing}>"):
         read_urdf(text)
+
+
+def test_a_joint_that_mimics_one_that_does_not_exist_is_independent():
+    joint = '<joint name="{0}" type="continuous"><parent link="a"/><child link="{0}"/>{1}</joint>'
+    links = "".join(f'<link name="{name}"/>' for name in ("a", "left_q1", "left_q2"))
+    joints = joint.format("left_q2", '\n<mimic joint="q1"/>') + joint.format("left_q1", "")
+    text, defects = f'<robot name="r">{links}{joints}</robot>', Defects()
+    found = read_urdf(text, source="r.urdf", prefix="x_", defects=defects)
+    assert [variable.name for variable in found.variables] == ["x_left_q2", "x_left_q1"]
+    assert defects.texts == (
+        "r.urdf:2: <mimic> of left_q2: joint 'q1' does not exist; there are left_q1, left_q2; "
+        "left_q2 follows no joint, its position is independent",
+    )
+
+
+@pytest.mark.parametrize("name", ["", ' name=""', ' name=" "'])
+def test_a_robot_without_a_name_gets_one(name, tmp_path):
+    text, defects = f'<robot{name}><link name="world"/></robot>', Defects()
+    found = read_urdf(text, source="r.urdf", defects=defects)
+    assert (found.name, list(found.links)) == ("robot", ["robot_world"])
+    assert defects.texts == ("r.urdf:1: <robot> has no attribute 'name'; the robot is named robot",)
+    file = tmp_path / "r.urdf"
+    file.write_text(text)
+    assert list(import_file(file, prefix="a_").cell.robots) == ["a_robot"]
 
 
 def test_defects_that_differ_only_in_the_line_are_one_warning():

@@ -264,6 +264,7 @@ BAD = {
     "text for number": (with_joint(FIXED, '<origin rpy="0 x 0"/>'), 4, "expected a number"),
     "digits apart": (with_joint(FIXED, '<origin rpy="0 1_0 0"/>'), 4, "1_0"),
     "two numbers": (with_joint(FIXED, '<origin xyz="0 0"/>'), 4, "expected 3 numbers"),
+    "mimics nothing": (with_joint(TURNING, '\n<mimic joint="k"/>'), 5, "joint 'k' does not exist"),
     "long axis": (with_joint(TURNING, '\n<axis xyz="0 2 0"/>'), 5, "length 2"),
     "no axis": (with_joint(TURNING, '\n<axis xyz="0 0 0"/>'), 5, "length 0"),
     "two origins": (with_joint(FIXED, "<origin/>\n<origin/>"), 5, "second one in <joint> j, expected one"),
@@ -315,7 +316,7 @@ BAD = {
 
 ONLY_STRICT = (  # otherwise a warning
     "negative mass", "negative moment", "negative velocity", "empty geometry", "no geometry", "two origins",
-    "no inertia", "bad colour", "long axis",
+    "no inertia", "bad colour", "long axis", "no name", "mimics nothing",
 )  # fmt: skip
 
 
@@ -342,7 +343,6 @@ def test_malformed_text_is_refused_with_its_location(case):
             '<parent link="b"/><child link="a"/></joint></robot>',
             (),
         ),
-        (f'<robot name="r">{LINKS}<joint name="j" type="continuous">{ENDS}<mimic joint="k"/></joint></robot>', ("j",)),
         (f'<robot name="r">{LINKS}<joint name="j" type="continuous">{ENDS}<mimic joint="j"/></joint></robot>', ("j",)),
     ],
 )
