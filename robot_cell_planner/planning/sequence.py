@@ -25,7 +25,7 @@ from .problem.plan import GoalFailure, Plan, PlanFailure
 from .problem.progress import Progress, ProgressMonitor
 from .problem.request import Goals, MotionRequest
 from .problem.steps import MotionStep, MultistepFailure, MultistepRequest
-from .problem.timing_limits import check_names_of_limits
+from .problem.timing_limits import check_limits
 from .straight_motion import plan_straight
 
 T = TypeVar("T")
@@ -76,6 +76,7 @@ def plan_multistep(
         RobotCellError: As from `plan_motion`; the first subject is the name of the step, `partial` is a
             `MultistepFailure`.
         UnknownNameError: The timing has limits of a joint that the cell does not have.
+        InvalidRequestError: The limits of a joint have the unit of another type of joint.
     """
     monitor = ProgressMonitor(request.options.time_limit, on_progress, cancelled)
     return plans_of_steps(cell, state, request, monitor)
@@ -86,7 +87,7 @@ def plans_of_steps(
 ) -> tuple[Plan, ...]:
     """`plan_multistep` with a progress monitor of the caller."""
     if request.timing is not None:
-        check_names_of_limits(cell, request.timing.limits)
+        check_limits(cell, request.timing)
     return _SequencePlanner(Scene(cell, state), request, monitor).run()
 
 

@@ -72,6 +72,8 @@ class TimingOptions:
         blend_tolerance: Tolerance of the SMOOTH method, see `blended.SmoothOptions`.
         start_velocity, end_velocity: Velocities by joint [rad/s or m/s], zero for joints that are not named; only the
             SMOOTH method supports nonzero values. Their Euclidean norms are at most `path_speed`.
+        limit_units: Units of the positions that `limits` are given in, "rad" or "m", by joint. Those that are given
+            have to be those of the joints of the cell.
 
     Raises:
         InvalidRequestError: A value is outside its range.
@@ -89,6 +91,7 @@ class TimingOptions:
     blend_tolerance: float = 0.1
     start_velocity: Mapping[str, float] = field(default_factory=frozendict)
     end_velocity: Mapping[str, float] = field(default_factory=frozendict)
+    limit_units: Mapping[str, str] = field(default_factory=frozendict)
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.period) and 1e-4 <= self.period <= 10.0):
@@ -105,7 +108,7 @@ class TimingOptions:
             text = f"the blend tolerance is {self.blend_tolerance:g}, expected a finite number above 0"
             values = (Value("blend tolerance", self.blend_tolerance),)
             raise InvalidRequestError(text, stage="trajectory", values=values)
-        for name in ("limits", "start_velocity", "end_velocity"):
+        for name in ("limits", "start_velocity", "end_velocity", "limit_units"):
             object.__setattr__(self, name, frozendict(getattr(self, name)))
         for name, velocities in (("start_velocity", self.start_velocity), ("end_velocity", self.end_velocity)):
             for joint, velocity in velocities.items():

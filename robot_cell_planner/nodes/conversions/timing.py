@@ -47,6 +47,7 @@ def timing_from_message(message: msg.TimingOptions, field: str, default: TimingO
         jerk_scale=message.jerk_scale,
         method=METHODS[message.method],
         limits=joint_limits_from_message(message.limits, f"{field}.limits"),
+        limit_units=frozendict({limit.joint: limit.unit for limit in message.limits if limit.unit}),
         tool_speed=message.tool_speed,
         limit_effort=message.limit_effort,
         blend_tolerance=message.blend_tolerance or default.blend_tolerance,

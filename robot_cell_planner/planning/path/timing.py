@@ -28,6 +28,7 @@ from ..problem.collision_checks import pair_names
 from ..problem.context import PlanningContext
 from ..problem.progress import ProgressMonitor
 from ..problem.request import PlanningOptions
+from ..problem.timing_limits import check_limits
 from .processing import checked_path, path_context
 
 # Motions that begin or end with a velocity are computed again with lower acceleration and jerk where the curve through
@@ -128,6 +129,7 @@ def time_joint_path(
     if unknown:
         text = f"limits are given for {unknown[0]}, which the path does not move"
         raise UnknownNameError(text, subjects=(unknown[0],))
+    check_limits(cell, request.timing)
     context, path = path_context(cell, state, request.variables, path, (), request.options, monitor)
     with monitor.stage("timing"):
         motion = time_in_context(context, path, request.timing, request.options.resolution, stops=request.stops)

@@ -1,12 +1,12 @@
 """Limits of a request may name any joint of the cell; those of joints that a motion does not move do not count for
-it."""
+it. Their units are those of the joints."""
 
 import numpy as np
 import pytest
 from loaded_cells import loaded
 from planning_cells import gantry
 
-from robot_cell_planner.errors import UnknownNameError
+from robot_cell_planner.errors import InvalidRequestError, UnknownNameError
 from robot_cell_planner.kinematics.forward import forward_kinematics
 from robot_cell_planner.kinematics.targets import FrameTarget, TargetMode
 from robot_cell_planner.model.mechanism import JointLimits
@@ -15,6 +15,7 @@ from robot_cell_planner.planning.cartesian.path.options import CartesianOptions
 from robot_cell_planner.planning.cartesian.path.waypoints import FrameWaypoints
 from robot_cell_planner.planning.cartesian.planner import CartesianRequest, plan_cartesian
 from robot_cell_planner.planning.joint_space.planner import plan_motion
+from robot_cell_planner.planning.path.timing import PathTiming, time_joint_path
 from robot_cell_planner.planning.problem.request import Coordination, Goals, MotionRequest, PlanningOptions
 from robot_cell_planner.planning.problem.steps import MotionStep, MultistepRequest
 from robot_cell_planner.planning.sequence import plan_multistep
@@ -101,3 +102,36 @@ def test_a_cartesian_motion_ignores_limits_of_other_robots(arms):
     for group in (LEFT, "both"):
         with pytest.raises(UnknownNameError, match="left/elbow_join"):
             planned(group, UNKNOWN)
+
+
+def test_limits_in_the_unit_of_another_type_of_joint_are_refused(arms):
+    """By every way of planning, also for a joint that the motion does not move; their own unit is accepted."""
+    cell, state = arms
+    refused = "limits of joint right/elbow_joint are in m, and it is revolute, in rad"
+    limits = {ELBOWS[RIGHT]: JointLimits(velocity=SPEED)}
+    wrong = TimingOptions(limits=limits, limit_units={ELBOWS[RIGHT]: "m"})
+    goals = Goals((bent(state, LEFT),))
+    with pytest.raises(InvalidRequestError, match=refused) as caught:
+        plan_motion(cell, state, MotionRequest(goals, LEFT, timing=wrong))
+    assert "in rad" in caught.value.remedy
+    with pytest.raises(InvalidRequestError, match=refused):
+        plan_multistep(cell, state, MultistepRequest((MotionStep(goals, group=LEFT),), timing=wrong))
+    start = forward_kinematics(cell, state, LEFT, mode=TargetMode.TOOL)
+    waypoints = FrameWaypoints((start @ Pose((0.0, 0.02, 0.0)),), mode=TargetMode.TOOL)
+    with pytest.raises(InvalidRequestError, match=refused):
+        plan_cartesian(cell, state, CartesianRequest(waypoints, LEFT, timing=wrong))
+    right = TimingOptions(limits=limits, limit_units={ELBOWS[RIGHT]: "rad"})
+    assert len(plan_motion(cell, state, MotionRequest(goals, LEFT, timing=right)).path)
+
+
+def test_the_time_parameterization_refuses_limits_in_another_unit():
+    cell, state = gantry()
+    path = np.array([[state.configuration["x"]], [0.5]])
+    for unit in ("", "m"):
+        units = {"x": unit} if unit else {}
+        timing = TimingOptions(limits={"x": JointLimits(velocity=SPEED)}, limit_units=units)
+        found = time_joint_path(cell, state, PathTiming(("x",), path, timing))
+        assert np.abs(found.trajectory.velocities).max() <= SPEED
+    timing = TimingOptions(limits={"x": JointLimits(velocity=SPEED)}, limit_units={"x": "rad"})
+    with pytest.raises(InvalidRequestError, match="joint x are in rad, and it is prismatic, in m"):
+        time_joint_path(cell, state, PathTiming(("x",), path, timing))

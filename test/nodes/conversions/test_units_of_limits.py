@@ -7,8 +7,8 @@ from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.mechanism import JointKind, JointLimits, Variable
 from robot_cell_planner.msg import JointLimits as LimitsMessage
-from robot_cell_planner.msg import LimitViolation
-from robot_cell_planner.nodes.conversions.timing import joint_limits_from_message
+from robot_cell_planner.msg import LimitViolation, TimingOptions
+from robot_cell_planner.nodes.conversions.timing import joint_limits_from_message, timing_from_message
 from robot_cell_planner.nodes.conversions.trajectories import error_of_report
 from robot_cell_planner.nodes.conversions.trajectory_reports import (
     limits_from_message,
@@ -16,6 +16,7 @@ from robot_cell_planner.nodes.conversions.trajectory_reports import (
     report_to_message,
 )
 from robot_cell_planner.nodes.motion.changed_limits import beyond_limit
+from robot_cell_planner.trajectory import timing
 from robot_cell_planner.trajectory.limits import MotionLimits
 from robot_cell_planner.trajectory.trajectory import Trajectory
 from robot_cell_planner.trajectory.validation import validate
@@ -71,3 +72,11 @@ def test_limits_of_requests_are_in_rad_or_m():
     given = LimitsMessage(joint="turn", velocity=90.0, unit="deg")
     with pytest.raises(InvalidRequestError, match="limits of turn: unit is 'deg', expected rad or m"):
         joint_limits_from_message([given], "limits")
+
+
+def test_the_units_of_limits_are_passed_to_the_planner():
+    """It knows the joints of the cell, and refuses those of another type of joint."""
+    limits = [LimitsMessage(joint="turn", velocity=0.5, unit="m"), LimitsMessage(joint="slide", velocity=0.5)]
+    message = TimingOptions(method=TimingOptions.SMOOTH, limits=limits)
+    found = timing_from_message(message, "timing", timing.TimingOptions())
+    assert found.limit_units == {"turn": "m"}
