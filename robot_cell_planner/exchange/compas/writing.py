@@ -7,10 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import msgspec
-from frozendict import frozendict
-
-from ...collision.pairs.allowed_pairs import AllowedPairs
+from ...collision.pairs.link_pairs import unchecked_link_pairs
 from ...errors import NotSupportedError
 from ...io.common.resources import write_text
 from ...kinematics.transforms import WorldTransforms
@@ -356,8 +353,5 @@ def _inertial(inertial: Inertial | None) -> Fields | None:
 
 def _pairs_without_check(robot: Robot) -> set[tuple[str, str]]:
     """Return the pairs of links of a robot that are not checked: those of its SRDF, and those that it need not have."""
-    alone = RobotCell(robots=frozendict({robot.name: msgspec.structs.replace(robot, attached_to="")}))
-    skipped = AllowedPairs(alone, alone.default_state()).skipped()
     named = [(pair.first, pair.second) for pair in robot.disabled_pairs]
-    named += [(pair.first, pair.second) for pair in skipped]
-    return {(min(pair), max(pair)) for pair in named}
+    return {(min(pair), max(pair)) for pair in (*named, *unchecked_link_pairs(robot))}

@@ -10,6 +10,7 @@ from moveit_msgs.msg import AllowedCollisionEntry, AllowedCollisionMatrix, LinkP
 
 from robot_cell_planner.msg import IgnoreGroup, SafetyMargin, SceneChange
 
+from ...collision.pairs.link_pairs import unchecked_link_pairs
 from ...errors import InvalidRequestError, LimitExceededError, NotSupportedError, UnknownNameError, Value
 from ...model.cell import RobotCell
 from ...model.name_suggestions import unknown_name
@@ -30,7 +31,9 @@ def group_name(pair: Pair) -> str:
 class CollisionRules:
     """The rules of a cell that allow pairs to collide: those of the SRDF and ignore groups of any size.
 
-    pairs: those of the SRDF, each with its rule; groups: members of the ignore groups, by name.
+    pairs: those of the SRDF, each with its rule; groups: members of the ignore groups, by name; unchecked: pairs of
+    links of one robot or tool that need no rule, since they are fixed to each other or neighbours at a joint, each with
+    the reason. MoveIt's services never check these.
     """
 
     def __init__(self, cell: RobotCell) -> None:
@@ -38,6 +41,9 @@ class CollisionRules:
         for robot in cell.robots.values():
             for pair in robot.disabled_pairs:
                 self.pairs.setdefault(frozenset((pair.first, pair.second)), f"the SRDF of {robot.name}")
+        found = [unchecked_link_pairs(robot) for robot in cell.robots.values()]
+        found += [unchecked_link_pairs(tool) for tool in cell.tools.values()]
+        self.unchecked = {pair: why for pairs in found for pair, why in pairs.items() if pair not in self.pairs}
         self.groups = {name: _members(cell, name) for name in sorted(cell.collision.ignore_groups)}
         self._groups_of: dict[str, set[str]] = {}
         for name, members in self.groups.items():
@@ -49,7 +55,7 @@ class CollisionRules:
         if pair in self.pairs:
             return self.pairs[pair]
         first, second = (self._groups_of.get(name, set()) for name in pair)
-        return f"ignore group {min(first & second)}" if first & second else ""
+        return f"ignore group {min(first & second)}" if first & second else self.unchecked.get(pair, "")
 
     @property
     def names(self) -> set[str]:
@@ -102,7 +108,7 @@ def matrix_message(cell: RobotCell) -> AllowedCollisionMatrix:
         return AllowedCollisionMatrix()
     columns = {name: column for column, name in enumerate(names)}
     allowed = np.zeros((len(names), len(names)), bool)
-    for members in (*rules.pairs, *rules.groups.values()):
+    for members in (*rules.pairs, *rules.unchecked, *rules.groups.values()):
         inside = [columns[name] for name in members if name in columns]
         allowed[np.ix_(inside, inside)] = True
     np.fill_diagonal(allowed, val=False)
@@ -145,7 +151,8 @@ def matrix_changes(
 ) -> list[SceneChange]:
     """Return the change that makes the allowed pairs those of a matrix: an ignore group for each new pair.
 
-    bodies: those of the cell at that time. Pairs that the matrix does not contain are left alone.
+    bodies: those of the cell at that time. Pairs that the matrix does not contain are left alone, as are links that are
+    never checked, which a matrix that a client makes of an SRDF need not allow.
 
     Raises:
         UnknownNameError: The cell does not have an object of a new pair.
@@ -156,7 +163,7 @@ def matrix_changes(
     groups: list[IgnoreGroup] = []
     for pair, allowed in requested_pairs(message, sorted(known), field).items():
         rule = rules.rule(pair)
-        if allowed == bool(rule):
+        if allowed == bool(rule) or pair in rules.unchecked:
             continue
         for name in sorted(pair - known):
             raise UnknownNameError(unknown_name(f"{field}: {name!r}", name, sorted(known)), subjects=(name,))
