@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -13,7 +13,7 @@ from std_msgs.msg import UInt8MultiArray
 
 from ...cases import save_case
 from ...cases.case import EXECUTION, Answer, Request, method_of
-from ...errors import CancelledError, RobotCellError
+from ...errors import CancelledError, CollisionAheadError, RobotCellError
 from ...kinematics.transforms import world_pose
 from ...planning.path.look_ahead import LookAheadRequest
 from ...scene.changes import apply_changes
@@ -29,6 +29,9 @@ from ..conversions.motion_faults import DEPTH, TOPIC, MotionFault, fault_from_me
 SUFFIX = ".case"
 MAX_PENDING = 4  # cases that are being written or wait for that
 MAX_SCENES = 16  # of the latest validations, for motions that fail later
+MAX_AHEAD = 64  # latest look-aheads that have found something, for motions that stop for it later
+SAME_TIME = 1e-6  # [s] within which times of messages are the same
+TIMES_AHEAD = ("time of the collision", "time of the violation")  # in errors of motions that were stopped for it
 CASE_PARAMETERS = (
     Parameter(
         "case_folder",
@@ -38,6 +41,7 @@ CASE_PARAMETERS = (
     Parameter("cases_kept", 20, "Number of case files that are kept in case_folder.", 1, 10_000),
 )
 Contents: TypeAlias = tuple[Scene, Request, Answer]
+LookAhead: TypeAlias = tuple[Scene, LookAheadRequest, TrajectoryReport]
 
 
 class FailureCases:
@@ -53,6 +57,8 @@ class FailureCases:
         self._pending = threading.BoundedSemaphore(MAX_PENDING)
         self._scene_monitor = scene_monitor
         self._validated: OrderedDict[tuple[str, str], Scene] = OrderedDict()
+        self._ahead: deque[LookAhead] = deque(maxlen=MAX_AHEAD)
+        self._written: deque[TrajectoryReport] = deque(maxlen=MAX_AHEAD)  # of look-aheads, while a case is written
         if self._folder is not None:
             node.create_subscription(UInt8MultiArray, TOPIC, self._on_fault, reliable(DEPTH))
 
@@ -60,12 +66,15 @@ class FailureCases:
         """Write a request if its answer is an error, other than a cancellation, or a trajectory that is not valid;
         unless too many others wait, or there are no cases of such requests. request: as it was served.
 
-        Look-aheads become cases by collisions, and by violations of limits that have changed since a validation:
-        predicted paths of other robots are sampled too coarsely for the limits that they keep to.
+        What a look-ahead finds is kept until a motion stops for it: most of it is ignored, such as what is behind the
+        robot, or a contact that the motion leaves. Of violations, only those of limits that have changed since a
+        validation can stop one: predicted paths of other robots are sampled too coarsely for the limits they keep to.
         """
         if isinstance(request, LookAheadRequest) and isinstance(answer, TrajectoryReport):
-            failed = bool(answer.collisions) or self._beyond_changed_limits(scene, answer)
-        elif isinstance(answer, TrajectoryReport):
+            if self._folder is not None and (answer.collisions or self._beyond_changed_limits(scene, answer)):
+                self._ahead.append((scene, request, answer))
+            return
+        if isinstance(answer, TrajectoryReport):
             failed = not answer.valid
         else:
             failed = isinstance(answer, RobotCellError) and not isinstance(answer, CancelledError)
@@ -92,13 +101,25 @@ class FailureCases:
             self._validated.popitem(last=False)
 
     def _on_fault(self, message: UInt8MultiArray) -> None:
-        """Write a motion that ended with an error."""
-        known, present = dict(self._validated), self._scene_monitor.scene
-        self._start(EXECUTION, lambda: self._fault_case(message, known, present))
+        """Write a motion that ended with an error, and the look-ahead that it was stopped for."""
+        known, present, ahead = dict(self._validated), self._scene_monitor.scene, tuple(self._ahead)
 
-    def _fault_case(self, message: UInt8MultiArray, known: dict[tuple[str, str], Scene], present: Scene) -> Contents:
+        def make() -> Contents:
+            fault = fault_from_message(message)
+            self._write_look_ahead(fault.error.error, ahead)
+            return self._fault_case(fault, known, present)
+
+        self._start(EXECUTION, make)
+
+    def _write_look_ahead(self, error: RobotCellError, ahead: tuple[LookAhead, ...]) -> None:
+        """Write the latest look-ahead that a motion with an error was stopped for, once if several motions were."""
+        found = next((each for each in reversed(ahead) if _has_stopped(each[2], error)), None)
+        if found is not None and not any(found[2] is report for report in self._written):
+            self._written.append(found[2])
+            self._start(method_of(found[1]), lambda: found)
+
+    def _fault_case(self, fault: MotionFault, known: dict[tuple[str, str], Scene], present: Scene) -> Contents:
         """Return the case of a fault: the scene at its start, what was seen, and the error."""
-        fault = fault_from_message(message)
         scene = known.get((fault.cell_digest, fault.state_digest))
         if scene is None:
             if fault.cell_digest:
@@ -135,6 +156,16 @@ class FailureCases:
             self._log.warning(f"a case is not saved: {error}")
         finally:
             self._pending.release()
+
+
+def _has_stopped(report: TrajectoryReport, error: RobotCellError) -> bool:
+    """Return whether a motion that ended with an error was stopped for what the report of a look-ahead contains."""
+    if error.stage != CollisionAheadError.default_stage:
+        return False
+    times = [value.value for value in error.values if value.name in TIMES_AHEAD]
+    found = [({each.first, each.second}, each.time) for each in report.collisions]
+    found += [({each.variable}, each.time) for each in report.violations]
+    return any(names == set(error.subjects) and abs(time - at) <= SAME_TIME for names, at in found for time in times)
 
 
 def _start_of(fault: MotionFault) -> dict[str, float]:
