@@ -16,7 +16,8 @@ OK, WARN, ERROR = DiagnosticStatus.OK, DiagnosticStatus.WARN, DiagnosticStatus.E
 
 
 class Diagnostics:
-    """Publishes one status periodically, on the steady clock. check: returns its level, message and values."""
+    """Publishes one status periodically, on the steady clock. check: returns its level, message and values. Checks that
+    protect the robot and are turned off are added; they are a warning."""
 
     def __init__(self, node: CellNode, name: str, check: Check) -> None:
         self._node = node
@@ -28,6 +29,9 @@ class Diagnostics:
 
     def _publish(self) -> None:
         level, message, values = self._check()
+        off = self._node.parameters.checks_off
+        if off:
+            level, message = WARN if level == OK else level, "; ".join((message, *off))
         faults = self._node.faults
         failed, self._faults = faults.count - self._faults, faults.count
         if failed:

@@ -49,7 +49,8 @@ class Parameter:
     default: also defines the type (bool, int, float, str, or a list of strings). description: with the unit in
     brackets. lower, upper: inclusive bounds of a number. choices: allowed values of a string, or of each string of a
     list. running: whether it may change while the node runs; otherwise it is read-only. constraint: further constraints
-    as text. relation: constraint between it and others.
+    as text. relation: constraint between it and others. when_off: of a boolean that turns on a check which protects the
+    robot: what happens without it, as a clause.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Parameter:
     running: bool = False
     constraint: str = ""
     relation: Relation | None = None
+    when_off: str = ""
 
     @property
     def type(self) -> RosParameter.Type:
@@ -157,6 +159,8 @@ class Parameters:
             raise InvalidRequestError(f"parameter {problem}", stage="parameters", subjects=names)
         for text in unknown_parameters(sys.argv, node.get_name(), node.has_parameter, self._declared):
             node.get_logger().warning(text)
+        self._off: tuple[str, ...] = ()
+        self._note_off()
         node.add_on_set_parameters_callback(self._check)
         node.add_post_set_parameters_callback(self._notify)
 
@@ -202,6 +206,22 @@ class Parameters:
         for change in changes:
             for listener in self._listeners:
                 listener(change.name, change.value)
+        self._note_off()
+
+    @property
+    def checks_off(self) -> tuple[str, ...]:
+        """A sentence for each check that protects the robot and is turned off."""
+        guards = (parameter for parameter in self._declared.values() if parameter.when_off)
+        return tuple(f"{guard.name} is false: {guard.when_off}" for guard in guards if not self[guard.name])
+
+    def _note_off(self) -> None:
+        """Log checks that have been turned off or on since the last call."""
+        off, log = self.checks_off, self._node.get_logger()
+        for text in (each for each in off if each not in self._off):
+            log.warning(f"parameter {text}")
+        for text in (each for each in self._off if each not in off):
+            log.info(f"parameter {text.partition(' ')[0]} is true again")
+        self._off = off
 
     def on_change(self, listener: Callable[[str, Any], None]) -> None:
         """Call `listener(name, value)` after a parameter has changed."""

@@ -19,6 +19,7 @@ from ..motion.path_return import feedback_timeouts
 from ..motion.trajectory_goals import ToleranceDefaults
 from ..motion.wraparound import Wraparound
 from ..servo.parameters import SERVO_PARAMETERS
+from .check_parameters import CHECK_PARAMETERS
 from .gripper import GripperActions, GripperOptions
 from .parameter_relations import BELOW_GOAL_TIME, LONGER_THAN_STOP
 
@@ -97,21 +98,7 @@ PARAMETERS = (
         0,
         99,
     ),
-    Parameter("validate", True, "Whether the planning node validates trajectories before they run.", running=True),
-    Parameter(
-        "monitor_scene",
-        True,
-        "Whether the rest of a validated trajectory is checked again when the scene changes while it runs.",
-        running=True,
-    ),
-    Parameter(
-        "monitor_timeout",
-        2.0,
-        "Time without an answer from the scene or planning node after which a monitored motion stops [s].",
-        1.0,
-        600.0,
-        running=True,
-    ),
+    *CHECK_PARAMETERS,
     Parameter(
         "max_replans",
         10,

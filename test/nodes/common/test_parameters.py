@@ -4,17 +4,20 @@ import re
 import threading
 from importlib import import_module
 from operator import lt
+from types import SimpleNamespace
 
 import pytest
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from rcl_interfaces.msg import Parameter as ParameterMessage
 from rcl_interfaces.msg import ParameterDescriptor, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, GetParameters, SetParameters
 from rclpy.node import Node
 from rclpy.parameter import Parameter as RosParameter
 from rclpy.qos import qos_profile_parameters
-from running import DEMO, MODULES, RunningNode
+from running import DEMO, MODULES, RunningNode, wait_for_message
 
 from robot_cell_planner.errors import InvalidRequestError
+from robot_cell_planner.nodes.common.node import reliable
 from robot_cell_planner.nodes.common.parameters import Parameter, Parameters, Relation
 from robot_cell_planner.nodes.common.start import NODES
 
@@ -211,3 +214,52 @@ def test_a_descriptor_has_nothing_that_a_parameter_lacks():
     found = Parameter("on", True, "On.", running=True).descriptor()
     expected = ParameterDescriptor(name="on", type=ParameterType.PARAMETER_BOOL, description="On.")
     assert found == expected
+
+
+def test_a_check_that_is_turned_off_is_logged_and_reported(client):
+    """At the start and at run time, once; also that it is on again."""
+    guards = [
+        Parameter(name, True, "Whether.", running=True, when_off=f"{name}s do not hold") for name in ("lock", "brake")
+    ]
+    given = [RosParameter("brake", value=False)]
+    node = Node("guarded", context=client.node.context, parameter_overrides=given)
+    logged = []
+    log = SimpleNamespace(warning=logged.append, info=logged.append)
+    node.get_logger = lambda: log
+    try:
+        parameters = Parameters(node, [*guards, LIMIT])
+        assert logged == ["parameter brake is false: brakes do not hold"]
+        node.set_parameters([RosParameter("lock", value=False), RosParameter("limit", value=3.0)])
+        assert parameters.checks_off == ("lock is false: locks do not hold", "brake is false: brakes do not hold")
+        node.set_parameters([RosParameter("lock", value=True), RosParameter("brake", value=True)])
+        assert logged[1:] == [
+            "parameter lock is false: locks do not hold",
+            "parameter lock is true again",
+            "parameter brake is true again",
+        ]
+        assert parameters.checks_off == ()
+    finally:
+        node.destroy_node()
+
+
+def test_the_diagnostics_warn_of_motions_that_are_not_validated(nodes, call, client):
+    """Until they are validated again."""
+
+    def turn(value):
+        request = SetParameters.Request(parameters=[message("validate", value)])
+        assert call("execution_node", SetParameters, "set_parameters", request).results[0].successful
+
+    def reported(condition):
+        def fits(array):
+            return array.status[0].name == "execution" and condition(array.status[0].message)
+
+        return wait_for_message(client, DiagnosticArray, "/diagnostics", reliable(10), fits).status[0]
+
+    words = "validate is false: motions run that were not checked"
+    turn(False)
+    try:
+        assert reported(lambda text: words in text).level == DiagnosticStatus.WARN
+        nodes["execution_node"].wait_for(rf"\[WARN\].*parameter {words}")
+    finally:
+        turn(True)
+    reported(lambda text: words not in text)
