@@ -67,6 +67,13 @@ def edges(results: Results, checkers: dict[int, CollisionChecker]) -> None:
     results.add("scale.edge_10000_over_10", medians[10_000] / medians[10])
 
 
+def checked(cell: RobotCell, state: RobotCellState) -> CollisionChecker:
+    """A checker after its first check, which builds what checks of all pairs need."""
+    checker = CollisionChecker(cell, state, group="")
+    checker.in_collision(checker.default)
+    return checker
+
+
 def changes(results: Results, cell: RobotCell, state: RobotCellState) -> None:
     """One body of a cell is moved: the checker with its first check, and the certifier."""
     count = len(state.bodies) - 1
@@ -79,11 +86,7 @@ def changes(results: Results, cell: RobotCell, state: RobotCellState) -> None:
         state = state.with_body(name, msgspec.structs.replace(state.bodies[name], pose=pose))
         made: list[CollisionChecker] = []
 
-        def check(made: list[CollisionChecker] = made, state: RobotCellState = state) -> None:
-            made.append(CollisionChecker(cell, state, group=""))
-            made[0].in_collision(made[0].default)
-
-        checking.append(spent(check))
+        checking.append(spent(lambda state=state, made=made: made.append(checked(cell, state))))  # type: ignore[misc]
         certifying.append(spent(lambda made=made: certifier_of(made[0]).packed()))  # type: ignore[misc]
     results.add(f"scale.change_one_of_{count}_ms", float(np.median(checking)))
     results.add(f"scale.change_one_of_{count}_certifier_ms", float(np.median(certifying)))
@@ -91,14 +94,12 @@ def changes(results: Results, cell: RobotCell, state: RobotCellState) -> None:
 
 def main() -> None:
     results = Results("scale", SEED)
-    first = CollisionChecker(*cell_with_obstacles(NEAR, near=NEAR), group="")  # kernels and sphere models are loaded
-    certifier_of(first).packed()
-    first.in_collision(first.default)
+    certifier_of(checked(*cell_with_obstacles(NEAR, near=NEAR))).packed()  # kernels and sphere models are loaded
     checkers: dict[int, CollisionChecker] = {}
     for count in COUNTS:
         cell, state = cell_with_obstacles(count, near=NEAR)
         built: list[CollisionChecker] = []
-        time = spent(lambda: built.append(CollisionChecker(cell, state, group="")))  # noqa: B023
+        time = spent(lambda: built.append(checked(cell, state)))  # noqa: B023
         checkers[count] = built[0]
         results.add(f"scale.build_checker_{count}_ms", time)
         results.add(f"scale.build_certifier_{count}_ms", spent(lambda: certifier_of(built[0]).packed()))  # noqa: B023

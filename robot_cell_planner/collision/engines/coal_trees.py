@@ -84,8 +84,8 @@ class CoalTrees:
         self._sets: list[MovingSet] = []
         self.plain: list[PlainTree] = []
         self._plain_of: dict[int, list[tuple[PlainTree, Any]]] = {}
+        self._models: ListedTree | None = None  # None before the first check of all pairs
         self._bodies: ListedTree | None = None
-        self._build_static()
 
     def show(self, geometry_model: GeometryModel) -> None:
         """Move the stationary geometries to their placements in a model that differs in these only."""
@@ -110,6 +110,8 @@ class CoalTrees:
         takes several times as long as all checks against obstacles.
         """
         self.place(q)
+        # Only now: checks of single pairs need no trees, and those of robots of many convex pieces take seconds to build.
+        models = self._models or self._built()
         for subset in self._sets:
             pin.updateGeometryPlacements(self._model, self._data, subset.geometry, subset.data)
             subset.manager.update()
@@ -119,7 +121,6 @@ class CoalTrees:
                 return hit_verdict(plain.callback.data.result, plain.certain)
         if self._bodies is not None and self._hits(self._bodies):
             return self._bodies.verdict()
-        models = self._models
         if self._hits(models):
             return models.verdict()
         self.moving.whole.manager.collide(models.callback)
@@ -133,7 +134,8 @@ class CoalTrees:
         self.moving.whole.tree.collide(listed.tree, listed.callback)
         return bool(listed.callback.collision)
 
-    def _build_static(self) -> None:
+    def _built(self) -> ListedTree:
+        """Build the trees of stationary geometries; return that of links and tools with the pairs of moving ones."""
         of_models, of_bodies = dict[int, Partners](), dict[int, Partners]()
         subsets: dict[tuple[int, ...], MovingSet] = {tuple(range(self.geometry_model.moving_count)): self.moving.whole}
         for block in self.geometry_model.blocks:
@@ -148,8 +150,9 @@ class CoalTrees:
                     for geometry in static:
                         listed = of_bodies if self._is_of_body(geometry) else of_models
                         listed[geometry] = partners
-        self._models = self._shared_tree(of_models)
         self._bodies = self._listed_tree(of_bodies) if of_bodies else None
+        self._models = self._shared_tree(of_models)
+        return self._models
 
     def _is_of_body(self, geometry: int) -> bool:
         model = self.geometry_model
