@@ -110,7 +110,7 @@ class CoalTrees:
         takes several times as long as all checks against obstacles.
         """
         self.place(q)
-        # Only now: checks of single pairs need no trees, and those of robots of many convex pieces take seconds to build.
+        # Not before: checks of single pairs need no trees, whose pairs of many convex pieces take seconds to build.
         models = self._models or self._built()
         for subset in self._sets:
             pin.updateGeometryPlacements(self._model, self._data, subset.geometry, subset.data)

@@ -248,6 +248,14 @@ def test_trees_of_obstacles_agree_with_distances(count, collision):
         assert 0 < sum(verdicts) < 50
 
 
+def test_reports_need_no_trees_of_all_pairs():
+    checker = CollisionChecker(*crowded(30, 9, settings()))
+    found = [bool(checker.report(q).pairs) for q in configurations(20, 5)]
+    assert checker._engine._trees._models is None
+    assert [checker.in_collision(q) for q in configurations(20, 5)] == found
+    assert checker._engine._trees._models is not None
+
+
 def test_ten_thousand_obstacles_fit():
     rng = np.random.default_rng(6)
     bodies, poses = obstacles(10_000, rng, spread=6.0)
