@@ -28,6 +28,10 @@ from .limits import Array, read_only
 from .trajectory import Trajectory
 
 BEFORE, AFTER = 1000, 500  # max number of rows that are kept of the time before a fault, and after it
+ONE_CLOCK = (
+    "Give the driver of the robot and this node the same clock: `use_sim_time` for both or for neither. A simulation "
+    "that is slower than real time has to publish /clock."
+)
 SMALLEST = 1e-12  # [rad or m] limit below which the ratio of an error to it has no meaning
 
 
@@ -276,6 +280,12 @@ def lost(age: float, timeout: float, joints: Sequence[str] = (), reason: str = "
     of_joints = f" with {listed(joints)}" if joints else ""
     text = f"no joint_states received for {age:.2f} s (limit {timeout:g} s){of_joints}{reason}"
     return FeedbackLostError(text, subjects=tuple(joints), values=(Value("age", age, timeout, "s"),))
+
+
+def lagging(lag: float, timeout: float) -> FeedbackLostError:
+    """Return the error for stamps of joint states that lag too much. lag, timeout [s]."""
+    text = f"the stamps of joint_states lag by {lag:.2f} s behind the clock of this node (limit {timeout:g} s)"
+    return FeedbackLostError(text, values=(Value("lag", lag, timeout, "s"),), remedy=ONE_CLOCK)
 
 
 def supervise(motion: SupervisedMotion) -> TrackingReport:

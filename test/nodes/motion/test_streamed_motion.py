@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import StoppedError, TrackingError
+from robot_cell_planner.errors import FeedbackLostError, StoppedError, TrackingError
 from robot_cell_planner.nodes.motion import streamed_motion
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.motion_clock import SteadyClock
@@ -198,6 +198,25 @@ def test_it_waits_for_a_robot_that_lags(monkeypatch):
     assert run(0.4, 0.25) == "paused"
     assert run(0.4, 0.0) == "moving"
     assert case.channel.last.parameter > place
+
+
+@pytest.mark.parametrize("rate", [1.0, 10.0])
+def test_a_robot_on_another_clock_ends_it_with_the_reason(monkeypatch, rate):
+    """The clock of this node runs faster than the robot's stamps: it was held, as for a robot that catches up."""
+    clock = Clock()
+    monkeypatch.setattr(streamed_motion, "time", clock)
+    case, begin = Case(timeouts=FeedbackTimeouts(0.25, 2.0, 60.0)), clock.now
+    while case.motion.error is None and clock.now < begin + 10.0:
+        clock.now += POLL
+        case.stream.play(case.channel, POLL)
+        passed = clock.now - begin
+        stamp, received = (BEGIN + round(speed * passed * SECOND) for speed in (0.2, rate))
+        case.measure(stamp, now=clock.now, received=received)
+    error = case.motion.error
+    assert isinstance(error, FeedbackLostError)
+    assert "the stamps of joint_states lag by 2.0" in error.message
+    assert "use_sim_time" in error.remedy
+    assert case.motion.phase == "stopping"
 
 
 def test_after_a_pause_it_is_held_until_the_robot_has_returned():
