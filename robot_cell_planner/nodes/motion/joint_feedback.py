@@ -32,6 +32,7 @@ CLOCKS = (
     "Stop a second publisher of the joint, such as a record that is played or another simulation, or synchronise the "
     "clocks, which `robot_cell doctor` compares."
 )
+UNKNOWN = "Check the driver of these joints: collisions are checked with where they are measured."
 JUMPS = (
     "Stop a second publisher of the joint, such as a record that is played, or raise `max_joint_step` for its driver."
 )
@@ -289,6 +290,16 @@ class JointFeedback:
             has_others = any(self.age((name,), now) <= timeout for name in self.names)
             raise lost(age, timeout, old if has_others else (), self._invalid_of(old))
         return {name: self._states.latest[name] for name in names}
+
+    def unknown(self, joints: Collection[str]) -> FeedbackLostError | None:
+        """Return the error of joints that were measured, and are published with invalid positions since: they may be
+        anywhere now, unlike those that nobody publishes any more. None without any."""
+        invalid = self._invalid.keys() & self._states.latest.keys()
+        found = tuple(sorted(invalid.intersection(joints)))
+        if not found:
+            return None
+        text = f"joint_states do not say where {listed(found)} is{self._invalid_of(found)}"
+        return FeedbackLostError(text, subjects=found, remedy=UNKNOWN)
 
     def _invalid_of(self, names: Iterable[str]) -> str:
         """Return the end of an error of joints that are published, but with invalid positions."""

@@ -12,17 +12,17 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from rclpy.client import Client
 
 from robot_cell_planner.msg import LimitViolation, StateRef, TrajectoryCollision
 from robot_cell_planner.srv import LookAhead, WaitForState
 
-from ...errors import CollisionAheadError, RobotCellError, ServiceUnavailableError, StaleStateError, Value
+from ...errors import CollisionAheadError, RobotCellError, StaleStateError, Value
 from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
-from ..common.cancellation import CancellationToken, pause, reply_of
+from ..common.cancellation import CancellationToken, pause
 from ..common.node import CellNode
 from ..conversions.basic import (
     duration_from_message,
@@ -33,19 +33,15 @@ from ..conversions.basic import (
 )
 from ..conversions.trajectories import trajectory_to_message
 from .changed_limits import beyond_limit, by_changed_limits
+from .monitored_replies import MONITOR, PERIOD, SCENE, follow_scene_node, monitored_reply
 from .motion import Motion
 from .other_joints import PERIOD as WATCH_PERIOD
 from .other_joints import JointWatch, OtherJoints
 
-LOOK_AHEAD, SCENE = "planning/look_ahead", "scene/wait_for_state"
-MONITOR = "monitoring"  # stage of errors because a node does not reply
-PERIOD = 0.5  # [s] after which the nodes reply without a change
+LOOK_AHEAD = "planning/look_ahead"
 MAX_POINTS = 500  # points of a request; further points follow in other requests
 SAME_TIME = 1e-6  # [s] within which times of messages are the same
-NEVER = 2**63  # a revision that no scene reaches
 
-RequestT = TypeVar("RequestT")
-ResponseT = TypeVar("ResponseT")
 Monitor = Callable[["MonitoredMotion", CancellationToken], Awaitable[None]]
 
 
@@ -106,10 +102,8 @@ class MotionMonitor:
             await pause(self._node, PERIOD, token)
 
     async def _follow_scene(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
-        request = WaitForState.Request(min_revision=NEVER, timeout=duration_to_message(PERIOD))
         await self._ready(self._scene, token)
-        while True:
-            await self._answer(self._scene, request, token, "the scene node", SCENE)
+        await follow_scene_node(self._node, self._scene, token)
 
     async def _look_ahead(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
         seen, motion = monitored.revision, monitored.motion
@@ -117,6 +111,7 @@ class MotionMonitor:
         await self._ready(self._ahead, token)
         stale = False  # whether the planning node lacked the joint states of the whole path's check
         while (rest := monitored.rest(motion.reached)) is not None:
+            watch.check_known(monitored.state)
             paths = watch.paths()
             if paths and await self._check_paths(monitored, paths, seen, token) == seen:
                 await pause(self._node, WATCH_PERIOD, token)
@@ -176,6 +171,7 @@ class MotionMonitor:
             # What is behind the robot may hide what is ahead of it.
             rest = monitored.rest(motion.reached if found is not None or violations else rest.duration)
             if rest is not None:
+                watch.check_known(monitored.state)
                 await self._check_paths(monitored, watch.paths(), revision, token)
                 known, reply = revision, await self._ask(monitored, rest, revision, token)
 
@@ -202,27 +198,11 @@ class MotionMonitor:
             changes=monitored.state.changes,
         )
         request = LookAhead.Request(state=state, trajectory=trajectory_to_message(rest))
-        reply = await self._answer(self._ahead, request, token, "the planning node", LOOK_AHEAD)
+        reply = await monitored_reply(self._node, self._ahead, request, token, "the planning node", LOOK_AHEAD)
         error = error_from_message(reply.error)
         if error is not None:
             raise error
         return reply
-
-    async def _answer(
-        self,
-        client: Client[RequestT, ResponseT],
-        request: RequestT,
-        token: CancellationToken,
-        who: str,
-        name: str,
-    ) -> ResponseT:
-        timeout = self._node.parameters["monitor_timeout"]
-        try:
-            return await reply_of(self._node, client, request, token, PERIOD + timeout, name)
-        except ServiceUnavailableError:
-            text = f"{who} does not reply to {name}, so that obstacles would not be detected"
-            values = (Value("silence", PERIOD + timeout, PERIOD + timeout, "s"),)
-            raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
 
 
 def _collision(reply: LookAhead.Response, motion: Motion, checked: Trajectory) -> TrajectoryCollision | None:

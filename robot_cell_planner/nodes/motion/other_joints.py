@@ -5,17 +5,37 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
+from robot_cell_planner.msg import StateRef
+
 from ...trajectory.prediction import Progress, ahead, predicted
 from ...trajectory.trajectory import Trajectory
 from ..conversions.basic import duration_from_message, duration_to_message
 from .independent_robots import IndependentRobots
 from .joint_feedback import STILL, JointFeedback
 from .motion import Motion
+from .trajectory_goals import MotionGoal
 
 POINTS = 31  # of a path ahead with motions of other robots, so that a check takes little time
 MAX_POINTS = 500  # of a path ahead that is checked as it is
 PERIOD = 0.1  # [s] between checks
 CHECK_TIME = 1.5  # [s] until a check notices that joints move and replies, on a busy computer
+
+
+def check_known(feedback: JointFeedback, goal: MotionGoal, state: StateRef) -> None:
+    """Check that no joint of the cell besides those of a validated goal is published with invalid positions.
+
+    Collisions were, and would be, checked with an earlier position of it. Joints whose positions the state gives do not
+    count.
+
+    Raises:
+        FeedbackLostError: There is such a joint.
+    """
+    if state.own_state:
+        return
+    given = {name for full in state.configuration.joint_names for name in (full, full.rpartition("/")[2])}
+    error = feedback.unknown(goal.cell_joints.difference(goal.joints, given))
+    if error is not None:
+        raise error
 
 
 class OtherJoints:
@@ -48,6 +68,10 @@ class OtherJoints:
         """
         others = motion.goal.cell_joints.difference(motion.goal.joints)
         return {name: position for name, position in self._feedback.positions().items() if name in others}
+
+    def check_known(self, motion: Motion, state: StateRef) -> None:
+        """As the function `check_known`, for a motion that was validated in a state."""
+        check_known(self._feedback, motion.goal, state)
 
     def measured_at(self, silent: bool) -> int:
         """Return a stamp that the measurements of all joints have reached which are published at present [ns]; silent:
@@ -84,6 +108,11 @@ class JointWatch:
     def present(self) -> bool:
         """Return whether there are other robots."""
         return self._others.present(self._motion)
+
+    def check_known(self, state: StateRef) -> None:
+        """Check, for a motion that was validated in a state, that the positions of the joints are known: as of
+        `check_known`."""
+        self._others.check_known(self._motion, state)
 
     def paths(self) -> list[Trajectory]:
         """Return the paths to check now: that of the motion, to be checked with the other joints where they are

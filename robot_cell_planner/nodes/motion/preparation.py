@@ -20,6 +20,7 @@ from .controller_drive import ControllerDrive
 from .fault_reports import FaultReports
 from .held_positions import moved_away
 from .joint_feedback import STOOD, JointFeedback
+from .other_joints import check_known
 from .permission import MotionPermission
 from .planning_calls import PlanningCalls, fresh_state
 from .runner_options import RunnerOptions
@@ -138,7 +139,8 @@ class Preparation:
         """Return a goal that starts at the robot's position, validated, and the reply of the validation.
 
         Raises:
-            FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
+            FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start; or another
+                joint's is unknown, see `check_known`.
             RobotCellError: the validation failed or was cancelled.
         """
         await self.settled(goal.joints, token)
@@ -159,7 +161,9 @@ class Preparation:
             text = f"it takes {times:.4g} times as long, for the path from the present position to its start"
             self._warn(goal, reply, text)
         self.warn_of_efforts(goal, reply)
-        return validated(goal, reply, measured), reply
+        goal = validated(goal, reply, measured)
+        check_known(self._feedback, goal, state)
+        return goal, reply
 
     def warn_of_efforts(self, goal: MotionGoal, reply: ValidateTrajectory.Response) -> None:
         """Add a warning to the result of a motion if its efforts are not commanded."""

@@ -19,8 +19,9 @@ from .channels import REPLACED
 from .displayed_trajectory import DisplayedTrajectory
 from .fault_reports import FaultReports
 from .joint_feedback import JointFeedback
+from .monitored_replies import MONITOR
 from .motion import Array, Motion, Phase
-from .motion_monitor import MONITOR, MotionMonitor
+from .motion_monitor import MotionMonitor
 from .outcome import Outcome as Outcome
 from .outcome import Replacement
 from .permission import MotionPermission

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import traceback
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import ExitStack
 from functools import cached_property, partial
 
@@ -18,6 +18,7 @@ from ...collision.pairs.pair_settings import Margins
 from ...errors import CancelledError, InvalidRequestError, RobotCellError, UnknownNameError
 from ...kinematics.targets import target_frame
 from ...model.cell import RobotCell
+from ...scene.scene import joint_names
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo_frames import FrameServo
 from ..common.cancellation import CancellationToken, available
@@ -37,6 +38,7 @@ from ..motion.changed_limits import narrower_limit
 from ..motion.command_stream import CommandStream
 from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
+from ..motion.monitored_replies import SCENE, follow_scene_node
 from ..motion.permission import MotionPermission
 from ..motion.runner import MotionRunner
 from ..motion.streamed_motion import StreamDrive
@@ -80,6 +82,7 @@ class ServoServer:
         self._topics = ServoTopics(node)
         self.statuses = node.create_publisher(ServoStatus, "servo/status", reliable(10))
         self._clearances = node.service_client(srv.ComputeClearance, CLEARANCE)
+        self._scene_node = node.service_client(srv.WaitForState, SCENE)
         self._scene_monitor: SceneMonitor | None = None
         self._session_access = ExclusiveAccess("is servoing", lambda: None)
         self._running: _Running | None = None
@@ -144,6 +147,9 @@ class ServoServer:
             if options.check_collision:
                 within = self.node.parameters["server_timeout"]
                 await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
+                await available(self.node, self._scene_node.service_is_ready, token, within, SCENE)
+            if (unknown := self._feedback.unknown(task.others)) is not None:
+                raise unknown
             self.permission.check()
             token.check()  # a stop, or an emergency stop that was released again, ends it before it begins
             self._begin(owner, options, task, token, stack.pop_all())
@@ -174,7 +180,15 @@ class ServoServer:
         frame = target_frame(cell, values, options.group, MODES[options.mode], options.frame)
         limits = _limits(cell, variables, settings)
         joints = robot_names(variables, self._feedback.names, "servo")
-        return ServoTask(cell, values, joints, options.source, frame, limits, settings, self.cell)
+        others = self._checked_with(options, joints)
+        return ServoTask(cell, values, joints, options.source, frame, limits, settings, self.cell, others)
+
+    def _checked_with(self, options: ServoOptions, moved: Sequence[str]) -> frozenset[str]:
+        """Return the names in joint_states of the joints with which collisions are checked, besides those that move."""
+        if not options.check_collision or options.state.own_state:
+            return frozenset()
+        names = set(joint_names(self.cell)).difference(options.state.configuration.joint_names)
+        return frozenset(name for full in names for name in (full, full.rpartition("/")[2])).difference(moved)
 
     def check_limits(self, task: ServoTask) -> None:
         """Check that the scene has not got narrower limits since a session began.
@@ -240,11 +254,18 @@ class ServoServer:
             self._runner.last_error = None
             self._running = _Running(self, owner, session, token, resources.pop_all())
         if collision_monitor is not None:
-            self.node.soon(partial(self._run_monitor, collision_monitor, token))
+            self.node.soon(partial(self._run_monitor, collision_monitor.run, token))
+            if not options.state.own_state:
+                self.node.soon(partial(self._run_monitor, self._follow_scene_node, token))
 
-    async def _run_monitor(self, collision_monitor: CollisionMonitor, token: CancellationToken) -> None:
+    async def _follow_scene_node(self, token: CancellationToken) -> None:
+        await follow_scene_node(self.node, self._scene_node, token)
+
+    async def _run_monitor(
+        self, monitor: Callable[[CancellationToken], Awaitable[None]], token: CancellationToken
+    ) -> None:
         try:
-            await collision_monitor.run(token)
+            await monitor(token)
         except RobotCellError as error:
             token.set(error)
         except Exception as error:

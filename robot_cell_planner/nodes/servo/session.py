@@ -21,7 +21,7 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import Approach
 from ...trajectory.servo_frames import FrameServo, TargetTracker
-from ...trajectory.tracking import lost
+from ...trajectory.tracking import lagging, lost
 from ..common.node import CellNode
 from ..conversions.basic import time_to_message
 from ..motion.command_stream import CommandStream
@@ -44,7 +44,8 @@ class ServoTask:
     """The task of a session.
 
     joints: the robot's names of the variables of the limits. source: of ServoOptions. present: the cell of the scene
-    when the session began.
+    when the session began. others: names in joint_states of further joints whose measured positions collisions are
+    checked with.
     """
 
     cell: RobotCell
@@ -55,6 +56,7 @@ class ServoTask:
     limits: MotionLimits
     settings: ServoSettings
     present: RobotCell
+    others: frozenset[str] = frozenset()
 
 
 class ServoSession:
@@ -104,10 +106,14 @@ class ServoSession:
         if self.channel.violation is not None:
             return self.channel.violation
         joints, parameters, now = self.task.joints, self._node.parameters, time.monotonic()
-        age = self._feedback.age(joints, now)
-        self._is_silent = max(age, self._feedback.lag(joints)) > self._timeouts.silence
+        age, lag = self._feedback.age(joints, now), self._feedback.lag(joints)
+        self._is_silent = max(age, lag) > self._timeouts.silence
         if age > self._timeouts.lost_after:
             return lost(age, self._timeouts.lost_after)
+        if lag > self._timeouts.lost_after:
+            return lagging(lag, self._timeouts.lost_after)
+        if (unknown := self._feedback.unknown(self.task.others)) is not None:
+            return unknown
         if self._is_silent:
             return None
         desired = self._stream.commanded_at(self.channel, self._stamp())

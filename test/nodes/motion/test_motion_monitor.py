@@ -9,7 +9,7 @@ import pytest
 from frozendict import frozendict
 from planning_cells import gantry
 
-from robot_cell_planner.errors import CollisionAheadError, StaleStateError, TrajectoryLimitError
+from robot_cell_planner.errors import CollisionAheadError, FeedbackLostError, StaleStateError, TrajectoryLimitError
 from robot_cell_planner.model.mechanism import Mechanism
 from robot_cell_planner.nodes.conversions.trajectory_reports import report_to_message
 from robot_cell_planner.nodes.motion import motion_monitor
@@ -68,6 +68,9 @@ class Monitor(MotionMonitor):
     def paths(self):
         """Paths to check because of other robots."""
         return []
+
+    def check_known(self, state):
+        """The positions of all joints are known."""
 
     def check(self):
         """Check the remaining path after a change of the scene."""
@@ -224,6 +227,39 @@ def test_the_whole_path_is_checked_with_joint_states_that_show_the_other_robot_a
     monitor._others, monitor._ahead = monitor, None
     asyncio.run(monitor._look_ahead(monitor.monitored, None))
     assert asked == [(OLD, stamp), (OLD + 1, 0), (OLD, stamp), (OLD + 1, 0)]
+
+
+def test_a_motion_stops_once_the_position_of_another_joint_is_unknown():
+    """Also if nothing else happens that a request would be sent for."""
+
+    class Lost(Monitor):
+        """The position of a joint is unknown from the second request on."""
+
+        def watch(self, motion):
+            return self
+
+        def present(self):
+            return False
+
+        def whole_is_due(self):
+            return False
+
+        def check_known(self, state):
+            if self.requests:
+                raise FeedbackLostError("where the finger is now is unknown")
+
+        async def _ready(self, client, token):
+            pass
+
+        async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
+            self.requests += 1
+            raise StaleStateError("no newer revision")
+
+    monitor = Lost(scene_with(1.4, 1.5), 0.0)
+    monitor._others, monitor._ahead = monitor, None
+    with pytest.raises(FeedbackLostError, match="finger"):
+        asyncio.run(monitor._look_ahead(monitor.monitored, None))
+    assert monitor.requests == 1
 
 
 def with_limits(**limits):

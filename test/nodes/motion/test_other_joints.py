@@ -1,10 +1,13 @@
 """Checks that a motion needs because of joints that it does not move."""
 
+import math
 from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
 
+from robot_cell_planner.errors import FeedbackLostError
+from robot_cell_planner.msg import Configuration, RobotCellState, StateRef
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.other_joints import OtherJoints
@@ -66,6 +69,40 @@ def test_a_joint_that_has_moved_between_validation_and_begin_is_checked():
     cell = Cell(own=motion("left/elbow", measured={**dict.fromkeys(NAMES, 0.0), "right/grip": 0.1}))
     assert cell.joints() == [("left/elbow",)]
     assert cell.watch.whole_is_due()
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf])
+def test_a_joint_that_is_published_with_invalid_positions_may_be_anywhere(value):
+    """Its last valid position may be seconds old, without an end."""
+    cell = Cell()
+    cell.watch.check_known(StateRef())
+    cell.measure(right_grip=value)
+    with pytest.raises(FeedbackLostError, match=f"do not say where right/grip is; .* right/grip is {value}") as caught:
+        cell.watch.check_known(StateRef())
+    assert caught.value.subjects == ("right/grip",)
+    cell.measure()
+    cell.watch.check_known(StateRef())
+
+
+def test_invalid_positions_of_joints_that_do_not_matter_stop_nothing():
+    cell = Cell()
+    cell.measure(base_wheel=math.nan)  # the cell does not have it
+    cell.watch.check_known(StateRef())
+    cell.measure(left_elbow=math.nan)  # moved by the motion, which ends by the fault
+    cell.watch.check_known(StateRef())
+    cell.measure(right_grip=math.nan)
+    cell.watch.check_known(StateRef(configuration=Configuration(joint_names=["right/grip"], positions=[0.0])))
+    cell.watch.check_known(StateRef(own_state=[RobotCellState()]))
+
+
+def test_a_joint_that_never_had_a_valid_position_is_where_the_scene_says():
+    feedback = JointFeedback(10.0)
+    feedback.update(NAMES, [math.nan] * len(NAMES), [], [], SECOND, 1.0)
+    assert feedback.unknown(NAMES) is None
+    feedback.update(NAMES[:1], [0.0], [], [], 2 * SECOND, 2.0)
+    feedback.update(NAMES[:1], [math.nan], [], [], 3 * SECOND, 3.0)
+    assert feedback.unknown(NAMES).subjects == NAMES[:1]
+    assert feedback.unknown(NAMES[1:]) is None
 
 
 def test_robots_at_rest_are_checked_once():

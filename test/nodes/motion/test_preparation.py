@@ -8,7 +8,7 @@ from unittest.mock import MagicMock
 import numpy as np
 import pytest
 
-from robot_cell_planner.errors import StoppedError, TrajectoryInCollisionError, TrajectoryStartError
+from robot_cell_planner.errors import FeedbackLostError, StoppedError, TrajectoryInCollisionError, TrajectoryStartError
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.conversions.basic import time_from_message
@@ -33,11 +33,12 @@ INVALID = TrajectoryInCollisionError("the trajectory is in collision")
 class Cell:
     """A robot of one joint, the clock of its node, and the replies of the planning node.
 
-    replies: what happens at each validation, the last one at all further ones.
+    replies: what happens at each validation, the last one at all further ones. joints: those of the cell.
     """
 
     def __init__(self, monkeypatch, *replies, sends_efforts=False):
         self.now, self.validated = NOW, []
+        self.joints = ["joint"]
         self._replies = list(replies)
         self.feedback, self._stamp = JointFeedback(10.0), 0
         self.measure(0.0)
@@ -83,7 +84,7 @@ class Cell:
         if isinstance(reply, Exception):
             raise reply
         reply()
-        return ValidateTrajectory.Response()
+        return ValidateTrajectory.Response(joints=self.joints)
 
     def prepared(self, start_tolerance=OWN, after=0.0, count=3, efforts=None):
         """Prepare a goal that starts after a time [s], 0 for at once; returns its first position. count: points."""
@@ -98,6 +99,18 @@ class Cell:
 
 def nothing():
     """The trajectory is valid."""
+
+
+def test_a_goal_is_refused_while_another_joint_has_only_invalid_positions(monkeypatch):
+    """Its collisions were checked with where the finger was before."""
+    cell = Cell(monkeypatch, nothing)
+    cell.joints = ["joint", "gripper/finger"]
+    for stamp, position in enumerate((0.0, math.nan), start=10):
+        cell.feedback.update(["finger"], [position], [], [], stamp, cell._steady())
+    with pytest.raises(FeedbackLostError, match="finger is nan"):
+        cell.prepared()
+    cell.joints = ["joint"]
+    assert cell.prepared() == 0.0
 
 
 @pytest.mark.parametrize("times", [1, 2, 40])

@@ -57,6 +57,7 @@ UPRIGHT = Pose.from_rpy((0.3, 0.0, 1.0), (0.0, -math.pi / 2, 0.0))
 CHAIN = chain_to(CELL, STATE, CELL.tip_link(""), JOINTS)
 PERIOD = 0.01
 OWNER = "jogger"
+FINGER = "finger_joint"
 
 
 class Received:
@@ -504,6 +505,56 @@ def test_another_publisher_of_commands_ends_it(client, robot, executions):
             continue
         break
     client.stop_servo()
+
+
+def test_without_the_scene_node_it_ends_and_reports_it(client, robot, nodes, executions, start_node):
+    """The collision node replies, but nobody would notice an obstacle."""
+    client.start_servo(options())
+    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
+        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002)
+        nodes["scene"].kill()
+        executions.wait_for(error_named(ServiceUnavailableError, "scene/wait_for_state"))
+        executions.wait_for(lambda status: not status.owner)
+    robot.wait_for_rest(JOINTS)
+    assert not speeds(robot.taken())[-1].any()
+    nodes["scene"] = start_node("scene_node", cell_file=DEMO)
+    client.scene(retries=20)
+
+
+def test_a_gripper_of_which_only_invalid_positions_arrive_ends_it(client, robot, executions):
+    """It may have opened since: distances were computed with its last valid position."""
+    gripper = client.node.create_publisher(JointState, "joint_states", reliable(10))
+    message = JointState(name=[FINGER], position=[0.042])
+    with Sender(client, lambda: publish_now(client, gripper, message)):
+        client.start_servo(options())
+        with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
+            robot.wait_for(
+                lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002
+            )
+            message.position = [math.nan]
+            executions.wait_for(error_named(FeedbackLostError, FINGER, "nan"))
+            executions.wait_for(lambda status: not status.owner)
+        robot.wait_for_rest(JOINTS)
+        assert not speeds(robot.taken())[-1].any()
+        with pytest.raises(FeedbackLostError, match=FINGER):
+            client.start_servo(options())
+        client.start_servo(options(check_collision=False))
+        client.stop_servo()
+        message.position = [0.042]
+        for _ in range(1000):  # until it has arrived
+            try:
+                client.start_servo(options())
+            except FeedbackLostError:
+                continue
+            break
+        client.stop_servo()
+    client.node.destroy_publisher(gripper)
+
+
+def publish_now(client, publisher, message):
+    """Publish a message with the present time."""
+    message.header.stamp = client.node.get_clock().now().to_msg()
+    publisher.publish(message)
 
 
 def test_without_the_collision_node_it_ends_and_reports_it(client, robot, nodes, executions):

@@ -18,6 +18,7 @@ from motion_faults import (
     ELSEWHERE,
     EXECUTION,
     FAR,
+    FINGER,
     HOME,
     LIMITS,
     PAN,
@@ -117,6 +118,22 @@ def test_joint_states_that_cannot_be(client, robot, value, words):
     robot.measured["elbow_joint"] = value
     check_error(sent.wait(), "FeedbackLostError", *words)
     check_stop(robot)
+
+
+def test_a_gripper_of_which_only_invalid_positions_arrive(client, robot):
+    """It may open meanwhile, and collide with what the path passes by. One that nobody publishes any more stands."""
+    sent = begin(client, robot)
+    robot.measured[FINGER] = math.nan
+    check_error(sent.wait(), "FeedbackLostError", FINGER, "nan")
+    check_stop(robot)
+    refused = execute(client, swing(ARM, list(robot.positions.values())[: len(ARM)], FAR, duration=3.0, samples=31))
+    check_error(refused.wait(), "FeedbackLostError", FINGER, "nan")
+    assert robot.taken() == []
+    robot.hidden.add(FINGER)
+    del robot.measured[FINGER]
+    assert execute_at_rest(client, list(robot.positions.values())[: len(ARM)]).result.error.name == "FeedbackLostError"
+    robot.hidden.clear()
+    start_at(client, robot)
 
 
 @pytest.mark.parametrize("seconds, direction", [(3600.0, "ahead"), (-3600.0, "back")])
