@@ -100,9 +100,12 @@ class CellClient(CellConnection):
         return Scene(cell, state), snapshot.state.revision
 
     def apply(self, *changes: SceneChange, dry_run: bool = False) -> int:
-        """Apply changes, all or none. Returns the revision after them."""
+        """Apply changes, all or none. Returns the revision after them. Warnings of the reply are logged."""
         request = srv.ApplyChanges.Request(changes=list(changes), dry_run=dry_run)
-        return int(self.call_service(srv.ApplyChanges, "scene/apply_changes", request).revision)
+        reply = self.call_service(srv.ApplyChanges, "scene/apply_changes", request)
+        for text in reply.warnings:
+            self.node.get_logger().warning(text)
+        return int(reply.revision)
 
     @public
     def attach(self, name: str, to: str, touch_links: Sequence[str] = (), touch_bodies: Sequence[str] = ()) -> int:

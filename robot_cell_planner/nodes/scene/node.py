@@ -41,6 +41,7 @@ from ..common.threads import converted, in_thread
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
 from ..conversions.changes import update_to_message
 from ..conversions.models import ModelReader, reads_files
+from .change_warnings import change_warnings
 from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
 from .measured_poses import world_pose_as_measured
@@ -320,11 +321,23 @@ class SceneNode(ManagedNode):
         changes = await self._view.changes(request.changes, "changes", limit, cell)
         models = [change.models for change in changes if isinstance(change, Add | Replace)]
         await self._geometry.check(*models)
-        for text in doubtful_sizes(body for model in models for body in model.bodies.values()):
-            self.get_logger().warning(f"scene/apply_changes: {text}")
+        before = self._history.scene
         change = self._changed(changes, request.expected_revision, dry_run=request.dry_run)
-        response.update = self._update(change) if request.dry_run else self._publish(change)
+        self._fill(response, change, before, dry_run=request.dry_run)
+        for text in response.warnings:
+            self.get_logger().warning(f"scene/apply_changes: {text}")
+
+    def _fill(
+        self,
+        response: srv.ApplyChanges.Response | srv.LoadState.Response,
+        change: AcceptedChange,
+        before: Scene,
+        dry_run: bool,
+    ) -> None:
+        """Publish an accepted change, and fill the reply. before: the scene before it."""
+        response.update = self._update(change) if dry_run else self._publish(change)
         response.revision = self._history.revision
+        response.warnings = change_warnings(before, change.difference)
 
     async def _save_cell(self, request: srv.SaveCell.Request, response: srv.SaveCell.Response) -> None:
         scene = Scene(self._history.scene.cell, self._view.current_state())
@@ -341,10 +354,10 @@ class SceneNode(ManagedNode):
     async def _load_state(self, request: srv.LoadState.Request, response: srv.LoadState.Response) -> None:
         response.revision = self._history.revision
         state = load_state(request.uri, self._roots, confined=True)
-        self._history.scene.cell.check_state(state)
+        before = self._history.scene
+        before.cell.check_state(state)
         change = self._history.load_state(state, request.expected_revision, dry_run=request.dry_run)
-        response.update = self._update(change) if request.dry_run else self._publish(change)
-        response.revision = self._history.revision
+        self._fill(response, change, before, dry_run=request.dry_run)
 
     async def _undo(self, request: srv.UndoChanges.Request, response: srv.UndoChanges.Response) -> None:
         change = self._history.undo(request.steps or 1, request.expected_revision)
