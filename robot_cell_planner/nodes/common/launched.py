@@ -7,42 +7,63 @@ import select
 import signal
 import threading
 
+SEPARATOR = "/"
 LAUNCH_ENDED = threading.Event()  # set when the end of `launch` has interrupted this process
-LAUNCH_PROCESS = "ROBOT_CELL_LAUNCH_PROCESS"  # variable of the environment of a node: the number of its launch process
+# Variable of the environment of a node: the launch process that starts it, as `_name` writes it.
+LAUNCH_PROCESS = "ROBOT_CELL_LAUNCH_PROCESS"
 
 
 def launch_variables() -> dict[str, str]:
     """Return the environment of nodes that this process starts and that end with it."""
-    return {LAUNCH_PROCESS: str(os.getpid())}
+    return {LAUNCH_PROCESS: _name(os.getpid())}
 
 
 def end_with_launch() -> None:
-    """Interrupt this process, as Ctrl-C does, when the launch process ends that has started it.
+    """Interrupt this process, as Ctrl-C does, when the launch process ends that has started it, or now if it has ended.
 
-    A node with a program between them, such as a debugger of the argument `launch-prefix`, is left to that program.
-    Does nothing where there are no descriptors of processes (before Linux 5.3, and in some builds of Python).
+    A node with a program between them, such as a debugger of the argument `launch-prefix`, is left to that program
+    while launch runs. Does nothing where there are no descriptors of processes (before Linux 5.3, and in some builds of
+    Python), and in a container that launch is not in.
     """
     launch = os.environ.pop(LAUNCH_PROCESS, "")  # processes that this one starts end with it in other ways
-    if launch != str(os.getppid()):
+    number = launch.rpartition(SEPARATOR)[2]
+    if not number.isdecimal() or launch != _name(int(number)):
         return
     # Not by PR_SET_PDEATHSIG, whose signal comes for each thread of the parent that ends: a second one ends the
     # execution node without waiting for the robot to stop.
     try:
-        process = os.pidfd_open(int(launch))
-    except ProcessLookupError:  # it has just ended
+        process = os.pidfd_open(int(number))
+    except ProcessLookupError:  # it has ended while this process started
         _interrupt()
     except (AttributeError, OSError):
         return
     else:
+        if int(number) != os.getppid() and not _ended(process, 0):
+            os.close(process)
+            return
         threading.Thread(target=_interrupt_after, args=(process,), name="end with launch", daemon=True).start()
+
+
+def _name(number: int) -> str:
+    """Return a process by the namespace of this one, since other containers have other numbers, and its number."""
+    try:
+        namespace = os.readlink("/proc/self/ns/pid")
+    except OSError:
+        namespace = ""
+    return f"{namespace}{SEPARATOR}{number}"
 
 
 def _interrupt_after(process: int) -> None:
     """Interrupt this process after the one of a descriptor."""
+    _ended(process)
+    _interrupt()
+
+
+def _ended(process: int, time: int | None = None) -> bool:
+    """Return whether the process of a descriptor ends within a time [ms], without one after its end."""
     end = select.poll()
     end.register(process, select.POLLIN)
-    end.poll()
-    _interrupt()
+    return bool(end.poll(time))
 
 
 def _interrupt() -> None:

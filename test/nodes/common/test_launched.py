@@ -10,16 +10,16 @@ from types import SimpleNamespace
 import pytest
 
 from robot_cell_planner.nodes.bringup.adoption import adopting
-from robot_cell_planner.nodes.common.launched import LAUNCH_PROCESS, end_with_launch
+from robot_cell_planner.nodes.common.launched import LAUNCH_PROCESS, end_with_launch, launch_variables
 from robot_cell_planner.nodes.execution import shutdown
 
 TIME_LIMIT = 60.0  # [s]
 # Starts a node as launch does, and waits, with several threads. Arguments: a program before it, the code of the node.
-LAUNCH = f"""
+LAUNCH = """
 import os, subprocess, sys, threading
+from robot_cell_planner.nodes.common.launched import launch_variables
 before, node = sys.argv[1:]
-variables = {{**os.environ, {LAUNCH_PROCESS!r}: str(os.getpid())}}
-process = subprocess.Popen([*before.split(), sys.executable, "-c", node], env=variables)
+process = subprocess.Popen([*before.split(), sys.executable, "-c", node], env={**os.environ, **launch_variables()})
 for _ in range(20):
     threading.Thread(target=process.wait, daemon=True).start()
 print(process.pid, flush=True)
@@ -93,7 +93,7 @@ def test_a_node_starts_where_there_are_no_descriptors_of_processes(monkeypatch, 
     def missing(_):
         raise error
 
-    monkeypatch.setenv(LAUNCH_PROCESS, str(os.getppid()))
+    monkeypatch.setenv(LAUNCH_PROCESS, named(os.getppid()))
     monkeypatch.setattr(os, "pidfd_open", missing)
     threads = threading.active_count()
     end_with_launch()
@@ -143,10 +143,42 @@ def test_a_program_between_that_becomes_the_node_changes_nothing(launch):
     assert os.waitstatus_to_exitcode(os.waitpid(node, 0)[1]) == 7
 
 
+def run_node(launch):
+    """Run a node that a launch process is said to have started, without input."""
+    variables = {**os.environ, LAUNCH_PROCESS: launch}
+    return subprocess.run(
+        [sys.executable, "-c", NODE], env=variables, capture_output=True, check=False, input=b"\n", timeout=TIME_LIMIT
+    )
+
+
+def named(number):
+    """A launch process of this namespace, by its number."""
+    own = launch_variables()[LAUNCH_PROCESS]
+    return f"{own.removesuffix(str(os.getpid()))}{number}"
+
+
+def ended_process(collected=True):
+    """The number of a process that has ended. collected: Whether its parent, this process, has taken note of it."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    if collected:
+        process.wait()
+    return process.pid
+
+
 def test_a_node_with_a_program_between_is_left_to_it():
     """As with a debugger, whose child the node is."""
-    variables = {**os.environ, LAUNCH_PROCESS: str(os.getppid())}
-    node = subprocess.run(
-        [sys.executable, "-c", NODE], env=variables, capture_output=True, check=False, stdin=subprocess.DEVNULL
-    )
+    node = run_node(named(os.getppid()))
+    assert (node.returncode, node.stdout) == (0, b"variable False\n")
+
+
+@pytest.mark.parametrize("collected", [True, False])
+def test_a_node_whose_launch_has_ended_while_it_started_ends(collected):
+    node = run_node(named(ended_process(collected)))
+    assert node.returncode in {-signal.SIGINT, 7}  # 7: a thread waits for the end of launch, and is later
+
+
+def test_a_node_in_another_container_than_launch_is_left_alone():
+    """Its processes have other numbers: none, or another one, may have that of launch."""
+    node = run_node(f"pid:[1]/{ended_process()}")
     assert (node.returncode, node.stdout) == (0, b"variable False\n")
