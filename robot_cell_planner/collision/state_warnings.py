@@ -1,11 +1,13 @@
-"""Warnings about a state that is in collision, with how often the pairs collide elsewhere."""
+"""Warnings about a state that is in collision, with how often the pairs collide elsewhere, or inside a surface."""
 
 from __future__ import annotations
 
 from ..model.cell import RobotCell
+from ..model.name_suggestions import listed
 from ..model.random_configurations import random_configurations
 from ..model.state import RobotCellState
 from .checker import CollisionChecker
+from .enclosed_objects import enclosed_objects
 
 SAMPLES = 64
 SEED = 1
@@ -13,6 +15,28 @@ MAX_PAIRS = 10
 
 
 def collision_warnings(cell: RobotCell, state: RobotCellState, what: str = "the state") -> tuple[str, ...]:
+    """Return the lines of `overlap_warnings` and `enclosure_warnings` about a state; arguments and errors as there."""
+    return (*overlap_warnings(cell, state, what), *enclosure_warnings(cell, state))
+
+
+def enclosure_warnings(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
+    """Return a line for each surface of triangles that objects lie inside of, which counts as free.
+
+    Raises:
+        GeometryError: A mesh cannot be read.
+    """
+    inside: dict[str, list[str]] = {}
+    for inner, outer in enclosed_objects(cell, state, CollisionChecker(cell, state).allowed_pairs):
+        inside.setdefault(outer, []).append(inner)
+    return tuple(
+        f"{listed(names)} {'is' if len(names) == 1 else 'are'} inside {outer}, whose triangles (use: exact) "
+        "are a surface without interior: what is inside counts as free; use its hull or convex pieces, or correct its "
+        "size or pose"
+        for outer, names in inside.items()
+    )
+
+
+def overlap_warnings(cell: RobotCell, state: RobotCellState, what: str = "the state") -> tuple[str, ...]:
     """Return a line for each pair that collides at a state, with what to do about it.
 
     Each pair is also checked at 64 random configurations of all joints: a pair that collides at all of them has to be

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..collision.checker import CollisionChecker
-from ..collision.state_warnings import collision_warnings
+from ..collision.state_warnings import enclosure_warnings, overlap_warnings
 from ..errors import InverseKinematicsError, RobotCellError
 from ..io.robot_description.meshes import UNCHECKED
 from ..io.robot_description.soft_limits import NARROWED
@@ -64,10 +64,12 @@ def check_cell(cell: RobotCell, state: RobotCellState) -> tuple[Finding, ...]:
 
 def _state(cell: RobotCell, state: RobotCellState) -> Iterator[Finding]:
     try:
-        if texts := collision_warnings(cell, state):
+        if texts := overlap_warnings(cell, state):
             remedy = "Change `state`, or allow the pair (touch_links, ignore_groups, disable_collisions)."
             remedy = remedy_of_collision(cell, state, {}, CollisionChecker(cell, state).report(), remedy)
             yield from (Finding(ERROR, "state", text, remedy) for text in texts)
+        for text in enclosure_warnings(cell, state):
+            yield Finding(WARNING, "meshes", text, "Correct size, pose or use of the mesh.")
     except RobotCellError as error:
         yield Finding(ERROR, "meshes", f"collisions cannot be checked: {error}", "Mend or replace the mesh.")
     for text in states_beyond_limits(cell, state):
