@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ...errors import GeometryError, LimitExceededError
 from ...model.geometry import Rgba
 from ...system.sandboxed_process import start
+from .content_kinds import contents_named
 from .counts import MAX_COUNT
 from .formats import STAGE, parse_binary_stl
 from .incomplete import require_whole, stl_bytes
@@ -127,7 +128,8 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, Faces]:
     quick = parse_binary_stl(content, path) if kind == "stl" else None
     if quick is not None:
         return quick
-    ((vertices, faces, _),) = _parts(content, kind, "mesh", path)
+    with contents_named(content, kind, path):
+        ((vertices, faces, _),) = _parts(content, kind, "mesh", path)
     return vertices, faces
 
 
@@ -137,7 +139,8 @@ def parse_painted(content: bytes, kind: str, path: str) -> list[Part]:
     Raises:
         GeometryError: The content cannot be parsed, or exceeds the resource limits.
     """
-    return _parts(content, kind, "painted", path)
+    with contents_named(content, kind, path):
+        return _parts(content, kind, "painted", path)
 
 
 def close_parser() -> None:

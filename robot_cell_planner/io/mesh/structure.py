@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from ...errors import GeometryError
+from .content_kinds import contents_named
 from .gltf import require_embedded
 from .incomplete import STAGE, require_whole, stl_bytes
 
@@ -20,10 +21,12 @@ def check_structure(content: bytes, kind: str, path: str) -> None:
     Raises:
         GeometryError: It is not.
     """
-    require_whole(content, kind, path)
-    if kind == "gltf":
-        require_embedded(content, path)
-    if not _has_faces(content, kind):
+    with contents_named(content, kind, path):
+        require_whole(content, kind, path)
+        if kind == "gltf":
+            require_embedded(content, path)
+        if _has_faces(content, kind):
+            return
         text = f"{path} is not a readable {kind.upper()} mesh: no faces found, or damaged"
         raise GeometryError(text, stage=STAGE, subjects=(path,))
 

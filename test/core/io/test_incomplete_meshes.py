@@ -57,6 +57,42 @@ def test_what_follows_the_triangles_of_a_binary_stl_is_ignored(tmp_path, header,
     assert described(tmp_path, "visual", "a.stl") == described(tmp_path, "collision", "a.stl") == ()
 
 
+def big_endian():
+    """The tetrahedron with each number in the other byte order."""
+    content = stl()
+    triangles = np.frombuffer(content[84:], dtype=[("numbers", "<f4", 12), ("attribute", "<u2")])
+    turned = triangles.astype([("numbers", ">f4", 12), ("attribute", ">u2")])
+    return content[:80] + len(triangles).to_bytes(4, "big") + turned.tobytes()
+
+
+OBJ = b"# exported\no part\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 3 1 4\n"
+TEXT_STL = b"solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 0\nendloop\nendfacet\n"
+OTHERS = {
+    "an STL file with numbers in big-endian order": ("a.stl", big_endian(), "little-endian"),
+    "a PNG image": ("a.stl", b"\x89PNG\r\n\x1a\n" + bytes(300), "of the mesh"),
+    "a ZIP archive, or a format based on it such as 3MF": ("a.stl", b"PK\x03\x04" + b"\1" * 300, "Unpack"),
+    "a web page": ("a.dae", b"\n<!DOCTYPE html>\n<html><body>404 Not Found</body></html>", "from its source"),
+    "a STEP file": ("a.stl", b"ISO-10303-21;\nHEADER;\n" + 20 * b"FILE_DESCRIPTION\n", "Convert it"),
+    "an OBJ file": ("a.stl", 4 * OBJ, "ends in .obj"),
+    "a binary STL file": ("a.obj", stl(b"another"), "ends in .stl"),
+    "a text STL file": ("a.ply", TEXT_STL + b"endsolid a\n", "ends in .stl"),
+    "a COLLADA file": ("a.stl", b'<?xml version="1.0"?>\n<COLLADA xmlns="x">' + bytes(99), "ends in .dae"),
+    "a GLB file": ("a.stl", b"glTF\2\0\0\0" + bytes(200), "ends in .glb"),
+    "empty": ("a.stl", b"", "from its source"),
+}
+
+
+@pytest.mark.parametrize("found", OTHERS)
+def test_what_another_format_is_named_is_said(tmp_path, found):
+    name, content, remedy = OTHERS[found]
+    with pytest.raises(GeometryError) as caught:
+        load_mesh(reference(tmp_path, name, content))
+    assert caught.value.message == f"{tmp_path / name} is not a readable {name[2:].upper()} mesh: it is {found}"
+    assert remedy in caught.value.remedy
+    (warning,) = described(tmp_path, "visual", name)
+    assert f"mesh: it is {found}" in warning
+
+
 def test_elements_of_other_programs_in_a_geometry_have_no_effect():
     text = """<robot name="r" xmlns:drake="http://drake.mit.edu"><link name="a"><collision><geometry>
 <sphere radius="1"/>
