@@ -88,11 +88,11 @@ class CellFolder:
         """Write a file; `name` is relative to the folder. Return its path.
 
         Raises:
-            FileError: It cannot be written, or its name leads out of the folder.
+            FileError: It cannot be written, or its name is a path outside the folder.
         """
         path = self.path / name
         if ".." in Path(name).parts or Path(name).is_absolute():
-            raise FileError(f"{name!r} leads out of the folder", stage=STAGE, subjects=(name,))
+            raise FileError(f"{name!r} is outside the folder", stage=STAGE, subjects=(name,))
         _make(path.parent)
         write_text(path, text, STAGE, True, mode=0o644)
         return path

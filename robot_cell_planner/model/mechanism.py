@@ -368,7 +368,7 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
         link = tip
         while link != base:
             if link not in self.parent_joints:
-                raise ModelError(f"link {tip} does not hang below link {base}", subjects=(base, tip))
+                raise ModelError(f"link {tip} is not a descendant of link {base}", subjects=(base, tip))
             result.append(self.parent_joints[link])
             link = result[-1].parent
         return tuple(reversed(result))

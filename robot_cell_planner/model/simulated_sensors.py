@@ -69,7 +69,7 @@ class CameraSensor(_Settings, frozen=True, tag="camera"):
 
 
 class ForceTorqueSensor(_Settings, frozen=True, tag="force_torque"):
-    """Force-torque sensor at the joint or mount by which the rigid part of a frame hangs on its parent.
+    """Force-torque sensor at the joint or mount by which the rigid part of a frame is attached to its parent.
 
     It measures the load: force and torque that the part, and what it carries or touches, exerts on its parent, with
     weight and inertia, as the sensors of Gazebo do from child to parent.

@@ -132,13 +132,13 @@ def _in_package(rest: str, uri: str, folder: Path | None, roots: ResourceRoots) 
     paths = [Path(os.path.normpath(share / inner.lstrip("/"))) for share, _ in found]
     for path, (share, _) in zip(paths, found, strict=True):
         if not path.is_relative_to(share):
-            raise ResourceError(f"{uri!r} leads out of package {name} ({share})", subjects=(uri, name))
+            raise ResourceError(f"{uri!r} is outside package {name} ({share})", subjects=(uri, name))
     index = next((index for index, path in enumerate(paths) if os.path.exists(path)), 0)
     path, (share, trusted) = paths[index], found[index]
     if not trusted:
         return _inside_roots(path, uri, roots)
     if not os.path.exists(path):
-        text = f"{uri!r} leads to {_shown(path)}, which does not exist"
+        text = f"{uri!r} resolves to {_shown(path)}, which does not exist"
         text += _similar_files(path, roots.with_folder(share))
         raise ResourceError(text, subjects=(uri,), remedy=_remedy_of_missing(uri))
     return path.resolve()
@@ -220,7 +220,7 @@ def _inside_roots(path: Path, uri: str, roots: ResourceRoots) -> Path:
         if not _allowed(Path(os.path.normpath(path)), roots):
             raise _outside(uri, roots) from error
         number = error.errno if isinstance(error, OSError) and error.errno else 0
-        text = f"{uri!r} leads to {_shown(path)}: {os.strerror(number) if number else error}"
+        text = f"{uri!r} resolves to {_shown(path)}: {os.strerror(number) if number else error}"
         if number != errno.ENOENT:
             raise ResourceError(text, subjects=(uri,), remedy=OF_THE_SYSTEM.get(number, "")) from error
         raise ResourceError(
@@ -286,7 +286,7 @@ def resolve_new(uri: str, roots: ResourceRoots) -> Path:
 
 def _outside(uri: str, roots: ResourceRoots) -> ResourceError:
     listed = ", ".join([*roots.folders, *roots.packages.values()]) or "none"
-    text = f"{uri!r} leads out of the allowed folders ({listed})"
+    text = f"{uri!r} is outside the allowed folders ({listed})"
     return ResourceError(text, subjects=(uri,), remedy=OUTSIDE_FOLDERS)
 
 

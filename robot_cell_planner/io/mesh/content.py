@@ -130,7 +130,7 @@ def _buffer_file(uri: str, path: str) -> Path:
         raise external(uri, path, "which is not in its folder")
     file = Path(os.path.realpath(folder / name))
     if not file.exists():
-        text = f"{path} has its numbers in {uri[:200]!r}, which leads to {file}: No such file or directory"
+        text = f"{path} has its numbers in {uri[:200]!r}, which resolves to {file}: No such file or directory"
         remedy = "Copy the file next to the mesh, or export the mesh as .glb, which is one file."
         raise FileError(text, stage=STAGE, subjects=(path, str(file)), remedy=remedy)
     return file

@@ -190,7 +190,7 @@ class SdfReader:
             raise placed(error, file.xml, uri) from error
         models = list(root.iterchildren("model"))
         if len(models) != 1:
-            raise file.xml.error(uri, f"leads to {path}, which holds {len(models)} models, expected one")
+            raise file.xml.error(uri, f"resolves to {path}, which holds {len(models)} models, expected one")
         return models[0], included
 
     def _path(self, uri: str, folder: str) -> Path:

@@ -156,7 +156,8 @@ def test_numbers_outside_of_its_folder_are_refused_with_what_to_do(written, tmp_
 
 def test_missing_numbers_are_named(written, tmp_path):
     mesh = written(buffers=[in_file("cube.bin")])
-    with pytest.raises(FileError, match=r"cube\.gltf has its numbers in 'cube\.bin', which leads to .*: No such file"):
+    text = r"cube\.gltf has its numbers in 'cube\.bin', which resolves to .*: No such file"
+    with pytest.raises(FileError, match=text):
         load_mesh(mesh)
 
 

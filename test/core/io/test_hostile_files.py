@@ -148,5 +148,5 @@ def test_paths_out_of_the_roots_are_refused_for_each_kind_of_file(tmp_path):
     )
     for line in lines:
         (inside / "cell.yaml").write_text(f"format: robot_cell/1\n{line}\n")
-        with pytest.raises(ResourceError, match="leads out of the allowed folders"):
+        with pytest.raises(ResourceError, match="is outside the allowed folders"):
             load_cell(inside / "cell.yaml")

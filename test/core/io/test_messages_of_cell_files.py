@@ -57,7 +57,7 @@ MISTAKES = {
     "joint values": ("arm.urdf", "arm.urdf, configuration: {j: 0.1}",
         "'configuration' does not exist here; write it as `state: {configuration: ...}` at the top"),
     "a joint": ("{j:", "{k:", "cell.yaml:10: state.configuration.k: joint 'k' does not exist"),
-    "a description": ("arm.urdf", "arn.urdf", "cell.yaml:3: robots.arm.urdf: 'arn.urdf' leads to arn.urdf: No"),
+    "a description": ("arm.urdf", "arn.urdf", "cell.yaml:3: robots.arm.urdf: 'arn.urdf' resolves to arn.urdf: No"),
     "a folder": ("arm.urdf", "C:\\robot\\arm.urdf", "-> Separate the folders of a path by /"),
 }  # fmt: skip
 

@@ -145,7 +145,7 @@ def test_the_panda_of_its_maker():
         ("<group/>", "'name'"),
         ('<group name="g"><joint name="j9"/></group>', "joint 'j9' does not exist; there are finger"),
         ('<group name="g"><link name="l9"/></group>', "link 'l9' does not exist"),
-        ('<group name="g"><chain base_link="tip" tip_link="base"/></group>', "does not hang below"),
+        ('<group name="g"><chain base_link="tip" tip_link="base"/></group>', "is not a descendant of"),
         ('<group name="g"><chain base_link="base"/></group>', "tip_link"),
         ('<group name="g"><group name="h"/></group>', "'h' does not exist"),
         ('<group name="g"><group name="g"/></group>', "loop"),
