@@ -194,7 +194,7 @@ def verdict(job: HandOver, client: CellClient) -> bool:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1, help="seed of the planning; the same gives the same plans")
-    parser.add_argument("--output", type=Path, default=Path("demo_record"), help="folder for record and replay")
+    parser.add_argument("--output", type=Path, help="folder for record and replay; a new demo_record by default")
     arguments = parser.parse_args()
     try:
         with CellClient("hand_over") as client:

@@ -22,8 +22,9 @@ SCRIPTS = {"demo": "pick_and_place", "ur10": "pick_and_place", "two_arms": "hand
 )
 @click.option("--nodes/--simulation", default=None,
               help="Nodes of ROS 2 and a client, or the library alone (default: nodes if ROS 2 is there).")  # fmt: skip
-@click.option("--output", type=click.Path(path_type=Path, file_okay=False), default=Path("demo_record"),
-              show_default=True, help="Folder of the replay, and with nodes of the record.")  # fmt: skip
+@click.option("--output", type=click.Path(path_type=Path, file_okay=False), default=None,
+              help="Folder of the replay, and with nodes of the record (default: demo_record, or the first of "
+                   "demo_record_2, demo_record_3, ... that is free).")  # fmt: skip
 @deferred
 def demo(**options: object) -> None:
     """Run a demonstration: plan a task motion by motion, execute it in a physics simulation, and judge the result.

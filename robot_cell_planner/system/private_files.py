@@ -36,6 +36,25 @@ def make_folder(path: str | Path, mode: int = FOLDER_MODE) -> Path:
     return folder
 
 
+def fresh_folder(path: str | Path) -> Path:
+    """Create a folder that did not exist, and return it: the path, or else the first of path_2, path_3 and so on, also
+    if several processes do so at once.
+
+    Raises:
+        OSError: The folder cannot be created.
+    """
+    first = Path(path)
+    make_folder(first.absolute().parent)
+    folder, number = first, 1
+    while True:
+        try:
+            folder.mkdir(mode=FOLDER_MODE)
+            return folder
+        except FileExistsError:
+            number += 1
+            folder = first.with_name(f"{first.name}_{number}")
+
+
 def make_output_folder(file: str | Path) -> None:
     """Create the missing folders of a file that a user names, as `make_folder`, and name them in a warning: a path may
     be misspelt. None is created in the root of the file system.

@@ -39,6 +39,18 @@ def test_the_workpiece_reaches_its_goal(tmp_path, script, name, page):
     assert (tmp_path / "demo_record" / f"{page}.html").stat().st_size < 5_000_000
 
 
+def test_a_demonstration_leaves_the_record_of_an_earlier_one(tmp_path):
+    earlier = tmp_path / "demo_record" / "library_demo.html"
+    earlier.parent.mkdir()
+    earlier.write_text("earlier")
+    words = ["robot_cell", "demo", "--simulation", "--seed", "3", "--json"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)["folder"] == "demo_record_2"
+    assert (tmp_path / "demo_record_2" / earlier.name).stat().st_size > 1_000
+    assert earlier.read_text() == "earlier"
+
+
 def test_the_demonstration_is_a_command(tmp_path):
     """From any folder; with --json, the standard output contains only the result."""
     words = ["robot_cell", "demo", "--simulation", "--seed", "3", "--output", "here", "--json"]

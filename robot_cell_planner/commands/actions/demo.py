@@ -12,14 +12,16 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import ResourceError
+from ...system.private_files import fresh_folder, make_folder
 from ..demo import SCRIPTS
 from ..reporting import FAILED, echo_json, import_failure
 
 PACKAGE = "robot_cell_planner"
+FOLDER = "demo_record"
 INTERFACES = ("rclpy", f"{PACKAGE}.action")
 
 
-def demo(cell: str, seed: int, nodes: bool | None, output: Path, as_json: bool) -> int:
+def demo(cell: str, seed: int, nodes: bool | None, output: Path | None, as_json: bool) -> int:
     """Run a demonstration."""
     on_nodes = all(map(_is_there, INTERFACES)) if nodes is None else nodes
     share = _share()
@@ -28,7 +30,7 @@ def demo(cell: str, seed: int, nodes: bool | None, output: Path, as_json: bool) 
     if not script.is_file():
         text = f"{script} does not exist: install the complete package, or run `make demo` in its repository"
         raise ResourceError(text, subjects=(str(script),))
-    output.mkdir(parents=True, exist_ok=True)
+    output = fresh_folder(FOLDER) if output is None else make_folder(output)
     with _stdout_as_stderr() if as_json else _unchanged():
         status = _with_nodes(file, script, seed, output) if on_nodes else _alone(file, script, seed, output)
     if as_json:

@@ -18,7 +18,7 @@ from robot_cell_planner.msg import ExecutionRecord, JointPath, MotionPlan, Simul
 
 from ...io.common.resources import NO_ROOTS
 from ...planning.problem.plan import percent
-from ...system.private_files import write_private_text
+from ...system.private_files import fresh_folder, write_private_text
 from ...viewer import Recorder, write_html
 from ..common.scene_monitor import SceneMonitor
 from ..conversions.basic import duration_from_message
@@ -45,6 +45,7 @@ ON_PAGE = {
     "certified": "% certified",
     "clearance [mm]": "clear mm",
 }
+FOLDER = "demo_record"  # of a run that names none
 RECORD_RATE = 60.0  # [Hz]
 LEAD = 0.5  # [s] shown by the page before the first motion
 
@@ -73,10 +74,12 @@ class SegmentRecord:
 class RunRecord:
     """Records the scene and the joints while a script runs, and prints a table.
 
-    folder: destination of record.json, plans.json and replay.html. Times are in seconds since the start of the record.
+    folder: destination of record.json, plans.json and replay.html, which replace those of an earlier run; None: a new
+    folder, `demo_record` or, if there is one, `demo_record_2` and so on. Times are in seconds since the start of the
+    record.
     """
 
-    def __init__(self, client: CellClient, folder: Path, seed: int, out: TextIO = sys.stdout) -> None:
+    def __init__(self, client: CellClient, folder: Path | None, seed: int, out: TextIO = sys.stdout) -> None:
         self._client = client
         self._folder = folder
         self._seed = seed
@@ -193,8 +196,9 @@ class RunRecord:
             "segments": [asdict(segment) for segment in self._segments],
             "verdict": self._verdict,
         }
-        write_private_text(self._folder / "record.json", json.dumps(content, indent=1))
-        write_private_text(self._folder / "plans.json", json.dumps(self._plans))
+        folder = self._folder or fresh_folder(FOLDER)
+        write_private_text(folder / "record.json", json.dumps(content, indent=1))
+        write_private_text(folder / "plans.json", json.dumps(self._plans))
         cell = self._scene_monitor.scene.cell
         position, angle = self._verdict["position_error_mm"], self._verdict["angle_error_deg"]
         summary = {
@@ -204,8 +208,8 @@ class RunRecord:
             "verdict": "success" if self._verdict["success"] else "failed",
         }
         recording = self._recorder.recording(summary).from_first_segment(LEAD)
-        page = write_html(self._folder / "replay.html", cell, recording, cell.name)
-        print(f"record:    {self._folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
+        page = write_html(folder / "replay.html", cell, recording, cell.name)
+        print(f"record:    {folder / 'record.json'}\nreplay:    {page}", file=self._out, flush=True)
 
 
 def plan_digest(plan: MotionPlan) -> str:

@@ -1,6 +1,7 @@
 """Files with a user's cell are readable by that user only, for any umask."""
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from robot_cell_planner.io.cell_file.cell_file import save_cell, save_state
 from robot_cell_planner.io.mesh.cache import ENVIRONMENT, write_cached
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 from robot_cell_planner.system import private_files
-from robot_cell_planner.system.private_files import make_folder, write_private_text
+from robot_cell_planner.system.private_files import fresh_folder, make_folder, write_private_text
 from robot_cell_planner.viewer import Recorder, write_html
 
 
@@ -98,3 +99,13 @@ def test_existing_folders_keep_their_mode(tmp_path):
     (tmp_path / "open").mkdir(mode=0o755)
     assert make_folder(tmp_path / "open" / "a" / "b").is_dir()
     assert modes(tmp_path) == {"open": 0o755, "open/a": 0o700, "open/a/b": 0o700}
+
+
+def test_each_run_gets_a_folder_of_its_own(tmp_path):
+    """Also if several choose one at once, and whatever has the name already."""
+    (tmp_path / "record_3").write_text("a file")
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda _: fresh_folder(tmp_path / "record"), range(32)))
+    numbers = [1, 2, *range(4, 34)]
+    assert sorted(found) == sorted(tmp_path / ("record" if n == 1 else f"record_{n}") for n in numbers)
+    assert fresh_folder(tmp_path / "other" / "record") == tmp_path / "other" / "record"
