@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Protocol
 
 ANY_JOINT = "rad or m"  # of a joint whose type is not known
 PER = ("", "/s", "/s2", "/s3")
+EFFORTS = {"rad": "Nm", "m": "N"}  # by the units of positions
 
 
 def joint_unit(angular: bool) -> str:
@@ -17,6 +19,22 @@ def common_unit(units: Iterable[str]) -> str:
     """Return the unit of the values of several joints; `ANY_JOINT` if their units differ."""
     distinct = set(units)
     return distinct.pop() if len(distinct) == 1 else ANY_JOINT
+
+
+class _Variable(Protocol):
+    @property
+    def unit(self) -> str: ...
+
+
+def unit_of_joints(variables: Mapping[str, _Variable], names: Iterable[str]) -> str:
+    """Return the unit of the values of joints, given by their names; `ANY_JOINT` if their units differ. variables: of a
+    cell; joints that it does not have are left out."""
+    return common_unit(variables[name].unit for name in names if name in variables)
+
+
+def unit_of_effort(unit: str) -> str:
+    """Return the unit of the effort of a joint whose positions have a unit."""
+    return EFFORTS.get(unit, " or ".join(EFFORTS.values()))
 
 
 def unit_at(units: Sequence[str], column: int, order: int = 0) -> str:

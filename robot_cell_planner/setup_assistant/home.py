@@ -35,6 +35,7 @@ class Home:
         clearance: Smallest distance of the checked pairs [m]; negative if no free configuration was found.
         limit_margin: Smallest distance to a limit [rad or m], without the variables that are kept, such as those of
             open hands.
+        limit_unit: Unit of this distance; "" if there is none.
         colliding: Pairs that collide at the values.
         tried: Number of configurations that were checked.
     """
@@ -42,6 +43,7 @@ class Home:
     values: frozendict[str, float]
     clearance: float
     limit_margin: float
+    limit_unit: str
     colliding: tuple[tuple[str, str], ...]
     tried: int
 
@@ -50,7 +52,7 @@ class Home:
         """The distance to a limit as text."""
         if np.isinf(self.limit_margin):
             return "no joint has limits, besides those of hands"
-        return f"{self.limit_margin:.3g} rad or m from the nearest limit"
+        return f"{self.limit_margin:.3g} {self.limit_unit} from the nearest limit"
 
 
 def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
@@ -130,15 +132,17 @@ def _home(checker: CollisionChecker, variables: list[Variable], q: Floats, tried
     lower, upper = ([getattr(variable.limits, end) for variable in variables] for end in ("lower", "upper"))
     q = np.clip(np.round(q, 4), lower, upper)
     margins = [
-        min(value - v.limits.lower, v.limits.upper - value)
+        (min(value - v.limits.lower, v.limits.upper - value), v.unit)
         for v, value in zip(variables, q, strict=True)
         if v.name not in kept
     ]
+    margin, unit = min(margins, default=(np.inf, ""))
     colliding = tuple((pair.first, pair.second) for pair in checker.report(q).pairs)
     return Home(
         frozendict({name: float(value) for name, value in zip(checker.variables, q, strict=True)}),
         checker.distance(q).distance,
-        float(min(margins, default=np.inf)),
+        float(margin),
+        unit,
         colliding,
         tried,
     )

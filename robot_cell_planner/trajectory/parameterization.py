@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import NotSupportedError, TrajectoryError, UnknownNameError, Value
 from ..model.arguments import checked_fields, public
 from ..model.name_suggestions import unknown_name
+from ..model.units import common_unit, unit_of_derivative, unit_of_effort
 from .blended import SmoothOptions, smooth
 from .curve_limits import RELATIVE_TOLERANCE
 from .curves import TraversedPath
@@ -151,7 +152,8 @@ def _velocity(given: Mapping[str, float], limits: MotionLimits, where: str, path
     speed = float(np.linalg.norm(velocity))
     if path_speed and speed > path_speed * (1.0 + RELATIVE_TOLERANCE):
         text = f"the {where} velocity is above the path speed"
-        numbers = (Value(f"speed at the {where}", speed, path_speed, "rad/s or m/s"),)
+        unit = unit_of_derivative(common_unit(limits.units), 1)
+        numbers = (Value(f"speed at the {where}", speed, path_speed, unit),)
         raise TrajectoryError(text, subjects=tuple(given), values=numbers, remedy=ABOVE_PATH_SPEED)
     return velocity
 
@@ -234,7 +236,7 @@ def _factors_of_efforts(
             joint = limits.variables[column]
             text = f"the torque of {joint} at rest is above its limit on the path"
             effort, limit = float(still[row, column]), float(model.effort_limits[column])
-            values = (Value(f"effort of {joint}", effort, limit, "Nm or N"),)
+            values = (Value(f"effort of {joint}", effort, limit, unit_of_effort(limits.unit(column))),)
             raise TrajectoryError(text, subjects=(joint,), values=values)
         if (np.abs(moving) <= model.effort_limits * (1.0 - reserve)).all():
             factors.append(1.0)

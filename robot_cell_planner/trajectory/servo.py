@@ -16,7 +16,7 @@ import ruckig
 
 from ..errors import InvalidRequestError, Value
 from ..kinematics.velocity import VelocityBounds
-from ..model.units import ANY_JOINT, unit_of_derivative
+from ..model.units import common_unit, unit_of_derivative
 from .limits import Array, MotionLimits
 from .profiles import SLACK
 from .ruckig_calls import calculated
@@ -145,7 +145,7 @@ class VelocityFollower:
         request.current_velocity = state.velocities.tolist()
         request.current_acceleration = state.accelerations.tolist()
         request.target_velocity = targets.tolist()
-        unit = unit_of_derivative(ANY_JOINT, 1)
+        unit = unit_of_derivative(common_unit(self.limits.units), 1)
         fastest = Value("largest velocity", float(np.abs(targets).max(initial=0.0)), unit=unit)
         return calculated(self._solver, request, fastest)
 

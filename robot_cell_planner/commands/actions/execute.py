@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
 from ...errors import InvalidRequestError, ServiceUnavailableError, TrajectoryStartError
 from ...io.cell_file.simulation_section import load_simulated_robot
+from ...model.mechanism import Variable
+from ...model.units import unit_of_joints
 from ...offline.cell import OfflineCell
 from ...planning.path.plan_check import verify_plan
 from ...planning.problem.plan import Plan, check_alone
@@ -22,13 +26,10 @@ from .plan_files import read_plan
 from .running import running_client
 from .verdicts import explained, explained_start
 
-# What is printed of each executed plan, with units; a joint is in rad or m.
-FIGURES = {
-    "duration": "s",
-    "longest_interval": "s between commands",
-    "max_tracking_error": "rad or m",
-    "goal_error": "rad or m",
-}
+# What is printed of each executed plan, with units; "" is that of its joints.
+FIGURES = {"duration": "s", "longest_interval": "s between commands", "max_tracking_error": "", "goal_error": ""}
+# The variables of the cell, and what is printed of each plan.
+Executed: TypeAlias = tuple[Mapping[str, Variable], list[dict[str, object]]]
 
 
 def execute(
@@ -48,21 +49,24 @@ def execute(
             raise InvalidRequestError(f"{name} is a path without timing; plan it with timing", stage="request")
         check_alone(plan, name)
     if is_running(cell_file):
-        entries = _on_nodes(cell_file, plans, speed)
+        variables, entries = _on_nodes(cell_file, plans, speed)
     else:
-        entries = _in_simulation(cell_file, folders, (start, start_values), plans, view)
+        variables, entries = _in_simulation(cell_file, folders, (start, start_values), plans, view)
     if as_json:
         echo_json({"executed": entries})
     else:
-        for entry in entries:
+        for entry, (_, plan) in zip(entries, plans, strict=True):
+            joint = unit_of_joints(variables, plan.variables)
             figures = ", ".join(
-                f"{name.replace('_', ' ')} {entry[name]:.4g} {unit}" for name, unit in FIGURES.items() if name in entry
+                f"{name.replace('_', ' ')} {entry[name]:.4g} {unit or joint}"
+                for name, unit in FIGURES.items()
+                if name in entry
             )
             click.echo(f"{click.style('executed', fg='green')} {entry['plan']}: {figures}")
     return 0
 
 
-def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> list[dict[str, object]]:
+def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> Executed:
     progress, entries = Progress(), list[dict[str, object]]()
     with running_client(cell_file) as client:
         from ...nodes.client.plan_execution import execute_plan
@@ -80,7 +84,7 @@ def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> l
                 raise
             progress(f"{name}: done", 1.0)
             entries.append({"plan": name, **asdict(done)})
-    return entries
+        return client.scene()[0].cell.variables, entries
 
 
 def _in_simulation(
@@ -89,7 +93,7 @@ def _in_simulation(
     start: tuple[str, tuple[JointValue, ...]],
     plans: list[tuple[str, Plan]],
     view: Path | None,
-) -> list[dict[str, object]]:
+) -> Executed:
     cell, state = opened(cell_file, folders, *start)
     options = SimulationOptions(robot=load_simulated_robot(cell_file, roots_of(folders)))
     with OfflineCell(cell, state, on_progress=Progress(), simulation_options=options) as simulated:
@@ -100,7 +104,7 @@ def _in_simulation(
         finally:
             if view is not None:
                 simulated.write_replay(view)
-        return [
+        return cell.variables, [
             {
                 "plan": name,
                 "duration": done.plan.duration,

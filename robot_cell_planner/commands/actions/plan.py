@@ -12,6 +12,7 @@ from ...cases import save_case
 from ...errors import FileError, RobotCellError
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
+from ...model.units import unit_of_joints
 from ...model.value import WORLD
 from ...planning.cartesian.path.options import CartesianOptions
 from ...planning.cartesian.path.waypoints import FrameWaypoints, common_fields
@@ -83,7 +84,7 @@ def plan(
     if as_json:
         echo_json(_entry(found) | ({"frame": frame} if frame and not other else {}))
     else:
-        _echo(found, f"the robot to {other}" if other else f"{frame} {way}" if frame else "")
+        _echo(found, cell, f"the robot to {other}" if other else f"{frame} {way}" if frame else "")
     return 0
 
 
@@ -135,21 +136,22 @@ def _entry(found: Plan) -> dict[str, object]:
     }
 
 
-def _echo(found: Plan, moved: str) -> None:
+def _echo(found: Plan, cell: RobotCell, moved: str) -> None:
     """Print a plan. moved: What it moves where; "" for joint goals alone."""
     if moved:
         click.echo(f"moves     {moved}")
     if found.path_length:
-        _echo_motion(found)
+        _echo_motion(found, cell)
     else:
         click.echo("already at the goal: nothing moves")
     for text in found.warnings:
         click.echo(f"{click.style('warning', fg='yellow')}   {text}")
 
 
-def _echo_motion(found: Plan) -> None:
+def _echo_motion(found: Plan, cell: RobotCell) -> None:
     click.echo(f"planner   {found.planner}, seed {found.seed}, {found.states_checked} states checked")
-    click.echo(f"path      {len(found.path)} waypoints, {found.path_length:.3f} rad or m")
+    unit = unit_of_joints(cell.variables, found.variables)
+    click.echo(f"path      {len(found.path)} waypoints, {found.path_length:.3f} {unit}")
     click.echo(f"duration  {found.duration:.2f} s")
     if math.isnan(found.certified_fraction):
         click.echo("certified nothing: no certificates, or no checked pair of objects moves")

@@ -9,6 +9,8 @@ import click
 from ...cases import open_case
 from ...cases import reproduce as answered_again
 from ...errors import RobotCellError
+from ...model.cell import RobotCell
+from ...model.units import unit_of_joints
 from ...planning.problem.plan import Plan
 from ...trajectory.tracking import SupervisedMotion, TrackingReport
 from ...trajectory.validation import TrajectoryReport
@@ -28,7 +30,7 @@ def reproduce(case_file: Path, view: Path | None, as_json: bool) -> int:
             return 0 if found.same else FAILED
         digest = case.cell.digest()
         click.echo(f"case      {case.method} in cell {case.cell.name} ({digest})")
-        click.echo(f"answer    {_summary(found.result)}")
+        click.echo(f"answer    {_summary(found.result, case.cell)}")
         if isinstance(case.request, SupervisedMotion):
             click.echo(f"repeated  {_repeated(case.request)}")
         color = "green" if found.same else "red"
@@ -39,11 +41,12 @@ def reproduce(case_file: Path, view: Path | None, as_json: bool) -> int:
     return 0 if found.same else FAILED
 
 
-def _summary(result: object) -> str:
+def _summary(result: object, cell: RobotCell) -> str:
     if isinstance(result, RobotCellError):
         return f"{type(result).__name__}: {result}"
     if isinstance(result, Plan):
-        return f"a plan with {len(result.path)} waypoints, {result.path_length:.3f} rad or m"
+        unit = unit_of_joints(cell.variables, result.variables)
+        return f"a plan with {len(result.path)} waypoints, {result.path_length:.3f} {unit}"
     if isinstance(result, TrackingReport):
         return f"a motion without a fault, at most {result.max_error:.4g} from its commands ({result.joint or 'none'})"
     if isinstance(result, TrajectoryReport):

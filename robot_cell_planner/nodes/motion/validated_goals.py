@@ -11,11 +11,9 @@ from robot_cell_planner.msg import JointLimits
 from robot_cell_planner.srv import ValidateTrajectory
 
 from ...errors import TrajectoryLimitError, Value, distinct_texts
+from ...model.units import unit_of_effort
 from ..conversions.trajectory_reports import limits_from_message, units_from_message
 from .trajectory_goals import MotionGoal
-
-UNITS = {"rad": "Nm", "m": "N"}  # of efforts, by those of the positions
-ANY_UNIT = "Nm or N"
 
 
 def validated(goal: MotionGoal, reply: ValidateTrajectory.Response, measured: Mapping[str, float]) -> MotionGoal:
@@ -49,7 +47,7 @@ def _check_efforts(goal: MotionGoal, limits: Sequence[JointLimits]) -> None:
     row, column = beyond[0]
     joint, effort, limit = goal.names[column], float(efforts[row, column]), float(allowed[column])
     found, bound = distinct_texts(effort, limit)
-    unit = UNITS.get(limits[column].unit, ANY_UNIT)
+    unit = unit_of_effort(limits[column].unit)
     raise TrajectoryLimitError(
         f"effort of {joint} at {goal.trajectory.times[row]:.4f} s: {found} {unit}, limit {bound} {unit}",
         stage="validate trajectory",

@@ -117,7 +117,7 @@ def plan_cartesian(
 def cartesian_plan(cell: RobotCell, state: RobotCellState, request: CartesianRequest, monitor: ProgressMonitor) -> Plan:
     """`plan_cartesian` with a progress monitor that other motions may share."""
     options, timing = request.options, timing_of_motion(cell, request.timing, request.group, request.joints)
-    warnings = () if timing is None else warnings_of(timing)
+    warnings = () if timing is None else warnings_of(timing, cell)
     warnings += options.warnings + timing_doubts(timing)
     warnings += doubts_of(waypoints.target(0) for waypoints in (request.waypoints, *request.relative_paths.values()))
     with monitor.stage("start"):

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, Value
 from ...kinematics.chain import Chain
-from ...model.units import ANY_JOINT, unit_of_derivative
+from ...model.cell import RobotCell
+from ...model.units import unit_of_derivative, unit_of_joints
 from ...trajectory.curves import CurveSequence
 from ...trajectory.limits import Array, MotionLimits
 from ...trajectory.parameterization import Speeds
@@ -25,7 +26,7 @@ DEFAULT = TimingOptions()
 STEEP = 100.0  # ratio of joint motions per length of the frame's path, above which a curve through points overshoots
 
 
-def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
+def warnings_of(timing: TimingOptions, cell: RobotCell) -> tuple[str, ...]:
     """Return warnings about options of the timing that do not apply to Cartesian motions.
 
     Raises:
@@ -35,8 +36,11 @@ def warnings_of(timing: TimingOptions) -> tuple[str, ...]:
         moving = tuple(joint for joint, velocity in velocities.items() if velocity)
         if moving:
             text = f"a Cartesian motion starts and ends at rest; leave {name} of the timing empty"
-            unit = unit_of_derivative(ANY_JOINT, 1)
-            values = tuple(Value(f"{name} of {joint}", velocities[joint], 0.0, unit) for joint in moving)
+            units = [unit_of_derivative(unit_of_joints(cell.variables, (joint,)), 1) for joint in moving]
+            values = tuple(
+                Value(f"{name} of {joint}", velocities[joint], 0.0, unit)
+                for joint, unit in zip(moving, units, strict=True)
+            )
             raise NotSupportedError(text, stage="request", subjects=(name, *moving), values=values)
     found: tuple[str, ...] = ()
     if timing.method is TimingMethod.SMOOTH:

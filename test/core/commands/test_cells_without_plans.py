@@ -54,7 +54,7 @@ def test_a_plan_of_which_nothing_can_be_proven_says_so(tmp_path, capsys):
 
 @pytest.mark.parametrize(
     ("kind", "limits"),
-    [("continuous", "no joint has limits, besides those of hands"), ("revolute", "1 rad or m from the nearest limit")],
+    [("continuous", "no joint has limits, besides those of hands"), ("revolute", "1 rad from the nearest limit")],
 )
 def test_a_draft_of_one_joint_is_described_in_the_singular(kind, limits, tmp_path, capsys):
     limit = '<limit lower="-1" upper="1" velocity="1" effort="1"/></joint>'

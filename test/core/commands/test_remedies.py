@@ -145,11 +145,9 @@ def test_a_file_that_is_not_a_plan_is_refused(command, file, folder, capsys):
 )
 def test_a_joint_value_beyond_limits_is_explained_by_its_unit(words, option, capsys):
     _, remedy = advice(capsys, *words)
-    assert remedy == (
-        f"Values of {option} are in rad or m, and within the limits of the joint: 90 degrees are 1.5708 rad."
-    )
+    assert remedy == (f"Values of {option} are in rad, and within the limits of the joint: 90 degrees are 1.5708 rad.")
     words[-1] = "elbow_joint=4"
-    assert advice(capsys, *words)[1] == f"Values of {option} are in rad or m, and within the limits of the joint."
+    assert advice(capsys, *words)[1] == f"Values of {option} are in rad, and within the limits of the joint."
 
 
 @pytest.mark.parametrize("words", [["fk"], ["ik", "--pose=0.4,0,0.2"]])

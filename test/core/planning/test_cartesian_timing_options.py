@@ -54,6 +54,7 @@ def test_velocities_at_the_ends_of_a_cartesian_motion_are_refused(scene, option,
     with pytest.raises(NotSupportedError, match=f"Cartesian motion starts and ends at rest; leave {option}") as caught:
         planned(scene, method=method, **{option: {name: 0.1}})
     assert caught.value.subjects == (option, name)
+    assert [value.unit for value in caught.value.values] == ["rad/s"]
     assert planned(scene, method=method, **{option: {name: 0.0}}).trajectory is not None
 
 

@@ -10,12 +10,15 @@ from robot_cell_planner.errors import (
     InvalidRequestError,
     JointLimitError,
     StartBeyondLimitsError,
+    TrajectoryError,
     TrajectoryLimitError,
     Value,
 )
 from robot_cell_planner.model.mechanism import JointKind, JointLimits, Variable
 from robot_cell_planner.trajectory.limits import MotionLimits
+from robot_cell_planner.trajectory.parameterization import PathModel, time_path
 from robot_cell_planner.trajectory.sampled_paths import checked_path
+from robot_cell_planner.trajectory.timing import TimingMethod, TimingOptions
 from robot_cell_planner.trajectory.tracking import (
     Check,
     Tolerances,
@@ -131,3 +134,27 @@ def test_values_that_look_like_degrees_have_a_remedy_of_their_own(kind, value, i
 
 def test_the_remedy_of_joint_limits_is_not_about_starts():
     assert "start" not in JointLimitError.remedy
+
+
+@pytest.mark.parametrize(("joint", "unit"), [("turn", "rad/s"), ("slide", "m/s")])
+def test_a_speed_above_the_path_speed_has_the_unit_of_its_joints(joint, unit):
+    """One joint; of both together it has both units."""
+    limits = MotionLimits.of([variable for variable in VARIABLES if variable.name == joint])
+    options = TimingOptions(method=TimingMethod.SMOOTH, path_speed=0.1, start_velocity={joint: 0.5})
+    with pytest.raises(TrajectoryError) as caught:
+        time_path(np.array([[0.0], [0.9]]), limits, options)
+    assert caught.value.values[0].unit == unit
+    both = TimingOptions(method=TimingMethod.SMOOTH, path_speed=0.1, start_velocity={"turn": 0.5})
+    with pytest.raises(TrajectoryError) as caught:
+        time_path(np.array([[0.0, 0.0], [0.9, 0.9]]), LIMITS, both)
+    assert caught.value.values[0].unit == "rad/s or m/s"
+
+
+@pytest.mark.parametrize(("joint", "unit"), [("turn", "Nm"), ("slide", "N")])
+def test_an_effort_above_its_limit_has_the_unit_of_its_joint(joint, unit):
+    """The joint needs a load of 2 at rest, and has 1."""
+    limits = MotionLimits.of([variable for variable in VARIABLES if variable.name == joint])
+    model = PathModel(efforts=lambda q, v, a: np.full_like(q, 2.0), effort_limits=np.ones(1))
+    with pytest.raises(TrajectoryError, match=f"torque of {joint} at rest") as caught:
+        time_path(np.array([[0.0], [0.9]]), limits, TimingOptions(limit_effort=True), model)
+    assert caught.value.values[0].unit == unit
